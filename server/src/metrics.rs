@@ -17,7 +17,7 @@ use http::{HeaderValue, Method, StatusCode};
 use telemetry::catalog;
 use telemetry::metrics::{OTHER, format_text, is_enabled};
 
-/// The time limit of counting the outbox; a database that is slower leaves the numbers of the last count.
+/// The time limit of counting the outbox; a slower database leaves the numbers of the last count.
 const COLLECTION_LIMIT: Duration = Duration::from_secs(2);
 /// The unit of CPU time in `/proc` (`USER_HZ`), per second.
 const CLOCK_TICKS: f64 = 100.0;

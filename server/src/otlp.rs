@@ -1,6 +1,6 @@
-//! Exports spans and metrics to an OpenTelemetry collector (`docs/decisions/0098-telemetry-without-a-library.md`).
+//! Exports spans and metrics to an OpenTelemetry collector.
 //!
-//! Nothing waits for an export: spans that do not fit into the queue are dropped and counted.
+//! The reasons are in `docs/decisions/0098-telemetry-without-a-library.md`. Nothing waits for an export: spans that do not fit into the queue are dropped and counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -107,7 +107,7 @@ pub struct FinishedSpan {
     pub attributes: Vec<(&'static str, AttributeValue)>,
 }
 
-/// The trace of a request: the context of its outgoing calls, and the ids of its span if there is a tracer.
+/// The trace of a request: the context of its outgoing calls, and the ids of its span.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RequestTrace {
     /// The context; its parent is the span of the request, or without a tracer that of the client.

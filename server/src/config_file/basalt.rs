@@ -81,20 +81,7 @@ impl BasaltSettings {
             }
             address
         });
-        let metrics_port = ["basalt.metrics.port", "basalt.metrics_port"].into_iter().find_map(|key| {
-            let port = text(key)?.parse().ok();
-            if port.is_none() {
-                refuse(key, "must be a port, from 0 to 65535");
-            }
-            port
-        });
-        let metrics_host = text("basalt.metrics.host").and_then(|host| {
-            let address = host.parse().ok();
-            if address.is_none() {
-                refuse("basalt.metrics.host", "must be an address of this machine, such as \"0.0.0.0\"");
-            }
-            address
-        });
+        let (metrics_port, metrics_host) = parse_metrics_address(&text, &mut refuse);
         let trusted_proxies = parse_trusted_proxies(values, &mut refuse);
         let limits = parse_target_limits(|name| {
             let count = text(&format!("basalt.rate_limit.{name}"))?.parse().ok().filter(|count| *count <= MAX_PER_HOUR);
@@ -128,7 +115,7 @@ impl BasaltSettings {
         Self {
             host: host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
             metrics_port,
-            metrics_host: metrics_host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            metrics_host,
             log_level: text("basalt.log_level"),
             log_format,
             trusted_proxies,
@@ -159,6 +146,28 @@ fn parse_trusted_proxies(values: &Values, refuse: &mut impl FnMut(&str, &str)) -
         }
     }
     networks
+}
+
+/// Parses port and address of the metrics; the address is that of this machine itself by default.
+fn parse_metrics_address(
+    text: &impl Fn(&str) -> Option<String>,
+    refuse: &mut impl FnMut(&str, &str),
+) -> (Option<u16>, IpAddr) {
+    let port = ["basalt.metrics.port", "basalt.metrics_port"].into_iter().find_map(|key| {
+        let port = text(key)?.parse().ok();
+        if port.is_none() {
+            refuse(key, "must be a port, from 0 to 65535");
+        }
+        port
+    });
+    let host = text("basalt.metrics.host").and_then(|host| {
+        let address = host.parse().ok();
+        if address.is_none() {
+            refuse("basalt.metrics.host", "must be an address of this machine, such as \"0.0.0.0\"");
+        }
+        address
+    });
+    (port, host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)))
 }
 
 /// Parses `[basalt.http]`.

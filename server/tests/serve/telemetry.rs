@@ -201,8 +201,8 @@ async fn collector_receives_spans_of_the_callers_trace_and_metrics() {
         (&json!(TRACE), &json!(PARENT), &json!(2))
     );
     assert_eq!(attribute(&request, "http.response.status_code")["intValue"], "200");
-    let call = collector.span("POST after_user_created").expect("the call of the hook");
-    for name in ["hashing", "POST after_user_created"] {
+    let call = collector.span("POST after-user-created").expect("the call of the hook");
+    for name in ["hashing", "POST after-user-created"] {
         let span = collector.span(name).unwrap_or_else(|| panic!("no span {name}"));
         assert_eq!((&span["traceId"], &span["parentSpanId"]), (&json!(TRACE), &request["spanId"]), "{name}");
     }
@@ -310,9 +310,9 @@ async fn faults_of_hook_provider_and_database_are_named_by_metrics() {
     let (status, _) = server.auth("/signup", Some(account.clone())).await;
     assert_eq!(status, 422, "the hook is unreachable");
     let text = metrics(&server.client, port).await;
-    assert!(value(&text, "basalt_hook_calls_total{hook=\"before_user_created\",outcome=\"failed\"}") >= 1.0, "{text}");
+    assert!(value(&text, "basalt_hook_calls_total{hook=\"before-user-created\",outcome=\"failed\"}") >= 1.0, "{text}");
     assert!(
-        value(&text, "basalt_outbound_requests_total{service=\"before_user_created\",outcome=\"failed\"}") >= 1.0,
+        value(&text, "basalt_outbound_requests_total{service=\"before-user-created\",outcome=\"failed\"}") >= 1.0,
         "{text}"
     );
 
@@ -320,11 +320,11 @@ async fn faults_of_hook_provider_and_database_are_named_by_metrics() {
     kill_process(postgres, Signal::STOP).expect("it lives");
     let processes = children(postgres);
     assert!(!processes.is_empty(), "the server has processes");
-    processes.iter().for_each(|process| drop(kill_process(*process, Signal::STOP)));
+    let _ = processes.iter().try_for_each(|process| kill_process(*process, Signal::STOP));
     let token = json!({ "email": "a@example.com", "password": "a long password" });
     let (status, _) = server.auth("/token?grant_type=password", Some(token)).await;
     let text = metrics(&server.client, port).await;
-    processes.iter().for_each(|process| drop(kill_process(*process, Signal::CONT)));
+    let _ = processes.iter().try_for_each(|process| kill_process(*process, Signal::CONT));
     kill_process(postgres, Signal::CONT).expect("it lives");
     assert_eq!(status, 503);
     let unavailable: Vec<&str> =
