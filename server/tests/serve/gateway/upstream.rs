@@ -41,7 +41,7 @@ impl Exchange {
     /// Responds with the request line and these headers.
     pub(super) fn echo(&mut self, names: &[&str]) {
         let mut text = self.head[0].clone();
-        for name in names {
+        for &name in names {
             text.extend(["\n", name, ": ", self.header(name)]);
         }
         self.respond(&text);
