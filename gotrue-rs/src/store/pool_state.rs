@@ -127,21 +127,32 @@ impl PoolInner {
     }
 
     /// Tests the connections that have been neither used nor tested for `age`, and closes those that fail.
+    ///
+    /// One is tested at a time, so that the others can be used meanwhile.
     pub(super) async fn test_idle(&self, age: Duration) {
-        let due: Vec<_> = {
-            let all = &mut self.lock_idle().connections;
-            all.extract_if(.., |idle| idle.tested_at.elapsed() >= age).collect()
-        };
-        let tests = due.into_iter().map(|mut idle| async move {
-            let test = timeout(self.options.ping_timeout, self.hosts.test(&mut idle.connection));
-            let is_usable = matches!(test.await, Ok(Ok(())));
-            is_usable.then(|| IdleConnection { tested_at: Instant::now(), ..idle })
-        });
-        let usable = futures::future::join_all(tests).await.into_iter().flatten();
-        let all = &mut self.lock_idle().connections;
-        if !self.permits.is_closed() {
-            all.extend(usable.filter(|idle| self.hosts.is_wanted(idle.origin.host)));
-            all.sort_by_key(|idle| idle.since);
+        loop {
+            let Some(mut idle) = self.take_due(age) else { return };
+            match timeout(self.options.ping_timeout, self.hosts.test(&mut idle.connection)).await {
+                Ok(Ok(())) => self.put_back(IdleConnection { tested_at: Instant::now(), ..idle }),
+                Ok(Err(_)) => self.suspect_idle(),
+                // Each of the others would take as long to time out, so they are discarded without a test.
+                Err(_) => drop(self.take_idle()),
+            }
+        }
+    }
+
+    fn take_due(&self, age: Duration) -> Option<IdleConnection> {
+        let connections = &mut self.lock_idle().connections;
+        let due = connections.iter().position(|idle| idle.tested_at.elapsed() >= age)?;
+        Some(connections.remove(due))
+    }
+
+    /// Puts a tested connection back in its place: the oldest ones are first.
+    fn put_back(&self, tested: IdleConnection) {
+        let connections = &mut self.lock_idle().connections;
+        if !self.permits.is_closed() && self.hosts.is_wanted(tested.origin.host) {
+            let place = connections.partition_point(|idle| idle.since <= tested.since);
+            connections.insert(place, tested);
         }
     }
 
