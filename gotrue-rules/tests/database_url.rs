@@ -137,10 +137,13 @@ proptest! {
         prop_assert_eq!(parsed.servers.len(), listed.len());
         for (url, (host, port)) in parsed.servers.iter().zip(&listed) {
             let url = Url::parse(url.reveal()).expect("a URL");
-            let value = |wanted: &str| url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned());
+            let value = |wanted: &str| {
+                url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())
+            };
             prop_assert_eq!(value("host"), Some(host.clone()));
             prop_assert_eq!(value("port"), Some(port.to_string()));
-            prop_assert_eq!((url.username(), url.password().unwrap_or_default(), url.path()), ("ann", &*password, "/app"));
+            let password_in_url = url.password().unwrap_or_default();
+            prop_assert_eq!((url.username(), password_in_url, url.path()), ("ann", &*password, "/app"));
         }
     }
 }

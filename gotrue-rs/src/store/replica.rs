@@ -1,7 +1,7 @@
 //! A replica for reads that may be stale: lists that an administrator reads.
 //!
-//! The position of the primary in the write-ahead log is noted in intervals. Once the replica has replayed a position, it
-//! has everything that was committed before that position was noted. No clocks of different machines are compared.
+//! The position of the primary in the write-ahead log is noted in intervals. Once the replica has replayed a position,
+//! it has everything that was committed before that position was noted. No clocks of different machines are compared.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
+use super::error::Result;
+use super::pool::Pool;
 use super::replication::{find_replayed_position, find_written_position};
-use super::{Connection, Pool, Result};
+use super::statement::Connection;
 use crate::journal::Journal;
 
 /// The limits of the interval in which the lag is measured.

@@ -1,7 +1,7 @@
 //! Positions in the write-ahead log, by which the lag of a replica is measured.
 
-use super::Result;
 use super::binding::{bind, statements};
+use super::error::Result;
 use super::statement::Connection;
 
 statements! {

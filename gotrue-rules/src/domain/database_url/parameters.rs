@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-use super::{DatabaseUrlError, Keepalives, SessionTarget};
+use super::error::DatabaseUrlError;
+use super::session_target::SessionTarget;
 
 /// The longest `connect_timeout` in seconds.
 const MAX_CONNECT_SECONDS: u32 = 600;
@@ -18,6 +19,15 @@ const MAX_USER_TIMEOUT: u32 = 3_600_000;
 const LOCATION: [&str; 3] = ["host", "hostaddr", "port"];
 /// What is encoded in the value of a parameter.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
+
+/// `keepalives*` and `tcp_user_timeout`: when idle connections are tested, and how long a test may take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Keepalives {
+    /// `keepalives_idle`: the idle time after which a connection is tested; `None` for no tests in the background.
+    pub idle: Option<Duration>,
+    /// The maximum time of a test: `tcp_user_timeout`, else `keepalives_interval` times `keepalives_count`.
+    pub limit: Option<Duration>,
+}
 
 /// The parameters of a URL.
 #[derive(Debug, Default)]
