@@ -39,7 +39,7 @@ pub struct PoolOptions {
     pub max_lifetime: Option<Duration>,
     /// The idle time after which a connection is closed; `None` for no limit.
     pub idle_timeout: Option<Duration>,
-    /// The idle time after which [`Pool::test_while_idle`](super::Pool::test_while_idle) tests a connection.
+    /// The idle time after which a connection is tested in the background; `None` for no such tests.
     pub test_after_idle: Option<Duration>,
 }
 
