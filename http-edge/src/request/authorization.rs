@@ -66,7 +66,7 @@ pub fn parse_bearer(value: &str, whitespace: BearerWhitespace) -> HeaderText<'_>
         return HeaderText::Missing;
     }
     let token = if whitespace == BearerWhitespace::Trimmed { rest.trim() } else { rest };
-    let is_rejected = whitespace == BearerWhitespace::Rejected && token.contains(|it: char| it.is_ascii_whitespace());
+    let is_rejected = whitespace == BearerWhitespace::Rejected && token.bytes().any(|it| it.is_ascii_whitespace());
     if token.is_empty() || is_rejected { HeaderText::Invalid } else { HeaderText::Present(token) }
 }
 
