@@ -53,8 +53,17 @@ const SETTINGS: [(&str, &str); 19] = [
 ];
 
 /// Settings of an ephemeral database, which may have many worlds.
-const EPHEMERAL_SETTINGS: [(&str, &str); 4] =
-    [("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off"), ("max_connections", "400")];
+const EPHEMERAL_SETTINGS: [(&str, &str); 7] = [
+    ("fsync", "off"),
+    ("synchronous_commit", "off"),
+    ("full_page_writes", "off"),
+    ("max_connections", "400"),
+    // Its data is small, and in the operating system's cache.
+    ("shared_buffers", "16MB"),
+    // A worker visits each database in turn: with hundreds of them, the default would keep three workers busy.
+    ("autovacuum_max_workers", "1"),
+    ("autovacuum_naptime", "10min"),
+];
 
 /// The server to run.
 pub(super) struct ServerPlan {
