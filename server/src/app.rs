@@ -1,6 +1,6 @@
 //! The application of the auth API, built from the settings with the ports of a server.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use gotrue_rs::app::{App, EmailDelivery, Ports};
@@ -9,6 +9,7 @@ use gotrue_rs::journal::FaultInjector;
 use gotrue_rs::ports::clock::{SharedClock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::hashing::HashingPool;
+use gotrue_rs::ports::http_client::HttpClient;
 use gotrue_rs::ports::http_client::faults::OutboundFaultInjector;
 use gotrue_rs::ports::keys::KeySettings;
 use gotrue_rs::ports::limits::SharedLimits;
@@ -24,6 +25,8 @@ pub(crate) struct SharedPorts {
     pub clock: SharedClock,
     /// The threads that hash passwords.
     pub hashing: Arc<HashingPool>,
+    /// The client of outgoing HTTP requests.
+    pub http: SharedHttpClient,
     /// The rules by which statements, mails and outbound calls of a test environment fail.
     pub faults: Option<Arc<FaultRules>>,
 }
@@ -32,13 +35,34 @@ impl SharedPorts {
     /// Starts the threads; the time is that of the system.
     pub(crate) fn start() -> anyhow::Result<Self> {
         let hashing = HashingPool::start_default().context("starting the threads for hashing")?;
-        Ok(Self { clock: Arc::new(SystemClock), hashing: Arc::new(hashing), faults: None })
+        Ok(Self {
+            clock: Arc::new(SystemClock),
+            hashing: Arc::new(hashing),
+            http: SharedHttpClient::default(),
+            faults: None,
+        })
+    }
+}
+
+/// The latest client of outgoing HTTP requests, for all applications with the same proxies and trusted roots.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedHttpClient(Arc<Mutex<Option<HttpClient>>>);
+
+impl SharedHttpClient {
+    /// Returns the client of these settings.
+    fn find_or_build(&self, config: &Config) -> anyhow::Result<HttpClient> {
+        let options = outbound::outbound_options(config);
+        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = latest.as_ref().filter(|client| client.has_options(&options)) {
+            return Ok(client.clone());
+        }
+        Ok(latest.insert(outbound::build_http_client(config)?).clone())
     }
 }
 
 /// Builds the application from the settings.
 pub(crate) fn build(config: &Config, shared: &SharedPorts, pool: Pool, delivery: EmailDelivery) -> anyhow::Result<App> {
-    let http = outbound::build_http_client(config)?;
+    let http = shared.http.find_or_build(config)?;
     let ports = Ports {
         pool,
         clock: Arc::clone(&shared.clock),

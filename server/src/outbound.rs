@@ -4,20 +4,32 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions, read_roots};
+use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions, TrustedRoots};
 use gotrue_rs::ports::mail::compose::MailSender;
 use gotrue_rs::ports::mail::smtp::{SmtpMailer, SmtpServer};
 use gotrue_rs::ports::mail::{DiscardingMailer, SharedMailer};
 
-/// Builds the HTTP client with the configured proxies and trusted roots.
-pub(crate) fn build_http_client(config: &Config) -> anyhow::Result<HttpClient> {
+/// What was attempted when roots could not be read.
+const READING_ROOTS: &str = "reading the trusted roots that SSL_CERT_FILE and SSL_CERT_DIR name";
+
+/// Returns the configured proxies and trusted roots of HTTP requests.
+pub(crate) fn outbound_options(config: &Config) -> OutboundOptions {
     let outbound = &config.outbound;
-    Ok(HttpClient::new(OutboundOptions {
+    OutboundOptions {
         https_proxy: outbound.https_proxy.clone(),
         http_proxy: outbound.http_proxy.clone(),
         no_proxy: outbound.no_proxy.clone(),
-        trusted_roots: trusted_roots(config)?,
-    }))
+        trusted_roots: trusted_roots(config),
+    }
+}
+
+/// Builds the HTTP client with the configured proxies and trusted roots.
+pub(crate) fn build_http_client(config: &Config) -> anyhow::Result<HttpClient> {
+    let options = outbound_options(config);
+    if let Some(roots) = &options.trusted_roots {
+        roots.check().context(READING_ROOTS)?;
+    }
+    Ok(HttpClient::new(options))
 }
 
 /// Builds the mailer, if a mail server is configured.
@@ -31,7 +43,7 @@ pub(crate) fn build_mailer(config: &Config) -> anyhow::Result<Option<SharedMaile
         user: smtp.user.clone(),
         password: smtp.pass.clone(),
         hello: host.unwrap_or_else(|| "localhost".to_owned()),
-        trusted_roots: trusted_roots(config)?,
+        trusted_roots: trusted_roots(config).map(|roots| roots.read().context(READING_ROOTS)).transpose()?,
     };
     let sender = MailSender::new(&smtp.sender_name, &smtp.admin_email, &smtp.headers);
     let sender =
@@ -45,8 +57,7 @@ pub(crate) fn build_mailer_or_discard(config: &Config) -> anyhow::Result<SharedM
     Ok(build_mailer(config)?.unwrap_or_else(|| Arc::new(DiscardingMailer)))
 }
 
-fn trusted_roots(config: &Config) -> anyhow::Result<Option<Vec<u8>>> {
+fn trusted_roots(config: &Config) -> Option<TrustedRoots> {
     let outbound = &config.outbound;
-    read_roots(outbound.ssl_cert_file.as_deref(), outbound.ssl_cert_dir.as_deref())
-        .context("reading the trusted roots that SSL_CERT_FILE and SSL_CERT_DIR name")
+    TrustedRoots::of_files(outbound.ssl_cert_file.as_deref(), outbound.ssl_cert_dir.as_deref())
 }

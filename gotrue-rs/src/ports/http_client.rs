@@ -5,9 +5,8 @@
 pub mod faults;
 pub mod guard;
 mod proxy;
+mod roots;
 
-use std::io;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -22,10 +21,11 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use self::faults::{OutboundEffect, OutboundFault, OutboundFaultInjector};
+pub use self::roots::TrustedRoots;
 use crate::ports::clock::{Clock, SystemClock};
 
 /// Proxies and trusted roots of outgoing requests.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutboundOptions {
     /// The proxy for `https` URLs; `None` for a direct connection.
     pub https_proxy: Option<Secret>,
@@ -35,8 +35,8 @@ pub struct OutboundOptions {
     ///
     /// Names (with their subdomains), addresses, networks, or `*`.
     pub no_proxy: String,
-    /// Trusted roots as PEM that replace the system's.
-    pub trusted_roots: Option<Vec<u8>>,
+    /// Trusted roots that replace the system's.
+    pub trusted_roots: Option<TrustedRoots>,
 }
 
 /// The origin of a URL.
@@ -101,19 +101,32 @@ impl HttpError {
     }
 }
 
-/// Both clients. They are built on first use, because loading the system's roots would delay the start.
-#[derive(Debug)]
+/// Both clients; clones share them.
+///
+/// They are built on first use, because loading the system's roots would delay the start.
+#[derive(Debug, Clone)]
 pub struct HttpClient {
-    outbound: OutboundOptions,
-    trusted_client: OnceLock<Result<Client, String>>,
-    untrusted_client: OnceLock<Result<Client, String>>,
+    clients: Arc<LazyClients>,
     faults: Option<Arc<dyn OutboundFaultInjector>>,
+}
+
+#[derive(Debug)]
+struct LazyClients {
+    outbound: OutboundOptions,
+    trusted: OnceLock<Result<Client, String>>,
+    untrusted: OnceLock<Result<Client, String>>,
 }
 
 impl HttpClient {
     /// Creates the clients' configuration. Nothing is read or connected yet.
     pub fn new(outbound: OutboundOptions) -> Self {
-        Self { outbound, trusted_client: OnceLock::new(), untrusted_client: OnceLock::new(), faults: None }
+        let clients = LazyClients { outbound, trusted: OnceLock::new(), untrusted: OnceLock::new() };
+        Self { clients: Arc::new(clients), faults: None }
+    }
+
+    /// Whether the clients are configured by these options.
+    pub fn has_options(&self, outbound: &OutboundOptions) -> bool {
+        self.clients.outbound == *outbound
     }
 
     /// Injects faults into calls; for test environments.
@@ -129,7 +142,7 @@ impl HttpClient {
 
     /// Returns the client for configured URLs: hooks, templates, providers, captcha services.
     pub fn get_trusted_client(&self) -> Result<&Client, HttpError> {
-        let built = self.trusted_client.get_or_init(|| self.build_client(|builder| builder));
+        let built = self.clients.trusted.get_or_init(|| self.build_client(|builder| builder));
         built.as_ref().map_err(|reason| HttpError::Client(reason.clone()))
     }
 
@@ -184,7 +197,7 @@ impl HttpClient {
             })
         };
         let client =
-            self.untrusted_client.get_or_init(build).as_ref().map_err(|reason| HttpError::Client(reason.clone()))?;
+            self.clients.untrusted.get_or_init(build).as_ref().map_err(|reason| HttpError::Client(reason.clone()))?;
         self.execute(client, service, request, limits).await
     }
 
@@ -229,7 +242,7 @@ impl HttpClient {
     }
 
     fn parse_proxy_rules(&self) -> Result<proxy::ProxyRules, String> {
-        let OutboundOptions { https_proxy, http_proxy, no_proxy, .. } = &self.outbound;
+        let OutboundOptions { https_proxy, http_proxy, no_proxy, .. } = &self.clients.outbound;
         proxy::ProxyRules::parse(https_proxy.as_ref(), http_proxy.as_ref(), no_proxy)
     }
 
@@ -240,9 +253,10 @@ impl HttpClient {
             let builder = Client::builder().no_proxy().connect_timeout(Duration::from_secs(10));
             finish(builder.proxy(reqwest::Proxy::custom(move |url| rules.find_proxy(url).cloned())))
         };
-        if let Some(pem) = &self.outbound.trusted_roots {
-            let roots = Certificate::from_pem_bundle(pem)
-                .map_err(|error| format!("the trusted roots cannot be read: {error}"))?;
+        if let Some(roots) = &self.clients.outbound.trusted_roots {
+            let unreadable = |error: &dyn std::fmt::Display| format!("the trusted roots cannot be read: {error}");
+            let pem = roots.read().map_err(|error| unreadable(&error))?;
+            let roots = Certificate::from_pem_bundle(&pem).map_err(|error| unreadable(&error))?;
             return builder().tls_certs_only(roots).build().map_err(|error| error.to_string());
         }
         builder().build().or_else(|error| {
@@ -250,26 +264,6 @@ impl HttpClient {
             builder().tls_certs_only([]).build().map_err(|error| error.to_string())
         })
     }
-}
-
-/// Reads the roots of a PEM file and of the files in colon-separated folders.
-///
-/// `None` if neither is given.
-pub fn read_roots(file: Option<&Path>, folders: Option<&str>) -> io::Result<Option<Vec<u8>>> {
-    if file.is_none() && folders.is_none() {
-        return Ok(None);
-    }
-    let mut all = file.map(std::fs::read).transpose()?.unwrap_or_default();
-    for folder in folders.unwrap_or_default().split(':').filter(|folder| !folder.is_empty()) {
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.is_file() {
-                all.push(b'\n');
-                all.extend(std::fs::read(path)?);
-            }
-        }
-    }
-    Ok(Some(all))
 }
 
 /// Applies an injected fault; `None` if the call is made.

@@ -99,10 +99,11 @@ enum SmtpFault {
 
 impl SmtpMailer {
     /// Prepares everything that can fail without connecting.
-    pub fn new(server: SmtpServer, sender: MailSender) -> Result<Self, MailError> {
+    pub fn new(mut server: SmtpServer, sender: MailSender) -> Result<Self, MailError> {
         let mut tls = TlsParameters::builder(server.host.clone());
-        if let Some(pem) = &server.trusted_roots {
-            let roots = Certificate::from_pem(pem)
+        // Not kept: they are part of the TLS parameters.
+        if let Some(pem) = server.trusted_roots.take() {
+            let roots = Certificate::from_pem(&pem)
                 .map_err(|error| MailError::Header(format!("the trusted roots cannot be read: {error}")))?;
             tls = tls.certificate_store(CertificateStore::None).add_root_certificate(roots);
         }

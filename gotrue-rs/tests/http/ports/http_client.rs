@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use gotrue_rs::ports::http_client::guard::{ForbiddenUrl, check_url, is_public};
-use gotrue_rs::ports::http_client::{HttpClient, HttpError, OutboundOptions, ResponseLimits};
+use gotrue_rs::ports::http_client::{HttpClient, HttpError, OutboundOptions, ResponseLimits, TrustedRoots};
 use gotrue_rules::domain::secret::Secret;
 use reqwest::{Method, Request, Url};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -209,11 +209,30 @@ async fn invalid_settings_are_reported() {
     for outbound in [
         OutboundOptions { https_proxy: Some(Secret::new("http://:not a proxy")), ..OutboundOptions::default() },
         OutboundOptions {
-            trusted_roots: Some(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec()),
+            trusted_roots: Some(TrustedRoots::Pem(
+                b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec(),
+            )),
             ..OutboundOptions::default()
         },
     ] {
         let outcome = HttpClient::new(outbound).get_trusted("test", "http://127.0.0.1:9/", LIMITS).await;
         assert!(matches!(outcome, Err(HttpError::Client(_))), "{outcome:?}");
     }
+}
+
+#[test]
+fn files_of_roots_are_checked_first_and_read_later() {
+    let folder = std::env::temp_dir().join(format!("basalt-roots-{}", uuid::Uuid::new_v4()));
+    std::fs::create_dir_all(folder.join("more")).expect("a folder");
+    let (file, more) = (folder.join("roots.pem"), folder.join("more"));
+    std::fs::write(&file, "first").expect("a file");
+    std::fs::write(more.join("one.pem"), "second").expect("a file");
+    let roots = TrustedRoots::of_files(Some(&file), more.to_str()).expect("files are given");
+    roots.check().expect("all can be read");
+    std::fs::write(&file, "changed").expect("a file");
+    assert_eq!(roots.read().expect("all can be read"), b"changed\nsecond\n");
+    std::fs::remove_dir_all(&folder).expect("a folder");
+    assert!(roots.check().is_err());
+    assert!(roots.read().is_err());
+    assert_eq!(TrustedRoots::of_files(None, None), None);
 }

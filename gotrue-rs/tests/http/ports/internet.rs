@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gotrue_rs::ports::http_client::OutboundOptions;
+use gotrue_rs::ports::http_client::{OutboundOptions, TrustedRoots};
 use gotrue_rules::domain::secret::Secret;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream};
 use tokio::net::{TcpListener, TcpStream};
@@ -67,7 +67,7 @@ impl Internet {
         let roots = std::fs::read(format!("{FOLDER}/authority.pem")).expect("the authority's certificate");
         OutboundOptions {
             https_proxy: Some(Secret::new(&self.proxy)),
-            trusted_roots: Some(roots),
+            trusted_roots: Some(TrustedRoots::Pem(roots)),
             ..OutboundOptions::default()
         }
     }
