@@ -228,6 +228,11 @@ fn match_entries<'t>(entries: &'t [RouteEntry], path: &str, method: &Method, fou
 ///
 /// With `whole` the pattern must match the whole path, else a prefix of its segments.
 fn match_path<'p>(pattern: &'static str, path: &'p str, whole: bool) -> Option<(Vec<(&'static str, String)>, &'p str)> {
+    // Most patterns differ in the first character of the first segment.
+    let first = |text: &str| text.as_bytes().get(1).copied();
+    if !matches!(first(pattern), None | Some(b'{')) && first(pattern) != first(path) {
+        return None;
+    }
     if pattern == "/" {
         return (whole && matches!(path, "" | "/")).then(|| (Vec::new(), ""));
     }
