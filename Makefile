@@ -96,7 +96,7 @@ fmt: $(SHOP_INSTALLED) $(CLIENTS_INSTALLED) ## Format all source
 
 build: $(SHOP) ## The release binary: target/release/basalt
 	@$(NEED) cargo
-	@cargo build --release --package server
+	@AWS_LC_SYS_CFLAGS="$(AWS_LC_SYS_CFLAGS) -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX" cargo build --release --package server
 	@ls -l $(RELEASE)
 
 bench: ## Compare with the reference: make bench REF=/path/to/gotrue [BENCH="--only W1,W2"]
