@@ -167,7 +167,7 @@ fn configure_pool(usual: PoolOptions, settings: &DatabaseSettings, api: &ApiPoli
 
 /// Builds the pool with which rate limits are counted in the database, so that counting never waits for requests.
 pub(crate) fn build_limits_pool(settings: &DatabaseSettings) -> anyhow::Result<Pool> {
-    let usual = PoolOptions::new(connect_options(settings, LIMITS_STATEMENT_TIMEOUT)?);
+    let usual = pool_options(settings, LIMITS_STATEMENT_TIMEOUT)?;
     Ok(Pool::new(PoolOptions {
         statement_timeout: LIMITS_STATEMENT_TIMEOUT,
         acquire_timeout: LIMITS_STATEMENT_TIMEOUT,

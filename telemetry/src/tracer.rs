@@ -205,7 +205,7 @@ fn halves(number: u128) -> [u64; 2] {
     [(number >> 64) as u64, number as u64]
 }
 
-/// The output function of SplitMix64, a permutation of all numbers.
+/// The output function of `SplitMix64`, a permutation of all numbers.
 fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

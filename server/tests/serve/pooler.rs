@@ -57,7 +57,7 @@ impl Pgbouncer {
 
 impl Drop for Pgbouncer {
     fn drop(&mut self) {
-        drop(kill_process(Pid::from_child(&self.process), Signal::KILL));
+        let _ = kill_process(Pid::from_child(&self.process), Signal::KILL);
         drop(self.process.wait());
     }
 }

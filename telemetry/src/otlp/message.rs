@@ -139,7 +139,9 @@ fn write_json_value(text: &mut String, value: &FieldValue) {
         }
         FieldValue::Id(id) => {
             text.push('"');
-            id.iter().for_each(|byte| text.push_str(&format!("{byte:02x}")));
+            for byte in id {
+                let _ = write!(text, "{byte:02x}");
+            }
             text.push('"');
             Ok(())
         }
@@ -158,7 +160,9 @@ fn write_json_value(text: &mut String, value: &FieldValue) {
             Ok(())
         }
         FieldValue::Fixed64List(values) => {
-            write_list(text, ['[', ']'], values, |text, value| text.push_str(&format!("\"{value}\"")));
+            write_list(text, ['[', ']'], values, |text, value| {
+                let _ = write!(text, "\"{value}\"");
+            });
             Ok(())
         }
         FieldValue::DoubleList(values) => {
@@ -185,7 +189,9 @@ fn write_json_text(text: &mut String, value: &str) {
         match character {
             '"' => text.push_str("\\\""),
             '\\' => text.push_str("\\\\"),
-            control if u32::from(control) < 0x20 => text.push_str(&format!("\\u{:04x}", u32::from(control))),
+            control if u32::from(control) < 0x20 => {
+                let _ = write!(text, "\\u{:04x}", u32::from(control));
+            }
             other => text.push(other),
         }
     }

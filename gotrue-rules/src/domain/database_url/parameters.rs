@@ -90,8 +90,8 @@ impl Parameters {
 
     /// The last value of a parameter that names servers.
     pub(super) fn location(&self, wanted: &str) -> Option<String> {
-        let pairs = self.others.iter().filter_map(|pair| pair.split_once('='));
-        pairs.filter(|(name, _)| *name == wanted).last().map(|(_, value)| decode(value))
+        let mut pairs = self.others.iter().rev().filter_map(|pair| pair.split_once('='));
+        pairs.find(|(name, _)| *name == wanted).map(|(_, value)| decode(value))
     }
 
     /// Removes the parameters that name servers.

@@ -1,5 +1,6 @@
 //! The store in which several processes share their rate limits.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
@@ -119,7 +120,7 @@ impl RedisAddress {
         };
         let decode = |part: &str, name: &str| {
             let decoded = percent_decode_str(part).decode_utf8();
-            decoded.map(|text| text.into_owned()).map_err(|_| format!("has a {name} that is not UTF-8"))
+            decoded.map(Cow::into_owned).map_err(|_| format!("has a {name} that is not UTF-8"))
         };
         let user = Some(decode(url.username(), "user name")?).filter(|user| !user.is_empty());
         let password = url.password().map(|password| decode(password, "password")).transpose()?;
