@@ -32,7 +32,7 @@ impl Node {
     pub(super) fn start(&mut self, settings: &[&str]) {
         let mut command = as_postgres(Command::new(self.binaries.join("postgres")));
         command.arg("-D").arg(&self.data).args(["-p", &self.port.to_string(), "-h", "127.0.0.1", "-k", ""]);
-        command.args(["-c", "fsync=off", "-c", "shared_buffers=32MB", "-c", "max_connections=60"]);
+        command.args(["-c", "fsync=off", "-c", "shared_buffers=32MB"]);
         for setting in settings {
             command.args(["-c", setting]);
         }
