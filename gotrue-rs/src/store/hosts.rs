@@ -116,9 +116,8 @@ impl Hosts {
             let refused = match answer {
                 Ok(Some((host, Ok(opened)))) => return Ok(self.accept(host, opened)),
                 Ok(Some((host, Err(cause)))) => Some((host, cause)),
-                Ok(None) => None,
                 Err(_) if others_at.is_none() => return Err(self.failure(refusals)),
-                Err(_) => None,
+                Ok(None) | Err(_) => None,
             };
             if others_at.take().is_some() {
                 let others = (0..self.servers.len()).filter(|host| *host != first);

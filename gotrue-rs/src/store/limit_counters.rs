@@ -2,6 +2,7 @@
 //!
 //! The functions of `sql/basalt/0008-limit-counters.sql` read the clock of the database, which all servers share.
 
+use std::sync::Arc;
 use super::Result;
 use super::binding::{bind, statements};
 use super::pool::Pool;
@@ -61,6 +62,6 @@ impl CounterTable {
     }
 
     fn connection(&self) -> Connection {
-        Connection::pooled(self.0.clone(), Default::default())
+        Connection::pooled(self.0.clone(), Arc::default())
     }
 }

@@ -55,11 +55,11 @@ impl StatementMode {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             mode = match (name, value) {
                 ("statement_cache_mode", "prepare") if mode != Self::Text => Self::Prepare,
-                ("statement_cache_mode", "prepare") => mode,
-                ("statement_cache_mode", "describe") => Self::Text,
-                ("prefer_simple_protocol", "1" | "t" | "T" | "true" | "TRUE" | "True") => Self::Text,
-                ("prefer_simple_protocol", "0" | "f" | "F" | "false" | "FALSE" | "False") => mode,
-                ("statement_cache_capacity", "0") => Self::Text,
+                ("statement_cache_mode", "describe")
+                | ("prefer_simple_protocol", "1" | "t" | "T" | "true" | "TRUE" | "True")
+                | ("statement_cache_capacity", "0") => Self::Text,
+                ("statement_cache_mode", "prepare")
+                | ("prefer_simple_protocol", "0" | "f" | "F" | "false" | "FALSE" | "False") => mode,
                 ("statement_cache_capacity", number) if number.parse::<u32>().is_ok() => mode,
                 _ => return Err(describe_problem(name, value)),
             };
@@ -211,7 +211,7 @@ impl Connector {
 
 /// Whether the peer refused the start-up parameter `options`.
 ///
-/// PgBouncer does so with `protocol_violation`, RDS Proxy with `feature_not_supported`.
+/// `PgBouncer` does so with `protocol_violation`, RDS Proxy with `feature_not_supported`.
 fn is_refusal(error: &sqlx::Error) -> bool {
     error
         .as_database_error()

@@ -20,16 +20,17 @@ use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::Pool;
 use gotrue_rules::domain::error::chain::ErrorChain;
-use http_edge::{Listener, TlsCertificate};
+use http_edge::{Listener, ShutdownSignal, TlsCertificate};
 use test_bench::worlds::Worlds;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use uuid::Uuid;
 
 use crate::announce::{Announcement, RunningServer, TestAccess};
 use crate::api_keys::{self, ApiKeys};
 use crate::app::SharedPorts;
 use crate::data_folder::DataFolder;
-use crate::dev::OpenMailboxPorts;
+use crate::dev::{Access, InboxPages, OpenMailboxPorts};
 use crate::embedded_postgres::TcpPort;
 use crate::metrics::MetricSources;
 use crate::otlp::OtlpExporter;
@@ -149,7 +150,7 @@ impl Server {
             DataFolder::open(&project.data)?
         };
         match options.test {
-            None => Self::start_single(project, options, folder, telemetry, shutdown).await,
+            None => Box::pin(Self::start_single(project, options, folder, telemetry, shutdown)).await,
             Some(_) => Self::start_worlds(project, options, folder, shutdown).await,
         }
     }
@@ -173,15 +174,11 @@ impl Server {
         let pool = source.open(&mut config, project.file.basalt.expected_replicas).await?;
         let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
         let mut tasks = Vec::new();
-        match source {
-            DatabaseSource::Embedded(_) => {
-                project_schema::apply(&project, &source.operator_url(), &config.database).await?;
-            }
-            DatabaseSource::External(_) => {
-                let fingerprints = Fingerprints::new(&config, &endpoint.keys);
-                let allow = project.file.basalt.allow_differing_replicas;
-                tasks.push(Replica::register(&pool, id, &fingerprints, allow).await?.keep_alive(closing.clone()));
-            }
+        if let DatabaseSource::Embedded(_) = source {
+            project_schema::apply(&project, &source.operator_url(), &config.database).await?;
+        } else {
+            let replica = register_replica(&project, &pool, id, &Fingerprints::new(&config, &endpoint.keys)).await?;
+            tasks.push(replica.keep_alive(closing.clone()));
         }
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let hashing = Arc::clone(&shared.hashing);
@@ -201,22 +198,14 @@ impl Server {
         let Services { router, app, replace, worker, upkeep, outbox, inbox, access } =
             Services::start(&config, dependencies)?;
         tasks.extend([worker, upkeep]);
-        let is_development = profiles::has_development_pages(&config, &project.file.basalt);
-        let mut mailbox = OpenMailboxPorts::default();
-        if let Some(inbox) = inbox.filter(|_| is_development) {
-            let ports = project.file.mailbox_ports(false);
-            mailbox = OpenMailboxPorts::open(ports, &inbox, access, closing.clone()).await;
-            tasks.append(&mut mailbox.tasks);
-        }
+        let inbox = inbox.filter(|_| profiles::has_development_pages(&config, &project.file.basalt));
+        let mut mailbox = open_mailbox(&project, inbox, access, closing.clone()).await;
+        tasks.append(&mut mailbox.tasks);
         let sources = MetricSources { pool: pool.clone(), hashing, outbox: Some(Arc::clone(&outbox)) };
         tasks.extend(serve_metrics(&project, sources.clone(), closing.clone()).await?);
-        if let Some(telemetry) = telemetry {
-            tasks.push(telemetry.start(Arc::clone(&app.http), sources, closing.clone()));
-        }
+        tasks.extend(telemetry.map(|telemetry| telemetry.start(Arc::clone(&app.http), sources, closing.clone())));
         let Endpoint { listener, addresses, keys, tls } = endpoint;
-        if let Some(tls) = &tls {
-            tasks.push(tls::start_reload(Arc::clone(tls), closing.clone()));
-        }
+        tasks.extend(tls.clone().map(|tls| tls::start_reload(tls, closing.clone())));
         let serving = spawn_http(Listener::new(listener, tls), router, &project, &config, shutdown)?;
         let reloading = Reloading {
             project,
@@ -301,6 +290,29 @@ struct Running {
     mailbox: OpenMailboxPorts,
     serving: JoinHandle<()>,
     backends: Backends,
+}
+
+/// Registers this server among those of an external database.
+async fn register_replica(
+    project: &Project,
+    pool: &Pool,
+    id: Uuid,
+    fingerprints: &Fingerprints,
+) -> anyhow::Result<Replica> {
+    Replica::register(pool, id, fingerprints, project.file.basalt.allow_differing_replicas).await
+}
+
+/// Opens the ports of the inbox, if messages can be read.
+async fn open_mailbox(
+    project: &Project,
+    inbox: Option<InboxPages>,
+    access: Access,
+    closing: ShutdownSignal,
+) -> OpenMailboxPorts {
+    match inbox {
+        Some(inbox) => OpenMailboxPorts::open(project.file.mailbox_ports(false), &inbox, access, closing).await,
+        None => OpenMailboxPorts::default(),
+    }
 }
 
 /// Opens the port and reads the settings of a server with one backend.

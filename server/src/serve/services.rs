@@ -14,8 +14,8 @@ use gotrue_rs::config::Config;
 use gotrue_rs::events::EventLog;
 use gotrue_rs::explanation::{ExplanationStore, Explanations};
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::MailFaultInjector;
 use gotrue_rs::ports::mail::outbox::Outbox;
+use gotrue_rs::ports::mail::{MailFaultInjector, SharedMailer};
 use gotrue_rs::store::Pool;
 use gotrue_rs::store::leases::JobLease;
 use gotrue_rs::store::outbox::OutboxTable;
@@ -105,7 +105,6 @@ impl Services {
             consent,
         } = dependencies;
         let entropy = Entropy::from_system();
-        let site_url = config.policy.site.site_url.clone();
         let mail_server = outbound::build_mailer(config)?;
         let is_development = profiles::has_development_pages(config, &project.file.basalt);
         let has_token = project.file.basalt.inbox_token.is_some();
@@ -113,13 +112,7 @@ impl Services {
         let outbox = Arc::new(build_outbox(&pool, &shared, kept, &entropy));
         let inbox = (kept.has_inbox && project.file.inbox_enabled())
             .then(|| InboxPages::new(&outbox, project.file.mail_sender(), closing.clone()));
-        let mut until = closing.clone();
-        let stop = async move { drop(until.wait_for(|closing| *closing).await) };
-        let worker = match mail_server {
-            Some(mail_server) => tokio::spawn(outbox.build_worker(mail_server).run(stop)),
-            None if is_new => tokio::spawn(outbox.build_cleanup().starting_later().run(stop)),
-            None => tokio::spawn(outbox.build_cleanup().run(stop)),
-        };
+        let worker = start_worker(&outbox, mail_server, is_new, closing.clone());
         // The limits of a test environment read its clock, so they are counted in its process.
         let is_world = events.is_some();
         let explanations = build_explanations(project, config, &BackendAddress { url, events }, &entropy);
@@ -135,19 +128,10 @@ impl Services {
             upkeep::start(current.clone(), cleanup_lease, closing.clone())
         };
         let digests = build_digests(project, &app, Arc::clone(&outbox));
-        let mut until = closing.clone();
-        let upkeep = tokio::spawn(async move {
-            let digests = digests.run(async move { drop(until.wait_for(|closing| *closing).await) });
-            drop(tokio::join!(upkeep, digests));
-        });
+        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, digests.run(wait_for_shutdown(closing)))) });
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
-        let verifying = current.clone();
-        let verifies = move |token: &str| {
-            let app = Arc::clone(&verifying.borrow());
-            app.keys.verify(token, app.clock.now()).is_ok()
-        };
         let serving = current.clone();
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox))
             .with_trusted_proxies(proxies.clone())
@@ -156,23 +140,55 @@ impl Services {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
             functions: functions_rs::router(functions),
-            shop: if project.has_shop {
-                Shop::load(&SiteConfig { url: "", key: &keys.publishable_key, site_url: &site_url })
-            } else {
-                Shop::status_page()
-            },
+            shop: build_shop(project, keys, &config.policy.site.site_url),
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)
                 .with_consent(consent)
                 .with_explanations(explanations.store().cloned()),
-            gateway: ApiKeyGateway::new(Arc::clone(keys), verifies),
+            gateway: build_api_key_gateway(keys, current),
             proxies,
             explanations: RouterExplanations::new(Arc::clone(&app)),
             entropy,
         };
         Ok(Self { router: Arc::new(front), app, replace, worker, upkeep, outbox, inbox, access })
     }
+}
+
+/// Starts the delivery of mail; without a mail server old messages are deleted.
+fn start_worker(
+    outbox: &Arc<Outbox>,
+    mail_server: Option<SharedMailer>,
+    is_new: bool,
+    closing: ShutdownSignal,
+) -> JoinHandle<()> {
+    let stop = wait_for_shutdown(closing);
+    match mail_server {
+        Some(mail_server) => tokio::spawn(outbox.build_worker(mail_server).run(stop)),
+        None if is_new => tokio::spawn(outbox.build_cleanup().starting_later().run(stop)),
+        None => tokio::spawn(outbox.build_cleanup().run(stop)),
+    }
+}
+
+async fn wait_for_shutdown(mut closing: ShutdownSignal) {
+    drop(closing.wait_for(|closing| *closing).await);
+}
+
+/// Builds the pages at `/`: the shop if the project has one, otherwise the status of the server.
+fn build_shop(project: &Project, keys: &ApiKeys, site_url: &str) -> Shop {
+    if project.has_shop {
+        Shop::load(&SiteConfig { url: "", key: &keys.publishable_key, site_url })
+    } else {
+        Shop::status_page()
+    }
+}
+
+/// Builds the check of API keys, which accepts tokens of the present application.
+fn build_api_key_gateway(keys: &Arc<ApiKeys>, current: watch::Receiver<Arc<App>>) -> ApiKeyGateway {
+    ApiKeyGateway::new(Arc::clone(keys), move |token: &str| {
+        let app = Arc::clone(&current.borrow());
+        app.keys.verify(token, app.clock.now()).is_ok()
+    })
 }
 
 /// Builds the gateway to the services of `[basalt.upstreams]`, if there are any.

@@ -15,6 +15,8 @@ use super::support::{Basalt, TempFolder, basalt, free_port};
 
 const SECRET: &str = "a secret for the replicas of a test, long enough";
 const SECRET_KEY: &str = "sb_secret_0123456789abcdefghijkl";
+/// The number of users that were created.
+static USERS: AtomicUsize = AtomicUsize::new(0);
 
 /// A database, and the settings that its replicas share.
 struct Shared {
@@ -129,12 +131,14 @@ async fn write(server: &Basalt) {
 }
 
 async fn create_user(client: &Client, url: &str) -> reqwest::Result<u16> {
-    let body = json!({ "email": format!("{}@example.com", Uuid::new_v4()), "email_confirm": true });
+    let number = USERS.fetch_add(1, Ordering::Relaxed);
+    let email = format!("user{number}-{}@example.com", std::process::id());
+    let body = json!({ "email": email, "email_confirm": true });
     let request = client.post(format!("{url}/auth/v1/admin/users")).header("apikey", SECRET_KEY).json(&body);
     Ok(request.send().await?.status().as_u16())
 }
 
-/// HAProxy in front of the replicas, with health checks and connections that stay open.
+/// `HAProxy` in front of the replicas, with health checks and connections that stay open.
 struct Haproxy {
     child: Child,
     client: Client,
@@ -143,11 +147,10 @@ struct Haproxy {
 
 impl Haproxy {
     fn start(folder: &TempFolder, port: u16, replicas: &[u16]) -> Self {
-        let servers: String = replicas
-            .iter()
-            .enumerate()
+        let servers: Vec<String> = (replicas.iter().enumerate())
             .map(|(number, port)| format!("    server r{number} 127.0.0.1:{port} check\n"))
             .collect();
+        let servers = servers.concat();
         let statistics = free_port();
         let text = format!(
             "defaults\n    mode http\n    timeout connect 2s\n    timeout client 30s\n    timeout server 30s\n\

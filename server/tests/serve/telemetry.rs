@@ -115,7 +115,9 @@ impl Gotrue {
         let (kept, stderr) = (Arc::clone(&log), child.stderr.take().expect("piped"));
         std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                kept.lock().unwrap_or_else(PoisonError::into_inner).push_str(&format!("{line}\n"));
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.push_str(&line);
+                kept.push('\n');
             }
         });
         let mut server = Self { child, url: String::new(), log };

@@ -19,7 +19,7 @@ use super::world_clock::{advance, code};
 const EMAIL: &str = "ann@example.com";
 
 /// Creates a world of the profile `gotrue` whose users need no confirmation.
-async fn world<'s>(server: &'s TestServer, mut env: Value) -> World<'s> {
+async fn world(server: &TestServer, mut env: Value) -> World<'_> {
     env["GOTRUE_MAILER_AUTOCONFIRM"] = json!("true");
     server.world(json!({"profile": "gotrue", "env": env})).await
 }

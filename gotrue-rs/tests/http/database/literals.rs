@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use gotrue_rs::journal::Journal;
+use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::{BoundStatement, Connection, Pool, PoolOptions, Statement, StatementMode};
 use gotrue_rs::testing::TestDatabase;
 use gotrue_rs::{bind, statement};
@@ -25,6 +26,7 @@ const LENGTHS: Statement = statement!("tests.lengths":
      VALUES (:id, json_build_object('text', :text::text), '')
      RETURNING payload->>'text', length(:text), md5(:text)");
 const COUNT: Statement = statement!("tests.count": "SELECT count(*) FROM audit_log_entries");
+const PATH: Statement = statement!("tests.path": "SELECT current_setting('search_path')");
 const PLAIN: Statement = statement!("tests.plain": "SELECT :text");
 
 type EchoRow = (
@@ -155,8 +157,10 @@ async fn text_does_not_change_the_statement() {
     let mut written = 0_i64;
     for _ in 0..200 {
         let given = texts().new_tree(&mut runner).expect("text").current();
-        let row: (String, i32, String) =
-            connection(&text).fetch_one(bind!(LENGTHS, id: Uuid::new_v4(), text: &given)).await.expect("it is written");
+        let row: (String, i32, String) = connection(&text)
+            .fetch_one(bind!(LENGTHS, id: Entropy::from_system().uuid(), text: &given))
+            .await
+            .expect("it is written");
         written += 1;
         assert_eq!((row.0.as_str(), row.1), (given.as_str(), i32::try_from(given.chars().count()).expect("short")));
         let (count,): (i64,) = connection(&text).fetch_one(bind!(COUNT)).await.expect("a count");
@@ -185,12 +189,14 @@ async fn nul_is_refused_with_the_same_error() {
 async fn transaction_has_its_settings_and_ends_with_it() {
     let database = TestDatabase::clone_migrated().await;
     let (_, text) = pools(&database);
-    const PATH: Statement = statement!("tests.path": "SELECT current_setting('search_path')");
     for _ in 0..2 {
         let mut transaction = Connection::begin(&text, Arc::new(Journal::default())).await.expect("it begins");
         let row: (String,) = transaction.fetch_one(bind!(PATH)).await.expect("a path");
         assert_eq!(row.0, "auth");
-        transaction.execute(bind!(LENGTHS, id: Uuid::new_v4(), text: "discarded")).await.expect("written");
+        transaction
+            .execute(bind!(LENGTHS, id: Entropy::from_system().uuid(), text: "discarded"))
+            .await
+            .expect("written");
         transaction.rollback().await.expect("rolled back");
         let (count,): (i64,) = connection(&text).fetch_one(bind!(COUNT)).await.expect("a count");
         assert_eq!(count, 0);

@@ -222,7 +222,7 @@ async fn invalid_settings_are_reported() {
 
 #[test]
 fn files_of_roots_are_checked_first_and_read_later() {
-    let folder = std::env::temp_dir().join(format!("basalt-roots-{}", uuid::Uuid::new_v4()));
+    let folder = std::env::temp_dir().join(format!("basalt-roots-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("more")).expect("a folder");
     let (file, more) = (folder.join("roots.pem"), folder.join("more"));
     std::fs::write(&file, "first").expect("a file");

@@ -53,7 +53,7 @@ impl RedisConnection {
         let mut connection = Self { stream, received: Vec::new() };
         if let Some(password) = &address.password {
             let mut parts: Vec<&[u8]> = vec![b"AUTH"];
-            parts.extend(address.user.as_ref().map(|user| user.as_bytes()));
+            parts.extend(address.user.as_ref().map(String::as_bytes));
             parts.push(password.reveal().as_bytes());
             connection.require_ok(&parts).await?;
         }

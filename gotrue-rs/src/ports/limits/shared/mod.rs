@@ -90,7 +90,7 @@ struct LimitStore {
 
 #[derive(Debug)]
 enum Backend {
-    Redis(RedisStore),
+    Redis(Box<RedisStore>),
     Postgres(CounterTable),
 }
 
@@ -122,7 +122,7 @@ impl SharedLimits {
         let backend = match &settings.url {
             LimitStoreUrl::Memory => return Ok(None),
             LimitStoreUrl::Postgres => Backend::Postgres(CounterTable::new(pool.clone())),
-            LimitStoreUrl::Redis(address) => Backend::Redis(RedisStore::new(address.clone())?),
+            LimitStoreUrl::Redis(address) => Backend::Redis(Box::new(RedisStore::new(address.clone())?)),
         };
         let store = Arc::new(LimitStore {
             backend,
@@ -309,14 +309,14 @@ async fn report_ended(store: Arc<LimitStore>, mut receiver: mpsc::Receiver<Store
     let mut batch = Vec::with_capacity(MAX_ENDED_AT_ONCE);
     let mut delete_at = Instant::now() + DELETE_EVERY;
     loop {
-        let received = tokio::select! {
-            received = receiver.recv_many(&mut batch, MAX_ENDED_AT_ONCE) => received,
+        let count = tokio::select! {
+            count = receiver.recv_many(&mut batch, MAX_ENDED_AT_ONCE) => count,
             () = store.clock.timeout(DELETE_EVERY) => {
                 batch.clear();
                 usize::MAX
             }
         };
-        if received == 0 {
+        if count == 0 {
             return;
         }
         if !batch.is_empty() {
