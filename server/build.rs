@@ -72,7 +72,9 @@ fn complete_development_files(folder: &Path) -> io::Result<bool> {
     Ok(all_built)
 }
 
-/// Makes the linker strip symbols (`Cargo.toml` says why Cargo does not), merge functions and pack relocations.
+/// Makes the linker strip symbols, merge functions and pack relocations.
+///
+/// `Cargo.toml` says why Cargo does not strip.
 ///
 /// Identical functions become one, which saves their unwinding tables as well. Nothing compares their addresses.
 ///

@@ -26,7 +26,9 @@ pub struct HttpLimits {
     pub write_timeout: Duration,
     /// Time between two requests, and before the first.
     pub idle_timeout: Duration,
-    /// Time that idle connections stay open after the listener is closed, so that a request on its way is answered.
+    /// Time that idle connections stay open after the listener is closed.
+    ///
+    /// A request on its way is still answered.
     pub closing_grace: Duration,
 }
 

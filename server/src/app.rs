@@ -44,7 +44,9 @@ impl SharedPorts {
     }
 }
 
-/// The latest client of outgoing HTTP requests, for all applications with the same proxies and trusted roots.
+/// The latest client of outgoing HTTP requests.
+///
+/// Applications with the same proxies and trusted roots share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedHttpClient(Arc<Mutex<Option<HttpClient>>>);
 

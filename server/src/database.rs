@@ -56,7 +56,9 @@ pub(crate) async fn resolve_pool_size(mut settings: DatabaseSettings) -> Databas
     settings
 }
 
-/// Resolves the pool size of one of several servers: its share of the connections that clients may open.
+/// Resolves the pool size of one of several servers.
+///
+/// It is a share of the connections that clients may open.
 ///
 /// A configured size stays, and the default if `replicas` is not known. If the limits cannot be read, the default applies.
 pub(crate) async fn divide_connections(mut settings: DatabaseSettings, replicas: Option<u32>) -> DatabaseSettings {
@@ -102,8 +104,9 @@ async fn fetch_max_connections(settings: &DatabaseSettings) -> anyhow::Result<u3
     Ok(allowed.parse()?)
 }
 
-/// Connects to the server that accepts writes. Statements on the connection must not be prepared: a pooler would leave
-/// them to other clients.
+/// Connects to the server that accepts writes.
+///
+/// Statements on the connection must not be prepared: a pooler would leave them to other clients.
 async fn connect_for_limits(settings: &DatabaseSettings) -> anyhow::Result<PgConnection> {
     let pool = Pool::new(PoolOptions { session: None, ..pool_options(settings, Duration::ZERO)? });
     Ok(pool.find_server().await?.connect().await?)
@@ -165,7 +168,9 @@ fn configure_pool(usual: PoolOptions, settings: &DatabaseSettings, api: &ApiPoli
     }
 }
 
-/// Builds the pool with which rate limits are counted in the database, so that counting never waits for requests.
+/// Builds the pool with which rate limits are counted in the database.
+///
+/// It is a pool of its own, so that counting never waits for requests.
 pub(crate) fn build_limits_pool(settings: &DatabaseSettings) -> anyhow::Result<Pool> {
     let usual = pool_options(settings, LIMITS_STATEMENT_TIMEOUT)?;
     Ok(Pool::new(PoolOptions {
@@ -198,7 +203,9 @@ pub(crate) fn build_administration_pool(settings: &DatabaseSettings) -> anyhow::
         .connect_lazy_with(pool_options(settings, Duration::ZERO)?.connect))
 }
 
-/// Builds a pool of one connection for migrating the schema; of several servers it uses the one that accepts writes.
+/// Builds a pool of one connection for migrating the schema.
+///
+/// Of several servers it uses the one that accepts writes.
 /// Migrations set what they need in their transactions, so that they run through a pooler.
 pub(crate) async fn build_migration_pool(settings: &DatabaseSettings) -> anyhow::Result<PgPool> {
     let options = PoolOptions { session: None, ..pool_options(settings, Duration::ZERO)? };

@@ -77,8 +77,8 @@ impl Readiness {
         let DatabaseState { is_reachable, is_writable, has_schema } = self.read_database().await;
         let checks = [
             ("database", is_reachable, "unreachable"),
-            ("writable", is_writable, if is_reachable { "read-only" } else { "unknown" }),
-            ("schema", has_schema, if is_reachable { "not at the version of this server" } else { "unknown" }),
+            ("writable", is_writable, if is_reachable { "read-only" } else { "not checked" }),
+            ("schema", has_schema, if is_reachable { "not at the version of this server" } else { "not checked" }),
             ("shutdown", is_serving, "draining"),
         ];
         let is_ready = checks.iter().all(|(_, holds, _)| *holds);

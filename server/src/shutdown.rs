@@ -20,7 +20,9 @@ const PARENT_CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Time that idle connections stay open after the listener is closed, at most.
 const MAX_CLOSING_GRACE: Duration = Duration::from_secs(1);
 
-/// Returns how long idle connections stay open after the listener is closed; not at all without a drain time.
+/// Returns how long idle connections stay open after the listener is closed.
+///
+/// They are closed at once without a drain time.
 ///
 /// Passive load balancers learn from a refused connection that a server is gone, and then leave its open ones alone.
 pub(crate) fn closing_grace(drain: Duration) -> Duration {

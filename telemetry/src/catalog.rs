@@ -1,6 +1,6 @@
 //! Every metric of the program; `docs/guides/telemetry.md` lists them.
 
-use crate::metrics::{Counter, Gauge, Histogram, Metric};
+use crate::metrics::{Counter, Gauge, Histogram, LIMITED_SERIES, Metric};
 
 /// Bounds of requests and statements, in seconds.
 const FAST: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
@@ -18,7 +18,7 @@ macro_rules! catalog {
         )*
 
         /// All metrics, in the order of the exposition.
-        pub static ALL: &[&dyn Metric] = &[$(&$name),*];
+        pub static ALL: &[&dyn Metric] = &[$(&$name,)* &LIMITED_SERIES];
     };
 }
 
@@ -72,7 +72,5 @@ catalog! {
     PROCESS_THREADS: Gauge = new("process_threads", "Threads of the process", &[]);
     EXPORTS: Counter = new("basalt_telemetry_exports_total", "OTLP exports, by signal and outcome", &["signal", "outcome"]);
     DROPPED_SPANS: Counter = new("basalt_telemetry_dropped_spans_total", "Spans that were not exported, by reason", &["reason"]);
-    LIMITED_SERIES: Counter = new("basalt_metrics_limited_series_total",
-        "Records counted under other label values because a metric has too many series", &["metric"]);
     BUILD_INFO: Gauge = new("basalt_build_info", "Always 1; the label is the version", &["version"]);
 }

@@ -7,7 +7,7 @@ use gotrue_rules::domain::policy::{LimitStoreSettings, Policy};
 use gotrue_rules::domain::secret::Secret;
 
 use super::problem::Notice;
-use super::telemetry::TelemetrySettings;
+use super::telemetry_settings::TelemetrySettings;
 
 /// The validated configuration.
 #[derive(Debug, Clone, Default, PartialEq)]

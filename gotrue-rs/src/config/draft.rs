@@ -8,7 +8,7 @@ use gotrue_rules::domain::secret::Secret;
 
 use super::configuration::{Config, ListenAddress, SmtpSettings};
 use super::problem::{Notice, Problem};
-use super::telemetry::TelemetryDraft;
+use super::telemetry_settings::TelemetryDraft;
 
 /// Strings by name.
 pub(super) type Texts = BTreeMap<String, String>;

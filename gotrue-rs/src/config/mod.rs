@@ -13,6 +13,7 @@ mod problem;
 mod setting;
 pub mod settings;
 mod telemetry;
+mod telemetry_settings;
 pub mod values;
 mod vars;
 
@@ -26,7 +27,7 @@ pub use self::draft::hook_key;
 pub use self::nearest::find_nearest;
 pub use self::problem::{Notice, NoticeLevel, Problem};
 pub use self::setting::{Family, Setter, Setting, UnusedForm, ValueType};
-pub use self::telemetry::{OtlpExport, TelemetrySettings};
+pub use self::telemetry_settings::{OtlpExport, TelemetrySettings};
 pub use self::vars::{Vars, VarsFileError};
 
 /// Reads and validates all settings.
@@ -47,7 +48,9 @@ pub fn load(vars: &Vars) -> Result<Config, Vec<Problem>> {
     check::build_config(draft)
 }
 
-/// Reads only the settings of the export of traces and metrics, which an endpoint enables; for `basalt serve`.
+/// Reads only the settings of the export of traces and metrics, for `basalt serve`.
+///
+/// An endpoint enables it.
 ///
 /// # Errors
 /// All problems, not only the first.

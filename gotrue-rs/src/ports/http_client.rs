@@ -135,7 +135,9 @@ impl HttpClient {
         Self { faults: Some(faults), ..self }
     }
 
-    /// Returns the fault of a call to this service that is made in another way, such as a database function.
+    /// Returns the fault of a call to this service that is made in another way.
+    ///
+    /// An example is a database function.
     pub fn find_fault(&self, service: &str) -> Option<OutboundFault> {
         self.faults.as_ref().and_then(|faults| faults.fault_of(service))
     }

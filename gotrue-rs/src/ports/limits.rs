@@ -1,4 +1,4 @@
-//! Rate limits: token buckets, grants, and sending quotas, in memory or in a store that several processes share.
+//! Rate limits: token buckets, grants and sending quotas, in memory or in a shared store.
 //!
 //! The route table assigns limits to routes; `services/limits` builds the error responses.
 
@@ -6,6 +6,7 @@ mod counted;
 mod counters;
 mod grants;
 mod keys;
+mod limit_operation;
 mod operations;
 mod pending;
 mod reserved;
@@ -14,6 +15,7 @@ mod shared;
 pub use self::counted::{CountedEvent, LimitedRoute};
 pub use self::counters::{QuotaKind, RateLimited, RateLimits};
 pub use self::keys::{ClientRequest, client_ip, find_key};
-pub use self::operations::{Counted, CountedGuess, LimitOperation, LimitRefusal, count_events};
+pub use self::limit_operation::LimitOperation;
+pub use self::operations::{Counted, CountedGuess, LimitRefusal, count_events};
 pub use self::reserved::Reservation;
 pub use self::shared::{MalformedReply, RedisReply, SharedLimits, StoreError, parse_reply};

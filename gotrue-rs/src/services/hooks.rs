@@ -236,7 +236,9 @@ async fn call_hook<T: Serialize>(
     }
 }
 
-/// Applies the fault of a test environment to a database function; returns the output that replaces the call.
+/// Applies the fault of a test environment to a database function.
+///
+/// Returns the output that replaces the call.
 ///
 /// A status of 300 and more is the error object of a function with that status.
 async fn inject_fault(

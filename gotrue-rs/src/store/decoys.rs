@@ -96,7 +96,7 @@ pub struct DroppedPassword<'a> {
     pub hash: &'a str,
 }
 
-/// Inserts the rows of a new user, removes the password of an existing one, and inserts real audit rows.
+/// Inserts the rows of a new user or removes the password of an existing one, and inserts audit rows.
 pub async fn write_with_dropped_password(
     db: &mut Connection,
     user: Value,

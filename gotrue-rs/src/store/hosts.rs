@@ -1,4 +1,4 @@
-//! The servers of a database: which one new connections go to, and whether a connection is still usable.
+//! The servers of a database: which one is used, and whether a connection is still usable.
 //!
 //! A server is used if its session is of the wanted kind ([`SessionTarget`]). After a failure all servers are tried at
 //! the same time and repeatedly, so that a promoted standby is found as soon as it accepts connections.
@@ -70,7 +70,9 @@ impl Hosts {
         &self.servers[self.current.load(Ordering::Relaxed)]
     }
 
-    /// Whether connections to this server are still wanted: of a primary and its standbys only the current one is.
+    /// Whether connections to this server are still wanted.
+    ///
+    /// Of a primary and its standbys only the current server is.
     pub(super) fn is_wanted(&self, host: usize) -> bool {
         !self.target.is_primary() || host == self.current.load(Ordering::Relaxed)
     }

@@ -55,7 +55,9 @@ impl Lease {
         self.state == ConnectionState::InTransaction
     }
 
-    /// The SQL that begins each transaction; `None` if the session has these settings and statements are prepared.
+    /// The SQL that begins each transaction.
+    ///
+    /// `None` if the session has these settings and statements are prepared.
     pub(super) fn transaction_settings(&self) -> Option<&str> {
         (!self.origin.is_direct).then_some(&self.shared.transaction_settings)
     }

@@ -1,4 +1,6 @@
-//! `basalt.leases`: which replica runs a periodic job. Expiry is by the database's time, which all replicas share.
+//! `basalt.leases`: which replica runs a periodic job.
+//!
+//! Expiry is by the database's time, which all replicas share.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,11 +2,11 @@
 //!
 //! The functions of `sql/basalt/0008-limit-counters.sql` read the clock of the database, which all servers share.
 
-use std::sync::Arc;
 use super::Result;
 use super::binding::{bind, statements};
 use super::pool::Pool;
 use super::statement::Connection;
+use std::sync::Arc;
 
 statements! {
     COUNT = "limit_counters.count": "

@@ -1,4 +1,4 @@
-//! Typed SQL literals of values in PostgreSQL's binary format, for connections without prepared statements.
+//! Typed SQL literals of values in binary format, for connections without prepared statements.
 //!
 //! Each literal is `(E'…'::type)` with backslashes and quotation marks doubled, which is one constant with every value
 //! of `standard_conforming_strings`; the text is UTF-8, the encoding of every connection. The parentheses keep a
@@ -95,7 +95,9 @@ fn push_float(text: &mut String, value: f64) -> Result<(), BoxDynError> {
     Ok(())
 }
 
-/// Appends a time given as microseconds since 2000, in the ISO format, which does not depend on `DateStyle`.
+/// Appends a time, given as microseconds since 2000, in the ISO format.
+///
+/// That format does not depend on `DateStyle`.
 fn push_time(text: &mut String, microseconds: i64, zone: &str) -> Result<(), BoxDynError> {
     let since_1970 = microseconds.checked_add(EPOCH);
     let time = since_1970.and_then(DateTime::<Utc>::from_timestamp_micros).ok_or("a time is out of range")?;
@@ -105,7 +107,9 @@ fn push_time(text: &mut String, microseconds: i64, zone: &str) -> Result<(), Box
     Ok(())
 }
 
-/// Appends an address with its prefix. The format is: family, prefix, whether it is `cidr`, length, address.
+/// Appends an address with its prefix.
+///
+/// The format is: family, prefix, whether it is `cidr`, length, address.
 fn push_network(text: &mut String, value: &[u8]) -> Result<(), BoxDynError> {
     let [family, prefix, _, _, address @ ..] = value else { return Err("a value of inet is too short".into()) };
     if *family == IPV4 {

@@ -54,7 +54,9 @@ impl Pool {
         Ok(self.connect_options())
     }
 
-    /// Tests idle connections in the background if the options ask for it; does not end before it is dropped.
+    /// Tests idle connections in the background if the options ask for it.
+    ///
+    /// Does not end before it is dropped.
     ///
     /// Connections that fail are closed, and a network that forgets silent connections keeps the others.
     pub async fn test_while_idle(&self) {

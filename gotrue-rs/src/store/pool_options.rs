@@ -71,7 +71,9 @@ impl PoolOptions {
         Self { session: Some(session), ..self }
     }
 
-    /// Adds further servers of the same database; the kind of session that is wanted decides which one is used.
+    /// Adds further servers of the same database.
+    ///
+    /// The kind of session that is wanted decides which one is used.
     #[must_use]
     pub fn with_servers(self, others: Vec<PgConnectOptions>, target: SessionTarget) -> Self {
         let plain = |server: PgConnectOptions| server.disable_statement_logging().extra_float_digits(None);

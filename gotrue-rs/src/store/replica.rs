@@ -49,7 +49,9 @@ impl Replica {
         Self { pool, max_lag, state: Mutex::default() }
     }
 
-    /// Returns the replica's connections if it lags by at most the limit and has the latest change by an administrator.
+    /// Returns the replica's connections if it is recent enough.
+    ///
+    /// It lags by at most the limit and has the latest change by an administrator.
     pub fn find_current(&self) -> Option<&Pool> {
         let state = self.lock();
         let complete_until = state.complete_until?;

@@ -1,4 +1,4 @@
-//! `basalt.replicas`: the servers that use this database, with digests of the keys and settings they must agree on.
+//! `basalt.replicas`: the servers on this database, with digests of what they must agree on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,9 @@ impl ReplicaTable {
         Ok(found.0)
     }
 
-    /// Registers this replica if `accept` returns no objection to the live ones; otherwise returns the objection.
+    /// Registers this replica, unless `accept` objects to the live ones.
+    ///
+    /// Then the objection is returned.
     ///
     /// Replicas that start at the same time are compared one after the other.
     pub async fn register<E>(

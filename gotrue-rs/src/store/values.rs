@@ -1,4 +1,4 @@
-//! The values of a statement, encoded once, as parameters of a prepared statement or as literals in its text.
+//! The values of a statement, encoded once, as parameters or as literals in its text.
 
 use std::ops::Range;
 

@@ -88,7 +88,9 @@ impl Postgres {
     }
 }
 
-/// Removes the folders of test processes that no longer run: a guard that was killed too removed nothing.
+/// Removes the folders of test processes that no longer run.
+///
+/// A guard that was killed too removed nothing.
 fn remove_abandoned_folders(directory: &Path) {
     let is_running = |process: &str| Path::new("/proc").join(process).exists();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

@@ -39,7 +39,9 @@ impl Fingerprints {
         Value::Object(self.0.clone())
     }
 
-    /// Returns the names in which a replica differs: it does not accept the value used here, or the reverse.
+    /// Returns the names in which a replica differs.
+    ///
+    /// It does not accept the value used here, or the reverse.
     ///
     /// What one of the two does not name is not compared: their versions differ.
     pub(crate) fn list_differences(&self, replica: &LiveReplica) -> Vec<&str> {
@@ -70,14 +72,16 @@ fn accepts(fingerprint: &Value, digest: &Value) -> bool {
     fingerprint["accepts"].as_array().is_some_and(|accepted| accepted.contains(digest))
 }
 
-/// Returns the members that identify a key; they are the same with and without its private part (RFC 7638 §3.2).
+/// Returns the members that identify a key, with and without its private part (RFC 7638 §3.2).
 fn describe_key(key: &Map<String, Value>) -> String {
     let member = |name: &&str| key.get(*name).and_then(Value::as_str).map(|text| format!("{name}={text}"));
     let members: Vec<String> = ["kid", "kty", "crv", "x", "y", "n", "e", "k"].iter().filter_map(member).collect();
     members.join("\n")
 }
 
-/// Returns the digest of a value. The secrets among the values are long and random, so that a digest does not reveal them.
+/// Returns the digest of a value.
+///
+/// The secrets among the values are long and random, so that a digest does not reveal them.
 fn compute_digest(name: &str, value: &str) -> String {
     encode_hex(&digest(&SHA256, format!("{name}\0{value}").as_bytes()).as_ref()[..DIGEST_LENGTH])
 }

@@ -1,4 +1,6 @@
-//! Reloads the settings of `basalt serve` on SIGHUP and when its files change. Invalid settings change nothing.
+//! Reloads the settings of `basalt serve` on SIGHUP and when its files change.
+//!
+//! Invalid settings change nothing.
 
 use std::sync::Arc;
 use std::time::Duration;

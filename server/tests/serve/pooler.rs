@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::support::{Basalt, TempFolder, basalt, free_port};
 
 /// The user that runs pgbouncer if the tests run as root, which pgbouncer refuses.
-const NOBODY: u32 = 65534;
+const UNPRIVILEGED_ID: u32 = 65534;
 
 /// pgbouncer with its default settings in front of a database.
 struct Pgbouncer {
@@ -36,8 +36,8 @@ impl Pgbouncer {
         let file = folder.write("pgbouncer.ini", &settings);
         let mut command = Command::new("pgbouncer");
         if rustix::process::geteuid().is_root() {
-            chown(&folder.0, Some(NOBODY), Some(NOBODY)).expect("root may give folders away");
-            command.uid(NOBODY).gid(NOBODY);
+            chown(&folder.0, Some(UNPRIVILEGED_ID), Some(UNPRIVILEGED_ID)).expect("root may give folders away");
+            command.uid(UNPRIVILEGED_ID).gid(UNPRIVILEGED_ID);
         }
         let process = command.arg(file).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let process = process.expect("pgbouncer starts: scripts/need.sh pgbouncer installs it");

@@ -1,4 +1,4 @@
-//! Several servers on one database: equal keys, jobs that one of them runs, restarts without failed requests.
+//! Several servers on one database: equal keys, jobs that one runs, restarts without failures.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;

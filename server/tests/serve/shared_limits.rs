@@ -1,4 +1,4 @@
-//! Rate limits that several processes share: one limit for all, and what applies while the store is unreachable.
+//! Rate limits that several processes share, and what applies without the store.
 
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -77,8 +77,9 @@ impl Installation {
         Self { _folder: folder, servers }
     }
 
-    /// Waits until every server uses the store again: five requests in a row are not refused, which is more than the
-    /// limit of the server itself has gained meanwhile.
+    /// Waits until every server uses the store again.
+    ///
+    /// Five requests in a row are not refused then, more than the limit of the server itself has gained meanwhile.
     async fn wait_for_store(&self) {
         for server in &self.servers {
             let (started, mut allowed) = (Instant::now(), 0);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{HistogramValue, Metric, MetricDescription, MetricKind, SampleValue};
+use super::sample::{HistogramValue, Metric, MetricDescription, MetricKind, SampleValue};
 
 /// Formats metrics with their descriptions and values.
 pub fn format_text(metrics: &[&dyn Metric]) -> String {

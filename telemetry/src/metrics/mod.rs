@@ -4,20 +4,26 @@
 //! maximum number of series is counted as [`OTHER`].
 
 mod exposition;
+mod sample;
 mod series;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use self::exposition::format_text;
+pub use self::sample::{HistogramValue, Metric, MetricDescription, MetricKind, OTHER, Sample, SampleValue};
 use self::series::SeriesMap;
-
-/// The label value in place of one that is not known or exceeds the maximum number of series.
-pub const OTHER: &str = "other";
 
 /// The maximum number of bounds of a histogram.
 const MAX_BOUNDS: usize = 14;
 const NANOS_PER_SECOND: f64 = 1e9;
+
+/// Records counted under other label values because a metric has too many series.
+pub static LIMITED_SERIES: Counter = Counter::new(
+    "basalt_metrics_limited_series_total",
+    "Records counted under other label values because a metric has too many series",
+    &["metric"],
+);
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 
@@ -31,66 +37,11 @@ pub fn is_enabled() -> bool {
     ENABLED.load(Ordering::Relaxed)
 }
 
-/// The kind of a metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricKind {
-    /// Only increases.
-    Counter,
-    /// Increases and decreases.
-    Gauge,
-    /// Counts by upper bound.
-    Histogram,
-}
-
-/// Name, description and labels of a metric.
-#[derive(Debug)]
-pub struct MetricDescription {
-    /// The name.
-    pub name: &'static str,
-    /// What it measures.
-    pub help: &'static str,
-    /// The kind.
-    pub kind: MetricKind,
-    /// The names of the labels.
-    pub labels: &'static [&'static str],
-}
-
-/// One value of a metric with the values of its labels.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
-    /// The values of the labels, in their order.
-    pub labels: Vec<String>,
-    /// The value.
-    pub value: SampleValue,
-}
-
-/// The value of a sample.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SampleValue {
-    /// A number.
-    Number(f64),
-    /// A histogram.
-    Histogram(HistogramValue),
-}
-
-/// The value of a histogram.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HistogramValue {
-    /// The upper bounds, inclusive.
-    pub bounds: &'static [f64],
-    /// The number of values by bound, and of those above the last bound; not cumulative.
-    pub counts: Vec<u64>,
-    /// The sum of the values.
-    pub sum: f64,
-}
-
-/// A metric as exporters read it.
-pub trait Metric: Sync {
-    /// Returns name, description and labels.
-    fn description(&self) -> &MetricDescription;
-
-    /// Returns all current values.
-    fn samples(&self) -> Vec<Sample>;
+/// Counts a record in the series of the other values.
+fn count_limited(is_limited: bool, description: &MetricDescription) {
+    if is_limited {
+        LIMITED_SERIES.increment(&[description.name]);
+    }
 }
 
 /// A number of events.
@@ -109,7 +60,9 @@ impl Counter {
     /// Adds a number of events; `values` are those of the labels.
     pub fn add(&self, values: &[&str], events: u64) {
         if is_enabled() {
-            self.series.with(&self.description, values, |count| count.fetch_add(events, Ordering::Relaxed));
+            let change = |count: &AtomicU64| count.fetch_add(events, Ordering::Relaxed);
+            let is_limited = self.series.with(&self.description, values, change);
+            count_limited(is_limited, &self.description);
         }
     }
 
@@ -152,7 +105,9 @@ impl Gauge {
     /// Sets the value; `values` are those of the labels.
     pub fn set(&self, values: &[&str], value: f64) {
         if is_enabled() {
-            self.series.with(&self.description, values, |bits| bits.store(value.to_bits(), Ordering::Relaxed));
+            let change = |bits: &AtomicU64| bits.store(value.to_bits(), Ordering::Relaxed);
+            let is_limited = self.series.with(&self.description, values, change);
+            count_limited(is_limited, &self.description);
         }
     }
 }
@@ -205,11 +160,12 @@ impl Histogram {
         }
         let seconds = duration.as_secs_f64();
         let index = self.bounds.iter().position(|bound| seconds <= *bound).unwrap_or(self.bounds.len());
-        self.series.with(&self.description, values, |cell| {
+        let is_limited = self.series.with(&self.description, values, |cell| {
             cell.counts[index].fetch_add(1, Ordering::Relaxed);
             let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
             cell.sum_nanos.fetch_add(nanos, Ordering::Relaxed)
         });
+        count_limited(is_limited, &self.description);
     }
 }
 

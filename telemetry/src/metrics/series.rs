@@ -4,8 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::{MetricDescription, OTHER, Sample, SampleValue};
-use crate::catalog;
+use super::sample::{MetricDescription, OTHER, Sample, SampleValue};
 
 /// The maximum number of series of one metric.
 const MAX_SERIES: usize = 2000;
@@ -27,9 +26,16 @@ impl<T: Default> SeriesMap<T> {
     }
 
     /// Changes the cell of these values, which is created if it is new.
-    pub(super) fn with<R>(&self, description: &MetricDescription, values: &[&str], change: impl FnOnce(&T) -> R) {
+    ///
+    /// Returns whether there are too many cells, so that the cell of the other values was changed.
+    pub(super) fn with<R>(
+        &self,
+        description: &MetricDescription,
+        values: &[&str],
+        change: impl FnOnce(&T) -> R,
+    ) -> bool {
         debug_assert_eq!(values.len(), description.labels.len(), "{}", description.name);
-        let is_limited = KEY.with_borrow_mut(|key| {
+        KEY.with_borrow_mut(|key| {
             write_key(key, values);
             if let Some(cell) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(key.as_str()) {
                 change(cell);
@@ -38,10 +44,7 @@ impl<T: Default> SeriesMap<T> {
             let (cell, is_limited) = self.insert(description, key);
             change(&cell);
             is_limited
-        });
-        if is_limited {
-            catalog::LIMITED_SERIES.increment(&[description.name]);
-        }
+        })
     }
 
     /// Returns the cell of a key, or that of the other values if there are too many; then also true.

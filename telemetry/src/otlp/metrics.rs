@@ -1,7 +1,7 @@
 //! `ExportMetricsServiceRequest`.
 
 use super::message::{FieldValue, OtlpMessage};
-use super::{build_attribute, build_resource, build_scope};
+use super::parts::{build_attribute, build_resource, build_scope};
 use crate::metrics::{HistogramValue, Metric, MetricDescription, MetricKind, Sample, SampleValue};
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`.

@@ -1,7 +1,7 @@
 //! `ExportTraceServiceRequest`.
 
 use super::message::{FieldValue, OtlpMessage};
-use super::{build_attribute, build_resource, build_scope, to_field_value};
+use super::parts::{build_attribute, build_resource, build_scope, to_field_value};
 use crate::tracer::FinishedSpan;
 
 /// `STATUS_CODE_ERROR`.

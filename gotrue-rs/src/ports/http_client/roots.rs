@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 pub enum TrustedRoots {
     /// Roots as PEM.
     Pem(Vec<u8>),
-    /// Files with roots as PEM. They are read when they are needed: a system's roots are larger than all other settings.
+    /// Files with roots as PEM, read when they are needed.
+    ///
+    /// A system's roots are larger than all other settings.
     Files {
         /// A file with roots.
         file: Option<PathBuf>,

@@ -1,55 +1,16 @@
-//! Events that are counted together: in the memory of the process, or in a store that several processes share.
+//! Events that are counted together, in the process or in a store that several processes share.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::policy::{Bucket, Quota};
 use gotrue_rules::domain::user::Time;
 
 use super::counted::CountedEvent;
-use super::counters::{QuotaKind, RateLimited, RateLimits};
+use super::counters::{RateLimited, RateLimits};
+use super::limit_operation::LimitOperation;
 use super::reserved::Reservation;
 use super::shared::{SharedLimits, SharedResult};
-
-/// An event to count.
-#[derive(Debug, Clone, Copy)]
-pub enum LimitOperation<'a> {
-    /// Takes a token of the key's bucket.
-    Take {
-        /// The event.
-        what: CountedEvent,
-        /// The caller or target.
-        key: &'a str,
-        /// The limit.
-        bucket: Bucket,
-    },
-    /// Takes a token for an attempt, and waits while attempts hold all remaining tokens of the bucket.
-    Reserve {
-        /// The event.
-        what: CountedEvent,
-        /// The target.
-        key: &'a str,
-        /// The limit.
-        bucket: Bucket,
-    },
-    /// Takes one message of a sending quota.
-    Quota(QuotaKind, Quota),
-    /// Grants attempts that are independent of other callers.
-    Grant {
-        /// The key of the grant.
-        to: &'a str,
-        /// The number of attempts.
-        tries: u8,
-        /// How long they can be used.
-        lifetime: Duration,
-    },
-    /// Consumes a granted attempt; refused if there is none.
-    ConsumeGrant {
-        /// The key of the grant.
-        of: &'a str,
-    },
-}
 
 /// Why an event is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

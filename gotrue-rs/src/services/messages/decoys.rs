@@ -88,7 +88,9 @@ pub async fn insert_audit_rows(
     decoys::write_with_audit(db, user, rows, cx.now).await.or_internal_error(DECOY_FAILED)
 }
 
-/// Removes the contested password of an unconfirmed user that is signed up again, and inserts the audit rows.
+/// Removes the contested password of an unconfirmed user, and inserts the audit rows.
+///
+/// The user is signed up again.
 ///
 /// Where equal work is enabled, it does the work of creating a user.
 pub async fn drop_password(

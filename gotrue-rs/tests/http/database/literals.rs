@@ -57,7 +57,9 @@ struct Values {
     network: IpNetwork,
 }
 
-/// Text with what has a meaning in SQL, in JSON and in arrays; without NUL, which PostgreSQL does not store.
+/// Text with what has a meaning in SQL, in JSON and in arrays.
+///
+/// It is without NUL, which PostgreSQL does not store.
 fn texts() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         "[^\\x00]{0,8}",

@@ -1,4 +1,4 @@
-//! Replies of a Redis server: complete ones are read, no bytes panic, and none are read before they are complete.
+//! Replies of a Redis server: complete ones are read, incomplete ones wait, and no bytes panic.
 
 use gotrue_rs::ports::limits::{RedisReply, parse_reply};
 use proptest::prelude::*;

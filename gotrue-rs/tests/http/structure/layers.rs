@@ -64,6 +64,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("ports/mail/outbox/worker.rs", "store", "it sends the mails of that table"),
     ("ports/mail/outbox/cleanup.rs", "store", "it deletes old mails of that table"),
     ("ports/limits/shared/mod.rs", "store", "limits that several processes share can be rows of a table"),
+    ("ports/limits/shared/error.rs", "store", "it passes on the failure of that table"),
     ("ports/limits/shared/postgres.rs", "store", "it counts in that table"),
     ("ports/mail/inbox.rs", "store", "it lists the mails of that table"),
 ];

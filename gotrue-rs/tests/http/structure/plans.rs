@@ -22,6 +22,7 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
     ("outbox.list_inbox", "the development inbox: its index holds its mails alone"),
     ("custom_oauth_providers.count", "a new provider of the administrator's, of which there are few"),
     ("custom_oauth_providers.list", "the administrator's list of providers, of which there are few"),
+    ("limit_counters.delete_expired", "once a minute: the index begins with those that have expired"),
     ("replicas.list_live", "the start of a server: there are few replicas"),
     ("replicas.delete_dead", "the start of a server: there are few replicas"),
     ("sso_providers.list", "the administrator's list of companies, of which there are few"),

@@ -143,7 +143,10 @@ async fn count_requests(mode: StatementMode, name: &str) -> Vec<(&'static str, u
     let world = World::builder()
         .with_database(database)
         .connections(1)
-        .policy(|policy| policy.mail.max_frequency = Duration::ZERO)
+        .policy(|policy| {
+            policy.mail.max_frequency = Duration::ZERO;
+            policy.mail.autoconfirm = true;
+        })
         .pool(move |usual| {
             let connect = usual.connect.clone().socket(folder).ssl_mode(PgSslMode::Disable);
             PoolOptions { connect, statement_mode: mode, ..usual }
@@ -156,10 +159,10 @@ async fn count_requests(mode: StatementMode, name: &str) -> Vec<(&'static str, u
     for number in 0..2 {
         relay.waits().await;
         counted.clear();
-        let session = world.post("/token?grant_type=password", ann.clone()).await;
+        let session = world.post("/token?grant_type=password", ann.clone()).await.expect(200);
         counted.push(("login", relay.waits().await));
         let token = json!({ "refresh_token": session.str("refresh_token") });
-        let session = world.post("/token?grant_type=refresh_token", token).await;
+        let session = world.post("/token?grant_type=refresh_token", token).await.expect(200);
         counted.push(("refresh", relay.waits().await));
         world.get_as(session.str("access_token"), "/user").await.expect(200);
         counted.push(("user", relay.waits().await));

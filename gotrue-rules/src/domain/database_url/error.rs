@@ -5,7 +5,9 @@ pub(super) const MAX_LENGTH: usize = 8 * 1024;
 /// The greatest number of servers.
 pub(super) const MAX_SERVERS: usize = 16;
 
-/// Why a text is not the URL of a database. The text itself, which may hold a password, is not part of it.
+/// Why a text is not the URL of a database.
+///
+/// The text itself, which may hold a password, is not part of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseUrlError {
     /// The scheme is another one.

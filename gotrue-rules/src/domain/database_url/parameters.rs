@@ -20,10 +20,12 @@ const LOCATION: [&str; 3] = ["host", "hostaddr", "port"];
 /// What is encoded in the value of a parameter.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
 
-/// `keepalives*` and `tcp_user_timeout`: when idle connections are tested, and how long a test may take.
+/// `keepalives*` and `tcp_user_timeout`: when connections are tested and how long a test may take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Keepalives {
-    /// `keepalives_idle`: the idle time after which a connection is tested; `None` for no tests in the background.
+    /// `keepalives_idle`: the idle time after which a connection is tested.
+    ///
+    /// `None` for no tests in the background.
     pub idle: Option<Duration>,
     /// The maximum time of a test: `tcp_user_timeout`, else `keepalives_interval` times `keepalives_count`.
     pub limit: Option<Duration>,

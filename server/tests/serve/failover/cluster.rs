@@ -1,4 +1,6 @@
-//! Two PostgreSQL servers with streaming replication: a primary that waits for its standby, and a hot standby.
+//! Two PostgreSQL servers with streaming replication: a primary and a hot standby.
+//!
+//! The primary waits for its standby.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};

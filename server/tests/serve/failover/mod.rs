@@ -1,4 +1,4 @@
-//! Failover between two PostgreSQL servers, waiting for a database at the start, and reads from a replica.
+//! Failover between two PostgreSQL servers, waiting at the start, and reads from a replica.
 
 mod cluster;
 

@@ -10,13 +10,22 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::StoreError;
+use super::error::StoreError;
 use super::reply::{MAX_REPLY_BYTES, RedisReply, format_command, parse_reply};
 
 /// A connection in either form.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// The address of a server of the store.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node<'a> {
+    /// The host name or address.
+    pub(super) host: &'a str,
+    /// The port.
+    pub(super) port: u16,
+}
 
 /// A connection that is authenticated and has selected its database.
 ///
@@ -35,12 +44,13 @@ pub(super) fn build_tls_config() -> Result<Arc<ClientConfig>, StoreError> {
 }
 
 impl RedisConnection {
-    /// Opens a connection to `host`, which can differ from the configured one in a cluster.
+    /// Opens a connection to a node, which can differ from the configured one in a cluster.
     pub(super) async fn open(
-        (host, port): (&str, u16),
+        node: Node<'_>,
         address: &RedisAddress,
         tls: Option<&Arc<ClientConfig>>,
     ) -> Result<Self, StoreError> {
+        let Node { host, port } = node;
         let stream = TcpStream::connect((host, port)).await?;
         stream.set_nodelay(true)?;
         let stream: Box<dyn Stream> = match tls {

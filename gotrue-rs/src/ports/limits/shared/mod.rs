@@ -4,6 +4,7 @@
 //! `docs/decisions/0097-shared-limits-take-one-round-trip.md`.
 
 mod connection;
+mod error;
 mod operation;
 mod postgres;
 mod redis;
@@ -20,11 +21,12 @@ use gotrue_rules::domain::secret::Secret;
 use telemetry::catalog::LIMIT_STORE_CALLS;
 use tokio::sync::{Notify, mpsc};
 
+pub use self::error::StoreError;
 use self::operation::{OperationKind, StoreOperation, StoreOutcome};
 use self::redis::RedisStore;
 pub use self::reply::{MalformedReply, RedisReply, parse_reply};
 use super::counters::{RateLimited, lock};
-use super::operations::LimitOperation;
+use super::limit_operation::LimitOperation;
 use crate::ports::clock::SharedClock;
 use crate::store::Pool;
 use crate::store::limit_counters::CounterTable;
@@ -41,29 +43,6 @@ const MAX_ENDED_AT_ONCE: usize = 32;
 const LONGEST_CALL: Duration = Duration::from_secs(5);
 /// The interval of deletions of expired counters in a database.
 const DELETE_EVERY: Duration = Duration::from_mins(1);
-
-/// Why the store did not count.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The connection failed.
-    #[error("the connection to the store of rate limits failed: {0}")]
-    Io(#[from] std::io::Error),
-    /// The store refused the command.
-    #[error("the store of rate limits refused the command: {0}")]
-    Refused(String),
-    /// Another node of the cluster has the keys.
-    #[error("another node of the cluster has the keys of rate limits")]
-    Moved,
-    /// The reply is malformed.
-    #[error(transparent)]
-    Malformed(#[from] MalformedReply),
-    /// The database failed.
-    #[error("counting rate limits in the database failed: {0}")]
-    Database(#[from] crate::store::Error),
-    /// There was no answer in time.
-    #[error("the store of rate limits did not answer in time")]
-    Timeout,
-}
 
 /// The counters that several processes share.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Counters in the database, changed by one statement.
 
-use super::StoreError;
+use super::error::StoreError;
 use super::operation::{StoreOperation, StoreOutcome};
 use crate::store::limit_counters::{CounterOperations, CounterTable};
 

@@ -8,8 +8,8 @@ use gotrue_rules::wire::hex::encode_hex;
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 
-use super::StoreError;
-use super::connection::{RedisConnection, build_tls_config};
+use super::connection::{Node, RedisConnection, build_tls_config};
+use super::error::StoreError;
 use super::operation::{StoreOperation, StoreOutcome};
 use super::reply::RedisReply;
 use crate::ports::limits::counters::lock;
@@ -70,7 +70,7 @@ impl RedisStore {
     async fn open(&self) -> Result<RedisConnection, StoreError> {
         let moved = lock(&self.moved_to).clone();
         let (host, port) = moved.unwrap_or_else(|| (self.address.host.clone(), self.address.port));
-        let opened = RedisConnection::open((&host, port), &self.address, self.tls.as_ref()).await;
+        let opened = RedisConnection::open(Node { host: &host, port }, &self.address, self.tls.as_ref()).await;
         if opened.is_err() {
             *lock(&self.moved_to) = None;
         }
