@@ -95,7 +95,7 @@ check_package() {
         chmod +x "$scratch/basalt"
         program=$scratch/basalt
     fi
-    package=$(deploy/debian/build.sh "$program" "$scratch/packages")
+    package=$(COMPRESSION="-Zgzip -z1" deploy/debian/build.sh "$program" "$scratch/packages")
     dpkg-deb --info "$package" >/dev/null
     mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/triggers"
     touch "$root/var/lib/dpkg/status" "$root/var/lib/dpkg/available"

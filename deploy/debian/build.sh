@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the Debian package of a binary: deploy/debian/build.sh BINARY FOLDER
-# Prints the path of the package.
+# Prints the path of the package. COMPRESSION has options of dpkg-deb, such as "-Zgzip -z1" for a check.
 set -euo pipefail
 [ $# = 2 ] || { echo "usage: deploy/debian/build.sh BINARY FOLDER" >&2; exit 2; }
 binary=$(realpath "$1")
@@ -33,5 +33,6 @@ done
 (cd "$root" && find etc usr -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 
 package="$folder/basalt_${version}_$architecture.deb"
-dpkg-deb --root-owner-group --build "$root" "$package" >/dev/null
+# shellcheck disable=SC2086 # options, separated by spaces
+dpkg-deb --root-owner-group ${COMPRESSION:-} --build "$root" "$package" >/dev/null
 echo "$package"
