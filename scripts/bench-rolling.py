@@ -30,7 +30,7 @@ import uuid
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 users = importlib.import_module("bench-users")
 REPLICAS, CLIENTS = 4, 16
-START_LIMIT = 30
+START_LIMIT, STOP_LIMIT = 30, 60
 
 
 def free_port():
@@ -69,7 +69,11 @@ class Replica:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
+        try:
+            self.process.wait(STOP_LIMIT)
+        except subprocess.TimeoutExpired:
+            print(f"not stopped after {STOP_LIMIT} s, killed: {' '.join(self.command)}", flush=True)
+            self.kill()
 
     def kill(self):
         if self.process is not None and self.process.poll() is None:
