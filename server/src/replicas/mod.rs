@@ -29,6 +29,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) struct Replica {
     table: ReplicaTable,
     fingerprints: Value,
+    /// The number of replicas that were running at its registration.
+    pub(crate) others: usize,
 }
 
 impl Replica {
@@ -42,20 +44,23 @@ impl Replica {
         allow_differences: bool,
     ) -> anyhow::Result<Self> {
         let table = ReplicaTable::new(pool.clone(), id, EXPIRY);
+        let mut others = 0;
         let accept = |live: &[LiveReplica]| match describe_difference(fingerprints, live) {
             Some(difference) if allow_differences => {
+                others = live.len();
                 tracing::warn!(difference, "the keys or settings of a running replica differ");
                 Ok(())
             }
             Some(difference) => Err(difference),
             None => {
-                tracing::info!(replica.id = %id, others = live.len(), "registered as a replica of this database");
+                others = live.len();
+                tracing::info!(replica.id = %id, others, "registered as a replica of this database");
                 Ok(())
             }
         };
         let json = fingerprints.to_json();
         match table.register(VERSION, &json, accept).await.context("registering in basalt.replicas")? {
-            Ok(()) => Ok(Self { table, fingerprints: json }),
+            Ok(()) => Ok(Self { table, fingerprints: json, others }),
             Err(difference) => bail!(difference),
         }
     }

@@ -16,8 +16,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context;
+use gotrue_rs::config::Config;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::services::limits::warn_unless_shared;
 use gotrue_rs::store::Pool;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::{Listener, ShutdownSignal, TlsCertificate};
@@ -177,7 +179,8 @@ impl Server {
         if let DatabaseSource::Embedded(_) = source {
             project_schema::apply(&project, &source.operator_url(), &config.database).await?;
         } else {
-            let replica = register_replica(&project, &pool, id, &Fingerprints::new(&config, &endpoint.keys)).await?;
+            let fingerprints = Fingerprints::new(&config, &endpoint.keys);
+            let replica = register_replica(&project, &config, &pool, id, &fingerprints).await?;
             tasks.push(replica.keep_alive(closing.clone()));
         }
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
@@ -295,11 +298,15 @@ struct Running {
 /// Registers this server among those of an external database.
 async fn register_replica(
     project: &Project,
+    config: &Config,
     pool: &Pool,
     id: Uuid,
     fingerprints: &Fingerprints,
 ) -> anyhow::Result<Replica> {
-    Replica::register(pool, id, fingerprints, project.file.basalt.allow_differing_replicas).await
+    let allow_differences = project.file.basalt.allow_differing_replicas;
+    let replica = Replica::register(pool, id, fingerprints, allow_differences).await?;
+    warn_unless_shared(&config.limit_store, replica.others);
+    Ok(replica)
 }
 
 /// Opens the ports of the inbox, if messages can be read.

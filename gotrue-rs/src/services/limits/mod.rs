@@ -5,7 +5,7 @@ mod limited_request;
 mod messages;
 
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
-use gotrue_rules::domain::policy::Quota;
+use gotrue_rules::domain::policy::{LimitStoreSettings, LimitStoreUrl, Quota};
 
 use self::guessing::count_with_guess;
 pub use self::guessing::{Guess, count_code_guess, count_password_guess};
@@ -13,7 +13,6 @@ use self::limited_request::{
     LimitSetting, count_all, limit_error, limits_unavailable_error, rate_limit_key, too_many_requests_error,
 };
 pub use self::messages::{count_public_message, count_user_message, too_soon_error};
-use crate::app::App;
 pub use crate::ports::limits::LimitedRoute;
 use crate::ports::limits::{LimitOperation, LimitRefusal, QuotaKind, RateLimited};
 use crate::request_context::RequestContext;
@@ -39,8 +38,8 @@ pub async fn count_request(cx: &RequestContext, what: LimitedRoute) -> Result<()
 /// Warns that other servers of the same database count requests by themselves, so that limits multiply.
 ///
 /// Called when a server registers and finds `others`.
-pub fn warn_unless_shared(app: &App, others: usize) {
-    if others > 0 && app.shared_limits.is_none() {
+pub fn warn_unless_shared(settings: &LimitStoreSettings, others: usize) {
+    if others > 0 && settings.url == LimitStoreUrl::Memory {
         tracing::warn!(
             others,
             "other servers use this database and each counts rate limits by itself: set [basalt.limits] url, or \

@@ -123,10 +123,9 @@ fn unknown_log_level_and_unsupported_exporter_get_warnings() {
         warnings(&[("GOTRUE_LOG_LEVEL", "loud")]),
         ["GOTRUE_LOG_LEVEL: \"loud\" is none of error, warn, info, debug, trace; info is taken"]
     );
-    assert!(
-        warnings(&[("GOTRUE_METRICS_ENABLED", "true")])[0]
-            .starts_with("GOTRUE_METRICS_EXPORTER: only `prometheus` is served")
-    );
+    assert!(warnings(&[("GOTRUE_METRICS_ENABLED", "true")]).is_empty(), "the default exporter is that of OTLP");
+    let metrics = [("GOTRUE_METRICS_ENABLED", "true"), ("GOTRUE_METRICS_EXPORTER", "statsd")];
+    assert!(warnings(&metrics)[0].starts_with("GOTRUE_METRICS_EXPORTER: "), "{:?}", warnings(&metrics));
 }
 
 #[test]

@@ -80,7 +80,9 @@ fn required_variables_must_be_set() {
     assert_eq!(names, ["API_EXTERNAL_URL", "GOTRUE_SITE_URL", "GOTRUE_DB_DRIVER", "DATABASE_URL", "GOTRUE_JWT_SECRET"]);
     assert_eq!(
         problems[3].to_string(),
-        "DATABASE_URL: is not set. URL of the database. Example: DATABASE_URL=postgres://user:password@localhost:5432/postgres"
+        "DATABASE_URL: is not set. URL of the database. Its parameters `statement_cache_mode` (`prepare`, `describe`) and \
+         `prefer_simple_protocol` replace the recognition of connection poolers (docs/guides/poolers.md). Example: \
+         DATABASE_URL=postgres://user:password@localhost:5432/postgres"
     );
 }
 

@@ -8,7 +8,7 @@ use futures::future::join_all;
 use gotrue_rs::ports::mail::outbox::MailDestination;
 use gotrue_rs::store::outbox::OutboxCounts;
 
-use super::fixture::OutboxFixture;
+use super::fixture::{OutboxFixture, noon};
 
 #[tokio::test]
 async fn mail_of_crashed_worker_is_resent_with_same_message_id() {
@@ -47,7 +47,7 @@ async fn slow_worker_renews_its_lease() {
         desk.clock.advance(TimeDelta::seconds(41));
     });
     assert_eq!(tried.expect("the table answers"), 1);
-    assert_eq!(desk.state().await, OutboxCounts { retrying: 1, ..OutboxCounts::default() });
+    assert_eq!(desk.state().await, OutboxCounts { retrying: 1, oldest: Some(noon()), ..OutboxCounts::default() });
 }
 
 async fn leased_until(desk: &OutboxFixture) -> Vec<String> {

@@ -26,7 +26,7 @@ fn unreachable() -> MailError {
 async fn delivered_mail_is_complete_and_its_content_is_deleted() {
     let desk = OutboxFixture::new(MailDestination::Server).await;
     desk.write("ada").await;
-    assert_eq!(desk.state().await, OutboxCounts { waiting: 1, ..OutboxCounts::default() });
+    assert_eq!(desk.state().await, OutboxCounts { waiting: 1, oldest: Some(noon()), ..OutboxCounts::default() });
     assert_eq!(desk.run_worker_once().await, 1);
     let sent = EmailMessage { code: None, link: None, ..message("ada", noon()) };
     assert_eq!(desk.server.sent_messages(), [sent]);
@@ -60,7 +60,7 @@ async fn mail_is_retried_while_the_server_is_down() {
     desk.write("ada").await;
     desk.server.refuse(Some(unreachable()));
     assert_eq!(desk.run_worker_once().await, 1);
-    assert_eq!(desk.state().await, OutboxCounts { retrying: 1, ..OutboxCounts::default() });
+    assert_eq!(desk.state().await, OutboxCounts { retrying: 1, oldest: Some(noon()), ..OutboxCounts::default() });
     assert_eq!(desk.run_worker_once().await, 0, "not before its time");
     for _ in 0..10 {
         desk.clock.advance(TimeDelta::hours(2));
@@ -124,7 +124,7 @@ async fn hanging_or_panicking_mailer_costs_one_attempt() {
     desk.server.panics.store(true, Ordering::Relaxed);
     desk.clock.advance(TimeDelta::minutes(1));
     assert_eq!(desk.run_worker_once().await, 1);
-    assert_eq!(desk.state().await, OutboxCounts { retrying: 1, ..OutboxCounts::default() });
+    assert_eq!(desk.state().await, OutboxCounts { retrying: 1, oldest: Some(noon()), ..OutboxCounts::default() });
 }
 
 #[tokio::test]
