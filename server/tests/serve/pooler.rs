@@ -12,6 +12,14 @@ use serde_json::{Value, json};
 use super::support::{Basalt, TempFolder, basalt, free_port};
 
 /// The user that runs pgbouncer if the tests run as root, which pgbouncer refuses.
+/// The keys of both servers.
+const SHARED_KEYS: &str = r#"
+[auth]
+jwt_secret = "a secret that both servers of the test have"
+publishable_key = "sb_publishable_0123456789abcdefghijkl"
+secret_key = "sb_secret_0123456789abcdefghijkl"
+external_url = "http://127.0.0.1:9"
+"#;
 const UNPRIVILEGED_ID: u32 = 65534;
 
 /// pgbouncer with its default settings in front of a database.
@@ -104,7 +112,9 @@ async fn list_users(server: &Basalt) -> Vec<Value> {
 async fn run_two_servers(mode: &str, connections: u16) {
     let (_cluster, direct) = start_database();
     let pooler = Pgbouncer::start(mode, connections, &direct);
-    let arguments = ["--ephemeral", "--database-url", &pooler.url("")];
+    let folder = TempFolder::new();
+    let config = folder.write("config.toml", SHARED_KEYS);
+    let arguments = ["--ephemeral", "--config", &config, "--database-url", &pooler.url("")];
     let (first, second) = (Basalt::serve(&arguments), Basalt::serve(&arguments));
     let users = (0..6).map(|number| sign_up_and_refresh(&first, &second, number));
     futures::future::join_all(users).await;

@@ -48,7 +48,7 @@ async fn probes_tell_the_state_of_each_check() {
     assert_eq!(probe(&server, "/livez").await.0, 200);
 
     let changed = "ALTER ROLE supabase_auth_admin RESET default_transaction_read_only;
-        DELETE FROM basalt.migrations WHERE name LIKE '0007%';
+        DELETE FROM basalt.migrations WHERE name = (SELECT max(name) FROM basalt.migrations);
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'supabase_auth_admin'";
     sqlx::raw_sql(changed).execute(&mut db).await.expect("an older schema");
     tokio::time::sleep(Duration::from_millis(1_100)).await;

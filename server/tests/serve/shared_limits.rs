@@ -62,7 +62,9 @@ impl Installation {
     fn start(processes: usize, limits: &str) -> Self {
         let folder = TempFolder::new();
         let text = format!(
-            "[auth]\njwt_secret = \"a secret that all processes of the test have\"\n[auth.rate_limit]\n\
+            "[auth]\njwt_secret = \"a secret that all processes of the test have\"\n\
+             publishable_key = \"sb_publishable_0123456789abcdefghijkl\"\nsecret_key = \"sb_secret_0123456789abcdefghijkl\"\n\
+             external_url = \"http://127.0.0.1:9\"\n[auth.rate_limit]\n\
              token_verifications = {LIMIT}\n[basalt.limits]\n{limits}\n"
         );
         let file = folder.write("config.toml", &text);

@@ -185,9 +185,9 @@ async fn collector_receives_spans_of_the_callers_trace_and_metrics() {
             ("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=test"),
             ("OTEL_BSP_SCHEDULE_DELAY", "50"),
             ("OTEL_METRIC_EXPORT_INTERVAL", "200"),
-            ("GOTRUE_HOOK_AFTER_USER_CREATED_ENABLED", "true"),
-            ("GOTRUE_HOOK_AFTER_USER_CREATED_URI", &hook_url),
-            ("GOTRUE_HOOK_AFTER_USER_CREATED_SECRETS", "v1,whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"),
+            ("GOTRUE_HOOK_BEFORE_USER_CREATED_ENABLED", "true"),
+            ("GOTRUE_HOOK_BEFORE_USER_CREATED_URI", &hook_url),
+            ("GOTRUE_HOOK_BEFORE_USER_CREATED_SECRETS", "v1,whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"),
         ],
     );
     let answer = sign_up(&server, &database.client, Some(&format!("00-{TRACE}-{PARENT}-01"))).await;
@@ -203,8 +203,9 @@ async fn collector_receives_spans_of_the_callers_trace_and_metrics() {
         (&json!(TRACE), &json!(PARENT), &json!(2))
     );
     assert_eq!(attribute(&request, "http.response.status_code")["intValue"], "200");
-    let call = collector.span("POST after-user-created").expect("the call of the hook");
-    for name in ["hashing", "POST after-user-created"] {
+    eventually("the span of the hook arrives", || collector.span("POST before-user-created").is_some());
+    let call = collector.span("POST before-user-created").expect("it has arrived");
+    for name in ["hashing", "POST before-user-created"] {
         let span = collector.span(name).unwrap_or_else(|| panic!("no span {name}"));
         assert_eq!((&span["traceId"], &span["parentSpanId"]), (&json!(TRACE), &request["spanId"]), "{name}");
     }

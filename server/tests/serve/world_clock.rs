@@ -42,6 +42,10 @@ const NOT_CROSSED: &[(&str, &str)] = &[
     ("GOTRUE_SECURITY_CAPTCHA_TIMEOUT", REAL_TIME),
     ("GOTRUE_DB_CONN_MAX_LIFETIME", "connections, not data"),
     ("GOTRUE_DB_CONN_MAX_IDLE_TIME", "connections, not data"),
+    ("GOTRUE_DB_START_TIMEOUT", REAL_TIME),
+    ("GOTRUE_DB_REPLICA_MAX_LAG", "worlds have no replica"),
+    ("GOTRUE_RATE_LIMIT_STORE_TIMEOUT", REAL_TIME),
+    ("GOTRUE_SHUTDOWN_DRAIN", REAL_TIME),
     ("GOTRUE_RELOADING_POLLER_INTERVAL", "worlds read no files"),
     ("GOTRUE_RELOADING_GRACE_PERIOD_INTERVAL", "worlds read no files"),
 ];
