@@ -52,9 +52,9 @@ package: $(CLIENTS_INSTALLED) ## npm and Python packages for test suites in targ
 package-deb: ## Debian package in target/packages: make package-deb [BINARY=path/to/basalt]
 	@deploy/debian/build.sh "$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))" target/packages
 
-timing: $(SHOP) ## Compare durations of requests for known and unknown addresses; slow, needs an idle machine
+timing: $(SHOP) ## Compare durations for known and unknown addresses, on an idle machine: make timing [BINARY=…]
 	@$(NEED) cargo postgres
-	@cargo test --package server --test serve -- --ignored --exact --nocapture timing::timing_does_not_tell_who_has_an_account
+	@$(if $(BINARY),BASALT_BINARY="$(abspath $(BINARY))" )cargo test --package server --test serve -- --ignored --exact --nocapture timing::timing_does_not_tell_who_has_an_account
 
 hardening: ## Check that the tests of each hardened switch fail with the switch off; some minutes
 	@$(NEED) cargo postgres

@@ -1,6 +1,13 @@
 //! A database per test, cloned from a template that is migrated once per test process.
+//!
+//! A database is dropped when the thread that cloned it ends, which is when its test ends: all tests together would
+//! otherwise hold some seventeen gigabytes on disk.
 
+use std::cell::RefCell;
+use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -13,6 +20,50 @@ use crate::store::{Pool, PoolOptions, SessionSettings, migrate};
 static SERVER: OnceCell<Postgres> = OnceCell::const_new();
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 const TEMPLATE: &str = "template_basalt";
+
+thread_local! {
+    /// The databases of the test that runs on this thread.
+    static CLONES: RefCell<Clones> = RefCell::default();
+}
+
+/// Drops the databases whose names it receives.
+static DROPPER: LazyLock<Mutex<Sender<PgConnectOptions>>> = LazyLock::new(|| {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || drop_databases(&receiver));
+    Mutex::new(sender)
+});
+
+/// The databases that one thread has cloned; they are dropped with it.
+#[derive(Default)]
+struct Clones(Vec<PgConnectOptions>);
+
+impl Drop for Clones {
+    fn drop(&mut self) {
+        let Ok(sender) = DROPPER.lock() else { return };
+        for database in self.0.drain(..) {
+            // The receiver ends with the process only.
+            let _ = sender.send(database);
+        }
+    }
+}
+
+/// Drops databases one after the other; sessions that a test left open are terminated.
+fn drop_databases(databases: &Receiver<PgConnectOptions>) {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+    for database in databases {
+        let name = database.get_database().unwrap_or_default().to_owned();
+        let dropped = runtime.block_on(async {
+            let mut connection = PgConnection::connect_with(&database.database("postgres")).await?;
+            sqlx::raw_sql(AssertSqlSafe(format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")))
+                .execute(&mut connection)
+                .await
+        });
+        if let Err(error) = dropped {
+            // The server has stopped, or a test has taken rights from the superuser: the folder goes at the end.
+            let _ = writeln!(std::io::stderr(), "{name} was not dropped: {error}");
+        }
+    }
+}
 
 /// A database that no other test uses.
 #[derive(Debug, Clone)]
@@ -39,7 +90,9 @@ impl TestDatabase {
         let mut connection = PgConnection::connect_with(&admin).await.expect("the test server answers");
         let sql = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("a database can be cloned");
-        Self { admin: admin.database(&name), name }
+        let admin = admin.database(&name);
+        CLONES.with_borrow_mut(|clones| clones.0.push(admin.clone()));
+        Self { admin, name }
     }
 
     /// The connection options of a superuser.

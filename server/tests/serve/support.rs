@@ -1,5 +1,6 @@
 //! A running binary and requests to it.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -14,9 +15,14 @@ use serde_json::Value;
 
 static NEXT_FOLDER: AtomicUsize = AtomicUsize::new(0);
 
+/// The binary under test: of this build, or `BASALT_BINARY` to measure a release build.
+pub(crate) fn binary() -> OsString {
+    std::env::var_os("BASALT_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_basalt").into())
+}
+
 /// Returns a command for the binary under test, without variables that would change its behaviour.
 pub(crate) fn basalt() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_basalt"));
+    let mut command = Command::new(binary());
     command.env_remove("DATABASE_URL").env_remove("RUST_LOG").current_dir(std::env::temp_dir());
     command
 }

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-use super::support::{Basalt, TempFolder, basalt, eventually, is_alive, run};
+use super::support::{Basalt, TempFolder, basalt, binary, eventually, is_alive, run};
 
 const PASSWORD: &str = "correct horse";
 
@@ -130,7 +130,9 @@ async fn test_server_ignores_public_addresses_and_mail_servers_of_the_configurat
 fn serve_below_a_shell(arguments: &str) -> (std::process::Child, Pid, Value) {
     let script = format!("\"$0\" serve --test --json --port 0 {arguments} & echo $!; wait");
     let mut shell = std::process::Command::new("sh")
-        .args(["-c", &script, env!("CARGO_BIN_EXE_basalt")])
+        .arg("-c")
+        .arg(&script)
+        .arg(binary())
         .env_remove("DATABASE_URL")
         .current_dir(std::env::temp_dir())
         .stdout(Stdio::piped())

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::support::{Basalt, TempFolder};
 
 /// Samples of each kind per endpoint.
-const SAMPLES: usize = 200;
+const SAMPLES: usize = 400;
 /// Maximum deviation of the area from 0.5.
 const TOLERANCE: f64 = 0.1;
 
