@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::keys::KeyAlgorithm;
 use crate::template::contains_variable;
 
 /// The entry of the plain OpenID provider at the root of the simulator.
@@ -119,6 +120,11 @@ static ENTRIES: LazyLock<Vec<ProviderEntry>> =
     LazyLock::new(|| serde_json::from_str(include_str!("providers.json")).unwrap_or_default());
 
 impl ProviderEntry {
+    /// Returns the algorithm of its ID tokens: that of the documents of the named providers.
+    pub(crate) fn key_algorithm(&self) -> KeyAlgorithm {
+        if self.name == GENERIC { KeyAlgorithm::Es256 } else { KeyAlgorithm::Rs256 }
+    }
+
     /// Returns whether sign-ins yield ID tokens.
     pub(crate) fn has_id_token(&self) -> bool {
         self.id_token.is_some()

@@ -14,7 +14,7 @@ use http::{Method, StatusCode, Uri};
 use serde_json::{Value, json};
 
 use crate::catalog::{GENERIC, ProviderEntry, ResourceTemplate, find_provider, provider_names};
-use crate::keys::SigningKey;
+use crate::keys::SigningKeys;
 use crate::next::{NextSignIn, NextSignInError};
 use crate::parameters::Parameters;
 use crate::registration::ClientRegistration;
@@ -44,7 +44,7 @@ pub struct SimulatorOptions {
 /// The simulated providers of one auth API.
 pub struct Simulator {
     pub(crate) options: SimulatorOptions,
-    pub(crate) key: SigningKey,
+    pub(crate) keys: SigningKeys,
     pub(crate) clock: SharedClock,
     pub(crate) entropy: Entropy,
     /// Authorized codes.
@@ -100,7 +100,7 @@ impl Simulator {
     /// Fails if no key can be generated.
     pub fn new(options: SimulatorOptions, clock: SharedClock, entropy: Entropy) -> anyhow::Result<Self> {
         let simulator = Self {
-            key: SigningKey::generate()?,
+            keys: SigningKeys::default(),
             codes: SecretTable::new(CODE_LIFETIME, &clock, &entropy),
             access_tokens: SecretTable::new(TOKEN_LIFETIME, &clock, &entropy),
             refresh_tokens: SecretTable::new(REFRESH_LIFETIME, &clock, &entropy),
@@ -220,7 +220,7 @@ impl Simulator {
         };
         match (&parts.method, endpoint) {
             (&Method::GET, Endpoint::Discovery) => responses::json(StatusCode::OK, &self.discovery_document(at)),
-            (&Method::GET, Endpoint::Keys) => responses::json(StatusCode::OK, &self.key.jwks()),
+            (&Method::GET, Endpoint::Keys) => self.answer_keys(at).await,
             (&Method::GET, Endpoint::Metadata) => self.answer_metadata().await,
             (&Method::GET, Endpoint::Authorize) if at.entry.is_saml() => {
                 self.answer_authn_request(&query, &parts.uri).await
@@ -238,7 +238,7 @@ impl Simulator {
             (&Method::POST, Endpoint::Token) if !at.entry.is_oauth1() => {
                 self.answer_token(at, &parts.headers, &form).await
             }
-            (&Method::GET, Endpoint::IdToken) => self.answer_id_token(at, &query),
+            (&Method::GET, Endpoint::IdToken) => self.answer_id_token(at, &query).await,
             (&Method::GET, Endpoint::Resource(resource)) => self.answer_resource(at, resource, &parts.headers, &query),
             _ => responses::text(StatusCode::METHOD_NOT_ALLOWED, "not with this method\n"),
         }
@@ -317,7 +317,7 @@ impl Simulator {
             "jwks_uri": format!("{url}{KEYS_PATH}"),
             "response_types_supported": ["code"],
             "subject_types_supported": ["public"],
-            "id_token_signing_alg_values_supported": ["ES256"],
+            "id_token_signing_alg_values_supported": [entry.key_algorithm().as_str()],
             "code_challenge_methods_supported": ["S256"],
             "scopes_supported": ["openid", "email", "profile"],
         })

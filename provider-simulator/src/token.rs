@@ -41,7 +41,7 @@ impl Simulator {
                 self.exchange_code(at, form).await
             }
             "authorization_code" => invalid_grant(at.entry),
-            "refresh_token" => self.refresh(at, form.get("refresh_token")),
+            "refresh_token" => self.refresh(at, form.get("refresh_token")).await,
             _ => responses::oauth_error(StatusCode::BAD_REQUEST, "unsupported_grant_type"),
         }
     }
@@ -60,7 +60,7 @@ impl Simulator {
             return response;
         }
         match self.codes.take(code) {
-            Some(grant) => self.issue_tokens(at, grant),
+            Some(grant) => self.issue_tokens(at, grant).await,
             None => invalid_grant(at.entry),
         }
     }
@@ -81,22 +81,22 @@ impl Simulator {
         }
     }
 
-    fn refresh(&self, at: Location<'_>, token: &str) -> Response {
+    async fn refresh(&self, at: Location<'_>, token: &str) -> Response {
         let found = self.refresh_tokens.take(token).filter(|grant| grant.provider == at.entry.name);
         match found.filter(|grant| !grant.deviation.is(Scenario::RevokedRefreshToken)) {
-            Some(grant) => self.issue_tokens(at, grant),
+            Some(grant) => self.issue_tokens(at, grant).await,
             None => invalid_grant(at.entry),
         }
     }
 
-    fn issue_tokens(&self, at: Location<'_>, grant: Grant) -> Response {
+    async fn issue_tokens(&self, at: Location<'_>, grant: Grant) -> Response {
         let entry = at.entry;
         let mut variables = self.template_variables(at, &grant.user);
         let mut insert = |name: &str, value: Value| drop(variables.insert(name.to_owned(), value));
         insert("scope", json!(grant.scope));
         insert("lifetime", json!(TOKEN_LIFETIME.num_seconds()));
         if entry.has_id_token() {
-            match self.issue_id_token(at, &grant) {
+            match self.issue_id_token(at, &grant).await {
                 Ok(id_token) => insert("id_token", json!(id_token)),
                 Err(error) => {
                     tracing::error!(error = %error, "signing an ID token failed");
@@ -113,7 +113,7 @@ impl Simulator {
     }
 
     /// Signs the ID token of a grant; claims that a test determined replace all others.
-    fn issue_id_token(&self, at: Location<'_>, grant: &Grant) -> anyhow::Result<String> {
+    async fn issue_id_token(&self, at: Location<'_>, grant: &Grant) -> anyhow::Result<String> {
         let variables = self.template_variables(at, &grant.user);
         let now = self.clock.now();
         let mut claims = Map::new();
@@ -129,16 +129,28 @@ impl Simulator {
         if let Some(Value::Object(own)) = at.entry.id_token.as_ref().and_then(|own| render(own, &variables)) {
             claims.extend(own);
         }
+        let algorithm = at.entry.key_algorithm();
         if grant.deviation.is(Scenario::BadSignature) {
-            SigningKey::generate()?.sign(&claims)
+            SigningKey::generate(algorithm).await?.sign(&claims)
         } else {
-            self.key.sign(&claims)
+            self.keys.load(algorithm).await?.sign(&claims)
+        }
+    }
+
+    /// Answers with the public key of a provider.
+    pub(crate) async fn answer_keys(&self, at: Location<'_>) -> Response {
+        match self.keys.load(at.entry.key_algorithm()).await {
+            Ok(key) => ok(&key.jwks()),
+            Err(error) => {
+                tracing::error!(error = %error, "generating a signing key failed");
+                responses::oauth_error(StatusCode::INTERNAL_SERVER_ERROR, "server_error")
+            }
         }
     }
 
     /// Answers with an ID token, as the library of the provider hands it to a native app.
     /// `nonce` is what the app gives the provider, `login_hint` the user.
-    pub(crate) fn answer_id_token(&self, at: Location<'_>, query: &Parameters) -> Response {
+    pub(crate) async fn answer_id_token(&self, at: Location<'_>, query: &Parameters) -> Response {
         let hinted = ProviderUser::from_login_hint(query.get("login_hint"));
         let plan = if let Some(next) = self.take_next(&at.entry.name) {
             next.into_plan(hinted, &self.entropy)
@@ -156,7 +168,7 @@ impl Simulator {
         let nonce = query.get("nonce").to_owned();
         let (challenge, scope) = (String::new(), String::new());
         let grant = Grant { provider: &at.entry.name, user, deviation, nonce, challenge, scope };
-        match self.issue_id_token(at, &grant) {
+        match self.issue_id_token(at, &grant).await {
             Ok(id_token) => ok(&json!({ "id_token": id_token })),
             Err(error) => {
                 tracing::error!(error = %error, "signing an ID token failed");

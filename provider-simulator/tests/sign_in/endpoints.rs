@@ -107,8 +107,11 @@ async fn discovery_document_names_the_endpoints_of_each_issuer() {
     assert_eq!((&own["issuer"], &own["jwks_uri"]), (&json!(plain.base), &json!(format!("{}/jwks", plain.base))));
     let azure = get("/azure/login.microsoftonline.com/t-1/v2.0").await;
     assert_eq!(azure["issuer"], "https://login.microsoftonline.com/t-1/v2.0");
-    let keys = azure["jwks_uri"].as_str().expect("a URL");
-    assert_eq!(plain.trial.send(Method::GET, keys, &[], "").await.json["keys"][0]["alg"], "ES256");
+    for (document, algorithm) in [(own, "ES256"), (azure, "RS256")] {
+        let keys = document["jwks_uri"].as_str().expect("a URL");
+        assert_eq!(plain.trial.send(Method::GET, keys, &[], "").await.json["keys"][0]["alg"], algorithm);
+        assert_eq!(document["id_token_signing_alg_values_supported"], json!([algorithm]));
+    }
 }
 
 #[tokio::test]
