@@ -1,5 +1,8 @@
 //! The JSON of Mailpit's API.
 
+use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
+use gotrue_rules::wire::hex::encode_hex;
+use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
 use crate::addresses::{Addresses, StoredHeaders};
@@ -116,7 +119,16 @@ fn attachment((index, file): (usize, &Attachment)) -> Value {
         "ContentType": file.content_type,
         "ContentID": file.content_id,
         "Size": file.content.len(),
-        "Checksums": {"MD5": "", "SHA1": "", "SHA256": ""},
+        "Checksums": checksums(&file.content),
+    })
+}
+
+/// Returns checksums to compare files by; nothing is protected by them.
+fn checksums(content: &[u8]) -> Value {
+    json!({
+        "MD5": encode_hex(&Md5::digest(content)),
+        "SHA1": encode_hex(digest(&SHA1_FOR_LEGACY_USE_ONLY, content).as_ref()),
+        "SHA256": encode_hex(digest(&SHA256, content).as_ref()),
     })
 }
 

@@ -132,6 +132,12 @@ async fn mailpit_message_has_bodies_parts_and_source() {
     assert_eq!(mailboxes.get("/api/v1/messages").await["unread"], 0, "it is read now");
     let headers = mailboxes.get("/api/v1/message/latest/headers").await;
     assert_eq!((&headers["X-Own"], &headers["X-Injected"]), (&json!(["1"]), &Value::Null));
+    let checksums = json!({
+        "MD5": "5d41402abc4b2a76b9719d911017c592",
+        "SHA1": "aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d",
+        "SHA256": "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+    });
+    assert_eq!(message["Attachments"][0]["Checksums"], checksums);
     let part = message["Attachments"][0]["PartID"].as_str().expect("a part");
     assert_eq!(mailboxes.get(&format!("/api/v1/message/{id}/part/{part}")).await, "hello");
     assert!(mailboxes.get(&format!("/api/v1/message/{id}/raw")).await.to_string().contains("Content-Type: text/html"));
