@@ -1,5 +1,6 @@
 //! Explanations of refusals, and the events of a backend.
 
+mod ended_sessions;
 mod events;
 mod history;
 mod refusals;
