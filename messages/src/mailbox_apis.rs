@@ -9,11 +9,13 @@ use http::StatusCode;
 use http_body_util::{BodyExt, Limited};
 
 use crate::inbucket::InbucketApi;
-use crate::mailbox_request::AnswerError;
+use crate::mailbox_request::{AnswerError, split_path};
 use crate::mailpit::MailpitApi;
+use crate::monitors::{Monitors, Subscription};
 use crate::store::MessageStore;
 
 pub use crate::mailbox_request::MailboxRequest;
+pub use crate::monitors::MonitorLimits;
 
 /// The maximum number of bytes of a request body: a mail in Base64.
 pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
@@ -23,17 +25,24 @@ pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 pub struct MailboxApis {
     mailpit: MailpitApi,
     inbucket: InbucketApi,
+    monitors: Monitors,
 }
 
 impl MailboxApis {
     /// Creates both APIs of a store.
     pub fn new(store: MessageStore) -> Self {
-        Self { mailpit: MailpitApi::new(store.clone()), inbucket: InbucketApi::new(store) }
+        Self::with_limits(store, MonitorLimits::default())
     }
 
-    /// Answers a request whose path is relative to the base URL of the APIs.
+    /// Creates both APIs of a store, with other limits of WebSockets than the default ones.
+    pub fn with_limits(store: MessageStore, limits: MonitorLimits) -> Self {
+        let monitors = Monitors::new(store.clone(), limits);
+        Self { mailpit: MailpitApi::new(store.clone()), inbucket: InbucketApi::new(store), monitors }
+    }
+
+    /// Answers a request whose path is relative to the base URL of the APIs; it opens no WebSocket.
     pub async fn answer(&self, request: MailboxRequest<'_>) -> Response {
-        let answered = match &*request.segments() {
+        let answered = match &*split_path(request.path) {
             ["api", "v1", "mailbox", name, rest @ ..] => self.inbucket.answer(request, name, rest).await,
             ["api", "v1", rest @ ..] => self.mailpit.answer(request, rest).await,
             ["view", name] => self.mailpit.view(name).await,
@@ -44,19 +53,24 @@ impl MailboxApis {
         answered.unwrap_or_else(AnswerError::into_response)
     }
 
-    /// Reads the body of a request and answers it.
+    /// Answers a request to a port of the APIs.
     pub async fn handle(&self, request: Request) -> Response {
+        let path = request.uri().path().to_owned();
+        self.handle_below(&path, request).await
+    }
+
+    /// Answers a request; `path` is the one relative to the base URL of the APIs. It may open a WebSocket.
+    pub async fn handle_below(&self, path: &str, request: Request) -> Response {
+        if let Some(subscription) = Subscription::parse(&split_path(path)) {
+            let opened = self.monitors.open(subscription, request).await;
+            return opened.unwrap_or_else(AnswerError::into_response);
+        }
         let (parts, body) = request.into_parts();
         let Ok(body) = Limited::new(body, MAX_BODY_BYTES).collect().await else {
             let refused = AnswerError::Refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large".to_owned());
             return refused.into_response();
         };
-        let request = MailboxRequest {
-            method: &parts.method,
-            path: parts.uri.path(),
-            query: parts.uri.query().unwrap_or_default(),
-            body: &body.to_bytes(),
-        };
-        self.answer(request).await
+        let query = parts.uri.query().unwrap_or_default();
+        self.answer(MailboxRequest { method: &parts.method, path, query, body: &body.to_bytes() }).await
     }
 }

@@ -2,7 +2,8 @@
 
 use axum::response::Response;
 use gotrue_rules::domain::error::chain::ErrorChain;
-use http::{Method, StatusCode};
+use http::header::{CONNECTION, SEC_WEBSOCKET_VERSION, UPGRADE};
+use http::{HeaderValue, Method, StatusCode};
 use serde_json::json;
 
 use crate::response;
@@ -21,11 +22,9 @@ pub struct MailboxRequest<'a> {
     pub body: &'a [u8],
 }
 
-impl MailboxRequest<'_> {
-    /// Returns the segments of the path.
-    pub(crate) fn segments(&self) -> Vec<&str> {
-        self.path.split('/').filter(|segment| !segment.is_empty()).collect()
-    }
+/// Returns the segments of a path.
+pub(crate) fn split_path(path: &str) -> Vec<&str> {
+    path.split('/').filter(|segment| !segment.is_empty()).collect()
 }
 
 /// The result of a handler.
@@ -36,6 +35,8 @@ pub(crate) type Answer = Result<Response, AnswerError>;
 pub(crate) enum AnswerError {
     /// The request is wrong, for this reason.
     Refused(StatusCode, String),
+    /// The request is for a WebSocket and does not open one.
+    UpgradeRequired,
     /// The store failed.
     Store(StoreError),
 }
@@ -62,6 +63,7 @@ impl AnswerError {
     pub(crate) fn into_response(self) -> Response {
         let (status, reason) = match self {
             Self::Refused(status, reason) => (status, reason),
+            Self::UpgradeRequired => return upgrade_required(),
             Self::Store(error) => {
                 tracing::error!(error = %ErrorChain(&error), "reading or writing messages failed");
                 (StatusCode::INTERNAL_SERVER_ERROR, "the messages could not be read or written; see the log".to_owned())
@@ -69,4 +71,15 @@ impl AnswerError {
         };
         response::json(status, &json!({"Error": reason}))
     }
+}
+
+/// Answers a request that opens no WebSocket (RFC 9110 §15.5.22, RFC 6455 §4.4).
+fn upgrade_required() -> Response {
+    let reason = "this is a WebSocket of version 13: open it with a client of that protocol";
+    let mut response = response::json(StatusCode::UPGRADE_REQUIRED, &json!({"Error": reason}));
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    response
 }

@@ -21,7 +21,7 @@ use crate::mime::{ParsedMail, format_sms};
 pub(crate) const MAX_LISTED: u16 = 200;
 
 /// The maximum number of the latest messages.
-const MAX_LATEST: i64 = 500;
+pub(crate) const MAX_LATEST: i64 = 500;
 
 /// The sender of the auth API's mails.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub enum StoreError {
 pub struct MessageStore {
     pub(crate) inbox: Inbox,
     pub(crate) sender: Arc<MessageSender>,
-    closing: ShutdownSignal,
+    pub(crate) closing: ShutdownSignal,
 }
 
 impl MessageStore {

@@ -15,6 +15,8 @@ const OAUTH_METADATA: &str = "/.well-known/oauth-authorization-server";
 
 /// The path below which backends serve the APIs of Mailpit and Inbucket.
 const INBOX: &str = "/_dev/inbox";
+/// The starts of the paths of these APIs.
+const MAILBOX_PATHS: [&str; 4] = ["/api/v1/", "/api/v2/", "/api/events", "/view/"];
 
 /// Routes requests.
 #[derive(Clone)]
@@ -82,7 +84,7 @@ fn split_world(path: &str) -> Option<(&str, String)> {
 
 /// Returns where a backend serves a path of the mail catchers' APIs; `None` for other paths.
 fn mailbox_path(path: &str) -> Option<String> {
-    let is_mailbox = path.starts_with("/api/v1/") || path.starts_with("/view/");
+    let is_mailbox = MAILBOX_PATHS.iter().any(|start| path.starts_with(start));
     is_mailbox.then(|| format!("{INBOX}{path}"))
 }
 

@@ -13,8 +13,9 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 pub use self::inbox::{
-    InboxMail, InboxQuery, MessageFilter, MessageRange, NewMessage, delete_messages, delete_surplus_mails,
-    find_inbox_mail, find_last_number, find_number, find_raw, insert_message, list_inbox, list_messages, mark_read,
+    InboxMail, InboxQuery, MailState, MessageFilter, MessageRange, NewMessage, delete_messages, delete_surplus_mails,
+    find_inbox_mail, find_last_number, find_number, find_raw, insert_message, list_inbox, list_mail_states,
+    list_messages, mark_read,
 };
 pub use self::reading::{FailingMail, OutboxCounts, count_by_state, list_failing};
 use super::Result;

@@ -1,6 +1,7 @@
 //! Mailpit's API, version 1 (<https://mailpit.axllent.org/docs/api-v1/>).
 
 mod compose;
+mod events;
 mod search;
 mod shapes;
 
@@ -19,6 +20,8 @@ use crate::response;
 use crate::store::MessageStore;
 
 use self::search::Search;
+
+pub(crate) use self::events::format_events;
 
 /// The number of listed messages without `limit`.
 const DEFAULT_LIMIT: usize = 50;

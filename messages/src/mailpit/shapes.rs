@@ -36,6 +36,11 @@ pub(super) fn info(messages: usize, unread: usize) -> Value {
     })
 }
 
+/// The numbers that clients of the WebSocket get after each change.
+pub(super) fn statistics(messages: usize, unread: usize) -> Value {
+    json!({"Total": messages, "Unread": unread, "Version": VERSION})
+}
+
 /// The answer of `GET /api/v1/webui`.
 pub(super) fn configuration() -> Value {
     json!({

@@ -5,3 +5,4 @@ mod fixture;
 mod mailbox_apis;
 mod mime;
 mod smtp;
+mod websockets;

@@ -13,7 +13,7 @@ use http::{Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use http_edge::ShutdownSignal;
 use messages::api::MessagesApi;
-use messages::mailbox_apis::{MailboxApis, MailboxRequest};
+use messages::mailbox_apis::MailboxApis;
 use messages::{Message, MessageSender, MessageStore};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -74,7 +74,7 @@ impl InboxPages {
             return self.api.answer(request.method(), below, &query).await;
         }
         if let Some(below) = path.strip_prefix("/_dev/inbox").filter(|rest| is_mailbox_path(rest)) {
-            return self.answer_mailbox(below, request).await;
+            return self.mailboxes.handle_below(below, request).await;
         }
         let answered = match (request.method(), path.as_str()) {
             (&Method::POST, "/_dev/inbox/read") => self.mark_read(request).await,
@@ -105,17 +105,6 @@ impl InboxPages {
                 None => text(StatusCode::NOT_FOUND, "the inbox is at /_dev/inbox\n"),
             },
         })
-    }
-
-    /// Answers a call of the API of Mailpit or Inbucket.
-    async fn answer_mailbox(&self, path: &str, mut request: Request) -> Response {
-        let (method, query) = (request.method().clone(), request.uri().query().unwrap_or_default().to_owned());
-        let body = std::mem::take(request.body_mut());
-        let body = match Limited::new(body, messages::mailbox_apis::MAX_BODY_BYTES).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(_) => return text(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large\n"),
-        };
-        self.mailboxes.answer(MailboxRequest { method: &method, path, query: &query, body: &body }).await
     }
 
     /// Returns the newest mails first; with `wait`, waits until there is one.

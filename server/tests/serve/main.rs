@@ -42,4 +42,5 @@ mod world_clock;
 mod world_durations;
 mod world_faults;
 mod world_services;
+mod world_websockets;
 mod worlds;

@@ -15,7 +15,7 @@ use crate::ports::entropy::Entropy;
 use crate::store::Result;
 use crate::store::outbox::{self, OutboxTable};
 
-pub use crate::store::outbox::{InboxMail, InboxQuery, MessageFilter, MessageRange, NewMessage};
+pub use crate::store::outbox::{InboxMail, InboxQuery, MailState, MessageFilter, MessageRange, NewMessage};
 
 /// The maximum number of listed mails.
 const MAX_LISTED: i64 = 200;
@@ -74,9 +74,9 @@ impl Inbox {
         }
     }
 
-    /// Returns the signal of new messages, for readers that wait.
+    /// Returns the signal of new, marked and deleted messages, for readers that wait.
     ///
-    /// It does not signal messages of other processes; see [`POLL_INTERVAL`].
+    /// It does not signal changes of other processes; see [`POLL_INTERVAL`].
     pub fn written(&self) -> &Notify {
         &self.written
     }
@@ -87,6 +87,14 @@ impl Inbox {
     /// The database returned an error or was unreachable.
     pub async fn list_messages(&self, filter: &MessageFilter, range: MessageRange) -> Result<Vec<InboxMail>> {
         outbox::list_messages(&mut self.table.connection(), filter, range, self.clock.now()).await
+    }
+
+    /// Returns what changes of the latest mails are recognised by, newest first.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable.
+    pub async fn list_mail_states(&self, limit: i64) -> Result<Vec<MailState>> {
+        outbox::list_mail_states(&mut self.table.connection(), limit, self.clock.now()).await
     }
 
     /// Returns the number of the message of that id, for [`MessageFilter::after_number`].
@@ -118,7 +126,9 @@ impl Inbox {
     /// # Errors
     /// The database returned an error or was unreachable.
     pub async fn delete(&self, filter: &MessageFilter, ids: Option<&[Uuid]>) -> Result<u64> {
-        outbox::delete_messages(&mut self.table.connection(), filter, ids, self.clock.now()).await
+        let count = outbox::delete_messages(&mut self.table.connection(), filter, ids, self.clock.now()).await?;
+        self.written.notify_waiters();
+        Ok(count)
     }
 
     /// Marks messages as read or unread, with `ids` only those of these ids; returns their number.
@@ -126,7 +136,9 @@ impl Inbox {
     /// # Errors
     /// The database returned an error or was unreachable.
     pub async fn mark_read(&self, ids: Option<&[Uuid]>, is_read: bool) -> Result<u64> {
-        outbox::mark_read(&mut self.table.connection(), ids, is_read, self.clock.now()).await
+        let count = outbox::mark_read(&mut self.table.connection(), ids, is_read, self.clock.now()).await?;
+        self.written.notify_waiters();
+        Ok(count)
     }
 
     /// Returns a new id and the time of a message to keep.

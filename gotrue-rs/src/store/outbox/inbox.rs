@@ -59,6 +59,15 @@ statements! {
         LIMIT :limit"
     );
 
+    STATES = "outbox.list_mail_states": concat!(
+        "SELECT id, number, recipient, read_at IS NOT NULL AS is_read
+        FROM basalt.outbox
+        WHERE ", has_arrived!(), "
+          AND channel = 'email'
+        ORDER BY number DESC
+        LIMIT :limit"
+    );
+
     RECEIVED = "outbox.find_message": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
@@ -176,6 +185,30 @@ impl FromRow<'_, PgRow> for InboxMail {
     }
 }
 
+/// What changes of a kept mail are recognised by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailState {
+    /// `id`.
+    pub id: Uuid,
+    /// The order of writing.
+    pub number: i64,
+    /// The recipient's address; several are separated by `, `.
+    pub to: String,
+    /// Whether it is marked as read.
+    pub is_read: bool,
+}
+
+impl FromRow<'_, PgRow> for MailState {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            number: row.try_get("number")?,
+            to: row.try_get("recipient")?,
+            is_read: row.try_get("is_read")?,
+        })
+    }
+}
+
 /// A selection of mails.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InboxQuery {
@@ -267,6 +300,11 @@ pub async fn list_messages(
         now,
     );
     db.fetch_all(bound).await
+}
+
+/// Returns the state of the latest mails, newest first.
+pub async fn list_mail_states(db: &mut Connection, limit: i64, now: Time) -> Result<Vec<MailState>> {
+    db.fetch_all(bind!(STATES, limit, now)).await
 }
 
 /// Returns the message of that id.

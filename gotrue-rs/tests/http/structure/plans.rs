@@ -28,6 +28,7 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
     ("sso_providers.list", "the administrator's list of companies, of which there are few"),
     ("outbox.find_message", "the development inbox: its index holds its mails alone"),
     ("outbox.list_messages", "the development inbox: its index holds its mails alone"),
+    ("outbox.list_mail_states", "the development inbox: its index holds its mails alone"),
     ("outbox.find_last_number", "the development inbox: its index holds its mails alone"),
     ("outbox.delete_selected", "the development inbox: its index holds its mails alone"),
     ("outbox.mark_read", "the development inbox: its index holds its mails alone"),

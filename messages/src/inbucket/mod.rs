@@ -1,4 +1,6 @@
-//! Inbucket's REST API, version 1 (<https://github.com/inbucket/inbucket/wiki/REST-API>).
+//! Inbucket's REST API, version 1 (<https://github.com/inbucket/inbucket/wiki/REST-API>), and its WebSockets.
+
+mod monitor;
 
 use gotrue_rs::http::request_info::parse_pairs;
 use http::StatusCode;
@@ -11,7 +13,9 @@ use crate::mailbox_request::{Answer, AnswerError, MailboxRequest};
 use crate::message::{Channel, Message};
 use crate::mime::Mailbox;
 use crate::response;
-use crate::store::MessageStore;
+use crate::store::{MessageStore, StoreError};
+
+pub(crate) use self::monitor::MailboxMonitor;
 
 /// Inbucket's API.
 #[derive(Debug, Clone)]
@@ -32,7 +36,7 @@ impl InbucketApi {
                 let messages = self.list(&name).await?;
                 let mut items = Vec::new();
                 for message in messages.iter().rev() {
-                    items.push(self.list_item(&name, message).await?);
+                    items.push(list_item(&self.store, &name, message).await?);
                 }
                 Ok(response::json(StatusCode::OK, &json!(items)))
             }
@@ -64,7 +68,7 @@ impl InbucketApi {
 
     async fn message(&self, name: &str, id: &str) -> Answer {
         let message = self.find(name, id).await?;
-        let mut body = self.list_item(name, &message).await?;
+        let mut body = list_item(&self.store, name, &message).await?;
         let mail = self.store.parse(&message).await?;
         body["body"] = json!({"text": message.text, "html": message.html});
         body["header"] = headers_json(&mail, canonical_name);
@@ -86,22 +90,6 @@ impl InbucketApi {
         Ok(response::json(StatusCode::OK, &body))
     }
 
-    async fn list_item(&self, name: &str, message: &Message) -> Result<Value, AnswerError> {
-        let addresses = Addresses::new(message, &self.store.sender);
-        let to: Vec<String> = addresses.to.iter().map(format_mailbox).collect();
-        Ok(json!({
-            "mailbox": name,
-            "id": message.id,
-            "from": format_mailbox(&addresses.from),
-            "to": to,
-            "subject": message.subject,
-            "date": message.at,
-            "posix-millis": message.at.timestamp_millis(),
-            "size": self.store.raw(message).await?.len(),
-            "seen": message.is_read,
-        }))
-    }
-
     /// Returns the message of an id in a mailbox; `latest` is that of the latest one.
     async fn find(&self, name: &str, id: &str) -> Result<Message, AnswerError> {
         let wanted: Option<Uuid> = id.parse().ok();
@@ -120,15 +108,40 @@ impl InbucketApi {
     }
 }
 
+/// Returns the description of a message in a mailbox.
+async fn list_item(store: &MessageStore, mailbox: &str, message: &Message) -> Result<Value, StoreError> {
+    let addresses = Addresses::new(message, &store.sender);
+    let to: Vec<String> = addresses.to.iter().map(format_mailbox).collect();
+    Ok(json!({
+        "mailbox": mailbox,
+        "id": message.id,
+        "from": format_mailbox(&addresses.from),
+        "to": to,
+        "subject": message.subject,
+        "date": message.at,
+        "posix-millis": message.at.timestamp_millis(),
+        "size": store.raw(message).await?.len(),
+        "seen": message.is_read,
+    }))
+}
+
 fn ok() -> axum::response::Response {
     response::json(StatusCode::OK, &json!("OK"))
 }
 
-/// Returns whether a mailbox has an address: its name is the address, or the local part before a `+`.
+/// Returns whether a mailbox has an address: its name is the address, or the local part with or without its suffix.
 fn is_mailbox(name: &str, address: &str) -> bool {
-    let local = address.rsplit_once('@').map_or(address, |(local, _)| local);
-    let plain = local.split_once('+').map_or(local, |(plain, _)| plain);
-    [address, local, plain].iter().any(|it| it.eq_ignore_ascii_case(name))
+    [address, local_part(address), plain_name(address)].iter().any(|it| it.eq_ignore_ascii_case(name))
+}
+
+/// Returns the usual name of the mailbox of an address: the local part before a `+`.
+fn plain_name(address: &str) -> &str {
+    let local = local_part(address);
+    local.split_once('+').map_or(local, |(plain, _)| plain)
+}
+
+fn local_part(address: &str) -> &str {
+    address.rsplit_once('@').map_or(address, |(local, _)| local)
 }
 
 /// Decodes a segment of a path, in which `+` is no space.
