@@ -38,7 +38,7 @@ pub struct EventFilter {
 }
 
 impl EventFilter {
-    fn matches(&self, event: &NewEvent) -> bool {
+    fn matches(&self, event: &Event) -> bool {
         self.kind.is_none_or(|kind| kind == event.kind) && self.user_id.is_none_or(|id| event.user_id == Some(id))
     }
 }
@@ -58,13 +58,7 @@ struct SharedLog {
 struct LogState {
     latest_id: u64,
     bytes: usize,
-    events: VecDeque<KeptEvent>,
-}
-
-#[derive(Debug)]
-struct KeptEvent {
-    event: Arc<Event>,
-    bytes: usize,
+    events: VecDeque<Arc<Event>>,
 }
 
 impl Default for EventLog {
@@ -80,17 +74,17 @@ impl EventLog {
     }
 
     /// Appends an event, wakes those who wait, and returns the id.
-    pub fn record(&self, event: NewEvent) -> u64 {
+    pub fn record(&self, event: &NewEvent) -> u64 {
         let SharedLog { limits, recorded, .. } = &*self.0;
         let mut state = self.lock();
         state.latest_id += 1;
-        let event = Event { id: state.latest_id, event };
-        let (id, bytes) = (event.id, event.to_json().to_string().len());
-        state.bytes += bytes;
-        state.events.push_back(KeptEvent { event: Arc::new(event), bytes });
+        let event = Event::new(state.latest_id, event);
+        let id = event.id;
+        state.bytes += event.as_json().len();
+        state.events.push_back(Arc::new(event));
         while state.events.len() > limits.events || state.bytes > limits.bytes {
             let Some(removed) = state.events.pop_front() else { break };
-            state.bytes -= removed.bytes;
+            state.bytes -= removed.as_json().len();
         }
         drop(state);
         recorded.notify_waiters();
@@ -104,14 +98,13 @@ impl EventLog {
 
     /// Returns the id of the oldest event that is kept; `None` without events.
     pub fn oldest_id(&self) -> Option<u64> {
-        self.lock().events.front().map(|kept| kept.event.id)
+        self.lock().events.front().map(|event| event.id)
     }
 
     /// Returns the events after the one with this id, oldest first.
     pub fn list(&self, after: u64, filter: EventFilter) -> Vec<Arc<Event>> {
         let state = self.lock();
-        let events = state.events.iter().map(|kept| &kept.event);
-        events.filter(|event| event.id > after && filter.matches(&event.event)).cloned().collect()
+        state.events.iter().filter(|event| event.id > after && filter.matches(event)).cloned().collect()
     }
 
     /// Returns what [`EventLog::list`] returns, and waits for an event if there is none.

@@ -142,7 +142,7 @@ impl Explanations {
                 "setting": explanation["setting"]["name"],
                 "remedy": explanation["remedy"],
             });
-            events.record(report.new_event(EventKind::Decision, data));
+            events.record(&report.new_event(EventKind::Decision, data));
         }
         self.store.as_ref().map(|store| store.insert(explanation))
     }
@@ -152,13 +152,13 @@ impl Explanations {
         if facts.is_empty() {
             return;
         }
-        let by = RequestRef {
+        let by = Arc::new(RequestRef {
             id: request.id.to_owned(),
             route: request.route(journal),
             at: request.now,
             client: request.client,
             user_agent: request.user_agent.map(str::to_owned),
-        };
+        });
         for fact in facts {
             if let Some(history) = self.history() {
                 history.record(&fact, &by);
@@ -166,7 +166,7 @@ impl Explanations {
             if let Some(events) = &self.events
                 && let Some(event) = fact_event(request, journal, fact)
             {
-                events.record(event);
+                events.record(&event);
             }
         }
     }
@@ -179,7 +179,7 @@ impl Explanations {
             "status": request.status,
             "duration_ms": report::to_milliseconds((request.finished_at - request.now).to_std().unwrap_or_default()),
         });
-        events.record(request.new_event(journal, EventKind::Request, data));
+        events.record(&request.new_event(journal, EventKind::Request, data));
     }
 }
 

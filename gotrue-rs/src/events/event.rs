@@ -53,30 +53,41 @@ pub struct NewEvent {
 }
 
 /// An event with its id.
+///
+/// It is kept as text, which takes less memory than its members do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// The id; later events have greater ones.
     pub id: u64,
-    /// The event.
-    pub event: NewEvent,
+    /// The kind.
+    pub kind: EventKind,
+    /// The user, if one is known.
+    pub user_id: Option<Uuid>,
+    json: Box<str>,
 }
 
 impl Event {
-    /// Returns the JSON of the API.
-    pub fn to_json(&self) -> Value {
-        let NewEvent { kind, at, request_id, user_id, data } = &self.event;
-        json!({
-            "id": self.id,
+    /// Adds the id to an event.
+    pub(super) fn new(id: u64, event: &NewEvent) -> Self {
+        let NewEvent { kind, at, request_id, user_id, data } = event;
+        let json = json!({
+            "id": id,
             "kind": kind.as_str(),
             "at": at.to_rfc3339_opts(chrono::SecondsFormat::Micros, true),
             "request_id": request_id,
             "user_id": user_id,
             "data": data,
-        })
+        });
+        Self { id, kind: *kind, user_id: *user_id, json: json.to_string().into() }
+    }
+
+    /// Returns the JSON of the API.
+    pub fn as_json(&self) -> &str {
+        &self.json
     }
 
     /// Returns the message of an event stream (`text/event-stream`).
     pub fn to_stream_message(&self) -> String {
-        format!("id: {}\nevent: {}\ndata: {}\n\n", self.id, self.event.kind.as_str(), self.to_json())
+        format!("id: {}\nevent: {}\ndata: {}\n\n", self.id, self.kind.as_str(), self.json)
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use gotrue_rules::domain::user::Time;
@@ -48,18 +48,18 @@ impl RequestRef {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecretRecord {
     /// The request that issued it.
-    pub issued_by: Option<RequestRef>,
+    pub issued_by: Option<Arc<RequestRef>>,
     /// The first request that used it.
-    pub used_by: Option<RequestRef>,
+    pub used_by: Option<Arc<RequestRef>>,
     /// The request that issued its successor.
-    pub superseded_by: Option<RequestRef>,
+    pub superseded_by: Option<Arc<RequestRef>>,
 }
 
 /// The end of sessions.
 #[derive(Debug, Clone)]
 struct SessionEnd {
     sessions: EndedSessions,
-    by: RequestRef,
+    by: Arc<RequestRef>,
 }
 
 /// What became of the latest secrets and sessions.
@@ -86,18 +86,18 @@ pub fn digest_secret(secret: &str) -> SecretDigest {
 
 impl History {
     /// Records what a request did.
-    pub fn record(&self, fact: &Fact, by: &RequestRef) {
+    pub fn record(&self, fact: &Fact, by: &Arc<RequestRef>) {
         let mut state = self.lock();
         match fact {
             Fact::SecretIssued { digest, slot } => state.issue(*digest, slot, by),
             Fact::SecretUsed { digest } => {
-                state.entry(*digest).used_by.get_or_insert_with(|| by.clone());
+                state.entry(*digest).used_by.get_or_insert_with(|| Arc::clone(by));
             }
             Fact::SessionsEnded(sessions) => {
                 if state.ends.len() >= MAX_ENTRIES {
                     state.ends.pop_front();
                 }
-                state.ends.push_back(SessionEnd { sessions: *sessions, by: by.clone() });
+                state.ends.push_back(SessionEnd { sessions: *sessions, by: Arc::clone(by) });
             }
             Fact::Audit { .. } | Fact::Message { .. } => {}
         }
@@ -111,11 +111,16 @@ impl History {
     /// Finds the request that ended a session of a user; `client_id` is that of its tokens.
     ///
     /// A request that ended this session only is preferred: a step-up ends other sessions unless they were raised.
-    pub fn find_session_end(&self, user_id: Uuid, session_id: Uuid, client_id: Option<Uuid>) -> Option<RequestRef> {
+    pub fn find_session_end(
+        &self,
+        user_id: Uuid,
+        session_id: Uuid,
+        client_id: Option<Uuid>,
+    ) -> Option<Arc<RequestRef>> {
         let state = self.lock();
         let ended = |end: &&SessionEnd| end.sessions.contains(user_id, session_id, client_id);
         let only = state.ends.iter().filter(|end| end.sessions.only.is_some()).find(ended);
-        only.or_else(|| state.ends.iter().find(ended)).map(|end| end.by.clone())
+        only.or_else(|| state.ends.iter().find(ended)).map(|end| Arc::clone(&end.by))
     }
 
     fn lock(&self) -> MutexGuard<'_, HistoryState> {
@@ -124,14 +129,14 @@ impl History {
 }
 
 impl HistoryState {
-    fn issue(&mut self, digest: SecretDigest, slot: &str, by: &RequestRef) {
+    fn issue(&mut self, digest: SecretDigest, slot: &str, by: &Arc<RequestRef>) {
         if let Some(previous) = self.latest.insert(slot.to_owned(), digest)
             && let Some(record) = self.secrets.get_mut(&previous)
             && record.used_by.is_none()
         {
-            record.superseded_by.get_or_insert_with(|| by.clone());
+            record.superseded_by.get_or_insert_with(|| Arc::clone(by));
         }
-        self.entry(digest).issued_by = Some(by.clone());
+        self.entry(digest).issued_by = Some(Arc::clone(by));
     }
 
     fn entry(&mut self, digest: SecretDigest) -> &mut SecretRecord {

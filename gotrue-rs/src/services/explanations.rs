@@ -56,7 +56,7 @@ pub fn record_ended_session(cx: &RequestContext, user_id: Uuid, session_id: Uuid
     let by = ended_by.as_ref().map_or_else(String::new, |by| format!(", by the request {}", by.route));
     let decision = DecisionRecord::refused("session.ended", format!("The session of the token has ended{by}."))
         .with_input("session_id", session_id.to_string())
-        .with_input("ended_by", ended_by.as_ref().map(RequestRef::to_json))
+        .with_input("ended_by", ended_by.as_deref().map(RequestRef::to_json))
         .with_remedy(
             "Sign in again. A sign-out, a password change, a second factor presented in another session, the \
              revocation of a consent and the deletion of the user end sessions.",
@@ -84,7 +84,7 @@ pub fn record_unknown_code(cx: &RequestContext, code: &str) {
         None => ("pkce.code_unknown", "The code is not that of a pending flow.".to_owned()),
     };
     let decision = DecisionRecord::refused(name, reason)
-        .with_input("exchanged_by", used_by.as_ref().map(RequestRef::to_json))
+        .with_input("exchanged_by", used_by.as_deref().map(RequestRef::to_json))
         .with_remedy("Exchange a code once: a page that renders twice must not exchange it twice.");
     cx.journal.record_decision(decision);
 }
@@ -96,7 +96,7 @@ pub fn record_reuse(cx: &RequestContext, token: &str, first_use: Option<Time>, e
     let reused = ReusedToken { first_use, second_use: cx.now, policy: &cx.app.policy.refresh, ends_session };
     let second = cx.client_ip().filter(|_| cx.journal.is_traced()).map(|address| address.to_string());
     let decision = explain_reuse(&reused)
-        .with_input("first_used_by", first.as_ref().map(RequestRef::to_json))
+        .with_input("first_used_by", first.as_deref().map(RequestRef::to_json))
         .with_input("second_client", second)
         .with_input("second_user_agent", cx.request.user_agent());
     cx.journal.record_decision(decision);
@@ -134,7 +134,7 @@ pub fn record_refused_secret(cx: &RequestContext, hash: &TokenHash, kind: Secret
     }
     let requests = [("issued_by", issued_by), ("used_by", used_by), ("superseded_by", superseded_by)];
     for (name, by) in requests {
-        decision = decision.with_input(name, by.as_ref().map(RequestRef::to_json));
+        decision = decision.with_input(name, by.as_deref().map(RequestRef::to_json));
     }
     cx.journal.record_decision(decision);
 }

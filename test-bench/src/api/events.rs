@@ -10,7 +10,6 @@ use gotrue_rs::events::{EventFilter, EventKind, EventLog, EventSubscriber};
 use gotrue_rs::http::request_info::parse_pairs;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
-use serde_json::{Value, json};
 
 use super::response;
 use crate::TestApiError;
@@ -36,8 +35,8 @@ pub(super) async fn answer(log: &EventLog, query: &str, is_stream: bool) -> Resu
         return Ok(stream_response(log.subscribe(after, filter)));
     }
     let found = log.wait(after, filter, wait).await;
-    let events: Vec<Value> = found.iter().map(|event| event.to_json()).collect();
-    Ok(response::json(StatusCode::OK, &json!({"events": events})))
+    let events: Vec<&str> = found.iter().map(|event| event.as_json()).collect();
+    Ok(response::json_text(StatusCode::OK, format!("{{\"events\":[{}]}}", events.join(","))))
 }
 
 impl EventQuery {

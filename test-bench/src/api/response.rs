@@ -7,7 +7,12 @@ use serde_json::Value;
 
 /// Returns a JSON response.
 pub(super) fn json(status: StatusCode, value: &Value) -> Response {
-    let mut response = Response::new(Body::from(value.to_string()));
+    json_text(status, value.to_string())
+}
+
+/// Returns a JSON response whose body is formatted already.
+pub(super) fn json_text(status: StatusCode, text: String) -> Response {
+    let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response

@@ -1,18 +1,20 @@
 //! The history of secrets and sessions.
 
+use std::sync::Arc;
+
 use gotrue_rs::explanation::history::{History, RequestRef, digest_secret};
 use gotrue_rs::journal::{EndedSessions, Fact};
 use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
-fn by(id: &str) -> RequestRef {
-    RequestRef {
+fn by(id: &str) -> Arc<RequestRef> {
+    Arc::new(RequestRef {
         id: id.to_owned(),
         route: "POST /verify".to_owned(),
         at: Time::UNIX_EPOCH,
         client: None,
         user_agent: None,
-    }
+    })
 }
 
 fn issue(history: &History, secret: &str, slot: &str, id: &str) {
