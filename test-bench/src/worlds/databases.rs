@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gotrue_rs::store::migrate::{DatabaseAdministrator, DatabaseName, MigrateError};
 use gotrue_rules::domain::error::chain::ErrorChain;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OnceCell, watch};
 
 /// The number of databases that are made in advance, once the first world was created.
 const READY_DATABASES: usize = 8;
@@ -18,6 +18,8 @@ pub struct WorldDatabases(Arc<Inner>);
 struct Inner {
     administrator: DatabaseAdministrator,
     template: DatabaseName,
+    /// Set once the template was prepared for being copied.
+    is_prepared: OnceCell<()>,
     /// Starts the names of all databases made here.
     prefix: DatabaseName,
     counter: AtomicU64,
@@ -44,6 +46,7 @@ impl WorldDatabases {
         Self(Arc::new(Inner {
             administrator,
             template,
+            is_prepared: OnceCell::new(),
             prefix,
             counter: AtomicU64::new(0),
             ready: Mutex::default(),
@@ -101,7 +104,7 @@ impl WorldDatabases {
             self.0.changed.notified().await;
             // Tests wait for new databases, but not for the removal of old ones.
             while lock(&self.0.ready).len() < READY_DATABASES {
-                match self.copy_of(&self.0.template).await {
+                match self.copy_of_template().await {
                     Ok(database) => lock(&self.0.ready).push(database),
                     Err(error) => {
                         tracing::warn!(error = %ErrorChain(&error), "making a database in advance failed");
@@ -120,13 +123,29 @@ impl WorldDatabases {
     }
 
     /// Returns an empty database with all schemas.
+    ///
+    /// The caller then calls [`WorldDatabases::refill`], after what a test waits for: another one is made in its place.
     pub(crate) async fn take(&self) -> Result<DatabaseName, MigrateError> {
         let ready = lock(&self.0.ready).pop();
-        self.0.changed.notify_one();
         match ready {
             Some(database) => Ok(database),
-            None => self.copy_of(&self.0.template).await,
+            None => self.copy_of_template().await,
         }
+    }
+
+    /// Makes databases in advance, in the background.
+    pub(crate) fn refill(&self) {
+        self.0.changed.notify_one();
+    }
+
+    async fn copy_of_template(&self) -> Result<DatabaseName, MigrateError> {
+        let prepare = async {
+            if let Err(error) = self.0.administrator.store_catalogs(&self.0.template).await {
+                tracing::debug!(error = %ErrorChain(&error), "the template was not prepared: its copies start slower");
+            }
+        };
+        self.0.is_prepared.get_or_init(|| prepare).await;
+        self.copy_of(&self.0.template).await
     }
 
     /// Returns a copy of a database, whose sessions end.

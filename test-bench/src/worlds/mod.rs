@@ -118,6 +118,12 @@ impl Worlds {
 
     /// Creates a world.
     pub(crate) async fn create(&self, wanted: NewWorld) -> Result<Arc<World>, TestApiError> {
+        let created = self.build_world(wanted).await;
+        self.0.databases.refill();
+        created
+    }
+
+    async fn build_world(&self, wanted: NewWorld) -> Result<Arc<World>, TestApiError> {
         self.check_number()?;
         let mut settings = wanted.settings()?;
         let (clock, database) = match &wanted.from {
