@@ -21,6 +21,8 @@ const CONNECTIONS_BESIDE_POOL: u32 = 3;
 const BULK_STATEMENT_TIMEOUT: Duration = Duration::from_hours(1);
 /// The largest number of databases that are created or dropped at a time.
 const ADMINISTRATION_CONNECTIONS: u32 = 4;
+/// The idle time after which such a connection is closed; each takes some megabytes of the database's memory.
+const ADMINISTRATION_IDLE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The largest number of connections with which rate limits are counted.
 const LIMITS_CONNECTIONS: u32 = 4;
 /// Timeout of counting, which ends earlier by the setting of the store.
@@ -199,6 +201,7 @@ pub(crate) fn build_bulk_pool(settings: &DatabaseSettings) -> anyhow::Result<Poo
 pub(crate) fn build_administration_pool(settings: &DatabaseSettings) -> anyhow::Result<PgPool> {
     Ok(PgPoolOptions::new()
         .max_connections(ADMINISTRATION_CONNECTIONS)
+        .idle_timeout(ADMINISTRATION_IDLE_TIMEOUT)
         .acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT)
         .connect_lazy_with(pool_options(settings, Duration::ZERO)?.connect))
 }

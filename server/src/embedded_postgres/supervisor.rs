@@ -53,11 +53,16 @@ const SETTINGS: [(&str, &str); 19] = [
 ];
 
 /// Settings of an ephemeral database, which may have many worlds.
-const EPHEMERAL_SETTINGS: [(&str, &str); 7] = [
+const EPHEMERAL_SETTINGS: [(&str, &str); 11] = [
     ("fsync", "off"),
     ("synchronous_commit", "off"),
     ("full_page_writes", "off"),
     ("max_connections", "400"),
+    // The tables of locks are as large as with 100 connections and PostgreSQL's defaults, instead of four times that.
+    ("max_locks_per_transaction", "16"),
+    ("max_pred_locks_per_transaction", "16"),
+    ("max_pred_locks_per_relation", "32"),
+    ("max_logical_replication_workers", "0"),
     // Its data is small, and in the operating system's cache.
     ("shared_buffers", "16MB"),
     // A worker visits each database in turn: with hundreds of them, the default would keep three workers busy.
