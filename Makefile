@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-deploy fmt build package package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,11 +43,17 @@ test-clients: $(CLIENTS_INSTALLED) $(SHOP) ## Packages for test suites, and the 
 	@cargo build --package server
 	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" clients/test.sh $(if $(IF_REACHABLE),--if-reachable)
 
-package: $(CLIENTS_INSTALLED) ## npm and Python packages for test suites in target/packages: make package [BINARY=path/to/basalt]
+package: package-library package-platform ## npm and Python packages for test suites in target/packages: make package [BINARY=path/to/basalt]
+	@clients/python/package.sh target/packages
+
+package-library: $(CLIENTS_INSTALLED) ## npm package @basalt/test, which has the packages of all platforms as optional dependencies
 	@$(NEED) node
 	@npm --prefix clients run --silent build
-	@node clients/package.mjs "$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))" target/packages
-	@clients/python/package.sh target/packages
+	@node clients/packaging/package.mjs target/packages library
+
+package-platform: ## npm package with the binary of a platform: make package-platform [PLATFORM=linux-arm64 BINARY=path/to/basalt]
+	@$(NEED) node
+	@node clients/packaging/package.mjs target/packages "$(or $(PLATFORM),$$(node -p 'process.platform + "-" + process.arch'))=$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))"
 
 package-deb: ## Debian package in target/packages: make package-deb [BINARY=path/to/basalt]
 	@deploy/debian/build.sh "$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))" target/packages

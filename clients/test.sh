@@ -8,8 +8,11 @@ export BASALT_BIN NODE_NO_WARNINGS=1
 
 npm --prefix clients run --silent build
 # Compressing the binary takes one processor for a while.
-node clients/package.mjs "$BASALT_BIN" target/packages &
+rm -rf target/packages
+platform=$(node -p 'process.platform + "-" + process.arch')
+node clients/packaging/package.mjs target/packages library "$platform=$BASALT_BIN" &
 packing=$!
+node --test clients/packaging/
 (cd clients/js && npx vitest run)
 
 # One server for all examples, as an application's suite is run: basalt exec -- npm test
@@ -22,4 +25,4 @@ packing=$!
 ' test "$@"
 
 wait "$packing"
-clients/test-package.sh target/packages
+clients/packaging/test.sh target/packages

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs the packed packages into an empty project outside of the repository and runs a suite of vitest there.
-#   clients/test-package.sh FOLDER
+#   clients/packaging/test.sh FOLDER
 set -euo pipefail
 packages=$(realpath "$1")
-versions=$(realpath "$(dirname "$0")/package.json")
+versions=$(realpath "$(dirname "$0")/../package.json")
 project=$(mktemp -d)
 trap 'rm -rf "$project"' EXIT
 cd "$project"
