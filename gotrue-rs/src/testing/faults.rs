@@ -94,6 +94,13 @@ impl FaultPlan {
         gate
     }
 
+    /// The `n`-th statement from now on, `BEGIN` and `COMMIT` included, waits at the gate.
+    pub fn wait_any(&self, n: usize) -> Arc<Gate> {
+        let gate = Arc::new(Gate::default());
+        self.plan(Target::AnyStatement, n, Kind::Wait(gate.clone()));
+        gate
+    }
+
     /// Makes requests stop before every statement, `BEGIN` and `COMMIT` until the stepper resumes them.
     pub fn step_by_step(&self) -> Arc<Stepper> {
         let stepper = Arc::new(Stepper::default());

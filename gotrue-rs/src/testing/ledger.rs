@@ -105,6 +105,31 @@ impl DatabaseInspector {
         }
     }
 
+    /// The processes of all other sessions of the database.
+    pub async fn session_pids(&self) -> Vec<i32> {
+        let sql = "SELECT pid FROM pg_stat_activity
+                   WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
+        let mut database = self.database.lock().await;
+        let rows = sqlx::query(sql).fetch_all(&mut *database).await.expect("the sessions");
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    /// Ends these sessions; one whose process is stopped ends when it continues.
+    pub async fn terminate(&self, pids: &[i32]) {
+        let mut database = self.database.lock().await;
+        let sql = "SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS t (pid)";
+        sqlx::query(sql).bind(pids).execute(&mut *database).await.expect("a superuser may");
+    }
+
+    /// Makes new sessions of the database read-only, or writable again.
+    pub async fn set_read_only(&self, is_read_only: bool) {
+        let mut database = self.database.lock().await;
+        let name: String =
+            sqlx::query("SELECT current_database()::text").fetch_one(&mut *database).await.expect("a row").get(0);
+        let sql = format!("ALTER DATABASE {name} SET default_transaction_read_only = {is_read_only}");
+        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut *database).await.expect("a superuser may");
+    }
+
     /// The first column of the only row, as text.
     pub async fn select_text(&self, sql: &'static str, id: &str) -> String {
         let mut database = self.database.lock().await;

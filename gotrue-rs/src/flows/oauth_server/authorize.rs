@@ -29,6 +29,8 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let client = load_client(&cx).await?;
     let target = match request_consent(&cx, &client).await {
         Ok(page) => page,
+        // Nothing is stored: the browser may send the request again.
+        Err(_) if cx.journal.has_lost_database() => return Err(Error::database_unavailable()),
         Err((error, description)) => {
             cx.journal.record_redirected_error(&Error::oauth(error, description.clone()));
             let members = [("error", error.as_str()), ("error_description", &*description)];

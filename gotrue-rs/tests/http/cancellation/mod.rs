@@ -5,6 +5,7 @@
 mod background;
 mod cases;
 mod connections;
+mod database_faults;
 mod fixture;
 mod request;
 mod run;

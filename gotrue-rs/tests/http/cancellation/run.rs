@@ -46,10 +46,10 @@ pub(super) enum InterruptionKind {
 }
 
 /// The result of an uninterrupted request.
-struct Complete {
-    outcome: String,
-    written: Vec<String>,
-    steps: Vec<Step>,
+pub(super) struct Complete {
+    pub outcome: String,
+    pub written: Vec<String>,
+    pub steps: Vec<Step>,
 }
 
 /// The result of one interruption.
@@ -64,11 +64,11 @@ struct Interruption {
 
 /// A running case.
 pub(super) struct CaseRun<'c> {
-    case: &'c Case,
-    place: Fixture,
+    pub case: &'c Case,
+    pub place: Fixture,
     arranged: usize,
     writes: usize,
-    complete: Complete,
+    pub complete: Complete,
     /// The number of steps at each wait, as far as known.
     waits: BTreeMap<usize, usize>,
     pub interruptions: usize,
@@ -99,7 +99,8 @@ impl<'c> CaseRun<'c> {
         run
     }
 
-    async fn arrange(&mut self) -> TestRequest {
+    /// Prepares the next request that succeeds.
+    pub(super) async fn arrange(&mut self) -> TestRequest {
         self.arranged += 1;
         // The mail frequency allows another request.
         self.place.world.advance(chrono::TimeDelta::milliseconds(2));
@@ -306,7 +307,7 @@ impl<'c> CaseRun<'c> {
 }
 
 /// The status and code; for a redirect without a code, its parameters.
-fn outcome(answer: &Answer) -> String {
+pub(super) fn outcome(answer: &Answer) -> String {
     let code = code(answer);
     let reported = if code.is_empty() && answer.status.is_redirection() {
         redirect_parameters(answer).into_iter().map(|(name, _)| name).collect::<Vec<_>>().join(",")
