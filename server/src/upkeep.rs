@@ -1,6 +1,7 @@
 //! Database maintenance in the background: deletes expired rows and creates indexes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gotrue_rs::app::App;
 use gotrue_rs::services::cleanup;
@@ -13,19 +14,32 @@ use tokio::task::JoinHandle;
 
 use http_edge::ShutdownSignal;
 
+/// The time after which indexes that another server was creating are looked at again.
+const INDEX_RETRY_INTERVAL: Duration = Duration::from_secs(30);
+
+/// The leases of the maintenance: one of several servers does it.
+#[derive(Debug)]
+pub(crate) struct JobLeases {
+    /// Of the deletion of expired rows.
+    pub cleanup: JobLease,
+    /// Of the creation of indexes.
+    pub indexes: JobLease,
+}
+
 /// Starts the maintenance of the application in `current`.
-/// It restarts when the application is replaced. The task ends soon after `closing` is true. With a lease, only the
-/// replica that holds it deletes expired rows.
+/// It restarts when the application is replaced. The task ends soon after `closing` is true. With leases, only the
+/// replica that holds one does its job.
 pub(crate) fn start(
     current: watch::Receiver<Arc<App>>,
-    lease: Option<JobLease>,
+    leases: Option<JobLeases>,
     closing: ShutdownSignal,
 ) -> JoinHandle<()> {
+    let (cleanup, indexes) = leases.map(|leases| (leases.cleanup, leases.indexes)).unzip();
     tokio::spawn(async move {
         let connections = maintain_connections(Arc::clone(&current.borrow()), closing.clone());
         tokio::join!(
-            maintain_indexes(current.clone(), closing.clone()),
-            clean_up(current, lease, closing),
+            maintain_indexes(current.clone(), indexes, closing.clone()),
+            clean_up(current, cleanup, closing),
             connections
         );
     })
@@ -66,11 +80,20 @@ async fn clean_up(mut current: watch::Receiver<Arc<App>>, lease: Option<JobLease
     }
 }
 
-async fn maintain_indexes(mut current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) {
+async fn maintain_indexes(mut current: watch::Receiver<Arc<App>>, lease: Option<JobLease>, closing: ShutdownSignal) {
     while !*closing.borrow() {
         let app = Arc::clone(&current.borrow_and_update());
-        create_indexes(&app, wait_for_shutdown(closing.clone())).await;
-        wait_for_replacement(&mut current, closing.clone()).await;
+        let is_finished = tokio::select! {
+            () = wait_for_shutdown(closing.clone()) => return,
+            is_finished = create_indexes(&app, lease.as_ref()) => is_finished,
+        };
+        let replaced = wait_for_replacement(&mut current, closing.clone());
+        if is_finished {
+            replaced.await;
+        } else {
+            // The other server may end before it has created them.
+            drop(tokio::time::timeout(INDEX_RETRY_INTERVAL, replaced).await);
+        }
     }
 }
 
@@ -91,17 +114,16 @@ async fn wait_for_shutdown(mut closing: ShutdownSignal) {
     drop(closing.wait_for(|closing| *closing).await);
 }
 
-/// Creates the indexes; an index interrupted by shutdown is created again at the next start.
-async fn create_indexes(app: &App, closed: impl Future<Output = ()>) {
-    let options = app.pool.connect_options().clone();
+/// Creates the indexes, unless another server does; returns whether there is nothing left to try.
+///
+/// An index interrupted by shutdown is created again at the next start.
+async fn create_indexes(app: &App, lease: Option<&JobLease>) -> bool {
     let started = app.clock.now();
-    let outcome = tokio::select! {
-        () = closed => return,
-        outcome = migrate::create_indexes(&options, &app.policy.operation.index_worker) => outcome,
-    };
+    let outcome = migrate::create_indexes(&app.pool, &app.policy.operation.index_worker, lease).await;
     let ended = app.clock.now();
     let duration = (ended - started).to_std().unwrap_or_default();
     JobRun { job: "indexes", is_successful: outcome.is_ok(), duration, ended: ended.timestamp() }.record();
+    let is_finished = !matches!(outcome, Ok(IndexOutcome::InProgress));
     match outcome {
         Ok(IndexOutcome::Disabled) => {}
         Ok(IndexOutcome::Present) => tracing::debug!("account search indexes exist"),
@@ -115,4 +137,5 @@ async fn create_indexes(app: &App, closed: impl Future<Output = ()>) {
         }
         Err(error) => tracing::error!(error = %ErrorChain(&error), "creating the account search indexes failed"),
     }
+    is_finished
 }

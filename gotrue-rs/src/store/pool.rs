@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::Connection as _;
 use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection as _, PgConnection};
 use telemetry::catalog::{POOL_CONNECTIONS, POOL_LIMIT, POOL_WAIT};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
@@ -52,6 +52,17 @@ impl Pool {
         let (connection, _) = self.0.connect().await?;
         drop(timeout(self.0.options.ping_timeout, connection.close()).await);
         Ok(self.connect_options())
+    }
+
+    /// Opens a connection that is not counted, for work that takes long; returns whether no pooler is in between.
+    pub(super) async fn connect_beside(&self) -> sqlx::Result<(PgConnection, bool)> {
+        let (connection, origin) = self.0.connect().await?;
+        Ok((connection, origin.is_direct))
+    }
+
+    /// The schema of unqualified names, if the options have settings of the session.
+    pub(super) fn schema(&self) -> Option<&str> {
+        self.0.options.session.as_ref().map(|session| session.search_path.as_str())
     }
 
     /// Tests idle connections in the background if the options ask for it.

@@ -14,14 +14,15 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
+use crate::upkeep::JobLeases;
 pub(crate) use fingerprints::Fingerprints;
 
 /// The interval of heartbeats.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
 /// A replica that was not seen for this time counts as ended.
 const EXPIRY: Duration = Duration::from_secs(20);
-/// How long the lease of the clean-up lasts: another replica takes over after this time.
-const CLEANUP_LEASE: Duration = Duration::from_secs(15);
+/// How long the lease of a job lasts: another replica takes over after this time.
+const JOB_LEASE: Duration = Duration::from_secs(15);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A replica that has registered.
@@ -85,9 +86,10 @@ impl Replica {
     }
 }
 
-/// Returns the lease of the clean-up of expired rows.
-pub(crate) fn cleanup_lease(pool: &Pool, id: Uuid) -> JobLease {
-    JobLease::new(pool.clone(), "cleanup", id, CLEANUP_LEASE)
+/// Returns the leases of the maintenance of the database.
+pub(crate) fn job_leases(pool: &Pool, id: Uuid) -> JobLeases {
+    let lease = |name| JobLease::new(pool.clone(), name, id, JOB_LEASE);
+    JobLeases { cleanup: lease("cleanup"), indexes: lease("indexes") }
 }
 
 /// Describes the first live replica that differs, and what to do.

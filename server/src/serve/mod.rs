@@ -190,7 +190,7 @@ impl Server {
             keys: &endpoint.keys,
             pool: pool.clone(),
             shared,
-            cleanup_lease: Some(replicas::cleanup_lease(&pool, id)),
+            leases: Some(replicas::job_leases(&pool, id)),
             is_new: false,
             url: &endpoint.addresses.url,
             events: None,

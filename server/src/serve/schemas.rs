@@ -2,9 +2,8 @@
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::PgConnectOptions;
 use gotrue_rs::store::migrate::{self, DatabaseAdministrator, DatabaseName};
-use gotrue_rules::domain::policy::IndexWorkerPolicy;
+use gotrue_rules::domain::policy::{ApiPolicy, IndexWorkerPolicy};
 use gotrue_rules::domain::secret::Secret;
 use url::Url;
 
@@ -54,9 +53,11 @@ pub(super) fn build_administrator(url: &str) -> anyhow::Result<DatabaseAdministr
 
 /// Creates the indexes for searching users.
 pub(super) async fn create_indexes(url: &str) -> anyhow::Result<()> {
-    let options: PgConnectOptions = url.parse().context("reading the URL of the database")?;
+    let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
+    let pool = database::build_pool(&settings, &ApiPolicy::default())?;
     let worker = IndexWorkerPolicy { ensure_user_search_indexes_exist: true, ..IndexWorkerPolicy::default() };
-    migrate::create_indexes(&options.options([("search_path", "auth")]), &worker).await?;
+    migrate::create_indexes(&pool, &worker, None).await?;
+    pool.close().await;
     Ok(())
 }
 

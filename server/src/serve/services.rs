@@ -17,7 +17,6 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::ports::mail::{MailFaultInjector, SharedMailer};
 use gotrue_rs::store::Pool;
-use gotrue_rs::store::leases::JobLease;
 use gotrue_rs::store::outbox::OutboxTable;
 use provider_simulator::Simulator;
 use tokio::sync::watch;
@@ -31,6 +30,7 @@ use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::project::Project;
 use crate::router::{EdgeRouter, ForwardedServices, RouterExplanations};
+use crate::upkeep::JobLeases;
 use crate::{app, database, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
 use http_edge::request::TrustedProxies;
@@ -72,8 +72,8 @@ pub(super) struct Dependencies<'a> {
     pub pool: Pool,
     /// The clock and the threads for hashing.
     pub shared: SharedPorts,
-    /// The lease of the deletion of expired rows, if several servers may use the database.
-    pub cleanup_lease: Option<JobLease>,
+    /// The leases of the maintenance, if several servers may use the database.
+    pub leases: Option<JobLeases>,
     /// Whether the database is new, so that nothing in it is due for deletion.
     pub is_new: bool,
     /// The URL of the server for clients, below which the development pages are.
@@ -91,19 +91,8 @@ pub(super) struct Dependencies<'a> {
 impl Services {
     /// Builds the services and starts their background tasks.
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
-        let Dependencies {
-            project,
-            keys,
-            pool,
-            shared,
-            cleanup_lease,
-            is_new,
-            url,
-            events,
-            closing,
-            provider,
-            consent,
-        } = dependencies;
+        let Dependencies { project, keys, pool, shared, leases, is_new, url, events, closing, provider, consent } =
+            dependencies;
         let entropy = Entropy::from_system();
         let mail_server = outbound::build_mailer(config)?;
         let is_development = profiles::has_development_pages(config, &project.file.basalt);
@@ -125,7 +114,7 @@ impl Services {
         let upkeep = if is_new {
             upkeep::start_with_indexes(current.clone(), closing.clone())
         } else {
-            upkeep::start(current.clone(), cleanup_lease, closing.clone())
+            upkeep::start(current.clone(), leases, closing.clone())
         };
         let digests = build_digests(project, &app, Arc::clone(&outbox));
         let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, digests.run(wait_for_shutdown(closing)))) });

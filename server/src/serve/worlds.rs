@@ -157,7 +157,7 @@ impl WorldBackends {
             keys: &keys,
             pool,
             shared,
-            cleanup_lease: None,
+            leases: None,
             is_new: true,
             url: &plan.url,
             events: Some(plan.events.clone()),

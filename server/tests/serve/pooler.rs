@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
 
-use super::support::{Basalt, TempFolder, basalt, free_port};
+use super::support::{Basalt, Gotrue, TempFolder, basalt, free_port};
 
-/// The user that runs pgbouncer if the tests run as root, which pgbouncer refuses.
 /// The keys of both servers.
 const SHARED_KEYS: &str = r#"
 [auth]
@@ -20,10 +20,11 @@ publishable_key = "sb_publishable_0123456789abcdefghijkl"
 secret_key = "sb_secret_0123456789abcdefghijkl"
 external_url = "http://127.0.0.1:9"
 "#;
+/// The user that runs pgbouncer if the tests run as root, which pgbouncer refuses.
 const UNPRIVILEGED_ID: u32 = 65534;
 
 /// pgbouncer with its default settings in front of a database.
-struct Pgbouncer {
+pub(super) struct Pgbouncer {
     process: Child,
     port: u16,
     _folder: TempFolder,
@@ -31,7 +32,7 @@ struct Pgbouncer {
 
 impl Pgbouncer {
     /// Starts it in a mode of pooling, with so many connections to the database.
-    fn start(mode: &str, connections: u16, database_url: &str) -> Self {
+    pub(super) fn start(mode: &str, connections: u16, database_url: &str) -> Self {
         let (folder, port) = (TempFolder::new(), free_port());
         let url = url::Url::parse(database_url).expect("a URL");
         let (host, behind) = (url.host_str().expect("a host"), url.port().expect("a port"));
@@ -58,7 +59,7 @@ impl Pgbouncer {
     }
 
     /// Returns a URL of the database with more parameters.
-    fn url(&self, parameters: &str) -> String {
+    pub(super) fn url(&self, parameters: &str) -> String {
         format!("postgresql://supabase_auth_admin@127.0.0.1:{}/postgres{parameters}", self.port)
     }
 }
@@ -130,6 +131,57 @@ async fn two_servers_work_behind_pgbouncer_in_transaction_mode() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_servers_work_behind_pgbouncer_in_session_mode() {
     run_two_servers("session", 20).await;
+}
+
+/// Removes one index for searching users and makes another one invalid, as after an interruption.
+async fn damage_indexes(db: &mut PgConnection) {
+    let sql = "DROP INDEX IF EXISTS auth.idx_users_name;
+        UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'auth.idx_users_email'::regclass";
+    sqlx::raw_sql(sql).execute(db).await.expect("damaged");
+}
+
+/// Waits until all indexes are valid, and asserts that no lock is left.
+async fn assert_indexes_are_created(db: &mut PgConnection) {
+    let sql = "SELECT count(*) FROM pg_index WHERE indexrelid::regclass::text LIKE 'auth.idx_users_%'
+               AND indisvalid AND indisready";
+    let started = Instant::now();
+    while sqlx::query_scalar::<_, i64>(sql).fetch_one(&mut *db).await.expect("a number") < 4 {
+        assert!(started.elapsed() < Duration::from_secs(10), "the indexes are not created");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let left = "SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')
+                     + (SELECT count(*) FROM basalt.leases WHERE name = 'indexes')";
+    while sqlx::query_scalar::<_, i64>(left).fetch_one(&mut *db).await.expect("a number") > 0 {
+        assert!(started.elapsed() < Duration::from_secs(10), "a lock is left");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn serve_creates_indexes_behind_pgbouncer_in_transaction_mode() {
+    let (cluster, direct) = start_database();
+    let mut db = PgConnection::connect(&cluster.text("database_url")).await.expect("connected");
+    damage_indexes(&mut db).await;
+    // One connection suffices: the lease is no session.
+    let pooler = Pgbouncer::start("transaction", 1, &direct);
+    let folder = TempFolder::new();
+    let config = folder.write("config.toml", SHARED_KEYS);
+    let arguments = ["--ephemeral", "--config", &config, "--database-url", &pooler.url("")];
+    let _servers = [Basalt::serve(&arguments), Basalt::serve(&arguments)];
+    assert_indexes_are_created(&mut db).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gotrue_creates_indexes_behind_pgbouncer_in_transaction_mode() {
+    let (cluster, direct) = start_database();
+    let mut db = PgConnection::connect(&cluster.text("database_url")).await.expect("connected");
+    damage_indexes(&mut db).await;
+    let pooler = Pgbouncer::start("transaction", 2, &direct);
+    let url = pooler.url("");
+    let variables = [("DATABASE_URL", url.as_str()), ("GOTRUE_INDEX_WORKER_ENSURE_USER_SEARCH_INDEXES_EXIST", "true")];
+    let server = Gotrue::start(&cluster, &variables);
+    assert_indexes_are_created(&mut db).await;
+    assert!(!server.text().contains("\"ERROR\""), "{}", server.text());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::Client;
@@ -148,6 +149,63 @@ impl Basalt {
 }
 
 impl Drop for Basalt {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `basalt gotrue` on the database of another server, with its log.
+pub(crate) struct Gotrue {
+    child: Child,
+    pub url: String,
+    log: Arc<Mutex<String>>,
+}
+
+impl Gotrue {
+    pub(crate) fn start(database: &Basalt, variables: &[(&str, &str)]) -> Self {
+        let common = [
+            ("GOTRUE_DB_DRIVER", "postgres".to_owned()),
+            ("DATABASE_URL", database.text("database_url")),
+            ("GOTRUE_SITE_URL", "http://localhost:3000".to_owned()),
+            ("API_EXTERNAL_URL", "http://localhost:9999".to_owned()),
+            ("GOTRUE_JWT_SECRET", database.text("jwt_secret")),
+            ("GOTRUE_API_HOST", "127.0.0.1".to_owned()),
+            ("GOTRUE_MAILER_AUTOCONFIRM", "true".to_owned()),
+            ("PORT", "0".to_owned()),
+        ];
+        let mut command = basalt();
+        command.arg("gotrue").envs(common).envs(variables.iter().copied());
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the program starts");
+        let log = Arc::new(Mutex::new(String::new()));
+        let (kept, stderr) = (Arc::clone(&log), child.stderr.take().expect("piped"));
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.push_str(&line);
+                kept.push('\n');
+            }
+        });
+        let mut server = Self { child, url: String::new(), log };
+        eventually("the address is logged", || {
+            let log = server.text();
+            let address = log.lines().find_map(|line| {
+                let line: Value = serde_json::from_str(line).ok()?;
+                let is_api = line["message"] == "serving the auth API";
+                is_api.then(|| line["address"].as_str().map(str::to_owned)).flatten()
+            });
+            server.url = address.map(|address| format!("http://{address}")).unwrap_or_default();
+            !server.url.is_empty()
+        });
+        server
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Gotrue {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

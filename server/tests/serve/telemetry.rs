@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::support::{Basalt, TempFolder, basalt, eventually, free_port, postgres_pid};
+use super::support::{Basalt, Gotrue, TempFolder, basalt, eventually, free_port, postgres_pid};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
@@ -89,63 +89,6 @@ fn attribute<'a>(of: &'a Value, key: &str) -> &'a Value {
     found.map_or(&Value::Null, |it| &it["value"])
 }
 
-/// `basalt gotrue` on the database of another server, with its log.
-struct Gotrue {
-    child: Child,
-    url: String,
-    log: Arc<Mutex<String>>,
-}
-
-impl Gotrue {
-    fn start(database: &Basalt, variables: &[(&str, &str)]) -> Self {
-        let common = [
-            ("GOTRUE_DB_DRIVER", "postgres".to_owned()),
-            ("DATABASE_URL", database.text("database_url")),
-            ("GOTRUE_SITE_URL", "http://localhost:3000".to_owned()),
-            ("API_EXTERNAL_URL", "http://localhost:9999".to_owned()),
-            ("GOTRUE_JWT_SECRET", database.text("jwt_secret")),
-            ("GOTRUE_API_HOST", "127.0.0.1".to_owned()),
-            ("GOTRUE_MAILER_AUTOCONFIRM", "true".to_owned()),
-            ("PORT", "0".to_owned()),
-        ];
-        let mut command = basalt();
-        command.arg("gotrue").envs(common).envs(variables.iter().copied());
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("the program starts");
-        let log = Arc::new(Mutex::new(String::new()));
-        let (kept, stderr) = (Arc::clone(&log), child.stderr.take().expect("piped"));
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.push_str(&line);
-                kept.push('\n');
-            }
-        });
-        let mut server = Self { child, url: String::new(), log };
-        eventually("the address is logged", || {
-            let log = server.text();
-            let address = log.lines().find_map(|line| {
-                let line: Value = serde_json::from_str(line).ok()?;
-                let is_api = line["message"] == "serving the auth API";
-                is_api.then(|| line["address"].as_str().map(str::to_owned)).flatten()
-            });
-            server.url = address.map(|address| format!("http://{address}")).unwrap_or_default();
-            !server.url.is_empty()
-        });
-        server
-    }
-
-    fn text(&self) -> String {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Drop for Gotrue {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 async fn sign_up(server: &Gotrue, client: &reqwest::Client, traceparent: Option<&str>) -> reqwest::Response {
     let number = free_port();
     let mut request = client
@@ -157,13 +100,13 @@ async fn sign_up(server: &Gotrue, client: &reqwest::Client, traceparent: Option<
     request.send().await.expect("an answer")
 }
 
-async fn metrics(client: &reqwest::Client, port: u16) -> String {
+pub(super) async fn metrics(client: &reqwest::Client, port: u16) -> String {
     let response = client.get(format!("http://127.0.0.1:{port}/metrics")).send().await.expect("an answer");
     response.text().await.expect("text")
 }
 
 /// The value of a series; zero if it is absent.
-fn value(text: &str, series: &str) -> f64 {
+pub(super) fn value(text: &str, series: &str) -> f64 {
     let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
@@ -338,7 +281,7 @@ async fn faults_of_hook_provider_and_database_are_named_by_metrics() {
 }
 
 /// The child processes of a process.
-fn children(parent: Pid) -> Vec<Pid> {
+pub(super) fn children(parent: Pid) -> Vec<Pid> {
     let parent = parent.as_raw_nonzero();
     let listed = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
     listed.split_whitespace().filter_map(|id| Pid::from_raw(id.parse().ok()?)).collect()

@@ -7,20 +7,20 @@ use std::time::Instant;
 
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::IndexWorkerPolicy;
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{Connection, PgConnection};
+use sqlx::{AssertSqlSafe, PgConnection, Row};
 
+use super::index_lock::IndexLock;
 use super::{ErrorContext, MigrateError};
+use crate::store::leases::JobLease;
+use crate::store::pool::Pool;
+use crate::store::quoting::quote_identifier;
 
 /// Names and definitions of the indexes, those of the reference.
 const INDEXES: [(&str, &str); 4] = [
-    ("idx_users_email", "users USING btree (email)"),
-    ("idx_users_created_at_desc", "users (created_at DESC)"),
-    ("idx_users_last_sign_in_at_desc", "users (last_sign_in_at DESC)"),
-    (
-        "idx_users_name",
-        "users USING btree ((raw_user_meta_data->>'name')) WHERE (raw_user_meta_data->>'name') IS NOT NULL",
-    ),
+    ("idx_users_email", "USING btree (email)"),
+    ("idx_users_created_at_desc", "(created_at DESC)"),
+    ("idx_users_last_sign_in_at_desc", "(last_sign_in_at DESC)"),
+    ("idx_users_name", "USING btree ((raw_user_meta_data->>'name')) WHERE (raw_user_meta_data->>'name') IS NOT NULL"),
 ];
 
 /// The outcome of [`create_indexes`].
@@ -40,55 +40,58 @@ pub enum IndexOutcome {
     Unsupported,
 }
 
-/// Creates the missing indexes.
+/// Creates the missing indexes while this server holds the lock: `lease`, or without one that of the reference.
 ///
-/// Uses a connection outside the pool, without a statement timeout.
+/// Uses a connection beside the pool. Each statement is one message outside a transaction and depends on no setting of
+/// the session, so that it may pass a pooler in transaction mode
+/// (`docs/decisions/0109-indexes-are-created-through-poolers.md`).
 pub async fn create_indexes(
-    options: &PgConnectOptions,
+    pool: &Pool,
     policy: &IndexWorkerPolicy,
+    lease: Option<&JobLease>,
 ) -> Result<IndexOutcome, MigrateError> {
     if !policy.ensure_user_search_indexes_exist && policy.max_users_threshold <= 0 {
         return Ok(IndexOutcome::Disabled);
     }
-    // The last value of an option applies. It is given at the start of the connection: a `SET` behind a pooler in
-    // transaction mode would apply to other clients.
-    let options = options.clone().application_name("basalt indexes").options([("statement_timeout", "0")]);
-    let mut connection = PgConnection::connect_with(&options).await.during("connecting to create indexes")?;
-    let mut lock = PgConnection::connect_with(&options).await.during("connecting for the lock of the index worker")?;
-    let made = create_with_lock(&mut connection, &mut lock, policy).await;
-    let _ = connection.close().await;
-    let _ = lock.close().await;
+    let Some(lock) = IndexLock::acquire(pool, lease).await? else { return Ok(IndexOutcome::InProgress) };
+    let made = tokio::select! {
+        made = create_on_connection(pool, policy) => made,
+        () = lock.renew() => Ok(IndexOutcome::InProgress),
+    };
+    lock.release().await;
     made
 }
 
-/// Creates the missing indexes while a transaction of the connection `lock` holds the lock.
-///
-/// `CREATE INDEX CONCURRENTLY` cannot run in a transaction, and waits for none that reads nothing. The lock ends with its
-/// transaction, also behind a pooler (`docs/decisions/0096-one-replica-runs-a-job.md`).
-async fn create_with_lock(
-    connection: &mut PgConnection,
-    lock: &mut PgConnection,
-    policy: &IndexWorkerPolicy,
-) -> Result<IndexOutcome, MigrateError> {
-    let mut transaction = lock.begin().await.during("beginning the transaction of the index worker")?;
-    if !try_lock(&mut transaction).await? {
-        return Ok(IndexOutcome::InProgress);
+async fn create_on_connection(pool: &Pool, policy: &IndexWorkerPolicy) -> Result<IndexOutcome, MigrateError> {
+    let (mut connection, is_direct) = pool.connect_beside().await.during("connecting to create indexes")?;
+    if is_direct {
+        // Behind a pooler this would apply to other clients: there the time limit of the role counts.
+        let settings = "SET application_name = 'basalt indexes'; SET statement_timeout = 0";
+        super::run_script(&mut connection, settings.to_owned())
+            .await
+            .during("removing the time limit of statements")?;
     }
-    let made = create_missing(connection, policy).await;
-    // The transaction has written nothing: whether it is committed does not matter.
-    drop(transaction.rollback().await);
+    let schema = pool.schema().map(|schema| format!("{}.", quote_identifier(schema))).unwrap_or_default();
+    let made = create_missing(&mut connection, &schema, policy).await;
+    drop(sqlx::Connection::close(connection).await);
     made
 }
 
+/// Creates the missing indexes in `schema`, which is empty or a quoted name with a point.
 async fn create_missing(
     connection: &mut PgConnection,
+    schema: &str,
     policy: &IndexWorkerPolicy,
 ) -> Result<IndexOutcome, MigrateError> {
-    let table = read_table(connection).await?;
+    let table = read_table(connection, schema).await?;
     if table.engine == "orioledb" {
         return Ok(IndexOutcome::Unsupported);
     }
-    let known = list_existing(connection).await?;
+    // Another server lost its lock, or it is the reference: an index that is being created counts as invalid until then.
+    if table.is_being_indexed {
+        return Ok(IndexOutcome::InProgress);
+    }
+    let known = list_existing(connection, schema).await?;
     let is_whole = |name: &str| known.iter().any(|(known, is_whole)| known == name && *is_whole);
     let missing: Vec<_> = INDEXES.into_iter().filter(|(name, _)| !is_whole(name)).collect();
     if missing.is_empty() {
@@ -101,7 +104,7 @@ async fn create_missing(
     for (name, definition) in missing {
         let is_broken = known.iter().any(|(known, _)| known == name);
         let started = Instant::now();
-        match create_index(connection, name, definition, is_broken).await {
+        match create_index(connection, &Index { schema, name, definition }, is_broken).await {
             Ok(()) => {
                 let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
                 tracing::info!(index = name, duration_ms, "index created");
@@ -120,46 +123,58 @@ struct TableProperties {
     engine: String,
     /// The estimated number of users; negative before the first `ANALYZE`.
     accounts: i64,
+    /// Whether an index of it is being created now.
+    is_being_indexed: bool,
 }
 
-async fn read_table(connection: &mut PgConnection) -> Result<TableProperties, MigrateError> {
-    let sql = "SELECT m.amname::text, c.reltuples::bigint
-               FROM pg_class c
-               JOIN pg_am m ON m.oid = c.relam
-               WHERE c.oid = 'users'::regclass";
-    let (engine, accounts) =
-        sqlx::query_as(sql).fetch_one(connection).await.during("reading the properties of table users")?;
-    Ok(TableProperties { engine, accounts })
-}
-
-/// Tries to take the advisory lock that the reference uses, too, until the transaction ends.
-async fn try_lock(connection: &mut PgConnection) -> Result<bool, MigrateError> {
-    super::run_script(connection, "SET LOCAL idle_in_transaction_session_timeout = 0".to_owned())
-        .await
-        .during("disabling the timeout of idle transactions")?;
-    let sql = "SELECT pg_try_advisory_xact_lock(hashtext('auth_index_worker')::bigint)";
-    sqlx::query_scalar(sql).fetch_one(connection).await.during("acquiring the lock of the index worker")
+async fn read_table(connection: &mut PgConnection, schema: &str) -> Result<TableProperties, MigrateError> {
+    let sql = format!(
+        "SELECT m.amname::text,
+                c.reltuples::bigint,
+                EXISTS (SELECT
+                        FROM pg_catalog.pg_stat_progress_create_index p
+                        WHERE p.datname = pg_catalog.current_database()
+                          AND p.relid = c.oid)
+         FROM pg_catalog.pg_class c
+         JOIN pg_catalog.pg_am m ON m.oid = c.relam
+         WHERE c.oid = '{schema}users'::regclass"
+    );
+    let read = async {
+        let row = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_one(connection).await?;
+        Ok(TableProperties { engine: row.try_get(0)?, accounts: row.try_get(1)?, is_being_indexed: row.try_get(2)? })
+    };
+    read.await.during("reading the properties of table users")
 }
 
 /// Returns the existing indexes of these names, and whether they are valid.
-async fn list_existing(connection: &mut PgConnection) -> Result<Vec<(String, bool)>, MigrateError> {
-    let names: Vec<&str> = INDEXES.iter().map(|(name, _)| *name).collect();
-    let sql = "SELECT c.relname::text, i.indisvalid AND i.indisready
-               FROM pg_index i
-               JOIN pg_class c ON c.oid = i.indexrelid
-               WHERE i.indrelid = 'users'::regclass
-                 AND c.relname = ANY($1)";
-    sqlx::query_as(sql).bind(names).fetch_all(connection).await.during("reading the indexes of table users")
+async fn list_existing(connection: &mut PgConnection, schema: &str) -> Result<Vec<(String, bool)>, MigrateError> {
+    let names = INDEXES.map(|(name, _)| format!("'{name}'")).join(", ");
+    let sql = format!(
+        "SELECT c.relname::text,
+                i.indisvalid AND i.indisready
+         FROM pg_catalog.pg_index i
+         JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid
+         WHERE i.indrelid = '{schema}users'::regclass
+           AND c.relname IN ({names})"
+    );
+    let read = async {
+        let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await?;
+        rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<Vec<_>, sqlx::Error>>()
+    };
+    read.await.during("reading the indexes of table users")
 }
 
-async fn create_index(
-    connection: &mut PgConnection,
-    name: &str,
-    definition: &str,
-    is_broken: bool,
-) -> Result<(), sqlx::Error> {
+struct Index<'a> {
+    schema: &'a str,
+    name: &'a str,
+    definition: &'a str,
+}
+
+/// Creates an index, after dropping the invalid one of this name: two messages, because neither may be in a transaction.
+async fn create_index(connection: &mut PgConnection, index: &Index<'_>, is_broken: bool) -> Result<(), sqlx::Error> {
+    let Index { schema, name, definition } = index;
     if is_broken {
-        super::run_script(connection, format!("DROP INDEX CONCURRENTLY IF EXISTS {name}")).await?;
+        super::run_script(connection, format!("DROP INDEX CONCURRENTLY IF EXISTS {schema}{name}")).await?;
     }
-    super::run_script(connection, format!("CREATE INDEX CONCURRENTLY {name} ON {definition}")).await
+    super::run_script(connection, format!("CREATE INDEX CONCURRENTLY {name} ON {schema}users {definition}")).await
 }

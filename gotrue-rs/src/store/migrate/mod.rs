@@ -7,6 +7,7 @@
 mod auth;
 mod basalt;
 mod databases;
+mod index_lock;
 mod indexes;
 mod project;
 mod roles;
@@ -68,6 +69,10 @@ pub enum MigrateError {
     /// Some indexes could not be created; the log has the cause of each.
     #[error("these indexes could not be made and are tried again at the next start: {0}")]
     Indexes(String),
+
+    /// The lease of the index worker could not be read or written.
+    #[error("acquiring the lease of the index worker")]
+    Lease(#[source] super::Error),
 
     /// The database returned an error, or the connection was lost.
     #[error("{doing}: {cause}")]

@@ -1,10 +1,14 @@
 //! Indexes for listing and searching accounts, made in the background.
 
+use std::time::Duration;
+
+use gotrue_rs::store::leases::JobLease;
 use gotrue_rs::store::migrate::{IndexOutcome, create_indexes};
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::IndexWorkerPolicy;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
+use uuid::Uuid;
 
 const ALL: [&str; 4] =
     ["idx_users_created_at_desc", "idx_users_email", "idx_users_last_sign_in_at_desc", "idx_users_name"];
@@ -12,7 +16,7 @@ const ALL: [&str; 4] =
 const WANTED: IndexWorkerPolicy = IndexWorkerPolicy { ensure_user_search_indexes_exist: true, max_users_threshold: 0 };
 
 async fn made(world: &World, policy: &IndexWorkerPolicy) -> IndexOutcome {
-    create_indexes(&options(world), policy).await.expect("the database lets them be made")
+    create_indexes(&world.app.pool, policy, None).await.expect("the database lets them be made")
 }
 
 fn options(world: &World) -> PgConnectOptions {
@@ -67,6 +71,40 @@ async fn concurrent_servers_create_indexes_once() {
 }
 
 #[tokio::test]
+async fn lease_of_another_server_is_respected_until_it_expires() {
+    let world = World::new().await;
+    let lease =
+        |seconds| JobLease::new(world.app.pool.clone(), "indexes", Uuid::new_v4(), Duration::from_secs(seconds));
+    let (other, own) = (lease(1), lease(15));
+    assert!(other.acquire().await.expect("acquired"));
+    let create = || create_indexes(&world.app.pool, &WANTED, Some(&own));
+    assert_eq!(create().await.expect("the lease is read"), IndexOutcome::InProgress);
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    assert!(matches!(create().await, Ok(IndexOutcome::Created(_))));
+    assert!(other.acquire().await.expect("the lease is free again"));
+}
+
+#[tokio::test]
+async fn lease_is_renewed_while_an_index_waits() {
+    let world = World::new().await;
+    let lease =
+        |seconds| JobLease::new(world.app.pool.clone(), "indexes", Uuid::new_v4(), Duration::from_secs(seconds));
+    let (own, other) = (lease(1), lease(1));
+    let mut writer = PgConnection::connect_with(&world.database.admin_options()).await.expect("a connection");
+    let mut working = writer.begin().await.expect("a transaction");
+    sqlx::raw_sql("UPDATE auth.users SET email = email").execute(&mut *working).await.expect("it writes");
+    let pool = world.app.pool.clone();
+    let making = tokio::spawn(async move { create_indexes(&pool, &WANTED, Some(&own)).await });
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert!(!other.acquire().await.expect("the lease is read"), "two and a half leases later");
+    // What another worker sees that has no lease, such as the reference's.
+    assert_eq!(made(&world, &WANTED).await, IndexOutcome::InProgress);
+    working.rollback().await.expect("it ends");
+    assert!(matches!(making.await.expect("no panic"), Ok(IndexOutcome::Created(_))));
+    assert_eq!(usable(&world).await, ALL);
+}
+
+#[tokio::test]
 async fn indexes_are_skipped_above_the_user_limit() {
     let world = World::new().await;
     let at_most = |max_users_threshold| IndexWorkerPolicy { max_users_threshold, ..IndexWorkerPolicy::default() };
@@ -84,7 +122,7 @@ async fn failed_index_does_not_block_the_others() {
     let world = World::new().await;
     // A table has taken the name.
     world.database.query("CREATE TABLE auth.idx_users_name ()").await;
-    let error = create_indexes(&options(&world), &WANTED).await.expect_err("one name is taken");
+    let error = create_indexes(&world.app.pool, &WANTED, None).await.expect_err("one name is taken");
     assert_eq!(
         error.to_string(),
         "these indexes could not be made and are tried again at the next start: idx_users_name"
@@ -94,12 +132,12 @@ async fn failed_index_does_not_block_the_others() {
 
 #[tokio::test]
 async fn index_creation_ignores_the_request_timeout() {
-    let world = World::with(|policy| policy.api.max_request_duration = std::time::Duration::from_millis(300)).await;
+    let world = World::with(|policy| policy.api.max_request_duration = Duration::from_millis(300)).await;
     let mut other = PgConnection::connect_with(&world.database.admin_options()).await.expect("a connection");
     let mut working = other.begin().await.expect("a transaction");
     sqlx::raw_sql("UPDATE auth.users SET email = email").execute(&mut *working).await.expect("it writes");
-    let options = options(&world);
-    let making = tokio::spawn(async move { create_indexes(&options, &WANTED).await });
+    let pool = world.app.pool.clone();
+    let making = tokio::spawn(async move { create_indexes(&pool, &WANTED, None).await });
     // The index waits for the transaction, which ends later than any request.
     let slept = sqlx::raw_sql("SELECT pg_sleep(0.8)").execute(&mut *working).await;
     slept.expect("it sleeps");
