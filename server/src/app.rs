@@ -86,6 +86,15 @@ pub(crate) fn build(config: &Config, shared: &SharedPorts, pool: Pool, delivery:
     })
 }
 
+/// Checks that the store of rate limits, if the settings name one, does not refuse this server.
+pub(crate) async fn check_limit_store(config: &Config) -> anyhow::Result<()> {
+    let clock: SharedClock = Arc::new(SystemClock);
+    SharedLimits::check(&config.limit_store, &clock).await.context(
+        "the store of rate limits cannot be used: correct [basalt.limits] url (GOTRUE_RATE_LIMIT_STORE_URL), or the store's users, \
+         permissions or certificate",
+    )
+}
+
 /// Adds the store of rate limits that the settings name, if they name one.
 pub(crate) fn with_limit_store(app: App, config: &Config) -> anyhow::Result<App> {
     let pool = database::build_limits_pool(&config.database)?;

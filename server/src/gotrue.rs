@@ -46,6 +46,7 @@ pub(crate) async fn serve(
     shutdown.set_drain(config.shutdown_drain);
     let closing = shutdown.signal();
     profiles::apply_gotrue_profile(&mut config.policy);
+    app::check_limit_store(&config).await?;
     let settings = database::resolve_pool_size(config.database.clone()).await;
     let pool = database::build_pool(&settings, &config.policy.api)?;
     let readiness = Readiness::new(database::build_probe_pool(&settings, &config.policy.api)?, false, &shutdown);

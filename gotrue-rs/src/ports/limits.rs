@@ -18,4 +18,6 @@ pub use self::keys::{ClientRequest, client_ip, find_key};
 pub use self::limit_operation::LimitOperation;
 pub use self::operations::{Counted, CountedGuess, LimitRefusal, count_events};
 pub use self::reserved::Reservation;
-pub use self::shared::{MalformedReply, RedisReply, SharedLimits, StoreError, parse_reply};
+pub use self::shared::{
+    MalformedReply, Redirection, RedisReply, SharedLimits, StoreError, parse_redirection, parse_reply,
+};

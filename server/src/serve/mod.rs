@@ -30,7 +30,7 @@ use uuid::Uuid;
 
 use crate::announce::{Announcement, RunningServer, TestAccess};
 use crate::api_keys::{self, ApiKeys};
-use crate::app::SharedPorts;
+use crate::app::{self, SharedPorts};
 use crate::data_folder::DataFolder;
 use crate::dev::{Access, InboxPages, OpenMailboxPorts};
 use crate::embedded_postgres::TcpPort;
@@ -171,6 +171,7 @@ impl Server {
         let prepared = prepare(&project, &folder, &options, &shared).await;
         let source = source.await.context("starting the database")??;
         let (endpoint, Configured { mut config, provider, consent }) = prepared?;
+        app::check_limit_store(&config).await?;
         source.wait_until_reachable(&config.database, shutdown.signal()).await?;
         let (configured, port) = (config.clone(), endpoint.listener.local_addr()?.port());
         let pool = source.open(&mut config, project.file.basalt.expected_replicas).await?;

@@ -18,6 +18,7 @@ mod files;
 mod gateway;
 mod healthcheck;
 mod inbox;
+mod limit_stores;
 mod operator;
 mod pooler;
 mod project_files;

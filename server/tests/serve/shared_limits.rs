@@ -21,13 +21,13 @@ const LANES: usize = 2;
 const EACH: usize = LIMIT as usize;
 
 /// A Redis server that ends with this value.
-struct Redis {
+pub(super) struct Redis {
     child: Child,
-    port: u16,
+    pub port: u16,
 }
 
 impl Redis {
-    fn start(port: u16, options: &[&str]) -> Self {
+    pub(super) fn start(port: u16, options: &[&str]) -> Self {
         let mut command = Command::new("redis-server");
         command.args(["--port", &port.to_string(), "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]);
         let child = command.args(options).current_dir(std::env::temp_dir()).stdout(Stdio::null()).spawn();
@@ -36,7 +36,7 @@ impl Redis {
         Self { child, port }
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
 

@@ -1,6 +1,6 @@
 //! Replies of a Redis server: complete ones are read, incomplete ones wait, and no bytes panic.
 
-use gotrue_rs::ports::limits::{RedisReply, parse_reply};
+use gotrue_rs::ports::limits::{Redirection, RedisReply, parse_redirection, parse_reply};
 use proptest::prelude::*;
 
 #[test]
@@ -28,8 +28,34 @@ fn oversized_replies_are_refused() {
     assert!(parse_reply(&vec![b'+'; 20_000]).is_err(), "an endless line");
 }
 
+#[test]
+fn redirections_of_a_cluster_are_read() {
+    let to = |host: Option<&str>, port, is_once| Some(Redirection { host: host.map(str::to_owned), port, is_once });
+    for (text, expected) in [
+        ("MOVED 3999 127.0.0.1:6381", to(Some("127.0.0.1"), 6381, false)),
+        ("ASK 3999 redis-2.example.com:6381", to(Some("redis-2.example.com"), 6381, true)),
+        ("MOVED 3999 2001:db8::1:6381", to(Some("2001:db8::1"), 6381, false)),
+        ("MOVED 3999 :6381", to(None, 6381, false)),
+        ("MOVED 3999 ?:6381", to(None, 6381, false)),
+        ("MOVED 3999 127.0.0.1:99999", None),
+        ("MOVED 3999", None),
+        ("CLUSTERDOWN The cluster is down", None),
+        ("WRONGPASS invalid username-password pair", None),
+    ] {
+        assert_eq!(parse_redirection(text), expected, "{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_redirection_panics(kind in "(MOVED|ASK|ERR|)", rest in "\\PC{0,60}") {
+        if let Some(redirection) = parse_redirection(&format!("{kind} {rest}")) {
+            prop_assert!(matches!(&*kind, "MOVED" | "ASK"));
+            prop_assert_eq!(redirection.is_once, kind == "ASK");
+        }
+    }
 
     #[test]
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), kind in "[-+:$*][0-9]{0,20}\r\n") {

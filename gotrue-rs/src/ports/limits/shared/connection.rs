@@ -73,7 +73,8 @@ impl RedisConnection {
         Ok(connection)
     }
 
-    async fn require_ok(&mut self, parts: &[&[u8]]) -> Result<(), StoreError> {
+    /// Sends a command whose reply is an error or of no interest.
+    pub(super) async fn require_ok(&mut self, parts: &[&[u8]]) -> Result<(), StoreError> {
         match self.send(parts).await? {
             RedisReply::Error(text) => Err(StoreError::Refused(text)),
             _ => Ok(()),

@@ -1,6 +1,10 @@
 //! Failures of the store of rate limits.
 
+use super::redirection::Redirection;
 use super::reply::MalformedReply;
+
+/// Codes of refusals that do not end by themselves: credentials, permissions, protected mode.
+const PERMANENT: [&str; 4] = ["WRONGPASS ", "NOAUTH ", "NOPERM ", "DENIED "];
 
 /// Why the store did not count.
 #[derive(Debug, thiserror::Error)]
@@ -12,8 +16,8 @@ pub enum StoreError {
     #[error("the store of rate limits refused the command: {0}")]
     Refused(String),
     /// Another node of the cluster has the keys.
-    #[error("another node of the cluster has the keys of rate limits")]
-    Moved,
+    #[error("another node of the cluster has the keys of rate limits: {0}")]
+    Redirected(Redirection),
     /// The reply is malformed.
     #[error(transparent)]
     Malformed(#[from] MalformedReply),
@@ -23,4 +27,22 @@ pub enum StoreError {
     /// There was no answer in time.
     #[error("the store of rate limits did not answer in time")]
     Timeout,
+}
+
+impl StoreError {
+    /// Whether the store refuses until its settings or those of this server are changed.
+    ///
+    /// A store that is down, loading, full or read-only may be usable later.
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Refused(text) => {
+                let is_other = text.starts_with("ERR ") && !text.starts_with("ERR max number of clients");
+                is_other || PERMANENT.iter().any(|code| text.starts_with(code))
+            }
+            Self::Malformed(_) => true,
+            // An untrusted certificate, or a server without TLS.
+            Self::Io(error) => error.get_ref().is_some_and(|cause| cause.is::<rustls::Error>()),
+            Self::Redirected(_) | Self::Database(_) | Self::Timeout => false,
+        }
+    }
 }

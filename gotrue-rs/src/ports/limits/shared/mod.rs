@@ -7,6 +7,7 @@ mod connection;
 mod error;
 mod operation;
 mod postgres;
+mod redirection;
 mod redis;
 mod reply;
 
@@ -23,6 +24,7 @@ use tokio::sync::{Notify, mpsc};
 
 pub use self::error::StoreError;
 use self::operation::{OperationKind, StoreOperation, StoreOutcome};
+pub use self::redirection::{Redirection, parse_redirection};
 use self::redis::RedisStore;
 pub use self::reply::{MalformedReply, RedisReply, parse_reply};
 use super::counters::{RateLimited, lock};
@@ -41,6 +43,8 @@ const MAX_ENDED: usize = 4096;
 const MAX_ENDED_AT_ONCE: usize = 32;
 /// The longest time that a call takes in the background.
 const LONGEST_CALL: Duration = Duration::from_secs(5);
+/// The longest wait for the store when a server starts.
+const LONGEST_CHECK: Duration = Duration::from_secs(1);
 /// The interval of deletions of expired counters in a database.
 const DELETE_EVERY: Duration = Duration::from_mins(1);
 
@@ -122,6 +126,25 @@ impl SharedLimits {
         let key = hmac::Key::new(hmac::HMAC_SHA256, seed.finish().as_ref());
         let (prefix, on_failure) = (settings.prefix.clone(), settings.on_failure);
         Ok(Some(Arc::new(Self { store, ended, key, prefix, on_failure })))
+    }
+
+    /// Writes to the store once, at the start of a server.
+    ///
+    /// # Errors
+    ///
+    /// The store refuses in a way that does not end by itself ([`StoreError::is_permanent`]). A store that is
+    /// unreachable is no error: it is tried again while requests are counted.
+    pub async fn check(settings: &LimitStoreSettings, clock: &SharedClock) -> Result<(), StoreError> {
+        let LimitStoreUrl::Redis(address) = &settings.url else { return Ok(()) };
+        let store = RedisStore::new(address.clone())?;
+        let key = format!("{{{}}}:start", settings.prefix);
+        let operation = StoreOperation { size: 1.0, span: 1.0, ..StoreOperation::new(OperationKind::Grant, key) };
+        let operations = [operation];
+        let written = tokio::select! {
+            written = store.run(&operations) => written,
+            () = clock.timeout(LONGEST_CHECK) => Err(StoreError::Timeout),
+        };
+        written.map(drop).or_else(|error| if error.is_permanent() { Err(error) } else { Ok(()) })
     }
 
     /// Whether requests are counted in the memory of the process while the store is unreachable.

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use super::connection::{Node, RedisConnection, build_tls_config};
 use super::error::StoreError;
 use super::operation::{StoreOperation, StoreOutcome};
+use super::redirection::{Redirection, parse_redirection};
 use super::reply::RedisReply;
 use crate::ports::limits::counters::lock;
 
@@ -55,26 +56,49 @@ impl RedisStore {
                 lock(&self.idle).clear();
                 self.run_on_new(&command).await
             }
-            Err(StoreError::Moved) => self.run_on_new(&command).await,
+            Err(StoreError::Redirected(node)) => self.run_redirected(node, &command).await,
             outcome => outcome,
         }
     }
 
     async fn run_on_new(&self, command: &ScriptCall) -> Result<Vec<StoreOutcome>, StoreError> {
         match self.run_on(self.open().await?, command).await {
-            Err(StoreError::Moved) => self.run_on(self.open().await?, command).await,
+            Err(StoreError::Redirected(node)) => self.run_redirected(node, command).await,
             outcome => outcome,
         }
     }
 
+    /// Runs the command on the node that the cluster named, and keeps to it if the keys have moved there.
+    async fn run_redirected(&self, to: Redirection, command: &ScriptCall) -> Result<Vec<StoreOutcome>, StoreError> {
+        let host = to.host.clone().unwrap_or_else(|| self.current_node().0);
+        if to.is_once {
+            let mut connection = self.connect(&host, to.port).await?;
+            connection.require_ok(&[b"ASKING"]).await?;
+            return match connection.send(&command.parts(b"EVAL", SCRIPT.as_bytes())).await? {
+                RedisReply::Integers(integers) => decode_outcomes(&integers),
+                RedisReply::Error(text) => Err(StoreError::Refused(text)),
+                _ => Err(super::reply::MalformedReply.into()),
+            };
+        }
+        *lock(&self.moved_to) = Some((host, to.port));
+        self.run_on(self.open().await?, command).await
+    }
+
+    fn current_node(&self) -> (String, u16) {
+        lock(&self.moved_to).clone().unwrap_or_else(|| (self.address.host.clone(), self.address.port))
+    }
+
     async fn open(&self) -> Result<RedisConnection, StoreError> {
-        let moved = lock(&self.moved_to).clone();
-        let (host, port) = moved.unwrap_or_else(|| (self.address.host.clone(), self.address.port));
-        let opened = RedisConnection::open(Node { host: &host, port }, &self.address, self.tls.as_ref()).await;
+        let (host, port) = self.current_node();
+        let opened = self.connect(&host, port).await;
         if opened.is_err() {
             *lock(&self.moved_to) = None;
         }
         opened
+    }
+
+    async fn connect(&self, host: &str, port: u16) -> Result<RedisConnection, StoreError> {
+        RedisConnection::open(Node { host, port }, &self.address, self.tls.as_ref()).await
     }
 
     async fn run_on(
@@ -96,11 +120,8 @@ impl RedisStore {
             }
             RedisReply::Error(text) => {
                 lock(&self.idle).clear();
-                match parse_moved(&text) {
-                    Some(node) => {
-                        *lock(&self.moved_to) = Some(node);
-                        Err(StoreError::Moved)
-                    }
+                match parse_redirection(&text) {
+                    Some(node) => Err(StoreError::Redirected(node)),
                     None => Err(StoreError::Refused(text)),
                 }
             }
@@ -136,11 +157,4 @@ fn decode_outcomes(integers: &[i64]) -> Result<Vec<StoreOutcome>, StoreError> {
     #[expect(clippy::cast_precision_loss, reason = "a wait is at most a day")]
     let outcomes = pairs.map(|pair| StoreOutcome::decode(pair[0], pair[1] as f64 / 1e6));
     outcomes.collect::<Option<_>>().ok_or(super::reply::MalformedReply.into())
-}
-
-/// Parses `MOVED slot host:port`.
-fn parse_moved(text: &str) -> Option<(String, u16)> {
-    let node = text.strip_prefix("MOVED ")?.split_whitespace().nth(1)?;
-    let (host, port) = node.rsplit_once(':')?;
-    (!host.is_empty()).then_some((host.to_owned(), port.parse().ok()?))
 }
