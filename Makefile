@@ -27,7 +27,7 @@ run: $(SHOP) ## Build everything, start a private database and serve; prints URL
 test: test-rust test-shop test-browser test-clients ## All tests: Rust, shop, both together in Chromium, test packages
 
 test-rust: $(SHOP) ## Tests of the crates, with PostgreSQL, PgBouncer, Redis and HAProxy
-	@$(NEED) cargo postgres pgbouncer redis haproxy
+	@$(NEED) cargo postgres pgbouncer redis haproxy faketime
 	@cargo test --workspace
 
 test-shop: $(SHOP_INSTALLED) ## Unit tests of the shop

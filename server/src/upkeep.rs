@@ -1,4 +1,4 @@
-//! Database maintenance in the background: deletes expired rows and creates indexes.
+//! Maintenance in the background: deletes expired rows, creates indexes, and reports changes of the clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use telemetry::jobs::JobRun;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::clock_steps;
 use http_edge::ShutdownSignal;
 
 /// The time after which indexes that another server was creating are looked at again.
@@ -37,12 +38,22 @@ pub(crate) fn start(
     let (cleanup, indexes) = leases.map(|leases| (leases.cleanup, leases.indexes)).unzip();
     tokio::spawn(async move {
         let connections = maintain_connections(Arc::clone(&current.borrow()), closing.clone());
+        let watch_clock = watch_clock(closing.clone());
         tokio::join!(
             maintain_indexes(current.clone(), indexes, closing.clone()),
             clean_up(current, cleanup, closing),
-            connections
+            connections,
+            watch_clock
         );
     })
+}
+
+/// Reports changes of the system clock until shutdown.
+async fn watch_clock(closing: ShutdownSignal) {
+    tokio::select! {
+        () = wait_for_shutdown(closing) => {}
+        () = clock_steps::watch() => {}
+    }
 }
 
 /// Tests idle connections, and measures the lag of the replica if there is one, until shutdown.

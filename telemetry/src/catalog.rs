@@ -33,6 +33,8 @@ catalog! {
         "Wait for a database connection, opening it included", &[], FAST);
     DATABASE_UNAVAILABLE: Counter = new("basalt_database_unavailable_total",
         "Statements that found the database unusable, by reason", &["reason"]);
+    REPLICA_USED: Gauge = new("basalt_database_replica_used",
+        "Whether lists are read from the replica (1) or, because it is down or lags, from the primary (0)", &[]);
     STATEMENTS: Counter = new("basalt_database_statements_total",
         "Statements executed, by name and outcome (ok, SQLSTATE, timeout, connection, client)", &["statement", "outcome"]);
     STATEMENT_DURATION: Histogram = new("basalt_database_statement_duration_seconds",
@@ -62,6 +64,8 @@ catalog! {
     JOB_DURATION: Histogram = new("basalt_job_duration_seconds", "Duration of background jobs", &["job"], OUTBOUND);
     JOB_LAST_RUN: Gauge = new("basalt_job_last_run_timestamp_seconds", "End of the last run of a background job", &["job"]);
     CLEANUP_ROWS: Counter = new("basalt_cleanup_rows_total", "Expired rows deleted by the clean-up, by kind", &["kind"]);
+    CLOCK_STEPS: Counter = new("basalt_clock_steps_total",
+        "Changes of the system clock by a second or more, by direction (forward, backward)", &["direction"]);
     TOKIO_WORKERS: Gauge = new("basalt_tokio_workers", "Threads that run requests", &[]);
     TOKIO_TASKS: Gauge = new("basalt_tokio_alive_tasks", "Tasks that are not finished", &[]);
     TOKIO_QUEUE: Gauge = new("basalt_tokio_global_queue_depth", "Tasks that wait for a thread in the global queue", &[]);

@@ -61,6 +61,7 @@ impl Error {
             sqlx::Error::PoolTimedOut => "pool_exhausted",
             sqlx::Error::PoolClosed => "shutdown",
             sqlx::Error::Database(_) if sqlstate == READ_ONLY => "read_only",
+            sqlx::Error::Database(_) if sqlstate == DISK_FULL => "disk_full",
             sqlx::Error::Database(_) if sqlstate.starts_with("53") => "server_overloaded",
             sqlx::Error::Database(_) if sqlstate.starts_with("57P") => "server_stopping",
             sqlx::Error::Database(_) if is_transient(&sqlstate) => "transaction_aborted",
@@ -162,6 +163,9 @@ pub(super) fn ends_session(error: &sqlx::Error) -> bool {
 
 /// `read_only_sql_transaction`: a standby, or a demoted primary.
 const READ_ONLY: &str = "25006";
+
+/// `disk_full`: no write is possible until the operator makes room.
+const DISK_FULL: &str = "53100";
 
 /// Whether a session refused a write because it is read-only.
 pub(super) fn is_read_only(error: &sqlx::Error) -> bool {

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use telemetry::catalog::REPLICA_USED;
 use tokio::time::sleep;
 
 use super::error::Result;
@@ -74,7 +75,7 @@ impl Replica {
     pub async fn monitor(&self, primary: &Pool, stop: impl Future<Output = ()>) {
         let interval = (self.max_lag / 5).clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
         let measuring = async {
-            let mut has_failed = false;
+            let (mut has_failed, mut was_recent) = (false, false);
             loop {
                 let measured = self.measure(primary).await;
                 if let Err(error) = &measured {
@@ -84,6 +85,12 @@ impl Replica {
                     }
                 }
                 has_failed = measured.is_err();
+                let is_recent = self.is_recent();
+                REPLICA_USED.set(&[], f64::from(u8::from(is_recent)));
+                if was_recent && !is_recent && !has_failed {
+                    tracing::warn!("the replica lags by more than the limit, reads use the primary");
+                }
+                was_recent = is_recent;
                 sleep(interval).await;
             }
         };
@@ -92,6 +99,10 @@ impl Replica {
             () = measuring => {}
         }
         self.pool.close().await;
+    }
+
+    fn is_recent(&self) -> bool {
+        self.lock().complete_until.is_some_and(|complete_until| complete_until.elapsed() <= self.max_lag)
     }
 
     async fn measure(&self, primary: &Pool) -> Result<()> {

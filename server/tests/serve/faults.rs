@@ -173,7 +173,7 @@ async fn database_restart_loses_no_acknowledged_submission() {
 }
 
 /// Accepts connections and reads what comes, but never answers; returns the number of connections.
-fn accept_silently(listener: TcpListener) -> Arc<AtomicUsize> {
+pub(super) fn accept_silently(listener: TcpListener) -> Arc<AtomicUsize> {
     let connections = Arc::<AtomicUsize>::default();
     let count = Arc::clone(&connections);
     std::thread::spawn(move || {

@@ -13,6 +13,7 @@ mod drop_in;
 mod edge;
 mod explanations;
 mod failover;
+mod fault_telemetry;
 mod faults;
 mod files;
 mod gateway;

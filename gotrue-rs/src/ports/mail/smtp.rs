@@ -97,6 +97,23 @@ enum SmtpFault {
     MissingExtension(&'static str),
 }
 
+/// Records a delivery when it ends, also if its request ended before.
+struct DeliveryRecord {
+    started: Instant,
+    /// The outcome; `None` if the delivery did not end.
+    outcome: Option<&'static str>,
+}
+
+impl Drop for DeliveryRecord {
+    fn drop(&mut self) {
+        MAILS.increment(&[self.outcome.unwrap_or("interrupted")]);
+        MAIL_DURATION.record(&[], self.started.elapsed());
+        if self.outcome.is_none() {
+            tracing::warn!("mail delivery failed: the mail server did not answer before the request ended");
+        }
+    }
+}
+
 impl SmtpMailer {
     /// Prepares everything that can fail without connecting.
     pub fn new(mut server: SmtpServer, sender: MailSender) -> Result<Self, MailError> {
@@ -147,12 +164,11 @@ impl SmtpMailer {
             mail.purpose = %message.purpose,
             outcome = Empty,
         );
-        let started = Instant::now();
+        let mut record = DeliveryRecord { started: Instant::now(), outcome: None };
         let outcome = self.compose_and_transmit(message).instrument(span.clone()).await;
         let kind = outcome.as_ref().err().map_or("sent", MailError::kind);
         span.record("outcome", kind);
-        MAILS.increment(&[kind]);
-        MAIL_DURATION.record(&[], started.elapsed());
+        record.outcome = Some(kind);
         outcome
     }
 
