@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use gotrue_rules::domain::database_url::{DatabaseUrl, DatabaseUrlError, Keepalives, SessionTarget};
+use gotrue_rules::domain::database_url::{
+    DatabaseUrl, DatabaseUrlError, Keepalives, SessionTarget, find_database, with_database,
+};
 use proptest::prelude::*;
 use url::Url;
 
@@ -28,6 +30,22 @@ fn url_of_one_server_stays_as_it_is() {
     }
     assert_eq!(servers("postgresql://h/app?connect_timeout=4&sslmode=prefer"), ["postgres://h/app?sslmode=prefer"]);
     assert_eq!(servers("postgresql://h/app?target_session_attrs=any"), ["postgres://h/app"]);
+}
+
+#[test]
+fn database_of_a_url_is_found_and_replaced() {
+    for (url, found, expected) in [
+        ("postgres://u:p@h:5432/app?sslmode=require", Some("app"), "postgres://u:p@h:5432/other?sslmode=require"),
+        ("postgres://u@h1:1,h2:2/app?a=b", Some("app"), "postgres://u@h1:1,h2:2/other?a=b"),
+        ("postgresql://u@/app?host=h1,h2", Some("app"), "postgresql://u@/other?host=h1,h2"),
+        ("postgres://%2Frun%2Fpostgresql", None, "postgres://%2Frun%2Fpostgresql/other"),
+        ("postgres://h/", None, "postgres://h/other"),
+        ("postgres://h/app?dbname=shop&x=/y", Some("shop"), "postgres://h/other?x=/y"),
+        ("postgres://[::1]:5433/app", Some("app"), "postgres://[::1]:5433/other"),
+    ] {
+        assert_eq!(find_database(url), found, "{url}");
+        assert_eq!(with_database(url, "other"), expected);
+    }
 }
 
 #[test]
@@ -112,6 +130,20 @@ fn targets_accept_the_sessions_that_libpq_accepts() {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn replaced_database_is_found_at_the_same_servers(
+        authority in "[a-z0-9:@,.\\[\\]%]{0,30}",
+        path in "(/[a-z_]{0,8})?",
+        query in "(\\?([a-z]{1,6}=[a-z/,]{0,5}&?){0,4})?",
+        name in "[a-z][a-z0-9_]{0,20}",
+    ) {
+        let url = with_database(&format!("postgres://{authority}{path}{query}"), &name);
+        let start = format!("postgres://{authority}/");
+        prop_assert_eq!(find_database(&url), Some(&*name));
+        prop_assert!(url.starts_with(&start));
+        prop_assert_eq!(with_database(&url, &name), url);
+    }
 
     #[test]
     fn any_text_is_parsed_or_refused(text in any::<String>(), query in "[a-z_=,&%0-9-]{0,60}") {

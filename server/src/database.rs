@@ -198,12 +198,15 @@ pub(crate) fn build_bulk_pool(settings: &DatabaseSettings) -> anyhow::Result<Poo
 }
 
 /// Builds a pool for creating and dropping databases.
-pub(crate) fn build_administration_pool(settings: &DatabaseSettings) -> anyhow::Result<PgPool> {
+///
+/// Of several servers it uses the one that accepts writes now.
+pub(crate) async fn build_administration_pool(settings: &DatabaseSettings) -> anyhow::Result<PgPool> {
+    let server = find_server(PoolOptions { session: None, ..pool_options(settings, Duration::ZERO)? }).await?;
     Ok(PgPoolOptions::new()
         .max_connections(ADMINISTRATION_CONNECTIONS)
         .idle_timeout(ADMINISTRATION_IDLE_TIMEOUT)
         .acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT)
-        .connect_lazy_with(pool_options(settings, Duration::ZERO)?.connect))
+        .connect_lazy_with(server))
 }
 
 /// Builds a pool of one connection for migrating the schema.
@@ -211,13 +214,16 @@ pub(crate) fn build_administration_pool(settings: &DatabaseSettings) -> anyhow::
 /// Of several servers it uses the one that accepts writes.
 /// Migrations set what they need in their transactions, so that they run through a pooler.
 pub(crate) async fn build_migration_pool(settings: &DatabaseSettings) -> anyhow::Result<PgPool> {
-    let options = PoolOptions { session: None, ..pool_options(settings, Duration::ZERO)? };
-    let server = if options.other_servers.is_empty() {
-        options.connect
-    } else {
-        Pool::new(options).find_server().await.context("connecting to the database")?.clone()
-    };
+    let server = find_server(PoolOptions { session: None, ..pool_options(settings, Duration::ZERO)? }).await?;
     Ok(PgPoolOptions::new().max_connections(1).acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT).connect_lazy_with(server))
+}
+
+/// Returns the settings of connections to the server that is used now; of a single server without connecting.
+async fn find_server(options: PoolOptions) -> anyhow::Result<PgConnectOptions> {
+    if options.other_servers.is_empty() {
+        return Ok(options.connect);
+    }
+    Ok(Pool::new(options).find_server().await.context("connecting to the database")?.clone())
 }
 
 /// The options of a pool that writes.

@@ -3,9 +3,9 @@
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::migrate::{self, DatabaseAdministrator, DatabaseName};
+use gotrue_rules::domain::database_url::with_database;
 use gotrue_rules::domain::policy::{ApiPolicy, IndexWorkerPolicy};
 use gotrue_rules::domain::secret::Secret;
-use url::Url;
 
 use crate::database;
 
@@ -38,17 +38,19 @@ pub(super) async fn migrate_schemas(settings: &DatabaseSettings) -> anyhow::Resu
 /// Creates the template in a new cluster whose default database has all schemas.
 pub(super) async fn create_template(superuser_url: &str) -> anyhow::Result<()> {
     create_indexes(superuser_url).await?;
-    let administrator = build_administrator(superuser_url)?;
+    let administrator = build_administrator(superuser_url).await?;
     administrator.copy(&name(EMBEDDED_DEFAULT)?, &name(TEMPLATE)?).await?;
     administrator.close().await;
     Ok(())
 }
 
 /// Connects as the role of this URL, which may create databases.
-pub(super) fn build_administrator(url: &str) -> anyhow::Result<DatabaseAdministrator> {
-    let url = with_database(url, &name(ADMINISTRATION)?);
+///
+/// Of several servers it uses the one that accepts writes now.
+pub(super) async fn build_administrator(url: &str) -> anyhow::Result<DatabaseAdministrator> {
+    let url = with_database(url, ADMINISTRATION);
     let settings = DatabaseSettings { url: Secret::from(url.as_str()), ..DatabaseSettings::default() };
-    Ok(DatabaseAdministrator::new(database::build_administration_pool(&settings)?))
+    Ok(DatabaseAdministrator::new(database::build_administration_pool(&settings).await?))
 }
 
 /// Creates the indexes for searching users.
@@ -64,15 +66,4 @@ pub(super) async fn create_indexes(url: &str) -> anyhow::Result<()> {
 /// Returns a name of a database.
 pub(super) fn name(text: &str) -> anyhow::Result<DatabaseName> {
     DatabaseName::parse(text).context("naming a database")
-}
-
-/// Returns the URL of another database of the same server.
-pub(super) fn with_database(url: &str, database: &DatabaseName) -> String {
-    match Url::parse(url) {
-        Ok(mut parsed) => {
-            parsed.set_path(database.as_str());
-            parsed.into()
-        }
-        Err(_) => url.to_owned(),
-    }
 }

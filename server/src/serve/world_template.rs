@@ -2,12 +2,11 @@
 
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::migrate::{self, DatabaseAdministrator, DatabaseName};
+use gotrue_rules::domain::database_url::{find_database, with_database};
 use gotrue_rules::domain::secret::Secret;
-use url::Url;
 
 use super::schemas::{
     EMBEDDED_DEFAULT, ROLE, TEMPLATE, build_administrator, create_indexes, create_template, migrate_schemas, name,
-    with_database,
 };
 use super::source::DatabaseSource;
 use crate::embedded_postgres::EmbeddedPostgres;
@@ -23,7 +22,7 @@ impl DatabaseSource {
         &self,
         project: &Project,
     ) -> anyhow::Result<(DatabaseAdministrator, DatabaseName)> {
-        let administrator = build_administrator(&self.operator_url())?;
+        let administrator = build_administrator(&self.operator_url()).await?;
         let settings = DatabaseSettings::default();
         match self {
             Self::Embedded(_) => {
@@ -76,18 +75,18 @@ impl DatabaseSource {
     pub(super) fn default_database(&self) -> Option<DatabaseName> {
         match self {
             Self::Embedded(_) => DatabaseName::parse(EMBEDDED_DEFAULT),
-            Self::External(url) => DatabaseName::parse(Url::parse(url).ok()?.path().trim_start_matches('/')),
+            Self::External(url) => find_database(url).and_then(DatabaseName::parse),
         }
     }
 
     /// Returns the URL with which the services use a database.
     pub(super) fn application_url(&self, database: &DatabaseName) -> String {
-        with_database(&self.url(ROLE), database)
+        with_database(&self.url(ROLE), database.as_str())
     }
 
     /// Returns the URL with which an operator connects to a database.
     pub(super) fn operator_url_of(&self, database: &DatabaseName) -> String {
-        with_database(&self.operator_url(), database)
+        with_database(&self.operator_url(), database.as_str())
     }
 
     /// Returns the operator's URL of a database on the TCP port, if there is one.
@@ -96,6 +95,6 @@ impl DatabaseSource {
             Self::External(url) => Some(url.clone()),
             Self::Embedded(postgres) => postgres.tcp_url(EmbeddedPostgres::SUPERUSER),
         };
-        url.map(|url| with_database(&url, database))
+        url.map(|url| with_database(&url, database.as_str()))
     }
 }

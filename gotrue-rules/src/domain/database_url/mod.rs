@@ -4,12 +4,14 @@
 //! ([connection URIs](https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS)); several
 //! servers are separated by commas in the host part or in the parameters `host` and `port`.
 
+mod database_name;
 mod error;
 mod parameters;
 mod session_target;
 
 use std::time::Duration;
 
+pub use self::database_name::{find_database, with_database};
 pub use self::error::DatabaseUrlError;
 use self::error::{MAX_LENGTH, MAX_SERVERS};
 pub use self::parameters::Keepalives;

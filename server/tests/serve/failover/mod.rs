@@ -12,6 +12,7 @@ use reqwest::{Client, Method};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::bench::TestServer;
 use crate::support::{Basalt, TempFolder, basalt, eventually, free_port};
 use cluster::Cluster;
 
@@ -201,6 +202,25 @@ async fn list_after_a_change_has_it_and_lists_are_read_from_the_replica() {
         assert!(started_at.elapsed() < Duration::from_secs(3), "the list is older than the lag allows");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn test_server_creates_worlds_on_the_primary_of_a_list() {
+    let cluster = Cluster::start("worlds").await;
+    let (standby, primary) = (cluster.standby.port, cluster.primary.port);
+    let url = format!("postgres://postgres@127.0.0.1:{standby},127.0.0.1:{primary}/postgres");
+    let server = TestServer(Basalt::serve(&["--test", "--database-url", &url]));
+    let (first, second) = (server.world(json!({})).await, server.world(json!({})).await);
+    first.sign_up("ann@example.com").await;
+    assert_eq!((first.users().await.len(), second.users().await.len()), (1, 0));
+    let worlds = "SELECT (count(*) >= 2)::text FROM pg_database WHERE datname LIKE 'world\\__%'";
+    assert_eq!(cluster.primary.query(worlds).await.as_deref(), Some("true"));
+    // Every database is another one, although the list is not a URL of the web.
+    let database = first.text("database_url");
+    assert!(
+        database.starts_with(&format!("postgres://postgres@127.0.0.1:{standby},127.0.0.1:{primary}/world_")),
+        "{database}"
+    );
 }
 
 #[test]
