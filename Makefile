@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,11 @@ timing: $(SHOP) ## Compare durations for known and unknown addresses, on an idle
 hardening: ## Check that the tests of each hardened switch fail with the switch off; some minutes
 	@$(NEED) cargo postgres
 	@cargo test --package gotrue-rs --test http -- --ignored --exact structure::hardening::every_named_test_fails_without_its_switch
+
+mixed-versions: $(SHOP) ## Run the previous version and this one on one database; builds both: make mixed-versions [MIXED="--revision v0.1.0"]
+	@$(NEED) cargo postgres
+	@cargo build --package server
+	@python3 scripts/mixed-versions.py --new $(DEBUG) $(MIXED)
 
 conformance: $(SHOP) ## Test the OAuth server with authlib; openid-client is part of test-browser
 	@$(NEED) cargo postgres

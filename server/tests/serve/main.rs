@@ -20,6 +20,7 @@ mod gateway;
 mod healthcheck;
 mod inbox;
 mod limit_stores;
+mod mixed_versions;
 mod operator;
 mod pooler;
 mod project_files;

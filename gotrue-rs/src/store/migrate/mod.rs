@@ -6,6 +6,7 @@
 
 mod auth;
 mod basalt;
+mod compatibility;
 mod databases;
 mod index_lock;
 mod indexes;
@@ -15,6 +16,7 @@ mod script;
 
 pub use auth::{AuthSchemaOutcome, migrate_auth, newest_auth_version};
 pub use basalt::{FILES, MigrationFile, migrate_basalt, run_files};
+pub use compatibility::{MigrationStep, check_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use indexes::{IndexOutcome, create_indexes};
 pub use project::{AppliedFiles, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, apply_project};
@@ -62,9 +64,20 @@ pub enum MigrateError {
     )]
     ChangedFile(String),
 
-    /// The database was migrated by a later version of this server.
-    #[error("schema basalt holds versions this server does not know ({0}); start the newer server that made them")]
-    NewerVersions(String),
+    /// A later version of this server changed the database so that this one does not work with it.
+    #[error(
+        "schema basalt was changed by a newer server in a way that this one does not work with ({names}): it needs a \
+         server with the migrations up to {required:04}, and this one has those up to {known:04}; nothing was changed. \
+         Start the newer server, or restore a backup from before its start"
+    )]
+    NewerVersions {
+        /// The files, separated by commas.
+        names: String,
+        /// The number of this server's last file.
+        known: u32,
+        /// The number of the file that a server must have.
+        required: u32,
+    },
 
     /// Some indexes could not be created; the log has the cause of each.
     #[error("these indexes could not be made and are tried again at the next start: {0}")]

@@ -1,13 +1,27 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use gotrue_rs::store::migrate::{self, MigrationFile};
+use gotrue_rs::store::migrate::{self, MigrationFile, MigrationStep};
 use gotrue_rs::testing::TestDatabase;
 use sqlx::PgPool;
 
-const FIRST: MigrationFile =
-    MigrationFile { name: "0001-first.sql", sql: "CREATE TABLE first (id int); INSERT INTO first VALUES (1);" };
-const SECOND: MigrationFile = MigrationFile { name: "0002-second.sql", sql: "CREATE TABLE basalt.second (id int);" };
+const FIRST: MigrationFile = MigrationFile {
+    name: "0001-first.sql",
+    sql: "CREATE TABLE first (id int); INSERT INTO first VALUES (1);",
+    step: MigrationStep::Expand,
+};
+const SECOND: MigrationFile =
+    MigrationFile { name: "0002-second.sql", sql: "CREATE TABLE basalt.second (id int);", step: MigrationStep::Expand };
+const TENTH: MigrationFile = MigrationFile {
+    name: "0010-tenth.sql",
+    sql: "ALTER TABLE first ADD COLUMN note text;",
+    step: MigrationStep::Expand,
+};
+const ELEVENTH: MigrationFile = MigrationFile {
+    name: "0011-eleventh.sql",
+    sql: "ALTER TABLE first DROP COLUMN id;",
+    step: MigrationStep::Contract { unused_since: 10 },
+};
 
 async fn superuser(database: &TestDatabase) -> PgPool {
     PgPool::connect_with(database.admin_options()).await.expect("the test server answers")
@@ -60,6 +74,48 @@ async fn changed_migration_is_refused() {
     assert_eq!(tables(&database).await, ["first", "migrations"]);
 }
 
+#[test]
+fn migrations_keep_the_rules_of_expand_and_contract() {
+    let violations = migrate::check_files(migrate::FILES);
+    assert!(violations.is_empty(), "docs/adding.md, \"A table\":\n{}", violations.join("\n"));
+}
+
+#[tokio::test]
+async fn servers_of_two_versions_migrate_and_restart() {
+    let database = TestDatabase::clone_empty().await;
+    let pool = superuser(&database).await;
+    let ninth = MigrationFile { name: "0009-ninth.sql", ..FIRST };
+    let old = [ninth];
+    let newer = [ninth, TENTH];
+    let newest = [ninth, TENTH, ELEVENTH];
+    migrate::run_files(&pool, &old).await.expect("the old server starts");
+    assert_eq!(migrate::run_files(&pool, &newer).await.expect("the newer one starts"), [TENTH.name]);
+    assert_eq!(migrate::run_files(&pool, &old).await.expect("the old one starts again"), [""; 0]);
+    assert_eq!(migrate::run_files(&pool, &newest).await.expect("the newest starts"), [ELEVENTH.name]);
+    assert_eq!(migrate::run_files(&pool, &newer).await.expect("the one before it starts again"), [""; 0]);
+
+    let reported = migrate::run_files(&pool, &old).await.expect_err("it must be refused").to_string();
+
+    assert!(reported.contains("(0011-eleventh.sql)") && reported.contains("up to 0010"), "{reported}");
+    assert!(reported.contains("this one has those up to 0009"), "{reported}");
+    let recorded = "SELECT name || ' ' || compatible_since FROM basalt.migrations ORDER BY name";
+    assert_eq!(database.query(recorded).await, ["0009-ninth.sql 8", "0010-tenth.sql 8", "0011-eleventh.sql 10"]);
+}
+
+#[tokio::test]
+async fn journal_of_an_older_server_is_read_and_extended() {
+    let database = TestDatabase::clone_empty().await;
+    let pool = superuser(&database).await;
+    migrate::run_files(&pool, &[FIRST]).await.expect("it runs");
+    database.query("ALTER TABLE basalt.migrations DROP COLUMN compatible_since").await;
+
+    assert_eq!(migrate::run_files(&pool, &[FIRST]).await.expect("nothing is left"), [""; 0]);
+    assert_eq!(migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("it runs"), [SECOND.name]);
+
+    let recorded = database.query("SELECT coalesce(compatible_since::text, '-') FROM basalt.migrations ORDER BY name");
+    assert_eq!(recorded.await, ["-", "8"]);
+}
+
 #[tokio::test]
 async fn newer_schema_is_refused() {
     let database = TestDatabase::clone_empty().await;
@@ -75,8 +131,8 @@ async fn newer_schema_is_refused() {
 async fn failed_migration_is_rolled_back() {
     let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
-    let broken =
-        MigrationFile { name: "0002-broken.sql", sql: "CREATE TABLE half (id int); CREATE TABLE half (id int);" };
+    let sql = "CREATE TABLE half (id int); CREATE TABLE half (id int);";
+    let broken = MigrationFile { name: "0002-broken.sql", sql, ..SECOND };
 
     migrate::run_files(&pool, &[FIRST, broken]).await.expect_err("the second file must fail");
 
