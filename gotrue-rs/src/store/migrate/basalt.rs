@@ -6,19 +6,8 @@ use aws_lc_rs::digest;
 use gotrue_rules::wire::hex::encode_hex;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
-use super::compatibility::{MigrationStep, compatible_since, parse_number};
+use super::compatibility::{MigrationFile, MigrationStep, compatible_since, parse_number};
 use super::{ErrorContext, MigrateError, is_undefined_table, lock_migrations, run_script};
-
-/// One migration of schema `basalt`.
-#[derive(Debug, Clone, Copy)]
-pub struct MigrationFile {
-    /// `0001-what-it-does.sql`; the files run in the order of their names.
-    pub name: &'static str,
-    /// Its text, with names unqualified or in schema `basalt`.
-    pub sql: &'static str,
-    /// What it means for servers that do not know it.
-    pub step: MigrationStep,
-}
 
 /// A row of the journal.
 struct RecordedFile {

@@ -1,14 +1,26 @@
-//! Which servers work with a migrated schema `basalt`, and which statements a migration may have (expand and contract).
+//! Which servers work with a migrated schema `basalt`: expand and contract.
 //!
 //! Servers of two versions use one database during a rolling update and after a downgrade.
 
 use std::collections::BTreeSet;
 
-use super::basalt::MigrationFile;
 use super::script::split_script;
 
-/// The number of the last file from before compatibility was recorded: servers with fewer files do not read it.
+/// The number of the last file from before compatibility was recorded.
+///
+/// Servers with fewer files do not read it.
 pub(super) const BASELINE: u32 = 8;
+
+/// One migration of schema `basalt`.
+#[derive(Debug, Clone, Copy)]
+pub struct MigrationFile {
+    /// `0001-what-it-does.sql`; the files run in the order of their names.
+    pub name: &'static str,
+    /// Its text, with names unqualified or in schema `basalt`.
+    pub sql: &'static str,
+    /// What it means for servers that do not know it.
+    pub step: MigrationStep,
+}
 
 /// What a migration means for servers that do not know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +46,7 @@ pub(super) fn parse_number(name: &str) -> u32 {
     name.split('-').next().and_then(|digits| digits.parse().ok()).unwrap_or_default()
 }
 
-/// Returns the number of the newest file that the oldest server knows which works with the result of `file`.
+/// Returns the number that a server must know to work with the result of `file`.
 pub(super) fn compatible_since(files: &[MigrationFile], file: &MigrationFile) -> u32 {
     let until = files.iter().filter(|it| it.number() <= file.number());
     let contracted = until.filter_map(|it| match it.step {
@@ -44,8 +56,9 @@ pub(super) fn compatible_since(files: &[MigrationFile], file: &MigrationFile) ->
     contracted.fold(BASELINE, u32::max)
 }
 
-/// Returns the violations of the rules of migrations: of numbers, and of statements that are no expansion.
+/// Returns the violations of the rules of migrations.
 ///
+/// The rules are about numbers, and about statements that are no expansion.
 /// The files up to [`BASELINE`] are older than the rules.
 pub fn check_files(files: &[MigrationFile]) -> Vec<String> {
     let mut violations = Vec::new();

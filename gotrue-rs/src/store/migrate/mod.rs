@@ -15,8 +15,8 @@ mod roles;
 mod script;
 
 pub use auth::{AuthSchemaOutcome, migrate_auth, newest_auth_version};
-pub use basalt::{FILES, MigrationFile, migrate_basalt, run_files};
-pub use compatibility::{MigrationStep, check_files};
+pub use basalt::{FILES, migrate_basalt, run_files};
+pub use compatibility::{MigrationFile, MigrationStep, check_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use indexes::{IndexOutcome, create_indexes};
 pub use project::{AppliedFiles, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, apply_project};
