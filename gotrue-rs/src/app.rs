@@ -2,7 +2,7 @@
 //!
 //! An [`App`] is immutable: a configuration reload builds a new one that takes over long-lived state.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gotrue_rules::domain::policy::Policy;
@@ -93,6 +93,10 @@ pub struct App {
 pub struct CleanupSignal {
     written: Notify,
     kind_counter: AtomicUsize,
+    /// The page of the audit entries that is read next.
+    audit_page: AtomicI64,
+    /// When the audit entries are read from the first page again, in seconds since 1970.
+    next_audit_round: AtomicI64,
 }
 
 impl CleanupSignal {
@@ -109,6 +113,19 @@ impl CleanupSignal {
     /// The index of the next kind of rows, increasing without bound.
     pub fn kind_index(&self) -> usize {
         self.kind_counter.load(Ordering::Relaxed)
+    }
+
+    /// The page of the audit entries to read next; `None` before the next round is due.
+    pub fn audit_page(&self, now: i64) -> Option<i64> {
+        (self.next_audit_round.load(Ordering::Relaxed) <= now).then(|| self.audit_page.load(Ordering::Relaxed))
+    }
+
+    /// Records the page to read next; after the last one, the time of the next round.
+    pub fn record_audit_page(&self, next: Option<i64>, next_round: i64) {
+        self.audit_page.store(next.unwrap_or_default(), Ordering::Relaxed);
+        if next.is_none() {
+            self.next_audit_round.store(next_round, Ordering::Relaxed);
+        }
     }
 
     /// Moves on to the next kind of rows.

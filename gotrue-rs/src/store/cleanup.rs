@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use gotrue_rules::domain::policy::RetentionPolicy;
 use gotrue_rules::domain::user::Time;
 
 use super::Result;
@@ -74,6 +75,16 @@ statements! {
                       LIMIT :limit
                       FOR UPDATE OF s SKIP LOCKED)";
 
+    /// The table has no index by time: each run reads some pages, wherever the last one ended.
+    AUDIT_ENTRIES = "cleanup.audit_entries": "
+        DELETE FROM audit_log_entries
+        WHERE ctid >= format('(%s,0)', :first::bigint)::tid
+          AND ctid < format('(%s,0)', :first::bigint + :pages::bigint)::tid
+          AND created_at < :cutoff";
+
+    AUDIT_PAGES = "cleanup.audit_pages": "
+        SELECT pg_relation_size('audit_log_entries') / current_setting('block_size')::bigint AS pages";
+
     DECOYS_OF_REQUESTS = "cleanup.decoys": delete!("basalt.decoys", "created_at < :cutoff");
 }
 
@@ -118,25 +129,26 @@ macro_rules! task {
     };
 }
 
-const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
-/// The cleanup tasks that do not depend on configuration.
-pub const UNCONDITIONAL_TASKS: [CleanupTask; 10] = [
-    task!(REVOKED_TOKENS, DAY),
-    task!(TOKENS_OF_ENDED_SESSIONS, DAY, stamps),
-    // Deleted after their tokens and in smaller batches, so that dependent rows are deleted in batches, too.
-    CleanupTask { batch_size: 10, ..task!(ENDED_SESSIONS, HOUR.saturating_mul(72)) },
-    task!(SAML_RELAY_STATES, DAY),
-    task!(FLOWS, DAY),
-    task!(OAUTH_CLIENT_STATES, DAY),
-    // Anonymous clients can create them without limit and the reference never deletes them. Expired requests are
-    // unusable, so a day later they are deleted.
-    task!(OAUTH_REQUESTS, DAY),
-    task!(FACTOR_CHALLENGES, DAY),
-    task!(UNVERIFIED_FACTORS, DAY),
-    task!(WEBAUTHN_CHALLENGES, Duration::ZERO),
-];
+/// The cleanup tasks that are always enabled.
+pub fn unconditional_tasks(retention: &RetentionPolicy) -> [CleanupTask; 10] {
+    [
+        task!(REVOKED_TOKENS, retention.revoked_tokens),
+        task!(TOKENS_OF_ENDED_SESSIONS, DAY, stamps),
+        // Deleted after their tokens and in smaller batches, so that dependent rows are deleted in batches, too.
+        CleanupTask { batch_size: 10, ..task!(ENDED_SESSIONS, retention.ended_sessions) },
+        task!(SAML_RELAY_STATES, DAY),
+        task!(FLOWS, DAY),
+        task!(OAUTH_CLIENT_STATES, DAY),
+        // Anonymous clients can create them without limit and the reference never deletes them. Expired requests are
+        // unusable, so a day later they are deleted.
+        task!(OAUTH_REQUESTS, DAY),
+        task!(FACTOR_CHALLENGES, DAY),
+        task!(UNVERIFIED_FACTORS, DAY),
+        task!(WEBAUTHN_CHALLENGES, Duration::ZERO),
+    ]
+}
 
 /// Rows that stood for those of a user.
 pub const DECOYS: CleanupTask = task!(DECOYS_OF_REQUESTS, Duration::from_mins(1));
@@ -161,4 +173,24 @@ pub async fn run_task(db: &mut Connection, cleanup_run: CleanupTask, now: Time) 
     let Some(cutoff) = cutoff else { return Ok(0) };
     let limit = i64::try_from(cleanup_run.batch_size).unwrap_or(i64::MAX);
     db.execute((cleanup_run.bind)(Batch { cutoff, limit, now })).await
+}
+
+/// The pages that one deletion of audit entries reads.
+const AUDIT_PAGES_PER_BATCH: i64 = 64;
+
+/// The outcome of a deletion of audit entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AuditBatch {
+    /// The deleted entries.
+    pub rows: u64,
+    /// The page with which the next deletion begins; `None` after the last one.
+    pub next_page: Option<i64>,
+}
+
+/// Deletes the audit entries from before `cutoff` in some pages, beginning with the page `first`.
+pub async fn delete_audit_entries(db: &mut Connection, cutoff: Time, first: i64) -> Result<AuditBatch> {
+    let (total,): (i64,) = db.fetch_one(bind!(AUDIT_PAGES)).await?;
+    let rows = db.execute(bind!(AUDIT_ENTRIES, first, pages: AUDIT_PAGES_PER_BATCH, cutoff)).await?;
+    let next = first + AUDIT_PAGES_PER_BATCH;
+    Ok(AuditBatch { rows, next_page: (next < total).then_some(next) })
 }

@@ -2,7 +2,7 @@
 
 use super::super::check;
 use super::super::setting::{Setting, UnusedForm, ValueType};
-use super::{Section, or_seconds, span, switch, unused, whole};
+use super::{Section, or_seconds, positive_span, span, switch, unused, whole};
 
 /// Why the settings of the reference's pool adviser have no effect.
 const NO_ADVISER: &str = "there is no pool size advisor";
@@ -77,6 +77,21 @@ pub(super) const SECTION: Section = Section {
             "Expired tokens, sessions, flows and anonymous users are deleted in small batches after writes.",
             "true",
         ),
+        span("GOTRUE_RETENTION_AUDIT_ENTRIES", |d, _, v| {
+            d.policy.operation.retention.audit_entries = (!v.is_zero()).then(|| v.to_std());
+        })
+        .default("0s")
+        .doc("Age at which the clean-up deletes audit entries; 0s: they are kept.", "2160h"),
+        positive_span("GOTRUE_RETENTION_REVOKED_TOKENS", |d, _, v| {
+            d.policy.operation.retention.revoked_tokens = v.to_std();
+        })
+        .default("24h")
+        .doc("Time after which the clean-up deletes a revoked refresh token; its reuse is then refused as that of an unknown one.", "168h"),
+        positive_span("GOTRUE_RETENTION_ENDED_SESSIONS", |d, _, v| {
+            d.policy.operation.retention.ended_sessions = v.to_std();
+        })
+        .default("72h")
+        .doc("Time after which the clean-up deletes a session that has ended, with its tokens.", "24h"),
         switch("GOTRUE_INDEX_WORKER_ENSURE_USER_SEARCH_INDEXES_EXIST", |d, _, v| {
             d.policy.operation.index_worker.ensure_user_search_indexes_exist = v;
         })

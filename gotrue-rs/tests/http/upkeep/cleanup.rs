@@ -143,6 +143,70 @@ async fn old_anonymous_users_are_deleted_if_enabled() {
 }
 
 #[tokio::test]
+async fn rows_are_deleted_at_the_configured_age() {
+    let world = cleaning(|policy| {
+        policy.operation.retention.revoked_tokens = Duration::from_hours(2);
+        policy.operation.retention.ended_sessions = Duration::from_hours(4);
+    })
+    .await;
+    let ann = world.create_user(ANN).await;
+    for (hours, tokens, sessions) in [(1, 2, 2), (3, 1, 2), (5, 1, 1)] {
+        world.database.query("DELETE FROM auth.sessions WHERE not_after IS NOT NULL").await;
+        let at = hours_ago(&world, hours);
+        let session = format!(
+            "INSERT INTO auth.sessions (id, user_id, not_after) VALUES (gen_random_uuid(), '{}', {at})",
+            ann.id
+        );
+        world.database.query(&session).await;
+        world.database.query("DELETE FROM auth.refresh_tokens WHERE revoked").await;
+        let token = format!("INSERT INTO auth.refresh_tokens (token, revoked, updated_at) VALUES ('t', true, {at})");
+        world.database.query(&token).await;
+        after_writes(&world, ROUND).await;
+        let found = (count(&world, "refresh_tokens").await, count(&world, "sessions").await);
+        assert_eq!(found, (tokens, sessions), "{hours} hours old");
+    }
+}
+
+#[tokio::test]
+async fn audit_entries_are_kept_unless_a_setting_names_their_age() {
+    let world = cleaning(|_| {}).await;
+    insert_audit_entries(&world, 100_000, 5).await;
+    after_writes(&world, ROUND).await;
+    assert_eq!(count_audit_entries(&world).await, 5);
+}
+
+#[tokio::test]
+async fn old_audit_entries_are_deleted_in_rounds() {
+    let world = cleaning(|policy| policy.operation.retention.audit_entries = Some(Duration::from_hours(48))).await;
+    // More pages than one deletion reads, with newer entries among the older ones.
+    insert_audit_entries(&world, 49, 9000).await;
+    insert_audit_entries(&world, 47, 20).await;
+    insert_audit_entries(&world, 49, 9000).await;
+    after_writes(&world, ROUND).await;
+    assert_eq!(count_audit_entries(&world).await, 20);
+
+    insert_audit_entries(&world, 49, 7).await;
+    after_writes(&world, ROUND).await;
+    assert_eq!(count_audit_entries(&world).await, 27, "the next round is not due");
+    world.advance(TimeDelta::minutes(121));
+    after_writes(&world, ROUND).await;
+    assert_eq!(count_audit_entries(&world).await, 0, "all of them are older than 48 hours now");
+}
+
+async fn insert_audit_entries(world: &World, hours: i64, number: usize) {
+    let sql = format!(
+        "INSERT INTO auth.audit_log_entries (id, payload, created_at)
+         SELECT gen_random_uuid(), '{{\"action\": \"of the test\"}}', {} FROM generate_series(1, {number})",
+        hours_ago(world, hours)
+    );
+    world.database.query(&sql).await;
+}
+
+async fn count_audit_entries(world: &World) -> usize {
+    world.database.query("SELECT 1 FROM auth.audit_log_entries WHERE payload ->> 'action' = 'of the test'").await.len()
+}
+
+#[tokio::test]
 async fn cleanup_runs_only_after_successful_writes() {
     let world = cleaning(|_| {}).await;
     let ann = world.create_user(ANN).await;

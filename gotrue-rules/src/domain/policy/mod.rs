@@ -26,7 +26,7 @@ pub use limit_store::{LimitStoreFailure, LimitStoreSettings, LimitStoreUrl, Redi
 pub use limits::{Bucket, LimitKey, LimitsPolicy, Quota, TargetLimits};
 pub use mail::{AddressCheck, LinkPaths, MailKind, MailPolicy, TemplateFetch};
 pub use oauth::{CustomOAuthPolicy, OAuthServerPolicy, RequestSignature, SamlPolicy, Web3ChainPolicy, Web3Policy};
-pub use operation::{ExperimentalPolicy, IndexWorkerPolicy, OperationPolicy};
+pub use operation::{ExperimentalPolicy, IndexWorkerPolicy, OperationPolicy, RetentionPolicy};
 pub use security::{CaptchaPolicy, CaptchaProvider, Encryption, SecurityPolicy};
 pub use site::{ApiPolicy, JwtPolicy, MetadataLimits, SitePolicy};
 pub use sms::{SmsPolicy, SmsProvider};

@@ -1,6 +1,7 @@
 //! Policies for audit log, clean-up, background indexes and experiments.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Audit log, clean-up, background indexes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,8 +12,27 @@ pub struct OperationPolicy {
     pub cleanup_enabled: bool,
     /// Anonymous users are excluded from the clean-up. Default false.
     pub should_cleanup_keep_anonymous: bool,
+    /// When the clean-up deletes rows that a setting may keep.
+    pub retention: RetentionPolicy,
     /// Background indexes.
     pub index_worker: IndexWorkerPolicy,
+}
+
+/// Ages at which the clean-up deletes rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetentionPolicy {
+    /// Audit entries, since they were written; `None` keeps them. Default `None`.
+    pub audit_entries: Option<Duration>,
+    /// Revoked refresh tokens, since they were revoked. Default 24 hours.
+    pub revoked_tokens: Duration,
+    /// Sessions, since they ended. Default 72 hours.
+    pub ended_sessions: Duration,
+}
+
+impl Default for RetentionPolicy {
+    fn default() -> Self {
+        Self { audit_entries: None, revoked_tokens: Duration::from_hours(24), ended_sessions: Duration::from_hours(72) }
+    }
 }
 
 /// Indexes for the user search, created in the background.
