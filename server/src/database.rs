@@ -197,6 +197,19 @@ pub(crate) fn build_bulk_pool(settings: &DatabaseSettings) -> anyhow::Result<Poo
     }))
 }
 
+/// Builds a pool of one connection that stays the same while it is idle: a session of the database.
+pub(crate) fn build_session_pool(settings: &DatabaseSettings) -> anyhow::Result<Pool> {
+    let usual = pool_options(settings, Duration::ZERO)?;
+    Ok(Pool::new(PoolOptions {
+        statement_timeout: BULK_STATEMENT_TIMEOUT,
+        statement_mode: StatementMode::Prepare,
+        max_lifetime: None,
+        idle_timeout: None,
+        test_after_idle: None,
+        ..usual.with_max_connections(1)
+    }))
+}
+
 /// Builds a pool for creating and dropping databases.
 ///
 /// Of several servers it uses the one that accepts writes now.

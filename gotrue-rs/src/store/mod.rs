@@ -39,6 +39,7 @@ binding::statements! {
         pub mod accounts;
         pub mod admin;
         pub mod audit;
+        pub mod base_backup;
         pub mod bulk;
         pub mod challenges;
         pub mod cleanup;

@@ -1,5 +1,6 @@
 //! The command line: definitions of the commands and their dispatch.
 
+mod backup;
 mod check;
 mod db;
 mod exec;
@@ -44,6 +45,8 @@ const EXAMPLES: &str = "Examples:
   basalt exec -- npm test                   run a test suite with a server of its own
   basalt serve --test --port 0 --json       a server for a test suite; prints its URLs and keys
   basalt status                             print the URLs and keys again
+  basalt backup shop.tar.gz                 back up the embedded database while it is in use
+  basalt restore shop.tar.gz --data DIR     restore it into a new folder
   basalt db reset                           recreate the embedded database from migrations and seed files
   basalt users import users.jsonl           import users with their password hashes
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
@@ -67,6 +70,12 @@ enum Command {
     Init(init::InitArguments),
     /// Recreate the embedded database
     Db(db::DbArguments),
+    /// Back up the embedded database and the data folder into one file, while the server runs
+    #[command(long_about = backup::BACKUP_HELP)]
+    Backup(backup::BackupArguments),
+    /// Restore a backup into a new data folder
+    #[command(long_about = backup::RESTORE_HELP)]
+    Restore(backup::RestoreArguments),
     /// Run as a drop-in replacement for GoTrue: GOTRUE_* variables, auth API at the root path
     ///
     /// Without a command: migrate, then serve.
@@ -88,6 +97,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Init(arguments) => init::run(&arguments).map(succeed),
         Command::Db(arguments) => db::run(&arguments).map(succeed),
+        Command::Backup(arguments) => backup::run(&arguments).map(succeed),
+        Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
         Command::Users(arguments) => users::run(arguments).map(succeed),
     };

@@ -8,6 +8,7 @@ use gotrue_rules::domain::policy::{Bucket, PROVIDERS, TargetLimits};
 use gotrue_rules::wire::go_duration::GoDuration;
 use ipnet::IpNet;
 
+use super::archive::{ArchiveSettings, parse_archive};
 use super::problem::Problem;
 use super::read::Values;
 use super::upstreams::{VALID_TIMEOUTS, parse_limits, parse_upstreams};
@@ -51,6 +52,8 @@ pub(crate) struct BasaltSettings {
     pub upstreams: Upstreams,
     /// The limits of requests to them.
     pub upstream_limits: GatewayLimits,
+    /// `[basalt.database] archive`: the archive of the write-ahead log; `None` keeps none.
+    pub archive: Option<ArchiveSettings>,
     /// `[basalt.provider] stands_in_for`: providers replaced by the development provider; empty: off.
     pub stands_in_for: Vec<String>,
 }
@@ -98,17 +101,12 @@ impl BasaltSettings {
         if shop_owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
             refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
         }
-        let expected_replicas = text("basalt.replicas.expected").and_then(|count| {
-            let count = count.parse().ok().filter(|count| (1..=MAX_REPLICAS).contains(count));
-            if count.is_none() {
-                refuse("basalt.replicas.expected", "must be the number of servers on the database, from 1 to 1000");
-            }
-            count
-        });
+        let expected_replicas = parse_expected_replicas(&text, &mut refuse);
         let notices_an_hour = parse_notices_an_hour(values, &mut refuse);
         let stood_in_for = parse_stands_in_for(values, &mut refuse);
         let tls = parse_tls(&text, &mut refuse);
         let upstreams = parse_upstreams(values, &mut refuse);
+        let archive = parse_archive(&text, &mut refuse);
         let upstream_limits = parse_limits(values, &mut refuse);
         let log_format =
             if values.text("basalt.log_format") == Some("json") { LogFormat::Json } else { LogFormat::Text };
@@ -130,9 +128,20 @@ impl BasaltSettings {
             tls,
             upstreams,
             upstream_limits,
+            archive,
             stands_in_for: stood_in_for,
         }
     }
+}
+
+/// Parses the number of servers on the database.
+fn parse_expected_replicas(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&str, &str)) -> Option<u32> {
+    const KEY: &str = "basalt.replicas.expected";
+    let count = text(KEY)?.parse().ok().filter(|count| (1..=MAX_REPLICAS).contains(count));
+    if count.is_none() {
+        refuse(KEY, "must be the number of servers on the database, from 1 to 1000");
+    }
+    count
 }
 
 /// Parses the networks of the proxies.

@@ -245,6 +245,8 @@ pub(super) const KEYS: &[Key] = &[
     setting("basalt.database.start_timeout", Duration, "DB_START_TIMEOUT"),
     setting("basalt.database.replica_url", Text, "DB_REPLICA_URL"),
     setting("basalt.database.replica_max_lag", Duration, "DB_REPLICA_MAX_LAG"),
+    custom("basalt.database.archive", Text),
+    custom("basalt.database.archive_interval", Duration),
     setting("basalt.retention.audit_entries", Duration, "RETENTION_AUDIT_ENTRIES"),
     setting("basalt.retention.revoked_tokens", Duration, "RETENTION_REVOKED_TOKENS"),
     setting("basalt.retention.ended_sessions", Duration, "RETENTION_ENDED_SESSIONS"),

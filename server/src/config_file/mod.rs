@@ -2,6 +2,7 @@
 //! The settings are those of the auth server and those of `[basalt]`. All problems are reported at once, with their
 //! lines.
 
+mod archive;
 mod basalt;
 mod expected_failures;
 mod key_names;
@@ -26,6 +27,7 @@ use gateway::Service;
 use gotrue_rs::config::Notice;
 use messages::MessageSender;
 
+pub(crate) use archive::ArchiveSettings;
 pub(crate) use basalt::{BasaltSettings, LogFormat};
 pub(crate) use key_names::{find_key_name, replace_setting_names};
 pub(crate) use locations::SettingLocations;

@@ -81,6 +81,14 @@ impl DatabaseFolder {
         Ok(Self { folder })
     }
 
+    /// Finds the folder of an existing database, wherever [`DatabaseFolder::choose`] has put it.
+    pub(super) fn find(data: &Path) -> Option<Self> {
+        let data = fs::canonicalize(data).ok()?;
+        let places = [data.join("postgres"), Path::new(SYSTEM_FOLDER).join(fingerprint(&data))];
+        let mut homes = places.into_iter().map(|folder| Self { folder });
+        homes.find(|home| home.pgdata().join("PG_VERSION").exists())
+    }
+
     /// Returns the folder.
     pub(super) fn folder(&self) -> &Path {
         &self.folder

@@ -14,6 +14,7 @@ mod links;
 mod port;
 mod postmaster;
 mod prepared;
+mod restore;
 mod start_error;
 mod supervisor;
 mod system_folder;
@@ -24,6 +25,7 @@ pub(crate) use binaries::BinarySearch;
 pub(crate) use guard::{GUARD_ARGUMENT as GUARD_COMMAND, run as run_guard};
 pub(crate) use port::TcpPort;
 pub(crate) use prepared::PreparedClusters;
+pub(crate) use restore::RestoreFolder;
 pub(crate) use start_error::StartError;
 
 use account::Account;
@@ -124,6 +126,11 @@ impl EmbeddedPostgres {
                 }
             }
         }
+    }
+
+    /// Returns the data folder of PostgreSQL if the data folder `data` has a database.
+    pub(crate) fn find_cluster(data: &Path) -> Option<PathBuf> {
+        DatabaseFolder::find(data).map(|home| home.pgdata())
     }
 
     /// Removes the database of the locked data folder, which has no running server.

@@ -28,12 +28,14 @@ const PORT_TAKEN: &str = "could not create any TCP/IP sockets";
 const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Settings other than PostgreSQL's defaults, for a private, small, quick and crash-safe server.
-const SETTINGS: [(&str, &str); 19] = [
+const SETTINGS: [(&str, &str); 20] = [
     ("unix_socket_permissions", "0700"),
     ("max_connections", "100"),
     ("shared_buffers", "64MB"),
-    ("wal_level", "minimal"),
+    // Backups need more than the minimum. No server replicates; a backup or an archive keeps at most this much log.
+    ("wal_level", "replica"),
     ("max_wal_senders", "0"),
+    ("max_slot_wal_keep_size", "10GB"),
     ("max_wal_size", "256MB"),
     ("jit", "off"),
     ("timezone", "UTC"),
@@ -53,7 +55,8 @@ const SETTINGS: [(&str, &str); 19] = [
 ];
 
 /// Settings of an ephemeral database, which may have many worlds.
-const EPHEMERAL_SETTINGS: [(&str, &str); 11] = [
+const EPHEMERAL_SETTINGS: [(&str, &str); 12] = [
+    ("wal_level", "minimal"),
     ("fsync", "off"),
     ("synchronous_commit", "off"),
     ("full_page_writes", "off"),

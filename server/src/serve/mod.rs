@@ -31,6 +31,7 @@ use uuid::Uuid;
 use crate::announce::{Announcement, RunningServer, TestAccess};
 use crate::api_keys::{self, ApiKeys};
 use crate::app::{self, SharedPorts};
+use crate::backup::WalArchive;
 use crate::data_folder::DataFolder;
 use crate::dev::{Access, InboxPages, OpenMailboxPorts};
 use crate::embedded_postgres::TcpPort;
@@ -92,6 +93,8 @@ enum Backends {
         pool: Pool,
         /// Its background tasks.
         tasks: Vec<JoinHandle<()>>,
+        /// The archive of the embedded database's write-ahead log.
+        archive: Option<WalArchive>,
     },
     /// The worlds of a test server.
     Worlds(Worlds),
@@ -184,6 +187,7 @@ impl Server {
             let replica = register_replica(&project, &config, &pool, id, &fingerprints).await?;
             tasks.push(replica.keep_alive(closing.clone()));
         }
+        let archive = source.start_archive(&project, options.ephemeral).await?;
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let hashing = Arc::clone(&shared.hashing);
         let dependencies = Dependencies {
@@ -223,7 +227,7 @@ impl Server {
             replace,
         };
         tasks.push(tokio::spawn(reloading.run(closing)));
-        let backends = Backends::Single { pool, tasks };
+        let backends = Backends::Single { pool, tasks, archive };
         Ok(Self::new(Running { addresses, keys, folder, source, mailbox, serving, backends }))
     }
 
@@ -270,11 +274,14 @@ impl Server {
     pub(crate) async fn wait(self) -> anyhow::Result<()> {
         self.serving.await.context("serving requests")?;
         match self.backends {
-            Backends::Single { pool, tasks } => {
+            Backends::Single { pool, tasks, archive } => {
                 for task in tasks {
                     task.await.context("ending a background task")?;
                 }
                 pool.close().await;
+                if let Some(archive) = archive {
+                    archive.finish().await?;
+                }
             }
             Backends::Worlds(worlds) => worlds.close().await,
         }

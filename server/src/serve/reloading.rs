@@ -140,6 +140,7 @@ impl Reloading {
             }),
             ("[basalt.inbox] token", new.inbox_token != old.inbox_token),
             ("[basalt.provider] stands_in_for", new.stands_in_for != old.stands_in_for),
+            ("[basalt.database] archive", new.archive != old.archive),
             ("[basalt.replicas] expected", new.expected_replicas != old.expected_replicas),
             ("[basalt.shutdown] drain", config.shutdown_drain != self.config.shutdown_drain),
         ]

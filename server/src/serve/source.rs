@@ -9,6 +9,8 @@ use gotrue_rules::domain::secret::Secret;
 use tokio::runtime::Handle;
 
 use super::schemas::{ROLE, create_roles, create_template, migrate_schemas};
+use crate::backup::{self, WalArchive};
+use crate::config_file::ArchiveSettings;
 use crate::data_folder::DataFolder;
 use crate::database;
 use crate::embedded_postgres::{
@@ -137,6 +139,32 @@ impl DatabaseSource {
         }
         settings.url = Secret::from(self.url(ROLE).as_str());
         migrate_schemas(&settings).await
+    }
+
+    /// Archives the write-ahead log of the embedded database if the configuration names an archive.
+    ///
+    /// Without one, log that was kept for an earlier archive is released.
+    pub(super) async fn start_archive(
+        &self,
+        project: &Project,
+        is_ephemeral: bool,
+    ) -> anyhow::Result<Option<WalArchive>> {
+        let settings = project.file.basalt.archive.as_ref();
+        if let Self::External(_) = self {
+            if settings.is_some() {
+                tracing::warn!("[basalt.database] archive has no effect: the database is an external one");
+            }
+            return Ok(None);
+        }
+        if is_ephemeral {
+            return Ok(None);
+        }
+        let Some(settings) = settings else {
+            return backup::end_archiving(&self.operator_url()).await.map(|()| None);
+        };
+        let folder = project.layout.folder.join(&settings.folder);
+        let settings = ArchiveSettings { folder, interval: settings.interval };
+        WalArchive::start(&settings, &self.operator_url()).await.map(Some)
     }
 
     /// Stops the embedded database.

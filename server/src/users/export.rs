@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::arguments::ExportArguments;
 use super::database::UserDatabase;
-use super::progress::progress_bar;
+use crate::progress::progress_bar;
 
 /// Accounts per statement.
 const PAGE_SIZE: i64 = 1000;

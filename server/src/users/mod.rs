@@ -6,7 +6,6 @@ mod database;
 mod dump;
 mod export;
 mod import;
-mod progress;
 mod read;
 
 pub(crate) use accounts::{add, ban, delete, list, show};

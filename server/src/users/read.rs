@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use serde_json::Value;
 
 use super::arguments::ImportFormat;
-use super::progress::progress_bar;
+use crate::progress::progress_bar;
 
 /// Maximum length of a line, in bytes.
 pub(super) const MAX_LINE_BYTES: u64 = 1 << 20;

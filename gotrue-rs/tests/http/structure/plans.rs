@@ -13,6 +13,7 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
     ("bulk.attach_identities", "an import: by the index where there are many accounts"),
     ("bulk.attach_factors", "an import: by the index where there are many accounts"),
     ("bulk.attach_passkeys", "an import: by the index where there are many accounts"),
+    ("base_backup.count_users", "a backup"),
     ("bulk.count", "an export"),
     ("cleanup.oauth_requests", "in the background, after a write; what is there is of one day"),
     ("cleanup.inactive_sessions", "in the background, after a write, with a rest after each sweep"),

@@ -1,0 +1,16 @@
+//! Backups of the embedded database and of the data folder, made while they are in use.
+
+mod archive;
+mod create;
+mod manifest;
+mod read;
+mod restore;
+mod session;
+mod tar;
+mod wal;
+
+pub(crate) use archive::{WalArchive, end_archiving};
+pub(crate) use create::create;
+pub(crate) use manifest::{Manifest, format_users};
+pub(crate) use read::verify;
+pub(crate) use restore::{RestoreRequest, restore};
