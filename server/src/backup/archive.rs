@@ -13,8 +13,10 @@ use anyhow::{Context, bail, ensure};
 use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
+use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::store::base_backup::BackupSession;
 use gotrue_rules::domain::error::chain::ErrorChain;
+use telemetry::jobs::JobRun;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -98,7 +100,12 @@ struct Archiver {
 
 impl Archiver {
     async fn run(&mut self) {
-        if let Err(error) = self.archive().await {
+        let started = SystemClock.now();
+        let outcome = self.archive().await;
+        let ended = SystemClock.now();
+        let duration = (ended - started).to_std().unwrap_or_default();
+        JobRun { job: "wal_archive", is_successful: outcome.is_ok(), duration, ended: ended.timestamp() }.record();
+        if let Err(error) = outcome {
             tracing::error!(
                 error = %ErrorChain(error.as_ref()),
                 folder = %self.folder.display(),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::bench::{TestServer, World};
 
 const REAL_TIME: &str = "a limit on waiting, which moving a clock must not end";
+const CLEANUP: &str = "ages of rows that no request reads; gotrue-rs/tests/http/upkeep/cleanup.rs crosses them";
 
 /// Settings, and the test of this file or of `world_durations.rs` that crosses them.
 const CROSSED: &[(&str, &str)] = &[
@@ -44,6 +45,9 @@ const NOT_CROSSED: &[(&str, &str)] = &[
     ("GOTRUE_DB_CONN_MAX_IDLE_TIME", "connections, not data"),
     ("GOTRUE_DB_START_TIMEOUT", REAL_TIME),
     ("GOTRUE_DB_REPLICA_MAX_LAG", "worlds have no replica"),
+    ("GOTRUE_RETENTION_AUDIT_ENTRIES", CLEANUP),
+    ("GOTRUE_RETENTION_REVOKED_TOKENS", CLEANUP),
+    ("GOTRUE_RETENTION_ENDED_SESSIONS", CLEANUP),
     ("GOTRUE_RATE_LIMIT_STORE_TIMEOUT", REAL_TIME),
     ("GOTRUE_SHUTDOWN_DRAIN", REAL_TIME),
     ("GOTRUE_RELOADING_POLLER_INTERVAL", "worlds read no files"),

@@ -53,6 +53,18 @@ fn zero_means_default_like_gotrue() {
 }
 
 #[test]
+fn audit_entries_are_kept_without_an_age() {
+    let retention = |text: &str| policy(&[("GOTRUE_RETENTION_AUDIT_ENTRIES", text)]).operation.retention;
+    assert_eq!(retention("0s"), policy(&[]).operation.retention);
+    assert_eq!(retention("0s").audit_entries, None);
+    assert_eq!(retention("48h").audit_entries, Some(Duration::from_hours(48)));
+    let ages = [("GOTRUE_RETENTION_REVOKED_TOKENS", "2h"), ("GOTRUE_RETENTION_ENDED_SESSIONS", "3h")];
+    let retention = policy(&ages).operation.retention;
+    let expected = (Duration::from_hours(2), Duration::from_hours(3));
+    assert_eq!((retention.revoked_tokens, retention.ended_sessions), expected);
+}
+
+#[test]
 fn negative_frequency_disables_the_limit() {
     let policy = policy(&[("GOTRUE_SMTP_MAX_FREQUENCY", "-5s"), ("GOTRUE_SMS_MAX_FREQUENCY", "1us")]);
     assert_eq!((policy.mail.max_frequency, policy.sms.max_frequency), (Duration::ZERO, Duration::from_micros(1)));
