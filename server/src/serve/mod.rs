@@ -178,8 +178,7 @@ impl Server {
         source.wait_until_reachable(&config.database, shutdown.signal()).await?;
         let (configured, port) = (config.clone(), endpoint.listener.local_addr()?.port());
         let pool = source.open(&mut config, project.file.basalt.expected_replicas).await?;
-        let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
-        let mut tasks = Vec::new();
+        let (closing, id, mut tasks) = (shutdown.signal(), Entropy::from_system().uuid(), Vec::new());
         if let DatabaseSource::Embedded(_) = source {
             project_schema::apply(&project, &source.operator_url(), &config.database).await?;
         } else {
