@@ -78,7 +78,7 @@ impl Project {
     fn inspect_layout(layout: ProjectLayout, data: Option<&Path>) -> anyhow::Result<(Self, Vec<Problem>)> {
         let text = layout.read_config()?;
         let (vars, of_config) = layout.read_variables()?;
-        let environment = |name: &str| of_config.get(name).map(str::to_owned);
+        let environment = |name: &str| of_config.find_secret(name).map_err(|error| error.to_string());
         let (file, problems) = ConfigFile::inspect(&layout.config, &text, &environment)
             .map_err(|problems| format_problems(&layout.config, problems))?;
         let data = data.map_or_else(|| layout.folder.join(".basalt"), Path::to_owned);
@@ -93,7 +93,7 @@ impl Project {
     pub(crate) fn with_settings(&self, settings: &Map<String, Value>) -> anyhow::Result<Self> {
         let table = self.merge_settings(settings)?;
         let text = toml::to_string(&table).context("writing the settings as TOML")?;
-        let environment = |name: &str| self.config_vars.get(name).map(str::to_owned);
+        let environment = |name: &str| self.config_vars.find_secret(name).map_err(|error| error.to_string());
         // The lines would be those of a merged text that no file has.
         let refuse = |problems: Vec<Problem>| {
             let without_line = |problem: Problem| Problem { line: None, ..problem };
@@ -120,6 +120,15 @@ impl Project {
         let mut table: toml::Table = self.text.parse().context("reading config.toml")?;
         merge_tables(&mut table, toml::Table::try_from(settings).context("reading the settings")?);
         Ok(table)
+    }
+
+    /// Returns the URL of an external database in `DATABASE_URL`, or in the file that it is in.
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub(crate) fn database_url(&self) -> anyhow::Result<Option<String>> {
+        let url = self.vars.find_secret("DATABASE_URL").context("finding the database")?;
+        Ok(url.filter(|url| !url.is_empty()))
     }
 
     /// Returns the URL for clients of a server that listens on `port`.

@@ -22,6 +22,10 @@ file is one object of strings.
   `name:value` pairs of maps. Nothing is trimmed.
 - All errors are reported at once, each with the variable's name, the expected value and an example. Unknown variables
   have no effect; for one that resembles a known one a warning is logged.
+- A secret may be in a file (those are listed [at the end](#secrets-in-files)): `GOTRUE_JWT_SECRET_FILE` names the file
+  whose content is the value of `GOTRUE_JWT_SECRET`. So may a systemd credential, a file `GOTRUE_JWT_SECRET` or
+  `basalt_GOTRUE_JWT_SECRET` in `$CREDENTIALS_DIRECTORY`. One line ending at the end is removed. A file that does not exist,
+  cannot be read, is empty or has more than 65,536 bytes is an error, and so is a value given in two of these ways.
 ";
 
 /// Returns the document.
@@ -36,7 +40,19 @@ pub fn generate_reference() -> String {
             write_row(&mut text, &[&names(setting), &cell(why)]);
         }
     }
+    write_secrets(&mut text);
     text
+}
+
+/// Lists the variables whose value may be in a file.
+fn write_secrets(text: &mut String) {
+    text.push_str("\n## Secrets in files\n\n| variable | names the file |\n|---|---|\n");
+    let is_secret = |setting: &&Setting| setting.hidden && !matches!(setting.value_type, ValueType::Unused(..));
+    for setting in SECTIONS.iter().flat_map(|section| section.rows).filter(is_secret) {
+        let file_name = |name: &str| code(&format!("{}_FILE", name.replace('*', setting.family.placeholder())));
+        let files: Vec<String> = [Some(setting.name), setting.alias].into_iter().flatten().map(file_name).collect();
+        write_row(text, &[&names(setting), &files.join(" or ")]);
+    }
 }
 
 fn write_section(text: &mut String, section: &Section) {

@@ -10,6 +10,7 @@ pub mod dotenv;
 mod draft;
 mod nearest;
 mod problem;
+mod secret_files;
 mod setting;
 pub mod settings;
 mod telemetry;
@@ -26,6 +27,7 @@ use self::draft::Draft;
 pub use self::draft::hook_key;
 pub use self::nearest::find_nearest;
 pub use self::problem::{Notice, NoticeLevel, Problem};
+pub use self::secret_files::SecretFileError;
 pub use self::setting::{Family, Setter, Setting, UnusedForm, ValueType};
 pub use self::telemetry_settings::{OtlpExport, TelemetrySettings};
 pub use self::vars::{Vars, VarsFileError};
@@ -56,7 +58,8 @@ pub fn load(vars: &Vars) -> Result<Config, Vec<Problem>> {
 /// All problems, not only the first.
 pub fn load_telemetry(vars: &Vars) -> Result<Option<TelemetrySettings>, Vec<Problem>> {
     let mut draft = Draft::default();
-    let names: Vec<&str> = vars.names().filter(|name| name.starts_with("OTEL_")).collect();
+    let is_read = |name: &&str| name.starts_with("OTEL_") || *name == secret_files::CREDENTIALS_DIRECTORY;
+    let names: Vec<&str> = vars.names().filter(is_read).collect();
     let own = Vars::from_map(
         names.into_iter().filter_map(|name| Some((name.to_owned(), vars.get(name)?.to_owned()))).collect(),
     );
@@ -72,7 +75,11 @@ pub fn load_telemetry(vars: &Vars) -> Result<Option<TelemetrySettings>, Vec<Prob
 fn warn_unknown(vars: &Vars, draft: &mut Draft) {
     let known = settings::names();
     let ours = |name: &&str| name.starts_with("GOTRUE_") || name.starts_with("BASALT_");
-    for name in vars.names().filter(ours).filter(|name| !known.contains_key(*name)) {
+    let names_secret_file = |name: &str| {
+        secret_files::find_secret_name(name).and_then(|name| known.get(name)).is_some_and(|setting| setting.hidden)
+    };
+    let is_known = |name: &&str| known.contains_key(*name) || names_secret_file(name);
+    for name in vars.names().filter(ours).filter(|name| !is_known(name)) {
         let limit = (name.chars().count() / 4).clamp(1, 6);
         let notice = match find_nearest(name, known.keys().map(String::as_str), limit) {
             Some(meant) => Notice::warning(name, format!("is not known and has no effect. Did you mean {meant}?")),

@@ -8,6 +8,7 @@ use gotrue_rules::wire::go_duration::GoDuration;
 
 use super::draft::{Draft, hook_key};
 use super::problem::Problem;
+use super::secret_files::SecretFileError;
 use super::values;
 use super::vars::Vars;
 
@@ -202,7 +203,14 @@ impl Setting {
     /// Reads the variable of one member, if it is set, into the draft.
     pub fn read(&self, vars: &Vars, member: &'static str, draft: &mut Draft) {
         let names = self.names(member);
-        let Some((name, text)) = names.iter().find_map(|name| Some((name, vars.get(name)?))) else {
+        let found = match self.find_text(vars, &names) {
+            Ok(found) => found,
+            Err(SecretFileError { name, complaint }) => {
+                let example = if names.contains(&name) { self.example } else { "/run/secrets/name" }.to_owned();
+                return draft.problems.push(Problem { name, complaint, example });
+            }
+        };
+        let Some((name, text)) = found else {
             if self.required {
                 let name = names.last().cloned().unwrap_or_default();
                 let complaint = format!("is not set. {}", self.doc.trim_end_matches('.'));
@@ -210,15 +218,26 @@ impl Setting {
             }
             return;
         };
-        if let Err(wants) = self.parse_into(text, member, draft) {
+        if let Err(wants) = self.parse_into(&text, member, draft) {
             draft.problems.push(Problem {
                 name: name.clone(),
-                complaint: format!("{} {wants}", self.redact(text)),
+                complaint: format!("{} {wants}", self.redact(&text)),
                 example: self.example.to_owned(),
             });
         } else if let ValueType::Unused(_, why) = self.value_type {
             draft.unused(name, why);
         }
+    }
+
+    /// Finds the first name that has a value, and the value. A hidden value may also be in a file.
+    fn find_text<'a>(&self, vars: &Vars, names: &'a [String]) -> Result<Option<(&'a String, String)>, SecretFileError> {
+        for name in names {
+            let text = if self.hidden { vars.find_secret(name)? } else { vars.get(name).map(str::to_owned) };
+            if let Some(text) = text {
+                return Ok(Some((name, text)));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the value as an error may show it.

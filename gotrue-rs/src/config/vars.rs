@@ -1,4 +1,4 @@
-//! Variables by name. Only this module of the crate reads the environment and configuration files.
+//! Variables by name. Only this module of the crate reads the environment and files of variables.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -36,8 +36,7 @@ pub(super) fn run(arguments: &DbArguments) -> anyhow::Result<()> {
     let DbAction::Reset(project) = &arguments.action;
     let project = Project::load(project)?;
     logging::start("warn", LogFormat::Text, None)?;
-    let external = project.vars.get("DATABASE_URL").is_some_and(|url| !url.is_empty());
-    if external {
+    if project.database_url()?.is_some() {
         bail!(
             "DATABASE_URL names an external database, which this command does not change: unset it to reset the embedded one"
         );

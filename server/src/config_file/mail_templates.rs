@@ -136,7 +136,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("basalt-mails-{}-{number}", std::process::id()));
         fs::create_dir_all(folder.join("templates")).expect("a folder");
         fs::write(folder.join("templates/magic.html"), mail).expect("a file");
-        let file = ConfigFile::read(Path::new("config.toml"), toml, &|_| None).expect("no problem");
+        let file = ConfigFile::read(Path::new("config.toml"), toml, &|_| Ok(None)).expect("no problem");
         let settings = file.settings(&ServerFacts { api_url: "http://127.0.0.1:54321", folder: &folder });
         fs::remove_dir_all(&folder).expect("removed");
         (settings, folder)

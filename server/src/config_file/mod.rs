@@ -35,7 +35,7 @@ pub(crate) use problem::Problem;
 pub(crate) use settings::{ServerFacts, Settings};
 
 use crate::dev::MailboxPorts;
-use read::Values;
+use read::{Environment, Values};
 
 /// The default port of the Supabase CLI.
 const DEFAULT_PORT: u16 = 54_321;
@@ -69,11 +69,7 @@ impl ConfigFile {
     /// Reads `text`, the contents of the file at `path`.
     /// `environment` resolves the variables of `env(NAME)`.
     #[cfg(test)]
-    pub(crate) fn read(
-        path: &Path,
-        text: &str,
-        environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, Vec<Problem>> {
+    pub(crate) fn read(path: &Path, text: &str, environment: &Environment<'_>) -> Result<Self, Vec<Problem>> {
         let (file, problems) = Self::inspect(path, text, environment)?;
         if problems.is_empty() { Ok(file) } else { Err(problems) }
     }
@@ -85,7 +81,7 @@ impl ConfigFile {
     pub(crate) fn inspect(
         path: &Path,
         text: &str,
-        environment: &dyn Fn(&str) -> Option<String>,
+        environment: &Environment<'_>,
     ) -> Result<(Self, Vec<Problem>), Vec<Problem>> {
         let (mut values, mut problems) = read::read(text, environment)?;
         problems.extend(unset::apply(&mut values));

@@ -25,6 +25,9 @@ pub(crate) struct Value {
     pub line: usize,
 }
 
+/// Returns the value of a variable for `env(NAME)`, or why the file that has it cannot be used.
+pub(crate) type Environment<'a> = dyn Fn(&str) -> Result<Option<String>, String> + 'a;
+
 /// A value `env(NAME)` without a variable of that name.
 #[derive(Debug, Clone)]
 pub(crate) struct UnsetVariable {
@@ -132,10 +135,7 @@ fn is_enabled_by_default(table: &[String]) -> bool {
 ///
 /// # Errors
 /// The text is not TOML.
-pub(super) fn read(
-    text: &str,
-    environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<(Values, Vec<Problem>), Vec<Problem>> {
+pub(super) fn read(text: &str, environment: &Environment<'_>) -> Result<(Values, Vec<Problem>), Vec<Problem>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
         let problem = |error: &toml::de::Error| Problem {
@@ -151,7 +151,7 @@ pub(super) fn read(
 
 struct Reader<'a> {
     text: &'a str,
-    environment: &'a dyn Fn(&str) -> Option<String>,
+    environment: &'a Environment<'a>,
     values: Values,
     problems: Vec<Problem>,
     path: Vec<String>,
@@ -203,6 +203,9 @@ impl Reader<'_> {
             Err(ValueError::Invalid(wanted)) => {
                 self.report(&value.span(), format!("{} must be {wanted}", path.join(".")));
             }
+            Err(ValueError::Unreadable(why)) => {
+                self.report(&value.span(), format!("{} has no value: {why}", path.join(".")));
+            }
         }
     }
 
@@ -243,6 +246,7 @@ impl Reader<'_> {
             return Ok(text.to_owned());
         };
         (self.environment)(variable)
+            .map_err(ValueError::Unreadable)?
             .filter(|value| !value.is_empty())
             .ok_or_else(|| ValueError::Unset(variable.to_owned()))
     }
@@ -255,6 +259,7 @@ impl Reader<'_> {
 enum ValueError {
     Unset(String),
     Invalid(String),
+    Unreadable(String),
 }
 
 fn describe_kind(kind: Kind) -> String {

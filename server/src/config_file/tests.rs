@@ -9,7 +9,11 @@ use proptest::prelude::*;
 use super::{ConfigFile, ServerFacts, Settings};
 
 fn read(text: &str) -> Result<ConfigFile, Vec<String>> {
-    let environment = |name: &str| (name == "SECRET").then(|| "from the environment".to_owned());
+    let environment = |name: &str| match name {
+        "SECRET" => Ok(Some("from the environment".to_owned())),
+        "UNREADABLE" => Err("UNREADABLE_FILE: is in the file /a, which is empty".to_owned()),
+        _ => Ok(None),
+    };
     ConfigFile::read(Path::new("config.toml"), text, &environment)
         .map_err(|problems| problems.iter().map(ToString::to_string).collect())
 }
@@ -21,6 +25,14 @@ fn settings(text: &str) -> Settings {
 
 fn setting(text: &str, name: &str) -> Option<String> {
     settings(text).vars.get(&format!("GOTRUE_{name}")).cloned()
+}
+
+#[test]
+fn variable_in_an_unusable_file_is_a_problem_of_its_line() {
+    let problems = read("[auth]\n[auth.email.smtp]\npass = \"env(UNREADABLE)\"").expect_err("a problem");
+    let expected =
+        "line 3: auth.email.smtp.pass has no value: UNREADABLE_FILE: is in the file /a, which is empty".to_owned();
+    assert!(problems.contains(&expected), "{problems:?}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     fn read(lines: &str) -> Result<ConfigFile, Vec<Problem>> {
-        ConfigFile::read(Path::new("config.toml"), &format!("[basalt.upstreams]\n{lines}\n"), &|_| None)
+        ConfigFile::read(Path::new("config.toml"), &format!("[basalt.upstreams]\n{lines}\n"), &|_| Ok(None))
     }
 
     #[test]

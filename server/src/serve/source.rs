@@ -49,8 +49,11 @@ pub(crate) fn find_database(
     wanted: DatabaseOptions<'_>,
 ) -> impl FnOnce() -> anyhow::Result<DatabaseSource> + use<> {
     let variable = |name: &str| project.vars.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
-    let inherited = || variable("DATABASE_URL").filter(|_| !wanted.ephemeral);
-    let given = wanted.url.filter(|url| !url.is_empty()).map(str::to_owned).or_else(inherited);
+    let given = match wanted.url.filter(|url| !url.is_empty()) {
+        Some(url) => Ok(Some(url.to_owned())),
+        None if wanted.ephemeral => Ok(None),
+        None => project.database_url(),
+    };
     let search = BinarySearch {
         bin_dir: variable("PG_BIN_DIR").map(Into::into),
         path: variable("PATH").map(Into::into),
@@ -68,7 +71,7 @@ pub(crate) fn find_database(
         prepared: wanted.ephemeral.then(locate).flatten(),
     };
     move || {
-        if let Some(url) = given {
+        if let Some(url) = given? {
             return Ok(DatabaseSource::External(url));
         }
         let postgres = EmbeddedPostgres::start(&options)?;

@@ -20,6 +20,7 @@ pub(super) use self::forms::{
 use super::configuration::Config;
 use super::draft::{Draft, hook_key};
 use super::problem::{Notice, Problem};
+use super::secret_files::find_secret_name;
 use super::telemetry;
 
 /// The maximum size of the Bloom filter: 512 MiB.
@@ -44,9 +45,17 @@ pub(super) fn build_config(mut draft: Draft) -> Result<Config, Vec<Problem>> {
     telemetry::check(&mut draft);
     check_reloading(&mut draft);
     if !draft.problems.is_empty() {
-        return Err(draft.problems);
+        return Err(remove_consequences(draft.problems));
     }
     Ok(Config { policy: draft.policy, ..draft.config })
+}
+
+/// Removes problems of secrets that are missing only because their file cannot be used.
+fn remove_consequences(mut problems: Vec<Problem>) -> Vec<Problem> {
+    let in_files: Vec<String> =
+        problems.iter().filter_map(|problem| find_secret_name(&problem.name)).map(str::to_owned).collect();
+    problems.retain(|problem| !in_files.contains(&problem.name));
+    problems
 }
 
 fn check_jwt(draft: &mut Draft) {

@@ -72,6 +72,7 @@ pub(super) const SECTION: Section = Section {
         text("GOTRUE_SMS_TEXTLOCAL_SENDER", |d, _, v| put(d, "textlocal.sender", v))
             .doc("Textlocal: the displayed sender.", "Shop"),
         text("GOTRUE_SMS_VONAGE_API_KEY", |d, _, v| put(d, "vonage.api_key", v))
+            .hidden()
             .doc("Vonage: the API key.", "abcd1234"),
         text("GOTRUE_SMS_VONAGE_API_SECRET", |d, _, v| put(d, "vonage.api_secret", v))
             .hidden()

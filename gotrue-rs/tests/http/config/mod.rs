@@ -4,6 +4,7 @@ mod dotenv;
 mod loading;
 mod notices;
 mod refusals;
+mod secret_files;
 mod sections;
 mod table;
 mod values;
