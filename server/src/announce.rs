@@ -173,9 +173,45 @@ pub(crate) struct RunningServer {
     /// The URL of its database on the TCP port, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database_url_tcp: Option<String>,
+    /// Its publishable key, if `basalt keys` has rotated that of the data folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publishable_key: Option<String>,
+    /// The same for its secret key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_key: Option<String>,
+    /// The publishable key in its pages, which are built at its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_key: Option<String>,
 }
 
 impl RunningServer {
+    /// Describes a server that uses the keys of its data folder.
+    pub(crate) fn new(url: &str, database_url: &str, database_url_tcp: Option<&str>) -> Self {
+        Self {
+            url: url.to_owned(),
+            database_url: database_url.to_owned(),
+            database_url_tcp: database_url_tcp.map(str::to_owned),
+            publishable_key: None,
+            secret_key: None,
+            page_key: None,
+        }
+    }
+
+    /// Replaces the keys.
+    pub(crate) fn set_keys(&mut self, keys: &ApiKeys) {
+        self.publishable_key = Some(keys.publishable_key.clone());
+        self.secret_key = Some(keys.secret_key.clone());
+    }
+
+    /// Returns the keys of the data folder with those that the server uses in their place.
+    pub(crate) fn with_current_keys(&self, keys: ApiKeys) -> ApiKeys {
+        ApiKeys {
+            publishable_key: self.publishable_key.clone().unwrap_or(keys.publishable_key),
+            secret_key: self.secret_key.clone().unwrap_or(keys.secret_key),
+            ..keys
+        }
+    }
+
     /// Writes the entry into the data folder, readable by its owner alone.
     pub(crate) fn write(&self, data: &Path) -> std::io::Result<()> {
         let path = data.join(FILE);

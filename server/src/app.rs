@@ -118,7 +118,7 @@ pub(crate) fn rebuild(
 fn key_settings(config: &Config) -> KeySettings<'_> {
     KeySettings {
         jwks: &config.jwt.keys,
-        secret: &config.jwt.secret,
+        secret: config.jwt.secret_of_tokens.as_ref().unwrap_or(&config.jwt.secret),
         key_id: &config.jwt.key_id,
         valid_methods: config.policy.jwt.valid_methods.as_deref(),
     }

@@ -13,6 +13,8 @@ mod database;
 mod dev;
 mod embedded_postgres;
 mod gotrue;
+mod key_commands;
+mod keys;
 mod logging;
 mod metrics;
 mod operator;

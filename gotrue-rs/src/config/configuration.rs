@@ -126,6 +126,8 @@ pub struct JwtKeys {
     pub key_id: String,
     /// JSON web keys with unique ids, exactly one of which has the operation `sign`.
     pub keys: Vec<serde_json::Map<String, serde_json::Value>>,
+    /// Verifies tokens in place of `secret` once that is retired; default `None`.
+    pub secret_of_tokens: Option<Secret>,
 }
 
 /// Shows the number of keys and none of their members.

@@ -88,12 +88,8 @@ impl ReplicaTable {
         db.fetch_all::<()>(bind!(LOCK)).await?;
         let seconds = self.expiry.as_secs_f64();
         db.execute(bind!(DELETE_DEAD, seconds)).await?;
-        let rows: Vec<(Uuid, String, i64, Json<Value>)> = db.fetch_all(bind!(LIST_LIVE, seconds)).await?;
-        let live: Vec<LiveReplica> = rows
-            .into_iter()
-            .map(|(id, version, age, Json(fingerprints))| LiveReplica { id, version, age, fingerprints })
-            .filter(|replica| replica.id != self.id)
-            .collect();
+        let mut live = fetch_live(&mut db, self.expiry).await?;
+        live.retain(|replica| replica.id != self.id);
         if let Err(objection) = accept(&live) {
             db.rollback().await?;
             return Ok(Err(objection));
@@ -111,10 +107,12 @@ impl ReplicaTable {
 
     /// Counts the live replicas, this one included.
     pub async fn count_live(&self) -> Result<usize> {
-        let seconds = self.expiry.as_secs_f64();
-        let rows: Vec<(Uuid, String, i64, Json<Value>)> =
-            self.connection().fetch_all(bind!(LIST_LIVE, seconds)).await?;
-        Ok(rows.len())
+        Ok(self.list_live().await?.len())
+    }
+
+    /// Lists the live replicas, this one included.
+    pub async fn list_live(&self) -> Result<Vec<LiveReplica>> {
+        fetch_live(&mut self.connection(), self.expiry).await
     }
 
     /// Deletes the row of this replica.
@@ -125,4 +123,11 @@ impl ReplicaTable {
     fn connection(&self) -> Connection {
         Connection::pooled(self.pool.clone(), Arc::default())
     }
+}
+
+async fn fetch_live(db: &mut Connection, expiry: Duration) -> Result<Vec<LiveReplica>> {
+    let rows: Vec<(Uuid, String, i64, Json<Value>)> =
+        db.fetch_all(bind!(LIST_LIVE, seconds: expiry.as_secs_f64())).await?;
+    let build = |(id, version, age, Json(fingerprints))| LiveReplica { id, version, age, fingerprints };
+    Ok(rows.into_iter().map(build).collect())
 }

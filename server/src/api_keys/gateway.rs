@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Uri};
-use http_edge::request::{APIKEY, ApiKeyRing, ApiKeyRole, BearerWhitespace, bearer_value, parse_bearer};
+use http_edge::request::{APIKEY, ApiKeyRole, BearerWhitespace, bearer_value, parse_bearer};
 
-use super::keys::ApiKeys;
+use super::live::LiveApiKeys;
 
 /// Checks API keys and tokens.
 #[derive(Clone)]
 pub(crate) struct ApiKeyGateway {
-    keys: Arc<ApiKeys>,
-    ring: ApiKeyRing,
+    keys: LiveApiKeys,
     verify_token: Arc<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
@@ -41,8 +40,8 @@ pub(crate) struct PresentedKey {
 impl ApiKeyGateway {
     /// Creates the gateway.
     /// `verifies` returns whether a token is signed with this project's key and unexpired.
-    pub(crate) fn new(keys: Arc<ApiKeys>, verifies: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self { ring: keys.ring(), keys, verify_token: Arc::new(verifies) }
+    pub(crate) fn new(keys: LiveApiKeys, verifies: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self { keys, verify_token: Arc::new(verifies) }
     }
 
     /// Authenticates a request by its API key.
@@ -78,11 +77,11 @@ impl ApiKeyGateway {
 
     /// Returns the role of an API key; `None` if it is not one of the project.
     pub(crate) fn find_role(&self, key: &str) -> Option<ApiKeyRole> {
-        self.ring.find_role(key)
+        self.keys.ring().find_role(key)
     }
 
     /// Returns the token with which a role is sent to the services.
-    pub(crate) fn role_token(&self, role: ApiKeyRole) -> &str {
+    pub(crate) fn role_token(&self, role: ApiKeyRole) -> String {
         self.keys.token(role)
     }
 
@@ -105,7 +104,7 @@ impl ApiKeyGateway {
     fn classify(&self, key: Option<&str>) -> RequestCredentials {
         match key {
             None => RequestCredentials::Missing,
-            Some(key) => match self.ring.find_role(key) {
+            Some(key) => match self.keys.ring().find_role(key) {
                 Some(role) => RequestCredentials::Key(role),
                 None if !key.starts_with("sb_") && (self.verify_token)(key) => RequestCredentials::Token,
                 None => RequestCredentials::Invalid,
@@ -114,7 +113,7 @@ impl ApiKeyGateway {
     }
 
     fn set_role_token(&self, headers: &mut HeaderMap, role: ApiKeyRole) {
-        set_bearer(headers, self.keys.token(role));
+        set_bearer(headers, &self.keys.token(role));
     }
 }
 
@@ -140,6 +139,7 @@ impl std::fmt::Debug for ApiKeyGateway {
 mod tests {
     use http::HeaderValue;
 
+    use super::super::keys::ApiKeys;
     use super::*;
 
     fn gateway() -> ApiKeyGateway {
@@ -151,7 +151,7 @@ mod tests {
             publishable_key: key("sb_publishable_p"),
             secret_key: key("sb_secret_s"),
         };
-        ApiKeyGateway::new(Arc::new(keys), |token| token == "jwt.of.user")
+        ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| token == "jwt.of.user")
     }
 
     /// Rows: `apikey`, query and `Authorization` of a request; the result and the new `Authorization`.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use http_edge::request::{ApiKeyRing, ApiKeyRole};
+use http_edge::request::ApiKeyRole;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde::{Deserialize, Serialize};
 
@@ -19,31 +19,6 @@ pub(crate) struct ApiKeys {
     pub publishable_key: String,
     /// The secret key, `sb_secret_…`.
     pub secret_key: String,
-}
-
-impl ApiKeys {
-    /// Returns all keys with their roles.
-    pub(crate) fn ring(&self) -> ApiKeyRing {
-        ApiKeyRing::new([
-            (&*self.publishable_key, ApiKeyRole::Anon),
-            (&*self.anon_key, ApiKeyRole::Anon),
-            (&*self.secret_key, ApiKeyRole::Service),
-            (&*self.service_role_key, ApiKeyRole::Service),
-        ])
-    }
-
-    /// Returns the keys that are no tokens.
-    pub(crate) fn opaque_ring(&self) -> ApiKeyRing {
-        ApiKeyRing::new([(&*self.publishable_key, ApiKeyRole::Anon), (&*self.secret_key, ApiKeyRole::Service)])
-    }
-
-    /// Returns the token with which a role is sent to the services.
-    pub(crate) fn token(&self, role: ApiKeyRole) -> &str {
-        match role {
-            ApiKeyRole::Anon => &self.anon_key,
-            ApiKeyRole::Service => &self.service_role_key,
-        }
-    }
 }
 
 /// Returns whether `token` is signed with `secret` and carries `role`.

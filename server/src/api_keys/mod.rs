@@ -3,8 +3,10 @@
 
 mod gateway;
 mod keys;
+mod live;
 mod store;
 
 pub(crate) use gateway::{ApiKeyGateway, PresentedKey, RequestCredentials};
 pub(crate) use keys::ApiKeys;
-pub(crate) use store::{ConfiguredKeys, combine, demo_keys, load, load_or_create};
+pub(crate) use live::{LiveApiKeys, ShownKeys};
+pub(crate) use store::{ConfiguredKeys, RoleClaims, combine, demo_keys, generate_api_key, load, load_or_create};

@@ -123,7 +123,7 @@ pub(crate) fn combine(
     let plain = |given: Option<&str>, kept: Option<&String>, prefix: &str| match (given, kept) {
         (Some(given), _) => validate_key(given, prefix),
         (None, Some(kept)) => Ok(kept.clone()),
-        (None, None) => Ok(generate_key(entropy, prefix)),
+        (None, None) => Ok(generate_api_key(entropy, prefix)),
     };
     Ok(ApiKeys {
         anon_key: token(given.anon_key, kept.map(|keys| &keys.anon_key), ApiKeyRole::Anon)?,
@@ -159,23 +159,32 @@ fn validate_key(key: &str, prefix: &str) -> anyhow::Result<String> {
     Ok(key.to_owned())
 }
 
-fn sign_role_token(secret: &str, role: ApiKeyRole, now: DateTime<Utc>) -> anyhow::Result<String> {
-    #[derive(Serialize)]
-    struct Claims {
-        iss: &'static str,
-        role: &'static str,
-        iat: i64,
-        exp: i64,
+/// The claims of a token that stands for a role.
+#[derive(Debug, Serialize)]
+pub(crate) struct RoleClaims {
+    iss: &'static str,
+    role: &'static str,
+    iat: i64,
+    exp: i64,
+}
+
+impl RoleClaims {
+    /// Returns the claims of a token that is issued at `now`.
+    pub(crate) fn new(role: ApiKeyRole, now: DateTime<Utc>) -> Self {
+        let until = now.checked_add_months(chrono::Months::new(12 * LIFETIME_YEARS.unsigned_abs())).unwrap_or(now);
+        Self { iss: "basalt", role: role.name(), iat: now.timestamp(), exp: until.timestamp() }
     }
-    let until = now.checked_add_months(chrono::Months::new(12 * LIFETIME_YEARS.unsigned_abs())).unwrap_or(now);
-    let claims = Claims { iss: "basalt", role: role.name(), iat: now.timestamp(), exp: until.timestamp() };
+}
+
+fn sign_role_token(secret: &str, role: ApiKeyRole, now: DateTime<Utc>) -> anyhow::Result<String> {
+    let claims = RoleClaims::new(role, now);
     jsonwebtoken::encode(&Header::default(), &claims, &EncodingKey::from_secret(secret.as_bytes()))
         .context("signing a key")
 }
 
 /// Generates a key in Supabase's form.
 /// It has 22 random characters, and eight that make typing errors detectable.
-fn generate_key(entropy: &Entropy, prefix: &str) -> String {
+pub(crate) fn generate_api_key(entropy: &Entropy, prefix: &str) -> String {
     let mut key = format!(
         "{prefix}{}_{}",
         URL_SAFE_NO_PAD.encode(entropy.bytes::<16>()),
@@ -197,6 +206,7 @@ fn write(file: &Path, keys: &ApiKeys) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::live::LiveApiKeys;
     use super::*;
 
     fn now() -> DateTime<Utc> {
@@ -215,7 +225,8 @@ mod tests {
         assert!(is_token_with_role(&keys.anon_key, &keys.jwt_secret, ApiKeyRole::Anon));
         assert!(is_token_with_role(&keys.service_role_key, &keys.jwt_secret, ApiKeyRole::Service));
         assert!(!is_token_with_role(&keys.anon_key, &keys.jwt_secret, ApiKeyRole::Service));
-        let ring = keys.ring();
+        let live = LiveApiKeys::new(&keys);
+        let ring = live.ring();
         assert_eq!(ring.find_role(&keys.publishable_key), Some(ApiKeyRole::Anon));
         assert_eq!(ring.find_role(&keys.service_role_key), Some(ApiKeyRole::Service));
         assert_eq!(ring.find_role("sb_secret_"), None);
@@ -259,7 +270,7 @@ mod tests {
         let keys = demo_keys();
         assert!(is_token_with_role(&keys.anon_key, &keys.jwt_secret, ApiKeyRole::Anon));
         assert!(is_token_with_role(&keys.service_role_key, &keys.jwt_secret, ApiKeyRole::Service));
-        assert_eq!(keys.ring().find_role(&keys.secret_key), Some(ApiKeyRole::Service));
+        assert_eq!(LiveApiKeys::new(&keys).ring().find_role(&keys.secret_key), Some(ApiKeyRole::Service));
     }
 
     #[test]

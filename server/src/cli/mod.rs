@@ -7,6 +7,7 @@ mod exec;
 mod gotrue;
 mod healthcheck;
 mod init;
+mod keys;
 mod process;
 mod serve;
 mod status;
@@ -49,6 +50,7 @@ const EXAMPLES: &str = "Examples:
   basalt restore shop.tar.gz --data DIR     restore it into a new folder
   basalt db reset                           recreate the embedded database from migrations and seed files
   basalt users import users.jsonl           import users with their password hashes
+  basalt keys add signing                   begin the rotation of the signing key
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
 
 #[derive(Debug, Subcommand)]
@@ -80,6 +82,8 @@ enum Command {
     ///
     /// Without a command: migrate, then serve.
     Gotrue(gotrue::GotrueArguments),
+    /// Add, rotate and retire signing keys and API keys while servers run
+    Keys(keys::KeysArguments),
     /// Create, find, ban and delete accounts; import and export them
     Users(users::UsersArguments),
 }
@@ -88,7 +92,8 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let command = Cli::parse().command;
     // Only the drop-in replacement is configured by the variables of the auth server.
-    let rename = if matches!(command, Command::Gotrue(_)) { str::to_owned } else { replace_setting_names };
+    let rename =
+        if matches!(command, Command::Gotrue(_) | Command::Keys(_)) { str::to_owned } else { replace_setting_names };
     let outcome = match command {
         Command::Serve(arguments) => serve::run(&arguments).map(succeed),
         Command::Exec(arguments) => exec::run(&arguments),
@@ -100,6 +105,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Backup(arguments) => backup::run(&arguments).map(succeed),
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
+        Command::Keys(arguments) => keys::run(&arguments).map(succeed),
         Command::Users(arguments) => users::run(arguments).map(succeed),
     };
     process::report_outcome(outcome, rename)

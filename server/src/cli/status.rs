@@ -52,6 +52,7 @@ pub(crate) fn run(arguments: &StatusArguments) -> anyhow::Result<ExitCode> {
         );
     };
     let running = RunningServer::read(&project.data);
+    let keys = running.as_ref().map_or(keys.clone(), |running| running.with_current_keys(keys));
     let url = running.as_ref().map_or_else(|| project.api_url(project.file.port()), |running| running.url.clone());
     let announcement = Announcement::new(&url, &keys, running.as_ref().map(|running| running.database_url.as_str()))
         .with_tcp_url(running.as_ref().and_then(|running| running.database_url_tcp.as_deref()));

@@ -6,10 +6,10 @@ use gotrue_rs::store::replicas::LiveReplica;
 use gotrue_rules::wire::hex::encode_hex;
 use serde_json::{Map, Value, json};
 
-use crate::api_keys::ApiKeys;
-
 /// Bytes of a digest: enough to tell two values apart.
 const DIGEST_LENGTH: usize = 16;
+/// The name by which signing keys are reported.
+pub(crate) const SIGNING_KEYS: &str = "auth.signing_keys_path";
 
 /// The digests of one replica, by the name of the key or setting.
 ///
@@ -19,13 +19,9 @@ const DIGEST_LENGTH: usize = 16;
 pub(crate) struct Fingerprints(Map<String, Value>);
 
 impl Fingerprints {
-    /// Computes the digests of a server.
-    pub(crate) fn new(config: &Config, keys: &ApiKeys) -> Self {
+    /// Computes the digests of the settings of a server, without its keys.
+    pub(crate) fn new(config: &Config) -> Self {
         let mut all = Self::default();
-        all.add("auth.jwt_secret", &keys.jwt_secret, &[&keys.jwt_secret]);
-        all.add("auth.publishable_key", &keys.publishable_key, &[&keys.publishable_key]);
-        all.add("auth.secret_key", &keys.secret_key, &[&keys.secret_key]);
-        all.add_signing_keys(&config.jwt.keys);
         let policy = &config.policy;
         for (name, value) in [("auth.external_url", &policy.site.external_url), ("auth.jwt_issuer", &policy.jwt.issuer)]
         {
@@ -52,20 +48,45 @@ impl Fingerprints {
         self.0.iter().filter(differs).map(|(name, _)| name.as_str()).collect()
     }
 
-    fn add(&mut self, name: &str, used: &str, accepted: &[&str]) {
+    /// Adds a value that the server uses, and those that it accepts.
+    pub(crate) fn add(&mut self, name: &str, used: &str, accepted: &[&str]) {
         let accepted: Vec<String> = accepted.iter().map(|value| compute_digest(name, value)).collect();
         self.0.insert(name.to_owned(), json!({ "uses": compute_digest(name, used), "accepts": accepted }));
     }
 
-    fn add_signing_keys(&mut self, keys: &[Map<String, Value>]) {
-        let texts: Vec<String> = keys.iter().map(describe_key).collect();
+    /// Adds the signing keys, and the shared secret if it is accepted.
+    ///
+    /// The secret signs if no other key does.
+    pub(crate) fn add_signing_keys(&mut self, keys: &[Map<String, Value>], secret: Option<&Map<String, Value>>) {
+        let texts: Vec<String> = keys.iter().chain(secret).map(describe_key).collect();
         let signs = |key: &&Map<String, Value>| {
             key.get("key_ops").and_then(Value::as_array).is_some_and(|operations| operations.contains(&json!("sign")))
         };
-        if let Some(used) = keys.iter().find(signs).map(describe_key) {
-            self.add("auth.signing_keys_path", &used, &texts.iter().map(String::as_str).collect::<Vec<_>>());
+        if let Some(used) = keys.iter().find(signs).or(secret).map(describe_key) {
+            self.add(SIGNING_KEYS, &used, &texts.iter().map(String::as_str).collect::<Vec<_>>());
         }
     }
+}
+
+/// Returns the digest by which replicas report a value.
+pub(crate) fn digest_of_value(name: &str, value: &str) -> String {
+    compute_digest(name, value)
+}
+
+/// Returns the digest by which replicas report a signing key.
+pub(crate) fn digest_of_signing_key(key: &Map<String, Value>) -> String {
+    compute_digest(SIGNING_KEYS, &describe_key(key))
+}
+
+/// Returns whether the replica accepts the value of this digest.
+pub(crate) fn accepts_digest(replica: &LiveReplica, name: &str, digest: &str) -> bool {
+    accepts(&replica.fingerprints[name], &json!(digest))
+}
+
+/// Returns whether the replica uses the value of this digest, or does not report what it uses.
+pub(crate) fn uses_digest(replica: &LiveReplica, name: &str, digest: &str) -> bool {
+    let fingerprint = &replica.fingerprints[name];
+    !fingerprint.is_object() || fingerprint["uses"] == digest
 }
 
 fn accepts(fingerprint: &Value, digest: &Value) -> bool {
@@ -101,7 +122,7 @@ mod tests {
 
     fn with_keys(keys: &[Map<String, Value>]) -> Fingerprints {
         let mut all = Fingerprints::default();
-        all.add_signing_keys(keys);
+        all.add_signing_keys(keys, None);
         all
     }
 
@@ -123,6 +144,31 @@ mod tests {
         for (older, newer) in [(0, 2), (0, 3), (1, 3)] {
             assert_eq!(steps[newer].list_differences(&replica(&steps[older])), ["auth.signing_keys_path"]);
         }
+    }
+
+    #[test]
+    fn secret_signs_without_a_list_and_is_accepted_beside_it() {
+        let secret = json!({ "kty": "oct", "k": "secret", "key_ops": ["sign", "verify"] });
+        let secret = secret.as_object().cloned().unwrap_or_default();
+        let build = |keys: &[Map<String, Value>], secret: Option<&Map<String, Value>>| {
+            let mut all = Fingerprints::default();
+            all.add_signing_keys(keys, secret);
+            all
+        };
+        let steps = [
+            build(&[], Some(&secret)),
+            build(&[secret.clone(), key("a", false)], Some(&secret)),
+            build(&[key("a", true)], Some(&secret)),
+            build(&[key("a", true)], None),
+        ];
+        for pair in steps.windows(2) {
+            assert_eq!(pair[1].list_differences(&replica(&pair[0])), Vec::<&str>::new());
+        }
+        assert_eq!(steps[2].list_differences(&replica(&steps[0])), ["auth.signing_keys_path"]);
+        assert_eq!(steps[3].list_differences(&replica(&steps[1])), ["auth.signing_keys_path"]);
+        let (running, digest) = (replica(&steps[1]), digest_of_signing_key(&key("a", false)));
+        assert!(accepts_digest(&running, SIGNING_KEYS, &digest) && !uses_digest(&running, SIGNING_KEYS, &digest));
+        assert!(uses_digest(&running, SIGNING_KEYS, &digest_of_signing_key(&secret)));
     }
 
     proptest! {

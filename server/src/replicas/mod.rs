@@ -11,11 +11,14 @@ use gotrue_rs::store::replicas::{LiveReplica, ReplicaTable};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::ShutdownSignal;
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::upkeep::JobLeases;
-pub(crate) use fingerprints::Fingerprints;
+pub(crate) use fingerprints::{
+    Fingerprints, SIGNING_KEYS, accepts_digest, digest_of_signing_key, digest_of_value, uses_digest,
+};
 
 /// The interval of heartbeats.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
@@ -67,13 +70,20 @@ impl Replica {
     }
 
     /// Sends heartbeats until shutdown, then removes the registration.
-    pub(crate) fn keep_alive(self, mut closing: ShutdownSignal) -> JoinHandle<()> {
+    ///
+    /// Changed fingerprints are sent at once.
+    pub(crate) fn keep_alive(
+        mut self,
+        mut current: watch::Receiver<Value>,
+        mut closing: ShutdownSignal,
+    ) -> JoinHandle<()> {
         tokio::spawn(async move {
             let mut turn = tokio::time::interval(HEARTBEAT_INTERVAL);
             loop {
                 tokio::select! {
                     _ = closing.wait_for(|closing| *closing) => break,
                     _ = turn.tick() => {}
+                    Ok(()) = current.changed() => self.fingerprints = current.borrow_and_update().clone(),
                 }
                 if let Err(error) = self.table.heartbeat(VERSION, &self.fingerprints).await {
                     tracing::warn!(error = %ErrorChain(&error), "the heartbeat of this replica was not recorded");
@@ -84,6 +94,12 @@ impl Replica {
             }
         })
     }
+}
+
+/// Lists the running servers of a database.
+pub(crate) async fn list_live(pool: &Pool) -> anyhow::Result<Vec<LiveReplica>> {
+    let table = ReplicaTable::new(pool.clone(), Uuid::nil(), EXPIRY);
+    table.list_live().await.context("reading basalt.replicas")
 }
 
 /// Returns the leases of the maintenance of the database.
@@ -99,8 +115,8 @@ fn describe_difference(ours: &Fingerprints, live: &[LiveReplica]) -> Option<Stri
         (!names.is_empty()).then(|| {
             format!(
                 "another server uses this database with a different value of {}: replica {} of version {}, seen {} s ago. \
-                 Give all replicas the same values in config.toml, or copy keys.json of its data folder. To rotate a signing \
-                 key, first add the new one to all replicas for verification. A server that has crashed counts for {} s; \
+                 Give all replicas the same values in config.toml, or copy keys.json of its data folder. `basalt keys` rotates \
+                 keys without a difference. A server that has crashed counts for {} s; \
                  [basalt.replicas] allow_differences = true starts anyway",
                 names.join(", "),
                 replica.id,

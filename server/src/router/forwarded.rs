@@ -86,7 +86,7 @@ impl EdgeRouter {
         let response = match permission {
             Permission::Granted(role) => {
                 let token = role.map(|role| self.gateway.role_token(role));
-                services.gateway.forward(request, route, token).await
+                services.gateway.forward(request, route, token.as_deref()).await
             }
             refused => self.refuse(&refused, route, &request),
         };

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue};
 use proptest::prelude::*;
 
 use super::*;
-use crate::api_keys::ApiKeys;
+use crate::api_keys::{ApiKeys, LiveApiKeys};
 use crate::assets::SiteConfig;
 use crate::dev::Access;
 
@@ -44,7 +44,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         forwarded: None,
         shop: Shop::load(&SiteConfig { url: "", key: "", site_url: "" }),
         dev: DevelopmentPages::new(None, Access::default()),
-        gateway: ApiKeyGateway::new(Arc::new(keys), |token| token == "jwt.user"),
+        gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| token == "jwt.user"),
         proxies,
         explanations: RouterExplanations::default(),
         entropy: Entropy::from_seed(1),

@@ -1,7 +1,10 @@
 //! `basalt serve` from start to end: data folder, database, keys, settings, services, shutdown.
 
 mod configure;
+mod endpoint;
 mod listeners;
+mod live_keys;
+mod options;
 mod reloading;
 mod schemas;
 mod services;
@@ -12,29 +15,26 @@ mod world_template;
 mod worlds;
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context;
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::services::limits::warn_unless_shared;
 use gotrue_rs::store::Pool;
 use gotrue_rules::domain::error::chain::ErrorChain;
-use http_edge::{Listener, ShutdownSignal, TlsCertificate};
+use http_edge::{Listener, ShutdownSignal};
 use test_bench::worlds::Worlds;
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use crate::announce::{Announcement, RunningServer, TestAccess};
-use crate::api_keys::{self, ApiKeys};
+use crate::api_keys::ApiKeys;
 use crate::app::{self, SharedPorts};
 use crate::backup::WalArchive;
 use crate::data_folder::DataFolder;
+use crate::dev::consent::ConsentPage;
 use crate::dev::{Access, InboxPages, OpenMailboxPorts};
-use crate::embedded_postgres::TcpPort;
 use crate::metrics::MetricSources;
 use crate::otlp::OtlpExporter;
 use crate::project::Project;
@@ -42,39 +42,20 @@ use crate::replicas::{self, Fingerprints, Replica};
 use crate::shutdown::{self, Shutdown};
 use crate::{logging, profiles, project_schema};
 use configure::{Addresses, BackendInputs, Configured, configure};
+use endpoint::Endpoint;
 use listeners::{serve_metrics, spawn_http};
+use live_keys::LiveKeys;
+pub(crate) use options::{ServeOptions, TestOptions};
 use reloading::Reloading;
 pub(crate) use services::BUILT_IN_FUNCTIONS;
 use services::{Dependencies, Services};
 pub(crate) use source::{DatabaseOptions, DatabaseSource, find_database};
 
-/// Options of the command line that supplement the configuration.
-#[derive(Debug, Clone)]
-pub(crate) struct ServeOptions {
-    /// Overrides the configured port.
-    pub port: Option<u16>,
-    /// Discard all data at the end.
-    /// The database is always the embedded one, whatever the environment names.
-    pub ephemeral: bool,
-    /// Database URL; takes precedence over the one of the environment.
-    pub database_url: Option<String>,
-    /// The TCP port of the embedded database.
-    pub database_port: TcpPort,
-    /// Serve for a test run.
-    pub test: Option<TestOptions>,
-}
-
-/// Options of `basalt serve --test`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TestOptions {
-    /// Use the keys that the Supabase CLI publishes.
-    pub has_demo_keys: bool,
-}
-
 /// A server that accepts requests.
 pub(crate) struct Server {
     url: String,
     keys: Arc<ApiKeys>,
+    page_key: Option<String>,
     folder: DataFolder,
     source: Arc<DatabaseSource>,
     database_url: String,
@@ -98,14 +79,6 @@ enum Backends {
     },
     /// The worlds of a test server.
     Worlds(Worlds),
-}
-
-/// The listener of a server, and what clients know about it.
-struct Endpoint {
-    listener: TcpListener,
-    tls: Option<Arc<TlsCertificate>>,
-    addresses: Addresses,
-    keys: Arc<ApiKeys>,
 }
 
 /// Serves until a signal arrives.
@@ -178,20 +151,24 @@ impl Server {
         source.wait_until_reachable(&config.database, shutdown.signal()).await?;
         let (configured, port) = (config.clone(), endpoint.listener.local_addr()?.port());
         let pool = source.open(&mut config, project.file.basalt.expected_replicas).await?;
+        let has_pages = project.has_shop || consent.is_some();
+        let keys = LiveKeys::load(&pool, &endpoint.keys, folder.path().to_owned(), has_pages).await?;
+        keys.apply_to(&mut config);
+        let consent = consent.map(|_| ConsentPage::new(&endpoint.addresses.url, &keys.shown().publishable_key));
         let (closing, id, mut tasks) = (shutdown.signal(), Entropy::from_system().uuid(), Vec::new());
         if let DatabaseSource::Embedded(_) = source {
             project_schema::apply(&project, &source.operator_url(), &config.database).await?;
         } else {
-            let fingerprints = Fingerprints::new(&config, &endpoint.keys);
+            let (fingerprints, later) = keys.fingerprints(&config);
             let replica = register_replica(&project, &config, &pool, id, &fingerprints).await?;
-            tasks.push(replica.keep_alive(closing.clone()));
+            tasks.push(replica.keep_alive(later, closing.clone()));
         }
         let archive = source.start_archive(&project, options.ephemeral).await?;
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let hashing = Arc::clone(&shared.hashing);
         let dependencies = Dependencies {
             project: &project,
-            keys: &endpoint.keys,
+            keys: &keys.live,
             pool: pool.clone(),
             shared,
             leases: Some(replicas::job_leases(&pool, id)),
@@ -204,6 +181,7 @@ impl Server {
         };
         let Services { router, app, replace, worker, upkeep, outbox, inbox, access } =
             Services::start(&config, dependencies)?;
+        keys.publish(&config, &app)?;
         tasks.extend([worker, upkeep]);
         let inbox = inbox.filter(|_| profiles::has_development_pages(&config, &project.file.basalt));
         let mut mailbox = open_mailbox(&project, inbox, access, closing.clone()).await;
@@ -211,13 +189,15 @@ impl Server {
         let sources = MetricSources { pool: pool.clone(), hashing, outbox: Some(Arc::clone(&outbox)) };
         tasks.extend(serve_metrics(&project, sources.clone(), closing.clone()).await?);
         tasks.extend(telemetry.map(|telemetry| telemetry.start(Arc::clone(&app.http), sources, closing.clone())));
-        let Endpoint { listener, addresses, keys, tls } = endpoint;
+        let Endpoint { listener, addresses, keys: configured_keys, tls } = endpoint;
         tasks.extend(tls.clone().map(|tls| tls::start_reload(tls, closing.clone())));
         let serving = spawn_http(Listener::new(listener, tls), router, &project, &config, shutdown)?;
+        let (shown, page_key) = (Arc::new(keys.shown()), keys.page_key());
         let reloading = Reloading {
             project,
             config: configured,
-            keys: Arc::clone(&keys),
+            keys: configured_keys,
+            live: keys,
             url: addresses.url.clone(),
             port,
             provider: simulator,
@@ -227,14 +207,15 @@ impl Server {
         };
         tasks.push(tokio::spawn(reloading.run(closing)));
         let backends = Backends::Single { pool, tasks, archive };
-        Ok(Self::new(Running { addresses, keys, folder, source, mailbox, serving, backends }))
+        Ok(Self::new(Running { addresses, keys: shown, page_key, folder, source, mailbox, serving, backends }))
     }
 
     fn new(running: Running) -> Self {
-        let Running { addresses, keys, folder, source, mailbox, serving, backends } = running;
+        let Running { addresses, keys, page_key, folder, source, mailbox, serving, backends } = running;
         Self {
             url: addresses.url,
             keys,
+            page_key,
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),
@@ -259,11 +240,9 @@ impl Server {
     fn announce(&self, json: bool) -> anyhow::Result<()> {
         let announcement = self.announcement();
         let text = if json { announcement.to_json_line()? } else { announcement.to_text("Basalt is ready.") };
-        let running = RunningServer {
-            url: self.url.clone(),
-            database_url: self.database_url.clone(),
-            database_url_tcp: self.database_url_tcp.clone(),
-        };
+        let mut running = RunningServer::new(&self.url, &self.database_url, self.database_url_tcp.as_deref());
+        running.set_keys(&self.keys);
+        running.page_key.clone_from(&self.page_key);
         running.write(self.folder.path()).context("writing into the data folder")?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "{text}").and_then(|()| out.flush()).context("writing to standard output")
@@ -295,6 +274,7 @@ impl Server {
 struct Running {
     addresses: Addresses,
     keys: Arc<ApiKeys>,
+    page_key: Option<String>,
     folder: DataFolder,
     source: DatabaseSource,
     mailbox: OpenMailboxPorts,
@@ -348,48 +328,4 @@ async fn prepare(
     })?;
     logging::log_notices(&configured.config.notices);
     Ok((endpoint, configured))
-}
-
-impl ServeOptions {
-    fn database(&self) -> DatabaseOptions<'_> {
-        DatabaseOptions { ephemeral: self.ephemeral, url: self.database_url.as_deref(), port: self.database_port }
-    }
-}
-
-impl Endpoint {
-    /// Binds the port, and loads or generates the keys.
-    async fn open(
-        project: &Project,
-        folder: &DataFolder,
-        options: &ServeOptions,
-        entropy: &Entropy,
-    ) -> anyhow::Result<Self> {
-        let tls = tls::load(project.file.basalt.tls.as_ref(), &project.layout.folder)?;
-        let address = SocketAddr::new(project.file.host(), options.port.unwrap_or_else(|| project.file.port()));
-        let listener = TcpListener::bind(address).await.with_context(|| {
-            format!(
-                "listening on {address}: is another server there? --port N takes another port, --port 0 any that is free"
-            )
-        })?;
-        let listening = listener.local_addr()?;
-        let port = listening.port();
-        let url = if options.test.is_some() { project.local_url(port) } else { project.api_url(port) };
-        let keys = if options.test.is_some_and(|test| test.has_demo_keys) {
-            api_keys::demo_keys()
-        } else {
-            api_keys::load_or_create(folder.path(), &project.configured_keys(), entropy, SystemClock.now())?
-        };
-        let addresses = Addresses { url, origin: origin(listening, tls.is_some()) };
-        Ok(Self { listener, tls, addresses, keys: Arc::new(keys) })
-    }
-}
-
-/// Returns the server's URL as this machine itself reaches it.
-fn origin(listening: SocketAddr, has_tls: bool) -> String {
-    let ip = match listening.ip() {
-        ip if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        ip => ip,
-    };
-    let scheme = if has_tls { "https" } else { "http" };
-    format!("{scheme}://{}", SocketAddr::new(ip, listening.port()))
 }

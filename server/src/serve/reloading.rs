@@ -13,7 +13,9 @@ use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::ShutdownSignal;
 use provider_simulator::Simulator;
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
+use super::live_keys::LiveKeys;
 use crate::api_keys::ApiKeys;
 use crate::dev::consent;
 use crate::project::Project;
@@ -24,6 +26,8 @@ use crate::{app, logging, profiles};
 const SIGHUP: i32 = 1;
 /// How long no file may change before a reload.
 const GRACE_PERIOD: Duration = Duration::from_secs(1);
+/// The interval at which changes by `basalt keys` are looked for.
+const KEY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What a reload replaces, and what it keeps.
 pub(super) struct Reloading {
@@ -31,8 +35,10 @@ pub(super) struct Reloading {
     pub project: Project,
     /// Its settings, as they were configured.
     pub config: Config,
-    /// The keys in use.
+    /// The keys of the configuration.
     pub keys: Arc<ApiKeys>,
+    /// The keys in effect.
+    pub live: LiveKeys,
     /// The URL of the server for clients.
     pub url: String,
     /// The port in use.
@@ -64,11 +70,22 @@ impl Reloading {
             return;
         };
         let file = layout.config.display().to_string();
+        let mut change = Box::pin(watching.wait_for_change());
+        let mut turn = tokio::time::interval(KEY_INTERVAL);
+        turn.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tokio::select! {
+            let is_key_turn = tokio::select! {
                 biased;
                 _ = closing.wait_for(|closing| *closing) => return,
-                () = watching.wait_for_change() => {}
+                () = &mut change => {
+                    change.set(watching.wait_for_change());
+                    false
+                }
+                _ = turn.tick() => true,
+            };
+            if is_key_turn {
+                self.reload_keys().await;
+                continue;
             }
             match tokio::task::block_in_place(|| self.reload()) {
                 Ok(()) => tracing::info!(file, "settings reloaded"),
@@ -96,19 +113,42 @@ impl Reloading {
         if self.has_consent_page {
             profiles::use_consent_page(&mut config.policy, &format!("{}{}", self.url, consent::PATH));
         }
-        let before = Arc::clone(&self.replace.borrow());
-        let delivery = EmailDelivery::Outbox(Arc::clone(&self.outbox));
-        let reuses_client = config.outbound == self.config.outbound;
-        let app = app::rebuild(&before, &config, delivery, reuses_client).context("building")?;
+        self.replace_app(&config)?;
         let new: Vec<Notice> =
             config.notices.iter().filter(|notice| !self.config.notices.contains(notice)).cloned().collect();
         logging::log_notices(&new);
         for setting in self.list_restart_settings(&project, &config) {
             tracing::warn!(setting, "a changed setting takes effect at the next start");
         }
-        self.replace.send_replace(Arc::new(app));
         (self.project, self.config) = (project, config);
         Ok(())
+    }
+
+    /// Takes up keys that `basalt keys` has changed.
+    async fn reload_keys(&mut self) {
+        if !self.live.poll().await {
+            return;
+        }
+        let version = self.live.version();
+        match tokio::task::block_in_place(|| self.replace_app(&self.config)) {
+            Ok(()) => tracing::info!(version, "keys reloaded"),
+            Err(error) => {
+                tracing::error!(version, error = %ErrorChain(error.as_ref()), "keys are invalid, keeping the current ones");
+            }
+        }
+    }
+
+    /// Replaces the application by one of these settings and the keys in effect.
+    fn replace_app(&self, config: &Config) -> anyhow::Result<()> {
+        let mut with_keys = config.clone();
+        self.live.apply_to(&mut with_keys);
+        let before = Arc::clone(&self.replace.borrow());
+        let delivery = EmailDelivery::Outbox(Arc::clone(&self.outbox));
+        let reuses_client = config.outbound == self.config.outbound;
+        let app = app::rebuild(&before, &with_keys, delivery, reuses_client).context("building")?;
+        let app = Arc::new(app);
+        self.replace.send_replace(Arc::clone(&app));
+        self.live.publish(&with_keys, &app)
     }
 
     /// Returns the changed settings that take effect only after a restart.

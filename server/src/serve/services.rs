@@ -22,7 +22,7 @@ use provider_simulator::Simulator;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::api_keys::{ApiKeyGateway, ApiKeys};
+use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
 use crate::config_file::{FunctionSettings, SettingLocations};
@@ -67,7 +67,7 @@ pub(super) struct Dependencies<'a> {
     /// The project.
     pub project: &'a Project,
     /// Its API keys.
-    pub keys: &'a Arc<ApiKeys>,
+    pub keys: &'a LiveApiKeys,
     /// The database, migrated.
     pub pool: Pool,
     /// The clock and the threads for hashing.
@@ -164,17 +164,17 @@ async fn wait_for_shutdown(mut closing: ShutdownSignal) {
 }
 
 /// Builds the pages at `/`: the shop if the project has one, otherwise the status of the server.
-fn build_shop(project: &Project, keys: &ApiKeys, site_url: &str) -> Shop {
+fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str) -> Shop {
     if project.has_shop {
-        Shop::load(&SiteConfig { url: "", key: &keys.publishable_key, site_url })
+        Shop::load(&SiteConfig { url: "", key: &keys.shown().publishable_key, site_url })
     } else {
         Shop::status_page()
     }
 }
 
 /// Builds the check of API keys, which accepts tokens of the present application.
-fn build_api_key_gateway(keys: &Arc<ApiKeys>, current: watch::Receiver<Arc<App>>) -> ApiKeyGateway {
-    ApiKeyGateway::new(Arc::clone(keys), move |token: &str| {
+fn build_api_key_gateway(keys: &LiveApiKeys, current: watch::Receiver<Arc<App>>) -> ApiKeyGateway {
+    ApiKeyGateway::new(keys.clone(), move |token: &str| {
         let app = Arc::clone(&current.borrow());
         app.keys.verify(token, app.clock.now()).is_ok()
     })
@@ -243,7 +243,7 @@ fn build_outbox(pool: &Pool, shared: &SharedPorts, kept: KeptMessages, entropy: 
 fn build_functions(
     project: &Project,
     current: &watch::Receiver<Arc<App>>,
-    keys: &ApiKeys,
+    keys: &LiveApiKeys,
     outbox: Arc<Outbox>,
 ) -> Functions {
     let (app, checking) = (Arc::clone(&current.borrow()), current.clone());

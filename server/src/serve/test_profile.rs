@@ -3,19 +3,17 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use anyhow::Context;
-use aws_lc_rs::encoding::{AsBigEndian, EcPrivateKeyBin};
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use functions_rs::functions::send_submission::limits::{SubmissionLimits, TokenBucketLimit};
 use gotrue_rs::config::Config;
 use gotrue_rules::domain::policy::{Bucket, LimitsPolicy, PasswordHash, Policy, Quota};
 use serde_json::{Map, Value, json};
 
 use crate::config_file::ConfigFile;
+use crate::keys::generate_elliptic;
 use crate::project::Project;
 
+/// The length of the id of a signing key, the beginning of the key itself.
+const ID_LENGTH: usize = 12;
 /// The lowest cost of bcrypt: hashes that protect nothing and cost a millisecond.
 const LOW_COST: PasswordHash = PasswordHash::Bcrypt { cost: 4 };
 
@@ -101,17 +99,11 @@ fn remove_unset_limits(policy: &mut Policy, file: &ConfigFile) {
 
 /// Generates an ES256 key as a JSON Web Key (RFC 7517) that signs and verifies.
 pub(crate) fn generate_signing_key() -> anyhow::Result<Map<String, Value>> {
-    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING).context("generating a signing key")?;
-    let private: EcPrivateKeyBin<'_> = pair.private_key().as_be_bytes().context("encoding the signing key")?;
-    // An uncompressed point: a format byte, then both coordinates.
-    let (x, y) = pair.public_key().as_ref()[1..].split_at(32);
-    let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-    let key = json!({
-        "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": encode(&x[..9]), "key_ops": ["sign", "verify"],
-        "x": encode(x), "y": encode(y), "d": encode(private.as_ref()),
-    });
-    match key {
-        Value::Object(key) => Ok(key),
-        _ => Ok(Map::new()),
-    }
+    let mut key = generate_elliptic()?;
+    let id: String = key["x"].as_str().unwrap_or_default().chars().take(ID_LENGTH).collect();
+    key.extend(
+        [("use", json!("sig")), ("kid", json!(id)), ("key_ops", json!(["sign", "verify"]))]
+            .map(|(name, value)| (name.to_owned(), value)),
+    );
+    Ok(key)
 }

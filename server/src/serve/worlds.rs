@@ -30,7 +30,7 @@ use super::services::{Dependencies, Services};
 use super::source::{DatabaseSource, find_database};
 use super::{Backends, Endpoint, ServeOptions, Server, test_profile};
 use crate::announce::TestAccess;
-use crate::api_keys::{self, ApiKeys};
+use crate::api_keys::{self, ApiKeys, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::data_folder::DataFolder;
 use crate::database;
@@ -100,6 +100,7 @@ impl Server {
         Ok(Self {
             url: addresses.url,
             keys,
+            page_key: None,
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),
@@ -135,7 +136,7 @@ impl WorldBackends {
         }
         let mut project = self.project.with_settings(&plan.settings.config)?;
         test_profile::apply_to_project(&mut project);
-        let keys = Arc::new(api_keys_of(&plan.keys));
+        let keys = api_keys_of(&plan.keys);
         let path = plan.url.strip_prefix(&self.url).unwrap_or_default();
         let addresses = Addresses { url: plan.url.clone(), origin: format!("{}{path}", self.origin) };
         let Configured { mut config, provider, consent } = configure(BackendInputs {
@@ -154,7 +155,7 @@ impl WorldBackends {
         let providers = provider.clone();
         let dependencies = Dependencies {
             project: &project,
-            keys: &keys,
+            keys: &LiveApiKeys::new(&keys),
             pool,
             shared,
             leases: None,

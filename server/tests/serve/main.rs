@@ -20,6 +20,7 @@ mod files;
 mod gateway;
 mod healthcheck;
 mod inbox;
+mod keys;
 mod limit_stores;
 mod mixed_versions;
 mod operator;

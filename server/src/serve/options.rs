@@ -1,0 +1,34 @@
+//! The options of `basalt serve`.
+
+use super::source::DatabaseOptions;
+use crate::embedded_postgres::TcpPort;
+
+/// Options of the command line that supplement the configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct ServeOptions {
+    /// Overrides the configured port.
+    pub port: Option<u16>,
+    /// Discard all data at the end.
+    /// The database is always the embedded one, whatever the environment names.
+    pub ephemeral: bool,
+    /// Database URL; takes precedence over the one of the environment.
+    pub database_url: Option<String>,
+    /// The TCP port of the embedded database.
+    pub database_port: TcpPort,
+    /// Serve for a test run.
+    pub test: Option<TestOptions>,
+}
+
+/// Options of `basalt serve --test`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TestOptions {
+    /// Use the keys that the Supabase CLI publishes.
+    pub has_demo_keys: bool,
+}
+
+impl ServeOptions {
+    /// Returns how to find the database.
+    pub(super) fn database(&self) -> DatabaseOptions<'_> {
+        DatabaseOptions { ephemeral: self.ephemeral, url: self.database_url.as_deref(), port: self.database_port }
+    }
+}
