@@ -24,9 +24,11 @@ impl ApiKeyRole {
     }
 }
 
+type KnownKeys = Vec<(Box<str>, ApiKeyRole)>;
+
 /// The known API keys with their roles. Clones share them.
 #[derive(Clone, Default)]
-pub struct ApiKeyRing(Arc<RwLock<Vec<(Box<str>, ApiKeyRole)>>>);
+pub struct ApiKeyRing(Arc<RwLock<KnownKeys>>);
 
 impl ApiKeyRing {
     /// Creates a ring of these keys; an empty key is left out.

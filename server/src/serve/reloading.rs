@@ -84,8 +84,11 @@ impl Reloading {
                 _ = turn.tick() => true,
             };
             if is_key_turn {
-                self.reload_keys().await;
-                continue;
+                tokio::select! {
+                    biased;
+                    _ = closing.wait_for(|closing| *closing) => return,
+                    () = self.reload_keys() => continue,
+                }
             }
             match tokio::task::block_in_place(|| self.reload()) {
                 Ok(()) => tracing::info!(file, "settings reloaded"),
