@@ -46,7 +46,7 @@ pub(super) struct KeysArguments {
     /// Change the value of `GOTRUE_JWT_KEYS` and print it, instead of the keys of a project
     #[arg(long, global = true)]
     gotrue: bool,
-    /// Change a list of JSON Web Keys in this file and print it, such as that of auth.signing_keys_path
+    /// Change a list of JSON Web Keys in this file and print it, such as that of `auth.signing_keys_path`
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "gotrue")]
     file: Option<PathBuf>,
     /// Print JSON
@@ -120,7 +120,7 @@ pub(super) fn run(arguments: &KeysArguments) -> anyhow::Result<()> {
     }
     logging::start("warn", crate::config_file::LogFormat::Text, None)?;
     build_runtime()?.block_on(async {
-        let mut keys = ProjectKeys::open(&arguments.database).await?;
+        let mut keys = Box::pin(ProjectKeys::open(&arguments.database)).await?;
         let outcome = change_project(&mut keys, &arguments.action, arguments.json).await;
         keys.close().await?;
         outcome
@@ -158,9 +158,9 @@ async fn change_project(keys: &mut ProjectKeys, action: &KeysAction, is_json: bo
 fn report(is_json: bool, value: &Value, text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     if is_json {
-        writeln!(out, "{value}")?
+        writeln!(out, "{value}")?;
     } else {
-        writeln!(out, "{text}")?
+        writeln!(out, "{text}")?;
     }
     Ok(())
 }

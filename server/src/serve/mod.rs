@@ -15,6 +15,7 @@ mod world_template;
 mod worlds;
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -38,7 +39,7 @@ use crate::dev::{Access, InboxPages, OpenMailboxPorts};
 use crate::metrics::MetricSources;
 use crate::otlp::OtlpExporter;
 use crate::project::Project;
-use crate::replicas::{self, Fingerprints, Replica};
+use crate::replicas::{self, Replica};
 use crate::shutdown::{self, Shutdown};
 use crate::{logging, profiles, project_schema};
 use configure::{Addresses, BackendInputs, Configured, configure};
@@ -146,23 +147,16 @@ impl Server {
         let shared = SharedPorts::start()?;
         let prepared = prepare(&project, &folder, &options, &shared).await;
         let source = source.await.context("starting the database")??;
-        let (endpoint, Configured { mut config, provider, consent }) = prepared?;
-        app::check_limit_store(&config).await?;
-        source.wait_until_reachable(&config.database, shutdown.signal()).await?;
-        let (configured, port) = (config.clone(), endpoint.listener.local_addr()?.port());
-        let pool = source.open(&mut config, project.file.basalt.expected_replicas).await?;
-        let has_pages = project.has_shop || consent.is_some();
-        let keys = LiveKeys::load(&pool, &endpoint.keys, folder.path().to_owned(), has_pages).await?;
-        keys.apply_to(&mut config);
-        let consent = consent.map(|_| ConsentPage::new(&endpoint.addresses.url, &keys.shown().publishable_key));
-        let (closing, id, mut tasks) = (shutdown.signal(), Entropy::from_system().uuid(), Vec::new());
-        if let DatabaseSource::Embedded(_) = source {
-            project_schema::apply(&project, &source.operator_url(), &config.database).await?;
-        } else {
-            let (fingerprints, later) = keys.fingerprints(&config);
-            let replica = register_replica(&project, &config, &pool, id, &fingerprints).await?;
-            tasks.push(replica.keep_alive(later, closing.clone()));
-        }
+        let (endpoint, mut prepared) = prepared?;
+        app::check_limit_store(&prepared.config).await?;
+        source.wait_until_reachable(&prepared.config.database, shutdown.signal()).await?;
+        let (configured, port) = (prepared.config.clone(), endpoint.listener.local_addr()?.port());
+        let pool = source.open(&mut prepared.config, project.file.basalt.expected_replicas).await?;
+        let keys = load_keys(&project, &endpoint, &pool, folder.path(), &mut prepared).await?;
+        let Configured { config, provider, consent } = prepared;
+        let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
+        let joining = Joining { project: &project, config: &config, pool: &pool, keys: &keys, id };
+        let mut tasks = joining.join(&source, closing.clone()).await?;
         let archive = source.start_archive(&project, options.ephemeral).await?;
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let hashing = Arc::clone(&shared.hashing);
@@ -282,18 +276,46 @@ struct Running {
     backends: Backends,
 }
 
-/// Registers this server among those of an external database.
-async fn register_replica(
+/// Loads the stored keys, and adds them to the settings and the consent page.
+async fn load_keys(
     project: &Project,
-    config: &Config,
+    endpoint: &Endpoint,
     pool: &Pool,
+    data: &Path,
+    prepared: &mut Configured,
+) -> anyhow::Result<LiveKeys> {
+    let has_pages = project.has_shop || prepared.consent.is_some();
+    let keys = LiveKeys::load(pool, &endpoint.keys, data.to_owned(), has_pages).await?;
+    keys.apply_to(&mut prepared.config);
+    if prepared.consent.is_some() {
+        prepared.consent = Some(ConsentPage::new(&endpoint.addresses.url, &keys.shown().publishable_key));
+    }
+    Ok(keys)
+}
+
+/// A server that starts to use its database.
+struct Joining<'a> {
+    project: &'a Project,
+    config: &'a Config,
+    pool: &'a Pool,
+    keys: &'a LiveKeys,
     id: Uuid,
-    fingerprints: &Fingerprints,
-) -> anyhow::Result<Replica> {
-    let allow_differences = project.file.basalt.allow_differing_replicas;
-    let replica = Replica::register(pool, id, fingerprints, allow_differences).await?;
-    warn_unless_shared(&config.limit_store, replica.others);
-    Ok(replica)
+}
+
+impl Joining<'_> {
+    /// Applies the project's files to an embedded database, or registers as a replica of another one.
+    async fn join(self, source: &DatabaseSource, closing: ShutdownSignal) -> anyhow::Result<Vec<JoinHandle<()>>> {
+        let Self { project, config, pool, keys, id } = self;
+        if let DatabaseSource::Embedded(_) = source {
+            project_schema::apply(project, &source.operator_url(), &config.database).await?;
+            return Ok(Vec::new());
+        }
+        let (fingerprints, later) = keys.fingerprints(config);
+        let allow_differences = project.file.basalt.allow_differing_replicas;
+        let replica = Replica::register(pool, id, &fingerprints, allow_differences).await?;
+        warn_unless_shared(&config.limit_store, replica.others);
+        Ok(vec![replica.keep_alive(later, closing)])
+    }
 }
 
 /// Opens the ports of the inbox, if messages can be read.
