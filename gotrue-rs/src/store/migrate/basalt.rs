@@ -61,7 +61,11 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../sql/basalt/0008-limit-counters.sql"),
         step: MigrationStep::Expand,
     },
-    MigrationFile { name: "0009-key-sets.sql", sql: include_str!("../../../../sql/basalt/0009-key-sets.sql") },
+    MigrationFile {
+        name: "0009-key-sets.sql",
+        sql: include_str!("../../../../sql/basalt/0009-key-sets.sql"),
+        step: MigrationStep::Expand,
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.
