@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use functions_rs::functions::send_submission::digest::DigestWriter;
-use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings};
+use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings, TemplateTitles};
 use functions_rs::{Functions, router};
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::entropy::Entropy;
@@ -83,7 +83,8 @@ impl TestShop {
         };
         let entropy = Entropy::from_seed(seed + 2);
         let digests = DigestWriter::new(pool.clone(), outbox.clone(), settings.clone(), shared.clone(), entropy);
-        let function = SendSubmission::new(pool.clone(), outbox.clone(), settings);
+        let function = SendSubmission::new(pool.clone(), outbox.clone(), settings)
+            .with_template_titles(TemplateTitles::new(|id| (id == 9).then(|| "Executive Report".to_owned())));
         let functions = Functions::new(Arc::new(credential_verifier()), shared, Entropy::from_seed(seed + 1))
             .with_function(function, false)
             .with_trusted_proxies(TrustedProxies::new(["10.0.0.0/8".parse().expect("a network")]));

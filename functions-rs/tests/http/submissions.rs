@@ -62,6 +62,18 @@ async fn two_addresses_in_text_get_no_confirmation() {
 }
 
 #[tokio::test]
+async fn template_is_stored_and_named_in_the_notice() {
+    let shop = TestShop::start().await;
+    let body = serde_json::json!({ "description": "Ours in blue", "template": 9 }).to_string();
+    accepted_id(&shop.post("192.0.2.1", &[], body).await);
+    let stored = shop.database.query("SELECT template::text FROM basalt.submissions").await;
+    assert_eq!(stored, ["9"]);
+    let [notice] = &shop.mails("owner@shop.example").await[..] else { panic!("one mail") };
+    assert!(notice.text.contains("It is about template 9, Executive Report."), "{}", notice.text);
+    assert!(notice.html.contains("It is about template 9, Executive Report."), "{}", notice.html);
+}
+
+#[tokio::test]
 async fn invalid_submission_is_rejected() {
     let shop = TestShop::start().await;
     let cases: [(&[u8], &str, &str); 8] = [
@@ -69,7 +81,7 @@ async fn invalid_submission_is_rejected() {
         (b"{}", "validation_failed", "Details are required"),
         (b"{\"description\":\"a\\u0000\"}", "validation_failed", "Details must not contain a NUL character"),
         (b"{\"description\":[\"a\"]}", "validation_failed", "description must be a string"),
-        (b"{\"description\":\"a\",\"to\":\"b\"}", "validation_failed", "The body may hold description alone"),
+        (b"{\"description\":\"a\",\"to\":\"b\"}", "validation_failed", "The body may hold description and template alone"),
         (b"[]", "validation_failed", "The body must be a JSON object; send {\"description\": \"…\"}"),
         (b"{\"description\":", "bad_json", "The body is not JSON; send {\"description\": \"…\"}"),
         (b"{\"description\":\"\xff\"}", "bad_json", "The body is not UTF-8"),

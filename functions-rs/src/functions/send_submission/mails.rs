@@ -48,27 +48,35 @@ impl Submitter {
     }
 }
 
-/// Builds the mail to the owner about one submission.
-pub fn build_notice(reported: MailContext<'_>, owner: &str, text: &SubmissionText, sender: &Submitter) -> EmailMessage {
+/// Builds the mail to the owner about one submission; `about` is a sentence that names its template.
+pub fn build_notice(
+    reported: MailContext<'_>,
+    owner: &str,
+    text: &SubmissionText,
+    sender: &Submitter,
+    about: Option<&str>,
+) -> EmailMessage {
     let who = match sender {
         Submitter::SignedIn(address) => format!("Sent by {}, who was signed in.", address.as_str()),
         Submitter::AddressInText(address) => format!("The details name one address: {}.", address.as_str()),
         Submitter::Unknown => "The details name no address to answer to.".to_owned(),
     };
     let answer = sender.address().map_or("", |_| " Your reply to this mail goes to that address.");
+    let about = about.map_or_else(String::new, |about| format!(" {about}"));
     let came = reported.now.format("%-d %B %Y, %H:%M UTC");
     let title = "New submission";
     let (id, shop) = (reported.id, reported.shop);
     let plain = format!(
-        "A visitor of {shop} has sent these details:\n\n{}\n\n{who}{answer}\n\nReceived: {came}\nReference: {id}\n",
+        "A visitor of {shop} has sent these details:\n\n{}\n\n{who}{answer}{about}\n\nReceived: {came}\nReference: {id}\n",
         replace_control_characters(text.as_str())
     );
     let html = format!(
-        "<p>A visitor of {} has sent these details:</p>\n<blockquote dir=\"auto\">{}</blockquote>\n<p>{}{answer}</p>\n\
+        "<p>A visitor of {} has sent these details:</p>\n<blockquote dir=\"auto\">{}</blockquote>\n<p>{}{answer}{}</p>\n\
          <p class=\"quiet\">Received: {came}<br>Reference: {id}</p>",
         escape_submitted(shop),
         escape_submitted(text.as_str()),
         escape_submitted(&who),
+        escape_submitted(&about),
     );
     let reply_to = sender.address().map(|address| ("Reply-To".to_owned(), address.as_str().to_owned()));
     let subject = format!("New submission for {shop}");
@@ -176,7 +184,7 @@ mod tests {
         let text =
             SubmissionText::new("<a href=\"https://evil.example\" onclick='x()'>{content}</a> & {title}\u{1b}[2J")
                 .expect("a text");
-        let mail = build_notice(mail_context(), "owner@example.com", &text, &Submitter::Unknown);
+        let mail = build_notice(mail_context(), "owner@example.com", &text, &Submitter::Unknown, None);
         let inert = "&lt;a href=&quot;https://evil.example&quot; onclick=&#39;x()&#39;&gt;{content}&lt;/a&gt; &amp; {title}\u{fffd}[2J";
         assert!(mail.html.contains(inert), "{}", mail.html);
         assert!(mail.text.expect("a plain part").contains("{content}</a> & {title}\u{fffd}[2J"));
@@ -198,7 +206,7 @@ mod tests {
             ),
             (Submitter::Unknown, "The details name no address to answer to.", None),
         ] {
-            let mail = build_notice(mail_context(), "owner@example.com", &text, &sender);
+            let mail = build_notice(mail_context(), "owner@example.com", &text, &sender, None);
             assert!(mail.html.contains(stated) && mail.text.as_deref().is_some_and(|text| text.contains(stated)));
             let headers: Vec<_> = mail.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
             assert_eq!(headers, reply_to.map(|to| ("Reply-To", to)).into_iter().collect::<Vec<_>>());
@@ -248,8 +256,8 @@ mod tests {
         #[test]
         fn submitted_text_adds_no_markup(text in "\\PC{1,200}") {
             let Ok(text) = SubmissionText::new(&text) else { return Ok(()) };
-            let mail = build_notice(mail_context(), "owner@example.com", &text, &Submitter::Unknown);
-            let plain = build_notice(mail_context(), "owner@example.com", &SubmissionText::new("x").expect("a text"), &Submitter::Unknown);
+            let mail = build_notice(mail_context(), "owner@example.com", &text, &Submitter::Unknown, None);
+            let plain = build_notice(mail_context(), "owner@example.com", &SubmissionText::new("x").expect("a text"), &Submitter::Unknown, None);
             prop_assert_eq!(mail.html.matches('<').count(), plain.html.matches('<').count());
             prop_assert_eq!(mail.html.matches('"').count(), plain.html.matches('"').count());
         }

@@ -28,7 +28,7 @@ use self::limits::SubmissionLimits;
 use self::mails::{MailContext, Submitter};
 use self::queue::VisitorQueues;
 use self::store::{BucketCharge, BucketState, EarlierSubmission, LimitResult, NewSubmission, RepeatCriteria};
-use self::text::{InvalidSubmission, SubmissionText};
+use self::text::{InvalidSubmission, SubmissionBody, SubmissionText};
 use crate::caller::Caller;
 use crate::function::{Answer, Function, FunctionError, Invocation};
 
@@ -63,6 +63,29 @@ impl Default for SubmissionSettings {
     }
 }
 
+/// Returns the title of a template, for the mails to the owner.
+#[derive(Clone)]
+pub struct TemplateTitles(Arc<dyn Fn(u16) -> Option<String> + Send + Sync>);
+
+impl TemplateTitles {
+    /// Finds titles by this function.
+    pub fn new(find: impl Fn(u16) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(find))
+    }
+}
+
+impl Default for TemplateTitles {
+    fn default() -> Self {
+        Self::new(|_| None)
+    }
+}
+
+impl std::fmt::Debug for TemplateTitles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TemplateTitles").finish_non_exhaustive()
+    }
+}
+
 /// The function `send-submission`.
 #[derive(Debug)]
 pub struct SendSubmission {
@@ -70,6 +93,7 @@ pub struct SendSubmission {
     outbox: Arc<Outbox>,
     settings: SubmissionSettings,
     queue: VisitorQueues,
+    titles: TemplateTitles,
 }
 
 /// The response body, which supabase-js returns as `data`.
@@ -83,6 +107,7 @@ struct SubmissionResponse {
 struct SubmissionRequest<'a> {
     call: &'a Invocation,
     text: SubmissionText,
+    template: Option<u16>,
     key: Option<&'a str>,
     network: String,
     sender: Submitter,
@@ -107,7 +132,14 @@ enum SubmissionDecision {
 impl SendSubmission {
     /// Creates the function with this database; its mails go to `outbox`.
     pub fn new(pool: Pool, outbox: Arc<Outbox>, settings: SubmissionSettings) -> Self {
-        Self { pool, outbox, settings, queue: VisitorQueues::default() }
+        Self { pool, outbox, settings, queue: VisitorQueues::default(), titles: TemplateTitles::default() }
+    }
+
+    /// Names the templates that submissions are about by these titles.
+    #[must_use]
+    pub fn with_template_titles(mut self, titles: TemplateTitles) -> Self {
+        self.titles = titles;
+        self
     }
 
     async fn handle_submission(&self, call: &Invocation) -> Result<Answer, FunctionError> {
@@ -146,6 +178,7 @@ impl SendSubmission {
             id,
             now: call.now,
             user: user_id(&call.caller),
+            template: requested.template,
             repeat,
             notice: row(notice),
             notices_per_hour: self.settings.limits.notices,
@@ -249,11 +282,18 @@ impl SendSubmission {
     ) -> (Option<EmailMessage>, Option<EmailMessage>) {
         let SubmissionSettings { owner, shop, host, .. } = &self.settings;
         let reported = MailContext { id, now: requested.call.now, shop, host };
+        let about = requested.template.map(|id| self.describe_template(id));
+        let about = about.as_deref();
         let notice =
-            owner.as_ref().map(|owner| mails::build_notice(reported, owner, &requested.text, &requested.sender));
+            owner.as_ref().map(|owner| mails::build_notice(reported, owner, &requested.text, &requested.sender, about));
         let to = requested.sender.address().filter(|_| confirm);
         let confirmation = to.map(|to| mails::build_confirmation(reported, to, owner.as_deref()));
         (notice, confirmation)
+    }
+
+    fn describe_template(&self, id: u16) -> String {
+        let title = (self.titles.0)(id).map_or_else(String::new, |title| format!(", {title}"));
+        format!("It is about template {id}{title}.")
     }
 }
 
@@ -275,13 +315,13 @@ impl Function for SendSubmission {
 /// Validates the whole request before anything is stored.
 fn parse_request(call: &Invocation) -> Result<SubmissionRequest<'_>, FunctionError> {
     let invalid = |invalid: InvalidSubmission| FunctionError::bad_request(invalid.code(), invalid.message());
-    let text = SubmissionText::parse_body(&call.body).map_err(invalid)?;
+    let SubmissionBody { text, template } = SubmissionBody::parse(&call.body).map_err(invalid)?;
     let key = call.header("idempotency-key")?;
     if key.is_some_and(|key| key.is_empty() || key.len() > 255) {
         return Err(FunctionError::bad_request("invalid_header", "An Idempotency-Key has 1 to 255 characters"));
     }
     let sender = find_submitter(&call.caller, &text);
-    Ok(SubmissionRequest { call, text, key, network: call.client.network().to_string(), sender })
+    Ok(SubmissionRequest { call, text, template, key, network: call.client.network().to_string(), sender })
 }
 
 /// Returns the submitter: the user, else the only address in the text.

@@ -72,9 +72,10 @@ statements! {
              RETURNING slot
          ), submission AS (
              INSERT INTO basalt.submissions (id, description, created_at, user_id, peer, idempotency_key,
-                                             is_announced)
+                                             is_announced, template)
              SELECT :id, :description, :now, :user_id, :peer::text::cidr, :key,
-                    jsonb_array_length(:notice) = 0 OR EXISTS (SELECT FROM slot)
+                    jsonb_array_length(:notice) = 0 OR EXISTS (SELECT FROM slot),
+                    :template
              WHERE NOT EXISTS (SELECT FROM earlier)
              ON CONFLICT (peer, idempotency_key) DO NOTHING
              RETURNING id
@@ -201,6 +202,8 @@ pub struct NewSubmission<'a> {
     pub now: Time,
     /// The signed-in user.
     pub user: Option<Uuid>,
+    /// The id of the template that it is about.
+    pub template: Option<u16>,
     /// Its text, its origin and its key.
     pub repeat: RepeatCriteria<'a>,
     /// The mail to the owner; at most one, none without an owner.
@@ -230,6 +233,7 @@ pub async fn insert(db: &mut Connection, new: &NewSubmission<'_>) -> Result<Opti
         confirmation,
         slots,
         notice,
+        template: new.template.map(i32::from),
     );
     let row: Option<(Uuid, bool)> = db.fetch_optional(bound).await?;
     Ok(row.map(|(id, is_same)| EarlierSubmission { id, is_same }))

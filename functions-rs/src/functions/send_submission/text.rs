@@ -8,28 +8,53 @@ use serde_json::error::Category;
 
 /// Maximum number of code points after trimming.
 pub const MAX_LENGTH: usize = 1000;
+/// Highest id of a template.
+pub const MAX_TEMPLATE: u16 = 9999;
 
 /// A valid text: trimmed, 1 to [`MAX_LENGTH`] code points, without NUL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmissionText(String);
 
-impl SubmissionText {
-    /// Parses `{"description": "…"}`, regardless of the content type.
-    pub fn parse_body(body: &[u8]) -> Result<Self, InvalidSubmission> {
+/// A valid body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubmissionBody {
+    /// The text.
+    pub text: SubmissionText,
+    /// The id of the template that it is about.
+    pub template: Option<u16>,
+}
+
+impl SubmissionBody {
+    /// Parses `{"description": "…"}`, with `"template": 9` or without, regardless of the content type.
+    pub fn parse(body: &[u8]) -> Result<Self, InvalidSubmission> {
         let body = std::str::from_utf8(body).map_err(|_| InvalidSubmission::NotUtf8)?;
         let body: Body = serde_json::from_str(body).map_err(|error| match error.classify() {
             Category::Data => InvalidSubmission::NotAnObject,
             Category::Syntax | Category::Eof | Category::Io => InvalidSubmission::NotJson,
         })?;
-        match body {
+        let text = match body {
             Body { has_other_fields: true, .. } => Err(InvalidSubmission::OtherFields),
-            Body { description: DescriptionField::Twice, .. } => Err(InvalidSubmission::Twice),
-            Body { description: DescriptionField::Never, .. } => Err(InvalidSubmission::Empty),
-            Body { description: DescriptionField::Once(Value::String(text)), .. } => Self::new(&text),
-            Body { description: DescriptionField::Once(_), .. } => Err(InvalidSubmission::NotText),
-        }
+            Body { description: Field::Twice, .. } | Body { template: Field::Twice, .. } => {
+                Err(InvalidSubmission::Twice)
+            }
+            Body { description: Field::Never, .. } => Err(InvalidSubmission::Empty),
+            Body { description: Field::Once(Value::String(text)), .. } => SubmissionText::new(&text),
+            Body { description: Field::Once(_), .. } => Err(InvalidSubmission::NotText),
+        }?;
+        let template = match body.template {
+            Field::Once(value) => Some(parse_template(&value).ok_or(InvalidSubmission::NotTemplate)?),
+            Field::Never | Field::Twice => None,
+        };
+        Ok(Self { text, template })
     }
+}
 
+/// Returns the id of a template, from 1 to [`MAX_TEMPLATE`].
+fn parse_template(value: &Value) -> Option<u16> {
+    value.as_u64().and_then(|id| u16::try_from(id).ok()).filter(|id| (1..=MAX_TEMPLATE).contains(id))
+}
+
+impl SubmissionText {
     /// Trims Unicode white space and validates the rest.
     pub fn new(text: &str) -> Result<Self, InvalidSubmission> {
         let text = text.trim_matches(char::is_whitespace);
@@ -56,10 +81,12 @@ pub enum InvalidSubmission {
     NotJson,
     /// JSON, but no object.
     NotAnObject,
-    /// A field besides `description`.
+    /// A field besides `description` and `template`.
     OtherFields,
-    /// `description` more than once.
+    /// `description` or `template` more than once.
     Twice,
+    /// `template` is not the id of a template.
+    NotTemplate,
     /// `description` is not a string.
     NotText,
     /// A NUL character, which PostgreSQL cannot store.
@@ -85,8 +112,9 @@ impl InvalidSubmission {
             Self::NotUtf8 => "The body is not UTF-8",
             Self::NotJson => r#"The body is not JSON; send {"description": "…"}"#,
             Self::NotAnObject => r#"The body must be a JSON object; send {"description": "…"}"#,
-            Self::OtherFields => "The body may hold description alone",
-            Self::Twice => "description may be given once",
+            Self::OtherFields => "The body may hold description and template alone",
+            Self::Twice => "description and template may be given once",
+            Self::NotTemplate => "template must be the number of a template, from 1 to 9999",
             Self::NotText => "description must be a string",
             Self::Nul => "Details must not contain a NUL character",
             Self::Empty => "Details are required",
@@ -98,11 +126,12 @@ impl InvalidSubmission {
 /// The body before validation.
 /// Deserialized by hand because a derived implementation would accept an array, too.
 struct Body {
-    description: DescriptionField,
+    description: Field,
+    template: Field,
     has_other_fields: bool,
 }
 
-enum DescriptionField {
+enum Field {
     Never,
     Once(Value),
     Twice,
@@ -119,17 +148,21 @@ impl<'de> Deserialize<'de> for Body {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Body, A::Error> {
-                let mut body = Body { description: DescriptionField::Never, has_other_fields: false };
+                let mut body = Body { description: Field::Never, template: Field::Never, has_other_fields: false };
                 while let Some(key) = map.next_key::<String>()? {
-                    if key != "description" {
-                        map.next_value::<IgnoredAny>()?;
-                        body.has_other_fields = true;
-                        continue;
-                    }
+                    let field = match key.as_str() {
+                        "description" => &mut body.description,
+                        "template" => &mut body.template,
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                            body.has_other_fields = true;
+                            continue;
+                        }
+                    };
                     let value = map.next_value()?;
-                    body.description = match body.description {
-                        DescriptionField::Never => DescriptionField::Once(value),
-                        DescriptionField::Once(_) | DescriptionField::Twice => DescriptionField::Twice,
+                    *field = match field {
+                        Field::Never => Field::Once(value),
+                        Field::Once(_) | Field::Twice => Field::Twice,
                     };
                 }
                 Ok(body)
@@ -144,6 +177,22 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn parse(body: &[u8]) -> Result<SubmissionText, InvalidSubmission> {
+        SubmissionBody::parse(body).map(|body| body.text)
+    }
+
+    #[test]
+    fn template_is_a_number() {
+        let parse = |template: &str| {
+            SubmissionBody::parse(format!("{{\"template\":{template},\"description\":\"a\"}}").as_bytes())
+        };
+        assert_eq!(parse("9").map(|body| body.template), Ok(Some(9)));
+        for template in ["0", "10000", "-1", "1.5", "\"9\"", "null", "[9]"] {
+            assert_eq!(parse(template), Err(InvalidSubmission::NotTemplate), "{template}");
+        }
+        assert_eq!(parse("9,\"template\":9"), Err(InvalidSubmission::Twice));
+    }
 
     #[test]
     fn invalid_bodies_yield_specific_errors() {
@@ -174,14 +223,14 @@ mod tests {
             (b"{\"description\":\" \\u00a0\\u2003\\n\"}", InvalidSubmission::Empty),
         ];
         for (body, expected) in cases {
-            assert_eq!(SubmissionText::parse_body(body), Err(expected), "{}", String::from_utf8_lossy(body));
+            assert_eq!(parse(body), Err(expected), "{}", String::from_utf8_lossy(body));
         }
     }
 
     #[test]
     fn deep_nesting_is_rejected() {
         let deep = format!("{{\"description\":{}", "[".repeat(100_000));
-        assert_eq!(SubmissionText::parse_body(deep.as_bytes()), Err(InvalidSubmission::NotJson));
+        assert_eq!(parse(deep.as_bytes()), Err(InvalidSubmission::NotJson));
     }
 
     #[test]
@@ -195,13 +244,13 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_bytes_do_not_panic(body: Vec<u8>) {
-            let _ = SubmissionText::parse_body(&body);
+            let _ = parse(&body);
         }
 
         #[test]
         fn valid_text_is_kept_unchanged(text in "[^\\s\0]([^\0]{0,998}[^\\s\0])?") {
             let body = serde_json::to_vec(&serde_json::json!({ "description": text })).expect("JSON");
-            let read = SubmissionText::parse_body(&body);
+            let read = parse(&body);
             prop_assert_eq!(read.as_ref().map(SubmissionText::as_str), Ok(text.as_str()));
         }
     }

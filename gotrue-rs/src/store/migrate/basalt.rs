@@ -66,6 +66,10 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../sql/basalt/0009-key-sets.sql"),
         step: MigrationStep::Expand,
     },
+    MigrationFile {
+        name: "0009-submission-templates.sql",
+        sql: include_str!("../../../../sql/basalt/0009-submission-templates.sql"),
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.
