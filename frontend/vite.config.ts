@@ -3,7 +3,7 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { compressedFiles } from "./build/compressed-files.ts";
 import { developmentServer } from "./build/development-server.ts";
-import { programPreload } from "./build/program-preload.ts";
+import { prerenderedPages } from "./build/prerendered-pages.ts";
 import { siteFiles } from "./build/site-files.ts";
 
 export default defineConfig({
@@ -11,7 +11,7 @@ export default defineConfig({
     react(),
     tailwindcss(),
     siteFiles(),
-    programPreload(),
+    prerenderedPages(),
     compressedFiles(),
     developmentServer(),
   ],

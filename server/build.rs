@@ -38,7 +38,6 @@ fn main() -> io::Result<()> {
     if fs::read_to_string(&index).map_or(true, |page| page == PLACEHOLDER_PAGE) {
         fs::create_dir_all(dist)?;
         fs::write(&index, PLACEHOLDER_PAGE)?;
-        fs::write(dist.join("routes.json"), "{\"paths\":[\"/\"]}\n")?;
         // The placeholder is older than any source, so that make rebuilds it.
         File::options()
             .write(true)

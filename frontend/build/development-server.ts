@@ -1,9 +1,10 @@
 import type { Plugin } from "vite";
-import { CONFIG_MARKER } from "./site-files.ts";
+import { readBuiltInCatalogue } from "../src/shared/templates/built-in.ts";
+import { dataElement, MARKERS } from "./page-document.ts";
 
 /**
- * Writes the server of `BASALT_URL` and the key of `BASALT_KEY` into the page for `npm run dev`
- * (`basalt status` prints both). In production the binary does this when it serves the page.
+ * Writes the server of `BASALT_URL`, the key of `BASALT_KEY` (`basalt status` prints both) and the
+ * built-in catalogue into the page for `npm run dev`. In production the binary does this.
  */
 export function developmentServer(): Plugin {
   return {
@@ -15,8 +16,11 @@ export function developmentServer(): Plugin {
         key: process.env.BASALT_KEY ?? "",
         siteUrl: "http://localhost:5173",
       };
-      const [open, close] = CONFIG_MARKER.split("{}");
-      return html.replace(CONFIG_MARKER, () => `${open}${JSON.stringify(config)}${close}`);
+      const data = [
+        dataElement("config", JSON.stringify(config)),
+        dataElement("catalogue", JSON.stringify(readBuiltInCatalogue())),
+      ];
+      return html.replace(MARKERS.data, () => data.join("\n"));
     },
   };
 }

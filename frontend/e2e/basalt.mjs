@@ -15,6 +15,7 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
  * @property {string} publishableKey
  * @property {string} secretKey
  * @property {string} inboxUrl
+ * @property {(text: string) => Promise<void>} writeCatalogue Writes `catalogue.toml` and reloads it.
  * @property {() => Promise<void>} stop
  */
 
@@ -57,7 +58,12 @@ export async function startBasalt(change = (config) => config) {
     await ended;
     await rm(folder, { recursive: true });
   }
-  return { url, publishableKey, secretKey, inboxUrl, stop };
+  /** @param {string} text */
+  async function writeCatalogue(text) {
+    await writeFile(join(folder, "catalogue.toml"), text);
+    child.kill("SIGHUP");
+  }
+  return { url, publishableKey, secretKey, inboxUrl, writeCatalogue, stop };
 }
 
 /** @param {import("node:stream").Readable} stream */

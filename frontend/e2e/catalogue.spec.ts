@@ -102,6 +102,61 @@ test("restores the filter on back navigation, also from a template", async ({ pa
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(12);
 });
 
+test("'Back to Templates' restores filter and scroll position without the entrance", async ({
+  page,
+}) => {
+  await page.getByRole("button", { name: "Corporate" }).click();
+  await expect(page.getByRole("heading", { level: 2 })).toHaveCount(5);
+  await page.getByRole("link", { name: "View Template: Board Meeting Invitation" }).scrollIntoViewIfNeeded();
+  const before = await page.evaluate(() => scrollY);
+  expect(before).toBeGreaterThan(100);
+  await page.getByRole("link", { name: "View Template: Board Meeting Invitation" }).click();
+  await expect(page).toHaveURL(paths.template(12));
+  await page.getByRole("link", { name: "Back to Templates" }).click();
+  await expect(page).toHaveURL(`${paths.catalogue}?category=Corporate`);
+  await expect.poll(() => page.evaluate(() => scrollY)).toBe(before);
+  const names = await page
+    .locator("main > ul > li")
+    .evaluateAll((cards) => cards.map((card) => getComputedStyle(card).animationName));
+  expect(new Set(names)).toEqual(new Set(["none"]));
+});
+
+test("the filter row stays where it is when few cards are left", async ({ page }) => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.evaluate(() => scrollTo(0, 250));
+  const row = page.getByRole("group", { name: "Filter by category" });
+  const before = await row.boundingBox();
+  await page.getByRole("button", { name: "Events" }).click();
+  await expect(page.getByRole("heading", { level: 2 })).toHaveCount(1);
+  expect((await row.boundingBox())?.y).toBe(before?.y);
+  const card = await page.locator("main > ul > li").boundingBox();
+  expect(card?.width, "an only card is no narrow column").toBeGreaterThan(800);
+});
+
+test("summaries fit two lines at every width", async ({ page }) => {
+  for (const width of [320, 390, 700, 1100, 1280, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    const lines = await page.locator("main > ul > li h2 + p").evaluateAll((all) =>
+      all.map((text) => {
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+      }),
+    );
+    expect(Math.max(...lines), `at ${width} px`).toBeLessThanOrEqual(2);
+  }
+});
+
+test("a broken picture is replaced by a drawing", async ({ page }) => {
+  await page.route("**/assets/0*-card-*", (route) => route.abort());
+  await page.reload();
+  const card = page.getByRole("listitem").filter({
+    has: page.getByRole("heading", { name: "Professional Newsletter" }),
+  });
+  await expect(card.getByRole("img", { name: /^Newsletter on cream paper/ })).toBeVisible();
+  await expect(card.locator("img")).toHaveCount(0);
+});
+
 test("opens with the filter of the URL", async ({ page }) => {
   await page.goto(`${paths.catalogue}?category=E-commerce`);
   await expect(page.getByRole("heading", { level: 2 })).toHaveText(["Order Confirmation"]);

@@ -135,6 +135,27 @@ test("only logs that the server cannot be reached, and can retry", async ({ page
   expect(new Set(keys).size).toBe(1);
 });
 
+test("gives the focus back to the button after a failure", async ({ page }) => {
+  await page.goto(paths.submission);
+  await page.route("**/functions/v1/send-submission", (route) => route.abort());
+  await page.getByRole("textbox", DETAILS).fill("A survey for our guests");
+  await page.getByRole("textbox", DETAILS).press("Tab");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("button", { name: "Submit Now" })).toBeFocused();
+});
+
+test("names the template of the address in the mail to the owner", async ({ page, basalt }) => {
+  await page.goto(paths.template(9));
+  await page.getByRole("link", { name: /^Request Custom Design - / }).click();
+  const mark = `Ours in blue, ${Date.now()}`;
+  await page.getByRole("textbox", DETAILS).fill(mark);
+  await page.getByRole("button", { name: "Submit Now" }).click();
+  await expect(page.getByRole("heading", { name: "Submission Received!" })).toBeVisible();
+  await expect
+    .poll(async () => (await mailsTo(basalt.inboxUrl, "owner@example.com")).map((mail) => mail.text))
+    .toContainEqual(expect.stringMatching(`${mark}[^]*It is about template 9, Executive Report\\.`));
+});
+
 /** Expects the unchanged form without a message. */
 async function expectUntouched(page: import("@playwright/test").Page): Promise<void> {
   const field = page.getByRole("textbox", DETAILS);

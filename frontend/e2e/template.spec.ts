@@ -39,7 +39,7 @@ test("links to the submission form where there is no payment link", async ({ pag
     await expect(page.getByText(note)).toBeVisible();
   }
   await page.getByRole("link", { name: "Request Custom Design - $910" }).click();
-  await expect(page).toHaveURL(paths.submission);
+  await expect(page).toHaveURL(paths.request(12));
 });
 
 test("shows all texts of a template", async ({ page }) => {
@@ -78,13 +78,51 @@ test("links back to the catalogue", async ({ page }) => {
   await expect(page.getByRole("heading", { level: 1 })).toBeFocused();
 });
 
+for (const [width, height] of [
+  [1280, 720],
+  [1366, 768],
+  [1024, 768],
+] as const) {
+  test(`shows title, price and button at ${width} × ${height} without scrolling`, async ({ page }) => {
+    await page.setViewportSize({ width, height });
+    for (const id of [1, 12]) {
+      await page.goto(paths.template(id));
+      const button = page.getByRole("link", { name: /^(Purchase Template|Request Custom Design) - / });
+      await expect(button).toBeInViewport({ ratio: 1 });
+      await expect(page.getByRole("heading", { level: 1 })).toBeInViewport({ ratio: 1 });
+      await expect(page.getByText("One-time purchase")).toBeInViewport({ ratio: 1 });
+    }
+  });
+}
+
+test("shows the whole e-mail on request, also without a script", async ({ page }) => {
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.goto(paths.template(1));
+  const frame = page.getByRole("img").first().locator("xpath=ancestor::div[1]");
+  const cropped = await frame.evaluate((element) => element.clientHeight);
+  await page.getByText("See the whole email").click();
+  await expect
+    .poll(() => frame.evaluate((element) => element.clientHeight))
+    .toBeGreaterThan(cropped * 2);
+  const included = page.getByRole("heading", { name: "What's Included" });
+  await page.getByText("See the whole email").click();
+  expect((await included.boundingBox())?.y).toBeLessThan(1000);
+});
+
+test("shows price, button and notes on the first screen of a phone", async ({ page }) => {
+  await page.setViewportSize({ width: 375, height: 667 });
+  await page.goto(paths.template(2));
+  await expect(page.getByText("$64", { exact: true })).toBeInViewport({ ratio: 1 });
+  await expect(page.getByText("30-day money-back guarantee")).toBeInViewport({ ratio: 1 });
+});
+
 test("keeps the purchase button visible on narrow screens", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 700 });
   await page.goto(paths.template(2));
   const purchase = page.getByRole("link", { name: "Purchase Template - $64" });
   await expect(purchase).toBeInViewport({ ratio: 1 });
   const box = await purchase.boundingBox();
-  expect(box?.y).toBeGreaterThan(600);
+  expect(box?.y).toBeGreaterThan(550);
 });
 
 test("keeps the purchase button visible on wide screens", async ({ page }) => {
@@ -106,6 +144,10 @@ test("has metadata for search engines and shared links", async ({ page }) => {
   await expect(page.locator('meta[property="og:title"]')).toHaveAttribute(
     "content",
     /^Order Confirmation - /,
+  );
+  await expect(page.locator('meta[property="og:image"]')).toHaveAttribute(
+    "content",
+    /\/shared\/06\.jpg$/,
   );
 });
 

@@ -5,6 +5,7 @@ mod api_keys;
 mod app;
 mod assets;
 mod backup;
+mod catalogue;
 mod cli;
 mod clock_steps;
 mod config_file;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
@@ -11,6 +12,7 @@ use gotrue_rs::config::{Config, Notice, Vars, load};
 use serde_json::{Map, Value};
 
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
+use crate::catalogue::Catalogue;
 use crate::config_file::{ConfigFile, Problem, ServerFacts, Settings, find_key_name, replace_setting_names};
 use crate::project_layout::ProjectLayout;
 
@@ -38,6 +40,8 @@ pub(crate) struct Project {
     pub vars: Vars,
     /// Whether the shop is served; otherwise `/` is a page that says what is served.
     pub has_shop: bool,
+    /// What the shop offers.
+    pub catalogue: Arc<Catalogue>,
     /// The limits of submissions.
     pub submission_limits: SubmissionLimits,
     /// Where its files are.
@@ -79,13 +83,19 @@ impl Project {
         let text = layout.read_config()?;
         let (vars, of_config) = layout.read_variables()?;
         let environment = |name: &str| of_config.find_secret(name).map_err(|error| error.to_string());
-        let (file, problems) = ConfigFile::inspect(&layout.config, &text, &environment)
+        let (file, mut problems) = ConfigFile::inspect(&layout.config, &text, &environment)
             .map_err(|problems| format_problems(&layout.config, problems))?;
         let data = data.map_or_else(|| layout.folder.join(".basalt"), Path::to_owned);
         let data = std::path::absolute(&data).with_context(|| format!("finding the folder {}", data.display()))?;
         let has_shop = file.has_shop();
+        let catalogue = if has_shop { Catalogue::load(&layout.folder) } else { Ok(Catalogue::built_in()) };
+        let catalogue = Arc::new(catalogue.unwrap_or_else(|of_catalogue| {
+            problems.extend(of_catalogue);
+            Catalogue::built_in()
+        }));
         let submission_limits = SubmissionLimits::default();
-        let project = Self { file, data, vars, has_shop, submission_limits, layout, text, config_vars: of_config };
+        let config_vars = of_config;
+        let project = Self { file, data, vars, has_shop, catalogue, submission_limits, layout, text, config_vars };
         Ok((project, problems))
     }
 
@@ -108,6 +118,7 @@ impl Project {
             data: self.data.clone(),
             vars: self.vars.clone(),
             has_shop: self.has_shop,
+            catalogue: Arc::clone(&self.catalogue),
             submission_limits: self.submission_limits,
             layout: self.layout.clone(),
             text,

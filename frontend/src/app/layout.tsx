@@ -1,15 +1,46 @@
-import { useEffect, useRef } from "react";
-import { Outlet, ScrollRestoration, useLocation } from "react-router-dom";
+import { useEffect, useRef, useState } from "react";
+import { type Location, Outlet, ScrollRestoration, useLocation, useNavigation } from "react-router-dom";
+import { routes } from "../shared/paths.ts";
+import { SheetSkeleton, TemplateSkeleton } from "./skeletons.tsx";
+
+/** Milliseconds after which a screen that is still loading is replaced by its outline. */
+const PATIENCE = 200;
 
 /** The frame of every screen: restores scroll positions and announces navigations to screen readers. */
 export function Layout() {
   useHeadingFocus();
+  const awaited = useAwaitedScreen();
   return (
     <>
-      <Outlet />
-      <ScrollRestoration />
+      {awaited === undefined ? (
+        <Outlet />
+      ) : awaited.startsWith("/template/") ? (
+        <TemplateSkeleton />
+      ) : (
+        <SheetSkeleton />
+      )}
+      <ScrollRestoration getKey={scrollKey} />
     </>
   );
+}
+
+/** The catalogue has one scroll position, to which its links lead back; other screens have one per visit. */
+function scrollKey({ pathname, key }: Location): string {
+  return pathname === routes.catalogue ? pathname : key;
+}
+
+/** Returns the path of another screen whose script has been loading for a while. */
+function useAwaitedScreen(): string | undefined {
+  const { pathname } = useLocation();
+  const next = useNavigation().location?.pathname;
+  const [awaited, setAwaited] = useState<string>();
+  useEffect(() => {
+    setAwaited(undefined);
+    if (next === undefined || next === pathname) return;
+    const timer = setTimeout(() => setAwaited(next), PATIENCE);
+    return () => clearTimeout(timer);
+  }, [next, pathname]);
+  return next === undefined ? undefined : awaited;
 }
 
 /** Moves the focus to the heading after a navigation, but not on the first screen. */

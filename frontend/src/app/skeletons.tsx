@@ -3,13 +3,14 @@ export function TemplateSkeleton() {
   return (
     <main aria-busy="true">
       <div className="h-16 border-b border-line" />
-      <div className="mx-auto grid max-w-wall gap-10 px-5 py-8 sm:px-8 lg:grid-cols-[3fr_2fr] lg:gap-16 lg:px-12">
-        <div className="aspect-4/5 bg-wall" />
-        <div className="space-y-6 max-lg:hidden">
+      <div className="mx-auto flex max-w-wall flex-col gap-8 px-5 py-5 sm:px-8 sm:py-8 lg:grid lg:grid-cols-[3fr_2fr] lg:gap-16 lg:px-12 lg:py-10">
+        <div className="space-y-5 lg:order-2">
           <div className="h-12 w-3/4 bg-wall" />
-          <div className="h-32 bg-wall" />
-          <div className="h-56 bg-wall" />
+          <div className="h-16 bg-wall" />
+          <div className="h-32 bg-wall max-lg:hidden" />
+          <div className="h-12 bg-wall max-lg:hidden" />
         </div>
+        <div className="h-[26rem] bg-wall sm:h-[40rem]" />
       </div>
     </main>
   );

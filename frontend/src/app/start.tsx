@@ -1,17 +1,29 @@
-import { StrictMode } from "react";
-import { createRoot } from "react-dom/client";
-import { RouterProvider } from "react-router-dom";
-import { ScreenLoaders } from "../shared/prefetch.ts";
-import { router } from "./router.tsx";
-import { screens } from "./screens.ts";
+import { createRoot, hydrateRoot } from "react-dom/client";
+import { createBrowserRouter } from "react-router-dom";
+import { readOutcome } from "../features/submission/outcome.ts";
+import { readCatalogue } from "../shared/templates/catalogue.ts";
+import { consumeMailedSession } from "./mailed-session.ts";
+import { loadScreen, screenRoutes } from "./routes.tsx";
+import { Shop } from "./shop.tsx";
+import "../styles.css";
 
-const root = document.getElementById("root");
-if (!root) throw new Error("index.html has no element with the id 'root'");
+/** Takes over the page that the server sent. Until then, and if that fails, it works as a document. */
+async function start(): Promise<void> {
+  const root = document.getElementById("root");
+  if (!root) throw new Error("index.html has no element with the id 'root'");
+  const catalogue = readCatalogue(document);
+  const routes = screenRoutes();
+  await loadScreen(routes, location.pathname);
+  const router = createBrowserRouter(routes);
+  const shop = <Shop router={router} catalogue={catalogue} outcome={readOutcome(document)} />;
+  if (root.firstElementChild) {
+    hydrateRoot(root, shop, {
+      onRecoverableError: (error) => console.error("The page was rendered again:", error),
+    });
+  } else {
+    createRoot(root).render(shop);
+  }
+  await consumeMailedSession(router);
+}
 
-createRoot(root).render(
-  <StrictMode>
-    <ScreenLoaders value={screens}>
-      <RouterProvider router={router} />
-    </ScreenLoaders>
-  </StrictMode>,
-);
+start().catch((error: unknown) => console.error("The page stays a document:", error));

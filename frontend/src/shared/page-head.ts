@@ -1,5 +1,6 @@
-import { useEffect } from "react";
+import { createContext, useContext, useEffect } from "react";
 import { readEnv } from "./env.ts";
+import { SHOP_DESCRIPTION } from "./product.ts";
 
 /** Metadata of a screen for the tab, search engines and previews of shared links. */
 export interface PageHead {
@@ -8,39 +9,36 @@ export interface PageHead {
   description?: string;
   /** The path of the screen; without one, search engines do not index it. */
   path?: string;
-  /** Returns the JSON-LD for an origin. */
-  structuredData?: (origin: string) => object;
 }
 
-const shopDescription = metaElement("name", "description")?.content ?? "";
+/** Receives the metadata of a screen that is rendered at build. */
+export const HeadCollector = createContext<((head: PageHead) => void) | undefined>(undefined);
 
-/** Writes the metadata into the head of the page while the calling screen is mounted. */
-export function usePageHead({ title, description, path, structuredData }: PageHead): void {
+/**
+ * Writes the metadata into the head of the page while the calling screen is mounted. Metadata for
+ * programs that only read what the server sends is written by the build.
+ */
+export function usePageHead(head: PageHead): void {
+  useContext(HeadCollector)?.(head);
+  const { title, description = SHOP_DESCRIPTION, path } = head;
   useEffect(() => {
     const { siteUrl } = readEnv(document, location.origin);
     document.title = title;
-    setMeta("name", "description", description ?? shopDescription);
-    setMeta("property", "og:title", title);
-    setMeta("property", "og:description", description ?? shopDescription);
-    setMeta("property", "og:url", path === undefined ? "" : siteUrl + path);
-    setMeta("name", "robots", path === undefined ? "noindex" : "");
+    setMeta("description", description);
+    setMeta("robots", path === undefined ? "noindex" : "");
     setCanonical(path === undefined ? undefined : siteUrl + path);
-    setStructuredData(structuredData?.(siteUrl));
-  }, [title, description, path, structuredData]);
+    removeOtherStructuredData(path);
+  }, [title, description, path]);
 }
 
-function metaElement(attribute: "name" | "property", name: string): HTMLMetaElement | null {
-  return document.head.querySelector(`meta[${attribute}="${name}"]`);
-}
-
-function setMeta(attribute: "name" | "property", name: string, content: string): void {
-  const existing = metaElement(attribute, name);
+function setMeta(name: string, content: string): void {
+  const existing = document.head.querySelector<HTMLMetaElement>(`meta[name="${name}"]`);
   if (content === "") {
     existing?.remove();
     return;
   }
   const element = existing ?? document.createElement("meta");
-  element.setAttribute(attribute, name);
+  element.name = name;
   element.content = content;
   if (!existing) document.head.append(element);
 }
@@ -57,15 +55,8 @@ function setCanonical(address: string | undefined): void {
   if (!existing) document.head.append(element);
 }
 
-function setStructuredData(data: object | undefined): void {
-  const existing = document.getElementById("structured-data");
-  if (data === undefined) {
-    existing?.remove();
-    return;
-  }
-  const element = existing ?? document.createElement("script");
-  element.id = "structured-data";
-  element.setAttribute("type", "application/ld+json");
-  element.textContent = JSON.stringify(data);
-  if (!existing) document.head.append(element);
+/** Removes the JSON-LD that the server wrote for another screen. */
+function removeOtherStructuredData(path: string | undefined): void {
+  const element = document.getElementById("structured-data");
+  if (element && element.dataset.path !== path) element.remove();
 }

@@ -11,4 +11,6 @@ export const paths = {
   catalogue: routes.catalogue,
   submission: routes.submission,
   template: (id: number) => routes.template.replace(":id", String(id)),
+  /** The submission form for a template, which the submission then names. */
+  request: (id: number) => `${routes.submission}?template=${id}`,
 } as const;

@@ -1,6 +1,5 @@
 //! Properties of a file's content: media type, digest, compressed form.
 
-use std::collections::HashSet;
 use std::io::{Read, Write};
 
 use aws_lc_rs::digest::{SHA256, digest as hash};
@@ -82,13 +81,4 @@ pub(super) fn gunzip(body: &[u8]) -> Vec<u8> {
         tracing::error!(%error, "decompressing a shop file failed");
     }
     whole
-}
-
-/// Parses the paths of `routes.json`.
-pub(super) fn parse_paths(routes: &[u8]) -> HashSet<String> {
-    #[derive(serde::Deserialize)]
-    struct Routes {
-        paths: HashSet<String>,
-    }
-    serde_json::from_slice::<Routes>(routes).map(|routes| routes.paths).unwrap_or_default()
 }

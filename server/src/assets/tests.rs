@@ -1,30 +1,51 @@
 //! Tests of the shop's responses.
 
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, IF_NONE_MATCH, VARY};
+
 use super::*;
 
-const ENTRIES: [(&str, &str); 9] = [
-    ("index.html", "<link href=\"__ORIGIN__/\"><script id=\"basalt-config\" type=\"application/json\">{}</script>"),
-    ("routes.json", "{\"paths\":[\"/\",\"/template/1\"]}"),
+const ENTRIES: [(&str, &str); 22] = [
+    ("index.html", "the shell"),
+    ("pages/catalogue.html", "<link href=\"{{origin}}/\"><script>{{&config}}</script>{{#categories}}{{name}}{{#chosen}}!{{/chosen}};{{/categories}}{{#cards}}[{{id}} {{title}}{{#first}} first{{/first}}{{#bare}} bare{{/bare}}]{{/cards}}"),
+    ("pages/category.html", "{{#categories}}{{name}}{{#chosen}}!{{/chosen}};{{/categories}}{{#cards}}[{{id}}{{#first}} first{{/first}}]{{/cards}}"),
+    ("pages/template.html", "{{title}} {{price}} {{link}} {{tagline}} {{alt}} {{card_width}} {{shared_picture}} {{&structured_data}}"),
+    ("pages/template-custom.html", "{{title}} to order"),
+    ("pages/template-bare.html", "{{title}} without pictures {{shared_picture}}"),
+    ("pages/template-bare-custom.html", "{{title}} without pictures to order"),
+    ("pages/template-not-found.html", "no such template"),
+    ("pages/submission.html", "<textarea>{{details}}</textarea>{{&submission}}"),
+    ("pages/submission-refused.html", "<textarea>{{details}}</textarea>{{refusal}}{{&submission}}"),
+    ("pages/submission-received.html", "received {{&submission}}"),
+    ("pages/not-found.html", "no such page"),
+    ("pages/pictures.json", "[{\"id\":1,\"alt\":\"A <picture>\",\"card\":{\"width\":1080},\"detail\":{}},{\"id\":12,\"alt\":\"B\",\"card\":{},\"detail\":{}}]"),
     ("robots.txt", "Sitemap: __ORIGIN__/sitemap.xml"),
+    ("shared/01.jpg", "a picture"),
     ("assets/app-1a2b.js", "console.log('a long enough script')"),
     ("assets/app-1a2b.js.br", "brotli"),
     ("assets/app-1a2b.js.gz", "gzipped"),
     ("favicon.svg", "<svg/>"),
     ("favicon.svg.br", "longer than the file itself"),
     ("lonely.br", "no variant"),
+    ("notes.txt", "no placeholder"),
 ];
 
 fn shop() -> Shop {
     let site = SiteConfig { url: "", key: "sb_publishable_</script>", site_url: "https://shop.example/?a=1&b=2" };
     let names: Vec<String> = ENTRIES.iter().map(|(name, _)| (*name).to_owned()).collect();
-    Shop::from_files(&site, &names, &|name| {
+    let get = |name: &str| {
         ENTRIES.iter().find(|(known, _)| *known == name).map(|(_, body)| Bytes::from_static(body.as_bytes()))
-    })
+    };
+    Shop::from_files(&site, Arc::new(Catalogue::built_in()), &Files { names: &names, get: &get })
+}
+
+fn uri(path: &str) -> Uri {
+    let parts = http::uri::PathAndQuery::try_from(if path.is_empty() { "*" } else { path }).expect("a path");
+    Uri::from(parts)
 }
 
 fn get(path: &str, headers: &[(HeaderName, &'static str)]) -> Response {
     let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
-    shop().answer(&Method::GET, path, &headers)
+    shop().answer(&Method::GET, &uri(path), &headers)
 }
 
 fn header<'r>(response: &'r Response, name: &HeaderName) -> &'r str {
@@ -52,10 +73,17 @@ fn unknown_path_is_page_with_404() {
         ("/template/1", 200),
         ("/assets/app-1a2b.js", 200),
         ("/lonely.br", 200),
-        ("/template/2", 404),
-        ("/template/1/", 404),
+        ("/template/12", 200),
+        ("/submit", 200),
+        ("/submit?template=9", 200),
+        ("/sitemap.xml", 200),
+        ("/template/13", 404),
+        ("/template/01", 404),
+        ("/template/", 404),
+        ("/template/1/2", 404),
+        ("/pages/catalogue.html", 404),
+        ("/pages/pictures.json", 404),
         ("/index.html", 404),
-        ("/routes.json", 404),
         ("/assets/app-1a2b.js.br", 404),
         ("/assets/", 404),
         ("//assets/app-1a2b.js", 404),
@@ -63,7 +91,6 @@ fn unknown_path_is_page_with_404() {
         ("/assets/%2e%2e/robots.txt", 404),
         ("/%72obots.txt", 404),
         ("/robots.txt%00", 404),
-        ("", 404),
     ];
     for (path, status) in cases {
         let response = get(path, &[]);
@@ -91,7 +118,9 @@ async fn smallest_accepted_coding_is_sent() {
         assert_eq!(body(response).await, expected, "{accepted}");
     }
     assert_eq!(header(&get("/favicon.svg", &[(ACCEPT_ENCODING, "br")]), &CONTENT_ENCODING), "", "larger is no gain");
-    assert_eq!(header(&get("/", &[(ACCEPT_ENCODING, "gzip, br")]), &CONTENT_ENCODING), "gzip");
+    for (accepted, coding) in [("gzip, br", "br"), ("gzip", "gzip"), ("identity", "")] {
+        assert_eq!(header(&get("/", &[(ACCEPT_ENCODING, accepted)]), &CONTENT_ENCODING), coding, "a filled page");
+    }
 }
 
 #[test]
@@ -104,7 +133,7 @@ fn hashed_files_are_immutable_and_pages_are_revalidated() {
     assert!(tag.starts_with('"') && tag.len() == 18, "{tag}");
     for (tags, status) in [(tag.clone(), 304), (format!("\"x\", W/{tag}"), 304), ("\"x\"".to_owned(), 200)] {
         let headers = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::try_from(tags).expect("a header"))]);
-        assert_eq!(shop().answer(&Method::GET, "/", &headers).status(), status);
+        assert_eq!(shop().answer(&Method::GET, &uri("/"), &headers).status(), status);
     }
     let compressed = get("/assets/app-1a2b.js", &[(ACCEPT_ENCODING, "br")]);
     assert_ne!(header(&compressed, &ETAG), header(&script, &ETAG), "each form has a tag of its own");
@@ -123,8 +152,8 @@ fn responses_carry_security_headers() {
 
 #[test]
 fn methods_other_than_get_and_head_are_rejected() {
-    assert_eq!(shop().answer(&Method::HEAD, "/", &HeaderMap::new()).status(), 200);
-    let refused = shop().answer(&Method::POST, "/", &HeaderMap::new());
+    assert_eq!(shop().answer(&Method::HEAD, &uri("/"), &HeaderMap::new()).status(), 200);
+    let refused = shop().answer(&Method::POST, &uri("/"), &HeaderMap::new());
     assert_eq!((refused.status().as_u16(), header(&refused, &ALLOW)), (405, "GET, HEAD"));
 }
 
@@ -134,14 +163,15 @@ async fn compressed_only_file_is_decompressed_for_identity() {
     let gzip = Bytes::from(content::gzip(script.as_bytes()).expect("compressed"));
     let names = ["assets/app.js", "assets/app.js.br", "assets/app.js.gz"].map(str::to_owned);
     let site = SiteConfig { url: "", key: "", site_url: "" };
-    let shop = Shop::from_files(&site, &names, &|name| match name {
+    let get = |name: &str| match name {
         "assets/app.js.br" => Some(Bytes::from_static(b"brotli")),
         "assets/app.js.gz" => Some(gzip.clone()),
         _ => None,
-    });
+    };
+    let shop = Shop::from_files(&site, Arc::new(Catalogue::built_in()), &Files { names: &names, get: &get });
     let ask = |accepted: &'static str| {
         let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(accepted))]);
-        shop.answer(&Method::GET, "/assets/app.js", &headers)
+        shop.answer(&Method::GET, &uri("/assets/app.js"), &headers)
     };
     let plain = ask("identity");
     assert_eq!(header(&plain, &CONTENT_TYPE), "text/javascript; charset=utf-8");
@@ -157,5 +187,74 @@ async fn compressed_only_file_is_decompressed_for_identity() {
 #[test]
 fn embedded_files_are_sorted() {
     assert!(FILES.is_sorted_by_key(|(name, _)| *name));
-    assert!(Shop::load(&SiteConfig { url: "", key: "", site_url: "" }).files.len() + 2 <= FILES.len());
+    let shop = Shop::load(&SiteConfig { url: "", key: "", site_url: "" }, Arc::new(Catalogue::built_in()));
+    assert!(shop.files.len() < FILES.len());
+}
+
+#[tokio::test]
+async fn templates_and_categories_have_pages_of_their_own() {
+    let newsletter = body(get("/template/1", &[])).await;
+    assert!(
+        newsletter.starts_with(
+            "Professional Newsletter $28 https://payments.example/placeholder/professional-newsletter \
+             Worth opening every time A &lt;picture&gt; 1080 /shared/01.jpg {"
+        ),
+        "{newsletter}"
+    );
+    let data: serde_json::Value =
+        serde_json::from_str(&newsletter[newsletter.find('{').expect("JSON-LD")..]).expect("JSON");
+    assert_eq!(data["offers"]["price"], "28");
+    assert_eq!(data["image"], "https://shop.example/?a=1&b=2/shared/01.jpg");
+    assert!(!newsletter.contains("ating"));
+    assert_eq!(body(get("/template/12", &[])).await, "Board Meeting Invitation to order");
+    assert_eq!(body(get("/template/2", &[])).await, "Product Promotion without pictures /og.png");
+    assert_eq!(body(get("/template/9", &[])).await, "Executive Report without pictures to order");
+    assert_eq!(body(get("/template/99", &[])).await, "no such template");
+    assert_eq!(body(get("/nowhere", &[])).await, "no such page");
+    let all = body(get("/", &[])).await;
+    assert!(all.contains("Newsletter;Marketing;Onboarding;Corporate;"), "{all}");
+    assert!(all.contains("[1 Professional Newsletter first][2 Product Promotion bare]"), "{all}");
+    let events = body(get("/?a=b&category=Events", &[])).await;
+    assert!(events.contains("Corporate;Events!;E-commerce;") && events.ends_with("[5]"), "{events}");
+    assert_eq!(body(get("/?category=Nonsense", &[])).await, all);
+}
+
+#[tokio::test]
+async fn sitemap_lists_what_is_on_sale() {
+    let sitemap = body(get("/sitemap.xml", &[])).await;
+    assert_eq!(sitemap.matches("<loc>https://shop.example/?a=1&amp;b=2/").count(), 14);
+    assert_eq!(header(&get("/sitemap.xml", &[]), &CONTENT_TYPE), "application/xml");
+}
+
+#[test]
+fn known_page_with_a_slash_at_its_end_is_redirected() {
+    let cases = [
+        ("/template/1/", Some("/template/1")),
+        ("/submit/", Some("/submit")),
+        ("/submit/?template=9", Some("/submit?template=9")),
+        ("/template/99/", None),
+        ("/nowhere/", None),
+        ("//", None),
+        ("//template/1/", None),
+    ];
+    for (path, target) in cases {
+        let response = get(path, &[]);
+        let expected = if target.is_some() { 301 } else { 404 };
+        assert_eq!((response.status().as_u16(), header(&response, &LOCATION)), (expected, target.unwrap_or_default()));
+    }
+}
+
+#[tokio::test]
+async fn form_is_answered_with_its_outcome() {
+    let shop = shop();
+    let page = |outcome| body(shop.answer_form(StatusCode::OK, outcome));
+    assert_eq!(page(FormOutcome::Received).await, "received {\"isReceived\":true}");
+    assert_eq!(page(FormOutcome::Failed("<b>")).await, "<textarea>&lt;b&gt;</textarea>{}");
+    assert_eq!(page(FormOutcome::Failed("\na")).await, "<textarea>\n\na</textarea>{}", "a parser skips the first");
+    let refused = page(FormOutcome::Refused("Details are required", " ")).await;
+    assert_eq!(refused, "<textarea> </textarea>Details are required{\"refusal\":\"Details are required\"}");
+    let response = shop.answer_form(StatusCode::BAD_REQUEST, FormOutcome::Received);
+    assert_eq!((response.status(), header(&response, &CACHE_CONTROL)), (StatusCode::BAD_REQUEST, "no-store"));
+    let refused = shop.answer(&Method::PUT, &uri("/submit"), &HeaderMap::new());
+    assert_eq!(header(&refused, &ALLOW), "GET, HEAD, POST");
 }

@@ -32,6 +32,7 @@ pub(crate) use basalt::{BasaltSettings, LogFormat};
 pub(crate) use key_names::{find_key_name, replace_setting_names};
 pub(crate) use locations::SettingLocations;
 pub(crate) use problem::Problem;
+pub(crate) use read::line_number;
 pub(crate) use settings::{ServerFacts, Settings};
 
 use crate::dev::MailboxPorts;

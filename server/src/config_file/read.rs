@@ -288,6 +288,7 @@ fn is_service_requested(value: &DeValue<'_>) -> bool {
     }
 }
 
-fn line_number(text: &str, span: &Range<usize>) -> usize {
+/// Returns the line of a span, from 1.
+pub(crate) fn line_number(text: &str, span: &Range<usize>) -> usize {
     text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1
 }

@@ -4,6 +4,7 @@
 mod error_responses;
 mod explain;
 mod forwarded;
+mod submission_form;
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
@@ -20,6 +21,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderName, Method, Uri};
 use http_edge::request::forwarded::replace_forwarded_headers;
 use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest, TrustedProxies, cors};
+use tokio::sync::watch;
 use tower::ServiceExt;
 
 use crate::api_keys::{ApiKeyGateway, RequestCredentials};
@@ -68,8 +70,8 @@ pub(crate) struct EdgeRouter {
     pub functions: Router,
     /// Services that the operator runs, if there are any.
     pub forwarded: Option<ForwardedServices>,
-    /// The shop.
-    pub shop: Shop,
+    /// The shop; a reload of the settings replaces it.
+    pub shop: watch::Receiver<Arc<Shop>>,
     /// The development pages.
     pub dev: DevelopmentPages,
     /// API keys.
@@ -176,8 +178,17 @@ impl EdgeRouter {
                 let response = error_responses::not_served(mount, what);
                 cors::GATEWAY.apply(self.explanations.not_served(&request, mount, response))
             }
-            Area::Shop => self.shop.answer(request.method(), request.uri().path(), request.headers()),
+            Area::Shop => self.handle_shop(request).await,
         }
+    }
+
+    /// Answers with a file, a page, or the outcome of a form.
+    async fn handle_shop(&self, request: Request) -> Response {
+        let shop = self.shop.borrow().clone();
+        if request.method() == Method::POST && shop.has_form(request.uri().path()) {
+            return self.handle_form(request).await;
+        }
+        shop.answer(request.method(), request.uri(), request.headers())
     }
 
     /// Answers CORS here, so that error responses of the gateway carry it too; the auth API sees no origin.

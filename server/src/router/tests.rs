@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::api_keys::{ApiKeys, LiveApiKeys};
 use crate::assets::SiteConfig;
+use crate::catalogue::Catalogue;
 use crate::dev::Access;
 
 const KEY: &str = "sb_publishable_p";
@@ -37,12 +38,13 @@ fn echo_router() -> Arc<EdgeRouter> {
         publishable_key: key(KEY),
         secret_key: key("sb_secret_s"),
     };
+    let site = SiteConfig { url: "", key: KEY, site_url: "" };
     let proxies = TrustedProxies::new(["10.0.0.0/8".parse().expect("a network")]);
     Arc::new(EdgeRouter {
         auth: see("auth"),
         functions: see("functions"),
         forwarded: None,
-        shop: Shop::load(&SiteConfig { url: "", key: "", site_url: "" }),
+        shop: watch::channel(Arc::new(Shop::load(&site, Arc::new(Catalogue::built_in())))).1,
         dev: DevelopmentPages::new(None, Access::default()),
         gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| token == "jwt.user"),
         proxies,

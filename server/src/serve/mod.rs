@@ -173,7 +173,7 @@ impl Server {
             provider,
             consent,
         };
-        let Services { router, app, replace, worker, upkeep, outbox, inbox, access } =
+        let Services { router, app, replace, replace_shop, worker, upkeep, outbox, inbox, access } =
             Services::start(&config, dependencies)?;
         keys.publish(&config, &app)?;
         tasks.extend([worker, upkeep]);
@@ -198,6 +198,7 @@ impl Server {
             has_consent_page,
             outbox,
             replace,
+            replace_shop,
         };
         tasks.push(tokio::spawn(reloading.run(closing)));
         let backends = Backends::Single { pool, tasks, archive };

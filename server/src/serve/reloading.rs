@@ -16,7 +16,10 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use super::live_keys::LiveKeys;
+use super::services::build_shop;
 use crate::api_keys::ApiKeys;
+use crate::assets::Shop;
+use crate::catalogue::CATALOGUE_FILE;
 use crate::dev::consent;
 use crate::project::Project;
 use crate::reload::{FileFilter, SettingsWatcher};
@@ -51,6 +54,8 @@ pub(super) struct Reloading {
     pub outbox: Arc<Outbox>,
     /// Replaces the application of the auth API.
     pub replace: watch::Sender<Arc<App>>,
+    /// Replaces the shop.
+    pub replace_shop: watch::Sender<Arc<Shop>>,
 }
 
 impl Reloading {
@@ -65,7 +70,7 @@ impl Reloading {
             grace_period: GRACE_PERIOD,
             ..ReloadSettings::default()
         };
-        let names = layout.config.file_name().into_iter().map(ToOwned::to_owned).chain([".env".into()]).collect();
+        let names = layout.config.file_name().into_iter().map(ToOwned::to_owned).chain([".env".into(), CATALOGUE_FILE.into()]).collect();
         let Some(watching) = SettingsWatcher::start(&layout.folder, &settings, FileFilter::Named(names)) else {
             return;
         };
@@ -122,6 +127,12 @@ impl Reloading {
         logging::log_notices(&new);
         for setting in self.list_restart_settings(&project, &config) {
             tracing::warn!(setting, "a changed setting takes effect at the next start");
+        }
+        let site_url = &config.policy.site.site_url;
+        if project.has_shop == self.project.has_shop
+            && (project.catalogue != self.project.catalogue || *site_url != self.config.policy.site.site_url)
+        {
+            self.replace_shop.send_replace(Arc::new(build_shop(&project, &self.live.live, site_url)));
         }
         (self.project, self.config) = (project, config);
         Ok(())

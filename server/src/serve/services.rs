@@ -7,7 +7,7 @@ use anyhow::Context;
 use functions_rs::Functions;
 use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
-use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings};
+use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings, TemplateTitles};
 use gateway::{Gateway, PublicOrigin, Service};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
@@ -50,6 +50,8 @@ pub(super) struct Services {
     pub app: Arc<App>,
     /// Replaces the application of the auth API.
     pub replace: watch::Sender<Arc<App>>,
+    /// Replaces the shop.
+    pub replace_shop: watch::Sender<Arc<Shop>>,
     /// The queue of e-mail messages.
     pub outbox: Arc<Outbox>,
     /// Delivers e-mail until shutdown; without a mail server deletes old messages instead.
@@ -122,14 +124,15 @@ impl Services {
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
         let serving = current.clone();
-        let functions = build_functions(project, &current, keys, Arc::clone(&outbox))
+        let (replace_shop, shop) = watch::channel(Arc::new(build_shop(project, keys, &config.policy.site.site_url)));
+        let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
             functions: functions_rs::router(functions),
-            shop: build_shop(project, keys, &config.policy.site.site_url),
+            shop,
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)
@@ -140,7 +143,7 @@ impl Services {
             explanations: RouterExplanations::new(Arc::clone(&app)),
             entropy,
         };
-        Ok(Self { router: Arc::new(front), app, replace, worker, upkeep, outbox, inbox, access })
+        Ok(Self { router: Arc::new(front), app, replace, replace_shop, worker, upkeep, outbox, inbox, access })
     }
 }
 
@@ -164,9 +167,10 @@ async fn wait_for_shutdown(mut closing: ShutdownSignal) {
 }
 
 /// Builds the pages at `/`: the shop if the project has one, otherwise the status of the server.
-fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str) -> Shop {
+pub(super) fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str) -> Shop {
     if project.has_shop {
-        Shop::load(&SiteConfig { url: "", key: &keys.shown().publishable_key, site_url })
+        let site = SiteConfig { url: "", key: &keys.shown().publishable_key, site_url };
+        Shop::load(&site, Arc::clone(&project.catalogue))
     } else {
         Shop::status_page()
     }
@@ -245,6 +249,7 @@ fn build_functions(
     current: &watch::Receiver<Arc<App>>,
     keys: &LiveApiKeys,
     outbox: Arc<Outbox>,
+    shop: watch::Receiver<Arc<Shop>>,
 ) -> Functions {
     let (app, checking) = (Arc::clone(&current.borrow()), current.clone());
     let check_token = Arc::new(move |token: &str, now| Arc::clone(&checking.borrow()).keys.verify(token, now).ok());
@@ -257,7 +262,9 @@ fn build_functions(
         if project.has_shop && project.file.basalt.shop_owner.is_none() {
             tracing::warn!("submission notices are disabled: set [basalt.shop] owner in config.toml to an address");
         }
-        let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, &app));
+        let titles = TemplateTitles::new(move |id| shop.borrow().find_title(id));
+        let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, &app))
+            .with_template_titles(titles);
         functions = functions.with_function(function, send_submission.verify_jwt);
     }
     let unserved = project_schema::list_unserved_functions(project, &BUILT_IN_FUNCTIONS);

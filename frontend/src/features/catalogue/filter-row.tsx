@@ -1,36 +1,70 @@
-import { useEffect, useRef } from "react";
-import { CATEGORIES, type Category } from "../../shared/templates/templates.ts";
+import { type MouseEvent, useEffect, useRef } from "react";
+import { paths } from "../../shared/paths.ts";
+import { Slot } from "../../shared/slots.tsx";
+import { useCatalogue } from "../../shared/templates/use-catalogue.ts";
 
 interface FilterRowProps {
-  active: Category | undefined;
+  active: string | undefined;
   /** Receives the category, or `undefined` for all. */
-  onChoose: (category: Category | undefined) => void;
+  onChoose: (category: string | undefined) => void;
 }
 
-/** 'All' and one toggle per category; on narrow screens a row that scrolls horizontally. */
+/**
+ * 'All' and one toggle per category; on narrow screens a row that scrolls horizontally. Without
+ * JavaScript the buttons send the query of the category.
+ */
 export function FilterRow({ active, onChoose }: FilterRowProps) {
+  const { categories } = useCatalogue();
   const row = useRef<HTMLFieldSetElement>(null);
   useEffect(() => {
     if (row.current) scrollIntoRow(row.current, row.current.querySelector('[aria-pressed="true"]'));
   });
   return (
-    <fieldset
-      ref={row}
-      aria-label="Filter by category"
-      className="row-fade -mx-5 flex min-w-0 gap-2 overflow-x-auto px-5 py-1.5 pr-12 sm:mx-0 sm:flex-wrap sm:overflow-visible sm:px-0 sm:[mask-image:none]"
+    <form action={paths.catalogue} className="print:hidden">
+      <fieldset
+        ref={row}
+        aria-label="Filter by category"
+        className="row-fade -mx-5 flex min-w-0 gap-2 overflow-x-auto px-5 py-1.5 pr-12 sm:mx-0 sm:flex-wrap sm:overflow-visible sm:px-0 sm:[mask-image:none]"
+      >
+        <FilterButton category={undefined} isActive={active === undefined} onChoose={onChoose} />
+        <Slot name="categories">
+          {categories.map((category) => (
+            <Slot key={category.name} of={category}>
+              <FilterButton
+                category={category.name}
+                isActive={active === category.name}
+                onChoose={onChoose}
+              />
+            </Slot>
+          ))}
+        </Slot>
+      </fieldset>
+    </form>
+  );
+}
+
+interface FilterButtonProps {
+  category: string | undefined;
+  isActive: boolean;
+  onChoose: (category: string | undefined) => void;
+}
+
+function FilterButton({ category, isActive, onChoose }: FilterButtonProps) {
+  function onClick(event: MouseEvent): void {
+    event.preventDefault();
+    onChoose(category);
+  }
+  return (
+    <button
+      type="submit"
+      name={category && "category"}
+      value={category}
+      aria-pressed={isActive}
+      onClick={onClick}
+      className="min-h-11 shrink-0 rounded-small border border-edge px-4 whitespace-nowrap transition-colors duration-150 hover:border-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper"
     >
-      {[undefined, ...CATEGORIES].map((category) => (
-        <button
-          key={category ?? "All"}
-          type="button"
-          aria-pressed={active === category}
-          onClick={() => onChoose(category)}
-          className="min-h-11 shrink-0 rounded-small border border-edge px-4 whitespace-nowrap transition-colors duration-150 hover:border-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper"
-        >
-          {category ?? "All"}
-        </button>
-      ))}
-    </fieldset>
+      {category ?? "All"}
+    </button>
   );
 }
 

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { readBuiltInCatalogue } from "../../shared/templates/built-in.ts";
 import { activeCategory, categorySearch, shownMessage, shownTemplates } from "./model.ts";
+
+const CATALOGUE = readBuiltInCatalogue();
 
 describe("the filter in the URL", () => {
   test.each([
@@ -10,7 +13,7 @@ describe("the filter in the URL", () => {
     ["category=Nonsense", undefined],
     ["category=", undefined],
   ])("'%s' shows %s", (search, category) => {
-    expect(activeCategory(new URLSearchParams(search))).toBe(category);
+    expect(activeCategory(CATALOGUE, new URLSearchParams(search))).toBe(category);
   });
 
   test("is left out for all", () => {
@@ -21,12 +24,12 @@ describe("the filter in the URL", () => {
 
 describe("the catalogue", () => {
   test("shows everything without a filter", () => {
-    expect(shownTemplates(undefined)).toHaveLength(12);
-    expect(shownMessage(undefined)).toBe("Showing all 12 templates");
+    expect(shownTemplates(CATALOGUE, undefined)).toHaveLength(12);
+    expect(shownMessage(CATALOGUE, undefined)).toBe("Showing all 12 templates");
   });
 
   test("shows one category, in the order of the templates", () => {
-    expect(shownTemplates("Corporate").map(({ id }) => id)).toEqual([4, 9, 10, 11, 12]);
-    expect(shownMessage("Corporate")).toBe("Showing 5 of 12 templates: Corporate");
+    expect(shownTemplates(CATALOGUE, "Corporate").map(({ id }) => id)).toEqual([4, 9, 10, 11, 12]);
+    expect(shownMessage(CATALOGUE, "Corporate")).toBe("Showing 5 of 12 templates: Corporate");
   });
 });

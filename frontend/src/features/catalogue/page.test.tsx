@@ -1,19 +1,32 @@
 import { fireEvent, render, screen } from "@testing-library/react";
 import { createMemoryRouter, RouterProvider } from "react-router-dom";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { RETURNING } from "../../shared/catalogue-place.ts";
 import { paths, routes } from "../../shared/paths.ts";
+import { readBuiltInCatalogue } from "../../shared/templates/built-in.ts";
+import { CatalogueContext } from "../../shared/templates/use-catalogue.ts";
 import { CataloguePage } from "./page.tsx";
 
-function open(path: string) {
+function open(path: string, state?: object) {
   const router = createMemoryRouter([{ path: routes.catalogue, element: <CataloguePage /> }], {
-    initialEntries: [path],
+    initialEntries: [{ pathname: "/", search: path.slice(1), state }],
   });
-  render(<RouterProvider router={router} />);
+  render(
+    <CatalogueContext value={readBuiltInCatalogue()}>
+      <RouterProvider router={router} />
+    </CatalogueContext>,
+  );
   return router;
 }
 
 function titles(): string[] {
   return screen.getAllByRole("heading", { level: 2 }).map((title) => title.textContent ?? "");
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+function card() {
+  return screen.getAllByRole("listitem").find((item) => item.querySelector("h2"));
 }
 
 test("a card has one heading and one link", () => {
@@ -35,11 +48,24 @@ test("choosing a category writes it into the URL, 'All' removes it", async () =>
 
 test("cards appear one after another on opening, and at once after a use of the filter", async () => {
   open(paths.catalogue);
-  const card = () => screen.getAllByRole("listitem").find((item) => item.querySelector("h2"));
   expect(card()?.className).toContain("hang-in-turn");
   fireEvent.click(screen.getByRole("button", { name: "Corporate" }));
   await expect.poll(() => card()?.className).toContain("animate-appear");
   fireEvent.click(screen.getByRole("button", { name: "All" }));
   await expect.poll(() => titles().length).toBe(12);
   expect(card()?.className).not.toContain("hang-in-turn");
+});
+
+test("cards are there at once after a link back", () => {
+  open(paths.catalogue, RETURNING);
+  expect(card()?.className).not.toMatch(/animate-/);
+});
+
+test("a picture that cannot be loaded is replaced by a drawing with its text", () => {
+  vi.spyOn(HTMLImageElement.prototype, "complete", "get").mockReturnValue(false);
+  open(`${paths.catalogue}?category=Seasonal`);
+  const label = screen.getByRole("img").getAttribute("alt");
+  fireEvent.error(screen.getByRole("img"));
+  expect(screen.getByRole("img").tagName).toBe("DIV");
+  expect(screen.getByRole("img").getAttribute("aria-label")).toBe(label);
 });

@@ -1,22 +1,21 @@
-import type { CSSProperties } from "react";
 import { Link } from "react-router-dom";
-import { previews } from "../../previews/index.ts";
 import { paths } from "../../shared/paths.ts";
 import { usePrefetch } from "../../shared/prefetch.ts";
-import type { Template } from "../../shared/templates/templates.ts";
+import type { Template } from "../../shared/templates/catalogue.ts";
+import { usePreview } from "../../shared/templates/use-preview.ts";
 import { Badge } from "../../shared/ui/badge.tsx";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { CheckList } from "../../shared/ui/check-list.tsx";
+import { PicturePlaceholder } from "../../shared/ui/picture-placeholder.tsx";
 import { ProofPicture } from "../../shared/ui/proof-picture.tsx";
-import { CARD_SIZES } from "./first-picture.ts";
 
 /** How a card appears. */
 export type Entrance = "in-turn" | "plain" | "none";
 
 interface TemplateCardProps {
   template: Template;
-  /** Its position in the sequence of appearing cards. */
-  turn: number;
+  /** Whether it is the first of the list, whose picture is loaded at once. */
+  isFirst: boolean;
   entrance: Entrance;
 }
 
@@ -26,46 +25,64 @@ const ENTRANCE: Record<Entrance, string> = {
   none: "",
 };
 
-/** A template in the catalogue. The link covers the whole card. */
-export function TemplateCard({ template, turn, entrance }: TemplateCardProps) {
-  const preview = previews[template.id];
+/** The displayed widths of the picture, in the format of the `sizes` attribute. */
+const SIZES =
+  "(min-width: 96rem) 20rem, (min-width: 80rem) 21vw, (min-width: 64rem) 28vw, (min-width: 40rem) 44vw, calc(100vw - 5rem)";
+
+/**
+ * A template in the catalogue. The link covers the whole card. An only card shows its text beside the
+ * picture.
+ */
+export function TemplateCard({ template, isFirst, entrance }: TemplateCardProps) {
   const prefetch = usePrefetch("template");
   return (
     <li
-      className={`group relative flex flex-col ${ENTRANCE[entrance]}`}
-      style={{ "--turn": turn } as CSSProperties}
+      className={`group relative flex flex-col break-inside-avoid sm:only:col-span-full sm:only:grid sm:only:max-w-[60rem] sm:only:grid-cols-[minmax(0,26rem)_minmax(0,1fr)] sm:only:gap-x-10 lg:only:gap-x-16 ${ENTRANCE[entrance]}`}
     >
       <div className="proof">
         <div className="aspect-4/5 overflow-hidden bg-sheet shadow-low transition-shadow duration-300 group-hover:shadow-high">
-          {preview && (
-            <ProofPicture
-              picture={preview.card}
-              alt={preview.alt}
-              sizes={CARD_SIZES}
-              first={turn === 0}
-              className="size-full object-cover object-top"
-            />
-          )}
+          <CardPicture template={template} isFirst={isFirst} />
         </div>
       </div>
-      <div className="mt-4 flex items-center justify-between gap-3">
-        <Badge category={template.category} />
-        <p className="font-display text-lead">{template.price}</p>
-      </div>
-      <h2 className="mt-2 text-lead leading-snug">{template.title}</h2>
-      <p className="mt-2 line-clamp-2 text-ink-soft">{template.description}</p>
-      <p className="mt-4 mb-1.5 text-small font-strong">Features</p>
-      <CheckList items={template.features} small />
-      <div className="mt-auto pt-5">
-        <Link
-          to={paths.template(template.id)}
-          aria-label={`View Template: ${template.title}`}
-          {...prefetch}
-          className={`${buttonClass("plain")} w-full group-hover:border-accent group-hover:bg-accent group-hover:text-on-accent after:absolute after:inset-0`}
-        >
-          View Template
-        </Link>
+      <div className="mt-4 flex flex-1 flex-col sm:group-only:my-auto sm:group-only:flex-none">
+        <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1">
+          <Badge category={template.category} />
+          <p className="font-display text-lead">{template.price}</p>
+        </div>
+        <h2 className="mt-2 text-lead leading-snug wrap-anywhere sm:group-only:text-figure">
+          {template.title}
+        </h2>
+        <p className="mt-2 min-h-[2lh] text-ink-soft sm:group-only:min-h-0">{template.summary}</p>
+        <p className="mt-4 mb-1.5 text-small font-strong">Features</p>
+        <CheckList items={template.features} small />
+        <div className="mt-auto pt-5 print:hidden">
+          <Link
+            to={paths.template(template.id)}
+            aria-label={`View Template: ${template.title}`}
+            {...prefetch}
+            className={`${buttonClass("plain")} w-full group-hover:border-accent group-hover:bg-accent group-hover:text-on-accent after:absolute after:inset-0`}
+          >
+            View Template
+          </Link>
+        </div>
       </div>
     </li>
+  );
+}
+
+function CardPicture({ template, isFirst }: { template: Template; isFirst: boolean }) {
+  const preview = usePreview(template.id);
+  const label = preview?.alt ?? template.title;
+  const placeholder = <PicturePlaceholder label={label} category={template.category} />;
+  if (!preview) return placeholder;
+  return (
+    <ProofPicture
+      picture={preview.card}
+      alt={preview.alt}
+      sizes={SIZES}
+      first={isFirst}
+      className="size-full object-cover object-top"
+      fallback={placeholder}
+    />
   );
 }

@@ -13,25 +13,48 @@ interface SubmissionFailure {
   cause: unknown;
 }
 
+/** The details of a submission, and the template that it is about. */
+export interface Details {
+  description: string;
+  template?: number | undefined;
+}
+
+/** The longest wait for a response, in milliseconds. */
+const TIME_LIMIT = 15_000;
+
 /**
  * Sends the details. `attempt` is the idempotency key by which the server recognises a repeated
  * attempt. Returns the receipt; `undefined` if the server accepts the details with another response.
  */
 export async function sendSubmission(
-  description: string,
+  details: Details,
   attempt: string,
 ): Promise<Result<Receipt | undefined, SubmissionFailure>> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(new Error("There was no answer.")), TIME_LIMIT);
   try {
-    const supabase = await loadClient();
-    const { data, error } = await supabase.functions.invoke<unknown>("send-submission", {
-      body: { description },
+    const supabase = await orAborted(loadClient(), limit.signal);
+    const call = supabase.functions.invoke<unknown>("send-submission", {
+      body: details.template === undefined ? { description: details.description } : { ...details },
       headers: { "Idempotency-Key": attempt },
+      signal: limit.signal,
     });
+    const { data, error } = await orAborted(call, limit.signal);
     if (error) return { ok: false, error: { message: await failureMessage(error), cause: error } };
     return { ok: true, value: parseReceipt(data) };
   } catch (cause) {
     return { ok: false, error: { message: "It could not be sent.", cause } };
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+/** Returns the result of the work, or fails with the reason of the signal. */
+function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const aborted = new Promise<never>((_, fail) => {
+    signal.addEventListener("abort", () => fail(signal.reason), { once: true });
+  });
+  return Promise.race([work, aborted]);
 }
 
 /** Loads the client ahead of the first submission. A failure shows when it is used. */

@@ -1,14 +1,19 @@
 import { Send, X } from "lucide-react";
-import { type FormEvent, useRef } from "react";
+import { type FormEvent, type RefObject, useEffect, useRef } from "react";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { LONGEST, shownCount, spokenCount } from "./model.ts";
 import type { Submission } from "./use-submission.ts";
 
-/** The form. A validation error is shown at the field, which gets the focus. */
+/**
+ * The form. A validation error is shown at the field, which gets the focus. Without JavaScript the
+ * browser sends the field to the address of the page.
+ */
 export function SubmissionForm({ state, text, refusal, write, submit }: Submission) {
   const field = useRef<HTMLTextAreaElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
   const count = shownCount(text);
   const submitting = state === "submitting";
+  useFocusReturn(button, submitting);
 
   function onSubmit(event: FormEvent): void {
     event.preventDefault();
@@ -16,7 +21,7 @@ export function SubmissionForm({ state, text, refusal, write, submit }: Submissi
   }
 
   return (
-    <form noValidate onSubmit={onSubmit} className="mt-8">
+    <form method="post" noValidate onSubmit={onSubmit} className="mt-8">
       <label htmlFor="details" className="text-small font-strong tracking-wide">
         DETAILS:
       </label>
@@ -51,6 +56,7 @@ export function SubmissionForm({ state, text, refusal, write, submit }: Submissi
         </p>
       </div>
       <button
+        ref={button}
         type="submit"
         disabled={submitting}
         className={`${buttonClass("accent")} mt-4 w-full sm:w-auto sm:min-w-56`}
@@ -60,4 +66,14 @@ export function SubmissionForm({ state, text, refusal, write, submit }: Submissi
       </button>
     </form>
   );
+}
+
+/** Gives the focus back to the button that lost it by being disabled, if the form is still there. */
+function useFocusReturn(button: RefObject<HTMLButtonElement | null>, submitting: boolean): void {
+  const wasSubmitting = useRef(false);
+  useEffect(() => {
+    const isLost = document.activeElement === null || document.activeElement === document.body;
+    if (wasSubmitting.current && !submitting && isLost) button.current?.focus();
+    wasSubmitting.current = submitting;
+  }, [button, submitting]);
 }

@@ -1,7 +1,12 @@
-import { useEffect, useRef, useState } from "react";
+import { useContext, useEffect, useRef, useState } from "react";
+import { useSearchParams } from "react-router-dom";
+import { findTemplate } from "../../shared/templates/catalogue.ts";
+import { useCatalogue } from "../../shared/templates/use-catalogue.ts";
+import { useHydrated } from "../../shared/use-hydrated.ts";
 import { preloadClient, sendSubmission } from "./api.ts";
 import { attemptKey, clearDraft, loadDraft, saveDraft } from "./draft.ts";
 import { checkDetails } from "./model.ts";
+import { type Outcome, OutcomeContext } from "./outcome.ts";
 
 type SubmissionState = "editing" | "submitting" | "received";
 
@@ -17,12 +22,19 @@ export interface Submission {
 }
 
 export function useSubmission(): Submission {
-  const [state, setState] = useState<SubmissionState>("editing");
-  const [text, setText] = useState(loadDraft);
-  const [refusal, setRefusal] = useState<string>();
+  const [search] = useSearchParams();
+  const template = findTemplate(useCatalogue(), search.get("template"))?.id;
+  const outcome = useOutcome();
+  const [state, setState] = useState<SubmissionState>(outcome.isReceived ? "received" : "editing");
+  const [text, setText] = useState(outcome.details ?? "");
+  const [refusal, setRefusal] = useState(outcome.refusal);
   // A second click can precede the rendering of the disabled button.
   const isSending = useRef(false);
-  useEffect(preloadClient, []);
+  useEffect(() => {
+    preloadClient();
+    if (outcome.isReceived) clearDraft();
+    else setText((entered) => entered || loadDraft());
+  }, [outcome]);
 
   function write(changed: string): void {
     setText(changed);
@@ -45,7 +57,7 @@ export function useSubmission(): Submission {
 
   async function send(details: string): Promise<void> {
     setState("submitting");
-    const sent = await sendSubmission(details, attemptKey(details));
+    const sent = await sendSubmission({ description: details, template }, attemptKey(details));
     isSending.current = false;
     if (sent.ok) {
       console.info("Submission answered:", sent.value);
@@ -59,4 +71,12 @@ export function useSubmission(): Submission {
   }
 
   return { state, text, refusal, write, submit };
+}
+
+/** Returns the outcome that the page was sent with; none after a navigation. */
+function useOutcome(): Outcome {
+  const sent = useContext(OutcomeContext);
+  const isHydrated = useHydrated();
+  const [outcome] = useState(() => (isHydrated ? {} : sent));
+  return outcome;
 }

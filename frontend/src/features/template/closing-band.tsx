@@ -1,3 +1,4 @@
+import { Palette } from "lucide-react";
 import { Link } from "react-router-dom";
 import { paths } from "../../shared/paths.ts";
 import { usePrefetch } from "../../shared/prefetch.ts";
@@ -9,18 +10,21 @@ const STATS = [
   { figure: "24/7", label: "Support" },
 ];
 
-/** The end of the screen: the link to custom designs, and three figures about the shop. */
+/** The end of the screen: the card about custom designs, and three figures about the shop. */
 export function ClosingBand() {
   const prefetch = usePrefetch("submission");
   return (
     <div className="grid gap-x-16 gap-y-10 border-t border-line py-10 sm:py-14 lg:grid-cols-2">
-      <section className="flex flex-col items-start gap-5">
-        <h2 className="text-title">Need Custom Work?</h2>
+      <section className="flex flex-col items-start gap-5 border border-line bg-sheet p-6 shadow-low sm:flex-row sm:items-center sm:justify-between sm:p-8 print:hidden">
+        <div className="flex items-center gap-4">
+          <Palette aria-hidden="true" strokeWidth={1.5} className="size-9 shrink-0 text-ink-soft" />
+          <h2 className="text-title">Need Custom Work?</h2>
+        </div>
         <Link to={paths.submission} {...prefetch} className={buttonClass("plain")}>
           Request Custom Design
         </Link>
       </section>
-      <dl className="grid grid-cols-3 gap-4 self-center">
+      <dl className="flex flex-wrap justify-between gap-4 self-center">
         {STATS.map(({ figure, label }) => (
           <div key={label} className="flex flex-col-reverse justify-end">
             <dt className="text-small text-ink-soft">{label}</dt>

@@ -1,79 +1,80 @@
-import { useCallback } from "react";
 import { useParams } from "react-router-dom";
-import { previews } from "../../previews/index.ts";
 import { usePageHead } from "../../shared/page-head.ts";
 import { paths } from "../../shared/paths.ts";
 import { PRODUCT } from "../../shared/product.ts";
-import { templateData } from "../../shared/templates/structured-data.ts";
-import type { Template } from "../../shared/templates/templates.ts";
-import { findTemplate } from "../../shared/templates/templates.ts";
+import { findTemplate, type Template } from "../../shared/templates/catalogue.ts";
+import { useCatalogue } from "../../shared/templates/use-catalogue.ts";
 import { Badge } from "../../shared/ui/badge.tsx";
-import { ProofPicture } from "../../shared/ui/proof-picture.tsx";
+import { CheckList } from "../../shared/ui/check-list.tsx";
 import { TopBar } from "../../shared/ui/top-bar.tsx";
 import { CategoryCard } from "./category-card.tsx";
 import { ClosingBand } from "./closing-band.tsx";
+import { CroppedPicture } from "./cropped-picture.tsx";
 import { IncludedList } from "./included-list.tsx";
 import { Purchase } from "./purchase.tsx";
 import { Rating } from "./rating.tsx";
-import { Summary } from "./summary.tsx";
 import { TemplateNotFound } from "./template-not-found.tsx";
 
 /** The screen of a template, or of an unknown id. */
 export function TemplatePage() {
-  const template = findTemplate(useParams().id);
+  const template = findTemplate(useCatalogue(), useParams().id);
   return template ? <FoundTemplate template={template} /> : <TemplateNotFound />;
 }
 
 function FoundTemplate({ template }: { template: Template }) {
-  const preview = previews[template.id];
-  const image = preview?.detail.webp.at(-1)?.src ?? "/og.png";
   usePageHead({
     title: `${template.title} - Professional ${PRODUCT} | Custom Email Designs That Convert`,
     description: template.description,
     path: paths.template(template.id),
-    structuredData: useCallback(
-      (origin: string) => templateData(template, image, origin),
-      [template, image],
-    ),
   });
 
   return (
     <>
       <TopBar>
-        <div className="flex items-center gap-3 sm:gap-4">
+        <div className="flex flex-wrap items-center gap-x-3 sm:gap-x-4">
           <Badge category={template.category} />
           <Rating />
         </div>
       </TopBar>
       <main className="mx-auto max-w-wall px-5 sm:px-8 lg:px-12">
-        {/* Narrow screens: one column with a sticky purchase button. Wide screens: two columns, the right one sticky. */}
-        <div className="flex flex-col gap-8 sm:gap-10 py-6 sm:py-10 lg:grid lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)] lg:grid-rows-[auto_1fr_auto_auto] lg:gap-x-16 lg:gap-y-8 lg:py-14">
-          <div className="lg:col-start-2">
-            <h1 tabIndex={-1} className="text-head xl:text-poster">
-              {template.title}
-            </h1>
-            <p className="mt-4 max-w-text text-ink-soft sm:mt-5">{template.description}</p>
-          </div>
-          <div className="proof lg:col-start-1 lg:row-span-2 lg:row-start-1">
-            {preview && (
-              <ProofPicture
-                picture={preview.detail}
-                alt={preview.alt}
-                sizes="(min-width: 64rem) 54vw, 90vw"
-                first
-                className="h-auto w-full bg-sheet shadow-high"
-              />
-            )}
-          </div>
-          <div className="contents lg:col-start-2 lg:row-span-3 lg:row-start-2 lg:block">
-            <Summary template={template} />
+        {/* Narrow screens: one column with a sticky purchase area. Wide screens: two columns, the right one sticky. */}
+        <div className="flex flex-col gap-6 py-5 sm:gap-8 sm:py-8 lg:grid lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)] lg:items-start lg:gap-x-12 xl:gap-x-16 lg:py-10">
+          <div className="contents lg:sticky lg:top-20 lg:col-start-2 lg:row-start-1 lg:block lg:space-y-5">
+            <Title template={template} />
             <Purchase template={template} />
+            <section className="order-3">
+              <h2 className="mb-3 text-lead">Key Features</h2>
+              <CheckList items={template.features} />
+            </section>
           </div>
-          <CategoryCard category={template.category} />
-          <IncludedList />
+          <div className="order-2 grid gap-8 lg:col-start-1 lg:row-start-1 sm:grid-cols-2 xl:grid-cols-[minmax(0,8fr)_minmax(0,5fr)] xl:items-start">
+            <div className="sm:col-span-2 xl:col-span-1 xl:row-span-2">
+              <CroppedPicture template={template} />
+            </div>
+            <CategoryCard category={template.category} />
+            <IncludedList />
+          </div>
         </div>
         <ClosingBand />
       </main>
     </>
+  );
+}
+
+function Title({ template }: { template: Template }) {
+  return (
+    <div>
+      <h1 tabIndex={-1} className="text-figure wrap-anywhere hyphens-auto sm:text-head">
+        {template.title}
+      </h1>
+      <div className="mt-3 flex flex-wrap items-center gap-x-5 gap-y-1 border-y border-line py-3 lg:mt-4">
+        <p className="font-display text-head leading-none">{template.price}</p>
+        <p className="text-small text-ink-soft">
+          <span className="block">One-time purchase</span>
+          <span className="block">Instant download</span>
+        </p>
+      </div>
+      <p className="mt-3 max-w-text text-ink-soft lg:mt-4">{template.description}</p>
+    </div>
   );
 }

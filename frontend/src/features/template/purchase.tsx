@@ -2,7 +2,7 @@ import { Check, Download, Palette, Send, Shield, Smartphone } from "lucide-react
 import { Link } from "react-router-dom";
 import { paths } from "../../shared/paths.ts";
 import { usePrefetch } from "../../shared/prefetch.ts";
-import type { Template } from "../../shared/templates/templates.ts";
+import type { Template } from "../../shared/templates/catalogue.ts";
 import { buttonClass } from "../../shared/ui/button.ts";
 
 const PURCHASE_NOTES = [
@@ -19,32 +19,36 @@ const CUSTOM_NOTES = [
 
 /**
  * The purchase area: a payment link if the template has one, otherwise a link to the submission form.
- * On narrow screens the button is sticky at the lower edge.
+ * On narrow screens it is sticky at the lower edge.
  */
 export function Purchase({ template }: { template: Template }) {
-  const custom = template.paymentLink === undefined;
+  const custom = template.link === undefined;
   return (
     <section
       aria-label={custom ? "Request Custom Design" : "Purchase Template"}
-      className="contents lg:sticky lg:top-24 lg:mt-8 lg:flex lg:flex-col lg:gap-5 lg:border lg:border-line lg:bg-sheet lg:p-6 lg:shadow-low"
+      className="contents lg:block"
     >
       {custom && (
-        <p className="max-w-text">
+        <p className="max-w-text text-small lg:mb-4">
           This template requires custom development. Submit your requirements for a personalized
           quote.
         </p>
       )}
-      <div className="sticky bottom-0 z-10 order-last -mx-5 border-t border-line bg-paper px-5 pt-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:-mx-8 sm:px-8 lg:static lg:order-none lg:mx-0 lg:border-0 lg:bg-transparent lg:p-0">
+      <div className="bottom-0 z-10 order-last -mx-5 border-t border-line bg-paper px-5 pt-3 pb-[max(0.5rem,env(safe-area-inset-bottom))] tall:sticky sm:-mx-8 sm:px-8 lg:static! lg:order-none lg:mx-0 lg:border-0 lg:bg-transparent lg:p-0">
         <PurchaseButton template={template} />
+        <ul className="mt-1.5 flex flex-wrap gap-x-3 text-note text-ink-soft lg:mt-4 lg:block lg:space-y-1 lg:text-small">
+          {(custom ? CUSTOM_NOTES : PURCHASE_NOTES).map(({ icon: Icon, text }) => (
+            <li key={text} className="flex items-center gap-1.5 lg:gap-2.5">
+              <Icon
+                aria-hidden="true"
+                strokeWidth={1.75}
+                className="size-3.5 shrink-0 lg:size-4.5"
+              />
+              {text}
+            </li>
+          ))}
+        </ul>
       </div>
-      <ul className="space-y-2 text-small text-ink-soft">
-        {(custom ? CUSTOM_NOTES : PURCHASE_NOTES).map(({ icon: Icon, text }) => (
-          <li key={text} className="flex items-center gap-2.5">
-            <Icon aria-hidden="true" strokeWidth={1.75} className="size-4.5 shrink-0" />
-            {text}
-          </li>
-        ))}
-      </ul>
     </section>
   );
 }
@@ -52,17 +56,17 @@ export function Purchase({ template }: { template: Template }) {
 function PurchaseButton({ template }: { template: Template }) {
   const prefetch = usePrefetch("submission");
   const look = `${buttonClass("accent")} w-full`;
-  if (template.paymentLink === undefined) {
+  if (template.link === undefined) {
     return (
-      <Link to={paths.submission} {...prefetch} className={look}>
-        <Send aria-hidden="true" className="size-5" />
+      <Link to={paths.request(template.id)} {...prefetch} className={look}>
+        <Send aria-hidden="true" className="size-5 shrink-0" />
         {`Request Custom Design - ${template.price}`}
       </Link>
     );
   }
   return (
-    <a href={template.paymentLink} target="_blank" rel="noopener" className={look}>
-      <Download aria-hidden="true" className="size-5" />
+    <a href={template.link} target="_blank" rel="noopener" className={look}>
+      <Download aria-hidden="true" className="size-5 shrink-0" />
       {`Purchase Template - ${template.price}`}
     </a>
   );

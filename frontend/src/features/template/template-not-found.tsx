@@ -1,6 +1,6 @@
 import { Link } from "react-router-dom";
+import { RETURNING, useCataloguePath } from "../../shared/catalogue-place.ts";
 import { usePageHead } from "../../shared/page-head.ts";
-import { paths } from "../../shared/paths.ts";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { Notice } from "../../shared/ui/notice.tsx";
 
@@ -9,7 +9,7 @@ export function TemplateNotFound() {
   usePageHead({ title: "Template Not Found" });
   return (
     <Notice heading="Template Not Found">
-      <Link to={paths.catalogue} className={buttonClass("accent")}>
+      <Link to={useCataloguePath()} state={RETURNING} className={buttonClass("accent")}>
         Back to Templates
       </Link>
     </Notice>

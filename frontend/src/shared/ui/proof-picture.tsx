@@ -1,3 +1,4 @@
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { Picture } from "../../previews/index.ts";
 import { sourceSet } from "./source-set.ts";
 
@@ -9,14 +10,26 @@ interface ProofPictureProps {
   /** Whether the picture is loaded at once; others are loaded when they are near the viewport. */
   first?: boolean;
   className?: string;
+  /** Shown if the picture cannot be loaded. */
+  fallback: ReactNode;
 }
 
 /** The picture of a rendered e-mail, in the smallest format that the browser supports. */
-export function ProofPicture({ picture, alt, sizes, first = false, className }: ProofPictureProps) {
+export function ProofPicture(props: ProofPictureProps) {
+  const { picture, alt, sizes, first = false, className, fallback } = props;
+  const image = useRef<HTMLImageElement>(null);
+  const [isBroken, setBroken] = useState(false);
+  // A picture of the server's page can fail before the page listens.
+  useEffect(() => {
+    if (image.current?.complete && image.current.naturalWidth === 0 && image.current.currentSrc)
+      setBroken(true);
+  }, []);
+  if (isBroken) return fallback;
   return (
     <picture>
       <source type="image/avif" srcSet={sourceSet(picture.avif)} sizes={sizes} />
       <img
+        ref={image}
         src={picture.webp.at(-1)?.src}
         srcSet={sourceSet(picture.webp)}
         sizes={sizes}
@@ -26,6 +39,7 @@ export function ProofPicture({ picture, alt, sizes, first = false, className }: 
         loading={first ? "eager" : "lazy"}
         fetchPriority={first ? "high" : "auto"}
         decoding="async"
+        onError={() => setBroken(true)}
         className={className}
       />
     </picture>

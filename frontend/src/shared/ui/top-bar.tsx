@@ -1,15 +1,16 @@
 import { ArrowLeft } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "react-router-dom";
-import { paths } from "../paths.ts";
+import { RETURNING, useCataloguePath } from "../catalogue-place.ts";
 
 /** The sticky bar with the link back to the catalogue, and further content of the screen. */
 export function TopBar({ children }: { children?: ReactNode }) {
   return (
-    <header className="sticky top-0 z-20 border-b border-line bg-paper">
+    <header className="top-0 z-20 border-b border-line bg-paper tall:sticky print:hidden">
       <div className="mx-auto flex min-h-16 max-w-wall flex-wrap items-center justify-between gap-x-3 px-5 py-2 sm:px-8 lg:px-12">
         <Link
-          to={paths.catalogue}
+          to={useCataloguePath()}
+          state={RETURNING}
           className="-ml-1 inline-flex min-h-11 items-center gap-2 px-1 text-small font-strong sm:text-body decoration-1 underline-offset-4 hover:underline"
         >
           <ArrowLeft aria-hidden="true" className="size-5" />

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { listPictures, renderPages } from "../src/app/prerender.tsx";
+import { MARKERS, pageDocument } from "./page-document.ts";
+
+const SHELL = `<head>${MARKERS.head}</head><div id="root">${MARKERS.page}</div>${MARKERS.data}`;
+const pages = await renderPages();
+
+function documentOf(name: string): string {
+  const page = pages[name];
+  if (!page) throw new Error(`there is no page ${name}`);
+  return pageDocument(SHELL, name, page, []);
+}
+
+/** Returns the names of the slots, without those that close a part. */
+function slots(html: string): Set<string> {
+  return new Set([...html.matchAll(/\{\{[#&]?\s*(\w+)\s*\}\}/g)].map(([, name]) => name ?? ""));
+}
+
+test.each(Object.keys(pages))("%s has its content and its metadata without a script", (name) => {
+  const html = documentOf(name);
+  expect(html).toMatch(/<title>[^<]+<\/title>/);
+  expect(html).toMatch(/<h1[^>]*>[^<]+<\/h1>/);
+  expect(html).not.toContain(" style=");
+  expect(html).not.toContain("aria-busy");
+});
+
+test("every part that is repeated or left out is closed", () => {
+  for (const name of Object.keys(pages)) {
+    const open: string[] = [];
+    for (const [, kind, part] of documentOf(name).matchAll(/\{\{([#/])(\w+)\}\}/g)) {
+      if (kind === "#") open.push(part ?? "");
+      else expect(open.pop(), name).toBe(part);
+    }
+    expect(open, name).toEqual([]);
+  }
+});
+
+test("the catalogue has slots for everything on a card", () => {
+  const html = documentOf("catalogue");
+  expect(slots(html)).toEqual(
+    new Set([
+      ...["origin", "config", "catalogue", "structured_data", "categories", "other", "name"],
+      ...["cards", "first", "further", "bare", "id", "title", "category", "price", "summary"],
+      ...[1, 2, 3, 4, 5].map((number) => `feature${number}`),
+      ...["alt", "card_avif", "card_webp", "card_src", "card_width", "card_height"],
+    ]),
+  );
+  expect(html).toContain('srcSet="{{card_avif}}"');
+});
+
+test("the page of a category marks it as chosen, and shows only cards", () => {
+  const html = documentOf("category");
+  expect(html).toMatch(/\{\{#chosen\}\}<button[^>]* aria-pressed="true"[^>]*>\{\{name\}\}/);
+  expect(html).toMatch(/\{\{#other\}\}<button[^>]* aria-pressed="false"/);
+});
+
+test("a template with a payment link has it, another one leads to the form", () => {
+  expect(documentOf("template")).toContain('href="{{link}}" target="_blank"');
+  expect(documentOf("template-custom")).toContain('href="/submit?template={{id}}"');
+  expect(documentOf("template-bare")).not.toContain("<img");
+});
+
+test("the form has its text and its refusal in slots", () => {
+  expect(documentOf("submission")).toMatch(/<form[^>]* method="post"/);
+  expect(documentOf("submission")).toMatch(/<textarea[^>]*>\{\{details\}\}<\/textarea>/);
+  expect(documentOf("submission-refused")).toContain("{{refusal}}");
+  expect(documentOf("submission-received")).toContain("Submission Received!");
+});
+
+test("the pictures of all templates are listed", () => {
+  expect(listPictures()).toHaveLength(12);
+});

@@ -1,0 +1,289 @@
+//! The pages of the shop: prerendered at build, filled from the catalogue on first use.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::file::File;
+use super::page_template::{PageTemplate, Scope};
+use super::structured_data::{describe_catalogue, describe_template};
+use super::{Files, SiteConfig};
+use crate::catalogue::{Catalogue, Template};
+
+/// The prerendered pages, by the name of their file.
+const NAMES: [&str; 11] = [
+    "catalogue",
+    "category",
+    "template",
+    "template-custom",
+    "template-bare",
+    "template-bare-custom",
+    "template-not-found",
+    "submission",
+    "submission-refused",
+    "submission-received",
+    "not-found",
+];
+const PICTURES: &str = "pages/pictures.json";
+/// The path of the form.
+pub(super) const FORM_PATH: &str = "/submit";
+/// The prefix of the paths of templates.
+const TEMPLATE_PREFIX: &str = "/template/";
+/// The name under which pages and files without a name in the build get their media type.
+const PAGE: &str = "page.html";
+
+/// A page of the shop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Page {
+    /// All templates.
+    Catalogue,
+    /// Those of a category, by its position.
+    Category(usize),
+    /// One template, by its position.
+    Template(usize),
+    /// The form.
+    Submission,
+    /// For unknown ids.
+    TemplateNotFound,
+    /// For unknown paths.
+    NotFound,
+    /// The list of the pages for search engines.
+    Sitemap,
+}
+
+/// What a form that was sent without a script is answered with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum FormOutcome<'a> {
+    /// The submission is stored: the green card.
+    Received,
+    /// The details are refused with these words: the form with them and the details.
+    Refused(&'a str, &'a str),
+    /// Anything else: the form with the details.
+    Failed(&'a str),
+}
+
+/// The pages, filled on first use.
+#[derive(Debug)]
+pub(super) struct Pages {
+    templates: HashMap<&'static str, PageTemplate>,
+    /// What the pages show.
+    pub(super) catalogue: Arc<Catalogue>,
+    pictures: HashMap<u64, Value>,
+    /// The pictures of shared links that exist.
+    shared: HashMap<u16, String>,
+    origin: String,
+    config: String,
+    filled: HashMap<Page, OnceLock<File>>,
+}
+
+impl Pages {
+    /// Loads the pages of the build; `None` if it has none.
+    pub(super) fn load(site: &SiteConfig<'_>, catalogue: Arc<Catalogue>, files: &Files<'_>) -> Option<Self> {
+        let mut templates = HashMap::new();
+        for name in NAMES {
+            let body = (files.get)(&format!("pages/{name}.html"))?;
+            templates.insert(name, PageTemplate::parse(std::str::from_utf8(&body).ok()?)?);
+        }
+        let pictures: Vec<Value> = serde_json::from_slice(&(files.get)(PICTURES)?).ok()?;
+        let pictures = pictures.into_iter().filter_map(|it| Some((it["id"].as_u64()?, it))).collect();
+        let shared = catalogue.templates.iter().map(|it| (it.id, format!("shared/{:02}.jpg", it.id)));
+        let shared = shared.filter(|(_, name)| files.names.contains(name)).collect();
+        let filled = list_pages(&catalogue).map(|page| (page, OnceLock::new())).collect();
+        let origin = site.site_url.trim_end_matches('/').to_owned();
+        Some(Self { templates, catalogue, pictures, shared, origin, config: to_script(site), filled })
+    }
+
+    /// Returns the page at a path; that of unknown paths is [`Page::NotFound`].
+    pub(super) fn find(&self, path: &str, query: Option<&str>) -> Page {
+        match path {
+            "/" => self.find_category(query.unwrap_or_default()).map_or(Page::Catalogue, Page::Category),
+            FORM_PATH => Page::Submission,
+            "/sitemap.xml" => Page::Sitemap,
+            _ => match path.strip_prefix(TEMPLATE_PREFIX) {
+                Some(id) if !id.is_empty() && !id.contains('/') => {
+                    // Ids have one spelling: `01` and `+1` are unknown.
+                    let position = self.catalogue.templates.iter().position(|it| it.id.to_string() == id);
+                    position.map_or(Page::TemplateNotFound, Page::Template)
+                }
+                _ => Page::NotFound,
+            },
+        }
+    }
+
+    fn find_category(&self, query: &str) -> Option<usize> {
+        let wanted = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "category")?.1;
+        self.catalogue.categories.iter().position(|it| it.name == wanted)
+    }
+
+    /// Returns a page, filled.
+    pub(super) fn get(&self, page: Page) -> Option<&File> {
+        self.filled.get(&page).map(|filled| filled.get_or_init(|| self.build(page)))
+    }
+
+    fn build(&self, page: Page) -> File {
+        match page {
+            Page::Catalogue => File::compress(PAGE, self.fill("catalogue", self.catalogue_scope(None))),
+            Page::Category(at) => File::compress(PAGE, self.fill("category", self.catalogue_scope(Some(at)))),
+            Page::Template(at) => {
+                let template = &self.catalogue.templates[at];
+                let name = match (self.picture(template).is_some(), template.link.is_some()) {
+                    (true, true) => "template",
+                    (true, false) => "template-custom",
+                    (false, true) => "template-bare",
+                    (false, false) => "template-bare-custom",
+                };
+                File::compress(PAGE, self.fill(name, self.template_scope(template)))
+            }
+            Page::Submission => File::compress(PAGE, self.form_page(FormOutcome::Failed(""))),
+            Page::TemplateNotFound => File::compress(PAGE, self.fill("template-not-found", Scope::default())),
+            Page::NotFound => File::compress(PAGE, self.fill("not-found", Scope::default())),
+            Page::Sitemap => File::compress("sitemap.xml", self.sitemap()),
+        }
+    }
+
+    /// Returns the page of the form after a submission without a script.
+    pub(super) fn form_page(&self, outcome: FormOutcome<'_>) -> String {
+        let mut scope = Scope::default();
+        let (name, state, details) = match outcome {
+            FormOutcome::Received => ("submission-received", json!({ "isReceived": true }), ""),
+            FormOutcome::Refused(words, details) => {
+                scope.put("refusal", words.to_owned());
+                ("submission-refused", json!({ "refusal": words }), details)
+            }
+            FormOutcome::Failed(details) => ("submission", json!({}), details),
+        };
+        // A parser of HTML ignores a line break at the beginning of a text field.
+        let first = if details.starts_with('\n') { "\n" } else { "" };
+        scope.put("details", format!("{first}{details}"));
+        scope.put("submission", to_script(&state));
+        self.fill(name, scope)
+    }
+
+    /// Fills a page with its values and those of all pages.
+    fn fill(&self, name: &str, mut scope: Scope<'_>) -> String {
+        let Some(template) = self.templates.get(name) else { return String::new() };
+        scope.put("origin", self.origin.clone());
+        scope.put("config", self.config.clone());
+        scope.put("catalogue", to_script(&*self.catalogue));
+        template.fill(&scope)
+    }
+
+    fn catalogue_scope(&self, chosen: Option<usize>) -> Scope<'_> {
+        let Catalogue { templates, categories } = &*self.catalogue;
+        let mut scope = Scope::default();
+        let names = categories.iter().enumerate().map(|(at, category)| {
+            let mut item = Scope::default();
+            item.put("name", category.name.as_str());
+            item.choose(if chosen == Some(at) { "chosen" } else { "other" });
+            item
+        });
+        scope.put_list("categories", names.collect());
+        let chosen = chosen.map(|at| categories[at].name.as_str());
+        let shown = templates.iter().filter(|template| chosen.is_none_or(|name| template.category == name));
+        let cards = shown.enumerate().map(|(turn, template)| {
+            let mut card = self.card_scope(template);
+            card.choose(match (self.picture(template).is_some(), turn) {
+                (false, _) => "bare",
+                (true, 0) => "first",
+                (true, _) => "further",
+            });
+            card
+        });
+        scope.put_list("cards", cards.collect());
+        scope.put("structured_data", to_script(&describe_catalogue(&self.catalogue, &self.origin)));
+        scope
+    }
+
+    /// Returns the values of a template.
+    fn card_scope<'a>(&'a self, template: &'a Template) -> Scope<'a> {
+        let mut scope = Scope::default();
+        scope.put("id", template.id.to_string());
+        scope.put("title", template.title.as_str());
+        scope.put("category", template.category.as_str());
+        scope.put("name", template.category.as_str());
+        scope.put("price", template.price.as_str());
+        scope.put("summary", template.summary.as_str());
+        scope.put("description", template.description.as_str());
+        for (name, feature) in
+            ["feature1", "feature2", "feature3", "feature4", "feature5"].into_iter().zip(&template.features)
+        {
+            scope.put(name, feature.as_str());
+        }
+        if let Some(picture) = self.picture(template) {
+            scope.put("alt", text(&picture["alt"]));
+            let (card, detail) = (&picture["card"], &picture["detail"]);
+            for (name, value) in [
+                ("card_avif", &card["avif"]),
+                ("card_webp", &card["webp"]),
+                ("card_src", &card["src"]),
+                ("card_width", &card["width"]),
+                ("card_height", &card["height"]),
+                ("detail_avif", &detail["avif"]),
+                ("detail_webp", &detail["webp"]),
+                ("detail_src", &detail["src"]),
+                ("detail_width", &detail["width"]),
+                ("detail_height", &detail["height"]),
+            ] {
+                scope.put(name, text(value));
+            }
+        }
+        scope
+    }
+
+    fn template_scope<'a>(&'a self, template: &'a Template) -> Scope<'a> {
+        let mut scope = self.card_scope(template);
+        if let Some(category) = self.catalogue.categories.iter().find(|it| it.name == template.category) {
+            scope.put("tagline", category.tagline.as_str());
+            for (name, benefit) in ["benefit1", "benefit2", "benefit3"].into_iter().zip(&category.benefits) {
+                scope.put(name, benefit.as_str());
+            }
+        }
+        scope.put("link", template.link.as_deref().unwrap_or_default());
+        let picture = self.shared.get(&template.id);
+        let path = picture.map_or_else(|| "/og.png".to_owned(), |name| format!("/{name}"));
+        let (width, height) = if picture.is_some() { ("800", "420") } else { ("1200", "630") };
+        let alt = self.picture(template).map_or(Cow::Borrowed(template.title.as_str()), |it| text(&it["alt"]));
+        let data = describe_template(template, &format!("{}{path}", self.origin), &self.origin);
+        scope.put("shared_picture", path);
+        scope.put("shared_width", width);
+        scope.put("shared_height", height);
+        scope.put("shared_alt", alt);
+        scope.put("structured_data", to_script(&data));
+        scope
+    }
+
+    fn picture(&self, template: &Template) -> Option<&Value> {
+        self.pictures.get(&u64::from(template.id))
+    }
+
+    fn sitemap(&self) -> String {
+        let mut sitemap = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+                           <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
+            .to_owned();
+        let templates = self.catalogue.templates.iter().map(|it| format!("{TEMPLATE_PREFIX}{}", it.id));
+        for path in ["/".to_owned(), FORM_PATH.to_owned()].into_iter().chain(templates) {
+            let address = gotrue_rules::wire::html::escape_html(&format!("{}{path}", self.origin));
+            sitemap.push_str(&format!("  <url><loc>{address}</loc></url>\n"));
+        }
+        sitemap + "</urlset>\n"
+    }
+}
+
+fn list_pages(catalogue: &Catalogue) -> impl Iterator<Item = Page> {
+    let fixed = [Page::Catalogue, Page::Submission, Page::TemplateNotFound, Page::NotFound, Page::Sitemap];
+    let categories = (0..catalogue.categories.len()).map(Page::Category);
+    fixed.into_iter().chain(categories).chain((0..catalogue.templates.len()).map(Page::Template))
+}
+
+/// Formats data for a script element, which a `<` could end.
+fn to_script(data: &impl Serialize) -> String {
+    serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
+}
+
+/// Returns a text, or a number as text.
+fn text(value: &Value) -> Cow<'_, str> {
+    value.as_str().map_or_else(|| Cow::Owned(value.to_string()), Cow::Borrowed)
+}

@@ -1,0 +1,131 @@
+//! Applies the entries of `catalogue.toml` to the built-in ones.
+
+use super::entries::{CategoryEntry, Entries, TemplateEntry};
+use super::{Catalogue, Category, MAX_TEMPLATES, Template};
+use crate::config_file::Problem;
+
+/// Returns the catalogue of the built-in entries with the changes.
+///
+/// A value that is not given stays; a new id needs all values except `link`.
+pub(super) fn merge(built_in: Entries, changes: Entries) -> Result<Catalogue, Vec<Problem>> {
+    let mut problems = find_repeated(&changes);
+    let mut entries = built_in.templates;
+    for change in changes.templates {
+        match entries.iter_mut().find(|entry| entry.id == change.id) {
+            Some(entry) => apply(entry, change),
+            None => {
+                problems.extend(find_missing(&change));
+                entries.push(change);
+            }
+        }
+    }
+    for id in &changes.order {
+        if !entries.iter().any(|entry| entry.id == *id) {
+            problems.push(at(changes.order_line, format!("order names template {id}, which does not exist")));
+        }
+    }
+    let position = |entry: &TemplateEntry| changes.order.iter().position(|id| *id == entry.id).unwrap_or(usize::MAX);
+    entries.sort_by_key(position);
+    let templates: Vec<Template> = entries.into_iter().filter_map(into_template).collect();
+    if templates.len() > MAX_TEMPLATES {
+        problems.push(Problem { line: None, text: format!("more than {MAX_TEMPLATES} templates are visible") });
+    }
+    if templates.is_empty() && problems.is_empty() {
+        problems.push(Problem { line: None, text: "no template is visible: leave one without visible = false".into() });
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let categories = list_categories(&templates, &built_in.categories, &changes.categories);
+    Ok(Catalogue { templates, categories })
+}
+
+fn at(line: usize, text: String) -> Problem {
+    Problem { line: Some(line), text }
+}
+
+/// Returns a problem for each id or name that occurs twice.
+fn find_repeated(entries: &Entries) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (at_index, entry) in entries.templates.iter().enumerate() {
+        if entries.templates[..at_index].iter().any(|earlier| earlier.id == entry.id) {
+            problems.push(at(entry.line, format!("template {} is given twice: remove one", entry.id)));
+        }
+    }
+    for (at_index, entry) in entries.categories.iter().enumerate() {
+        if entries.categories[..at_index].iter().any(|earlier| earlier.name == entry.name) {
+            let name = entry.name.as_deref().unwrap_or("other_categories");
+            problems.push(at(entry.line, format!("category {name:?} is given twice: remove one")));
+        }
+    }
+    for (at_index, id) in entries.order.iter().enumerate() {
+        if entries.order[..at_index].contains(id) {
+            problems.push(at(entries.order_line, format!("order names template {id} twice: remove one")));
+        }
+    }
+    problems
+}
+
+/// Returns the problem of a new template without all its values.
+fn find_missing(entry: &TemplateEntry) -> Option<Problem> {
+    let values = [
+        ("title", entry.title.is_none()),
+        ("category", entry.category.is_none()),
+        ("price", entry.price.is_none()),
+        ("summary", entry.summary.is_none()),
+        ("description", entry.description.is_none()),
+        ("features", entry.features.is_none()),
+    ];
+    let missing: Vec<&str> = values.iter().filter(|(_, is_missing)| *is_missing).map(|(key, _)| *key).collect();
+    let id = entry.id;
+    (!missing.is_empty())
+        .then(|| at(entry.line, format!("template {id} is new and needs {} as well", missing.join(", "))))
+}
+
+/// Replaces the values that the change gives.
+fn apply(entry: &mut TemplateEntry, change: TemplateEntry) {
+    let TemplateEntry { title, category, price, summary, description, features, link, visible, .. } = change;
+    entry.title = title.or(entry.title.take());
+    entry.category = category.or(entry.category.take());
+    entry.price = price.or(entry.price.take());
+    entry.summary = summary.or(entry.summary.take());
+    entry.description = description.or(entry.description.take());
+    entry.features = features.or(entry.features.take());
+    entry.link = link.or(entry.link.take());
+    entry.visible = visible.or(entry.visible);
+}
+
+/// Returns the template, if it is visible and complete.
+fn into_template(entry: TemplateEntry) -> Option<Template> {
+    if entry.visible == Some(false) {
+        return None;
+    }
+    Some(Template {
+        id: entry.id,
+        title: entry.title?,
+        category: entry.category?,
+        price: entry.price?,
+        summary: entry.summary?,
+        description: entry.description?,
+        features: entry.features?,
+        link: entry.link.filter(|link| !link.is_empty()),
+    })
+}
+
+/// Returns the categories of the templates with their texts, else with those of all others.
+fn list_categories(templates: &[Template], built_in: &[CategoryEntry], changes: &[CategoryEntry]) -> Vec<Category> {
+    let find = |name: Option<&str>| {
+        let entry = changes.iter().chain(built_in).find(|entry| entry.name.as_deref() == name)?;
+        entry.tagline.clone().zip(entry.benefits.clone())
+    };
+    let mut categories: Vec<Category> = Vec::new();
+    for template in templates {
+        if categories.iter().any(|known| known.name == template.category) {
+            continue;
+        }
+        let texts = find(Some(&template.category)).or_else(|| find(None));
+        let (tagline, benefits) = texts.unwrap_or_default();
+        categories.push(Category { name: template.category.clone(), tagline, benefits });
+    }
+    categories
+}

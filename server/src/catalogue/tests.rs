@@ -1,0 +1,124 @@
+//! Tests of the catalogue and of the messages about it.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn problems(changes: &str) -> Vec<String> {
+    Catalogue::parse(changes).expect_err("a problem").into_iter().map(|problem| problem.to_string()).collect()
+}
+
+#[test]
+fn built_in_catalogue_is_the_specified_one() {
+    let catalogue = Catalogue::built_in();
+    let range: Vec<(u16, &str, &str, bool)> = catalogue
+        .templates
+        .iter()
+        .map(|it| (it.id, it.category.as_str(), it.price.as_str(), it.link.is_some()))
+        .collect();
+    let expected = [
+        (1, "Newsletter", "$28", true),
+        (2, "Marketing", "$64", true),
+        (3, "Onboarding", "$113", true),
+        (4, "Corporate", "$700", true),
+        (5, "Events", "$1000", true),
+        (6, "E-commerce", "$1250", true),
+        (7, "Research", "$1600", true),
+        (8, "Seasonal", "$2300", true),
+        (9, "Corporate", "$17", false),
+        (10, "Corporate", "$79", false),
+        (11, "Corporate", "$465", false),
+        (12, "Corporate", "$910", false),
+    ];
+    assert_eq!(range, expected);
+    let names: Vec<&str> = catalogue.categories.iter().map(|it| it.name.as_str()).collect();
+    let expected =
+        ["Newsletter", "Marketing", "Onboarding", "Corporate", "Events", "E-commerce", "Research", "Seasonal"];
+    assert_eq!(names, expected);
+    assert_eq!(catalogue.categories[6].tagline, catalogue.categories[7].tagline, "the general texts");
+}
+
+#[test]
+fn given_values_replace_built_in_ones() {
+    let changes = "order = [12, 3]\n\
+                   [[template]]\nid = 3\nprice = \"$120.50\"\nlink = \"\"\n\
+                   [[template]]\nid = 8\nvisible = false\n\
+                   [[category]]\nname = \"Onboarding\"\ntagline = \"Hello\"\nbenefits = [\"a\", \"b\", \"c\"]\n";
+    let catalogue = Catalogue::parse(changes).expect("no problem");
+    let ids: Vec<u16> = catalogue.templates.iter().map(|it| it.id).collect();
+    assert_eq!(ids, [12, 3, 1, 2, 4, 5, 6, 7, 9, 10, 11]);
+    let welcome = catalogue.find(3).expect("template 3");
+    assert_eq!((welcome.amount(), &welcome.link, welcome.title.as_str()), ("120.50", &None, "Welcome Series"));
+    let names: Vec<&str> = catalogue.categories.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names[..2], ["Corporate", "Onboarding"], "in the order of the cards");
+    assert!(!names.contains(&"Seasonal"), "no category without a visible template");
+    assert_eq!(catalogue.categories[1].tagline, "Hello");
+}
+
+#[test]
+fn new_template_has_all_values_and_the_general_texts_of_its_category() {
+    let entry = "[[template]]\nid = 13\ntitle = \"Menu\"\ncategory = \"Food\"\nprice = \"$5\"\nsummary = \"A menu.\"\n\
+                 description = \"A menu for the week.\"\nfeatures = [\"a\", \"b\", \"c\", \"d\", \"e\"]\n";
+    let catalogue = Catalogue::parse(entry).expect("no problem");
+    assert_eq!(catalogue.templates.last().map(|it| it.title.as_str()), Some("Menu"));
+    let food = catalogue.categories.last().expect("a category");
+    assert_eq!((food.name.as_str(), food.benefits.len()), ("Food", 3));
+}
+
+#[test]
+fn problems_name_line_key_and_remedy() {
+    let cases = [
+        ("[[template]]\nid = 4\nprice = 700\n", "catalogue.toml:3: template 4: price must be a dollar sign"),
+        ("[[template]]\nid = 4\nprice = \"$07\"\n", "catalogue.toml:3: template 4: price must be"),
+        ("[[template]]\nid = 4\nprise = \"$7\"\n", "catalogue.toml:3: template 4: prise is not known; did you mean price?"),
+        ("[[template]]\nid = 4\nlink = \"http://pay.example\"\n", "template 4: link must be an https URL"),
+        ("[[template]]\nid = 4\nlink = \"javascript:alert(1)\"\n", "template 4: link must be an https URL"),
+        ("[[template]]\nid = 4\ntitle = \" \"\n", "template 4: title must be a text in quotes of one line, 1 to 80"),
+        ("[[template]]\nid = 4\ntitle = \"a\\nb\"\n", "template 4: title must be a text"),
+        ("[[template]]\nid = 4\nfeatures = [\"a\"]\n", "template 4: features must be 5 different texts"),
+        ("[[template]]\nid = 4\nvisible = \"no\"\n", "template 4: visible must be true or false"),
+        ("[[template]]\nprice = \"$7\"\n", "a template: id is missing"),
+        ("[[template]]\nid = 0\n", "a template: id must hold whole numbers from 1 to 9999"),
+        ("[[template]]\nid = 13\nprice = \"$7\"\n", "template 13 is new and needs title, category, summary"),
+        ("[[template]]\nid = 4\n[[template]]\nid = 4\n", "catalogue.toml:3: template 4 is given twice"),
+        ("[template]\nid = 4\n", "template must be written as [[template]]"),
+        ("order = [1, 99]\n", "catalogue.toml:1: order names template 99, which does not exist"),
+        ("order = [1, 1]\n", "order names template 1 twice"),
+        ("order = \"1\"\n", "order must be a list of ids"),
+        ("[[category]]\ntagline = \"a\"\n", "a category: name is missing"),
+        ("[[templates]]\nid = 4\n", "templates is not known; did you mean template?"),
+        ("[[template]\n", "catalogue.toml:1: this is not TOML"),
+    ];
+    for (changes, expected) in cases {
+        let found = problems(changes);
+        assert!(found.iter().any(|problem| problem.contains(expected)), "{changes}: {found:?}");
+    }
+    let hidden: String = (1..=12).map(|id| format!("[[template]]\nid = {id}\nvisible = false\n")).collect();
+    assert!(problems(&hidden)[0].contains("no template is visible"));
+}
+
+#[test]
+fn missing_file_means_built_in_catalogue() {
+    let folder = std::env::temp_dir().join(format!("basalt-catalogue-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    assert_eq!(Catalogue::load(&folder), Ok(Catalogue::built_in()));
+    fs::write(folder.join(CATALOGUE_FILE), b"a = \xff").expect("a file");
+    assert!(Catalogue::load(&folder).expect_err("a problem")[0].text.contains("cannot be read"));
+    fs::write(folder.join(CATALOGUE_FILE), "#".repeat(300_000)).expect("a file");
+    assert!(Catalogue::load(&folder).expect_err("a problem")[0].text.contains("has more than"));
+    fs::remove_dir_all(&folder).expect("removed");
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_text_does_not_panic(text in "(\\[\\[template\\]\\]\n(id|price|order|link) = [-0-9\"$a-z\\[\\]]{0,8}\n?|.{0,20}\n?){0,4}") {
+        let _ = Catalogue::parse(&text);
+    }
+
+    #[test]
+    fn accepted_prices_are_numbers(price in "\\$[0-9.]{1,9}") {
+        if let Ok(catalogue) = Catalogue::parse(&format!("[[template]]\nid = 1\nprice = \"{price}\"\n")) {
+            prop_assert!(catalogue.find(1).is_some_and(|it| it.amount().parse::<f64>().is_ok()));
+        }
+    }
+}
