@@ -6,6 +6,8 @@ import { SheetSkeleton, TemplateSkeleton } from "./skeletons.tsx";
 /** Milliseconds after which a screen that is still loading is replaced by its outline. */
 const PATIENCE = 200;
 
+const SCROLL_POSITIONS = "scroll-positions";
+
 /** The frame of every screen: restores scroll positions and announces navigations to screen readers. */
 export function Layout() {
   useHeadingFocus();
@@ -19,9 +21,20 @@ export function Layout() {
       ) : (
         <SheetSkeleton />
       )}
-      <ScrollRestoration getKey={scrollKey} />
+      <ScrollRestoration getKey={scrollKey} storageKey={SCROLL_POSITIONS} />
     </>
   );
+}
+
+/** Forgets the scroll positions of this tab when the shop is opened again, not reloaded or returned to. */
+export function forgetScrollPositions(): void {
+  const [entry] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+  if (entry?.type !== "navigate") return;
+  try {
+    sessionStorage.removeItem(SCROLL_POSITIONS);
+  } catch {
+    // Nothing was stored.
+  }
 }
 
 /** The catalogue has one scroll position, to which its links lead back; other screens have one per visit. */

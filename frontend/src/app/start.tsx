@@ -2,6 +2,7 @@ import { createRoot, hydrateRoot } from "react-dom/client";
 import { createBrowserRouter } from "react-router-dom";
 import { readOutcome } from "../features/submission/outcome.ts";
 import { readCatalogue } from "../shared/templates/catalogue.ts";
+import { forgetScrollPositions } from "./layout.tsx";
 import { consumeMailedSession } from "./mailed-session.ts";
 import { loadScreen, screenRoutes } from "./routes.tsx";
 import { Shop } from "./shop.tsx";
@@ -11,6 +12,7 @@ import "../styles.css";
 async function start(): Promise<void> {
   const root = document.getElementById("root");
   if (!root) throw new Error("index.html has no element with the id 'root'");
+  forgetScrollPositions();
   const catalogue = readCatalogue(document);
   const routes = screenRoutes();
   await loadScreen(routes, location.pathname);

@@ -81,7 +81,11 @@ async fn invalid_submission_is_rejected() {
         (b"{}", "validation_failed", "Details are required"),
         (b"{\"description\":\"a\\u0000\"}", "validation_failed", "Details must not contain a NUL character"),
         (b"{\"description\":[\"a\"]}", "validation_failed", "description must be a string"),
-        (b"{\"description\":\"a\",\"to\":\"b\"}", "validation_failed", "The body may hold description and template alone"),
+        (
+            b"{\"description\":\"a\",\"to\":\"b\"}",
+            "validation_failed",
+            "The body may hold description and template alone",
+        ),
         (b"[]", "validation_failed", "The body must be a JSON object; send {\"description\": \"…\"}"),
         (b"{\"description\":", "bad_json", "The body is not JSON; send {\"description\": \"…\"}"),
         (b"{\"description\":\"\xff\"}", "bad_json", "The body is not UTF-8"),

@@ -92,7 +92,7 @@ impl Shop {
         let path = uri.path();
         if !matches!(*method, Method::GET | Method::HEAD) {
             let allowed = if self.has_form(path) { "GET, HEAD, POST" } else { "GET, HEAD" };
-            return respond_without_body(StatusCode::METHOD_NOT_ALLOWED, (ALLOW, HeaderValue::from_static(allowed)));
+            return respond_without_body(StatusCode::METHOD_NOT_ALLOWED, ALLOW, HeaderValue::from_static(allowed));
         }
         // Names are compared undecoded: a path with an escape or a dot segment is unknown.
         if let Some(file) = path.strip_prefix('/').and_then(|name| self.files.get(name)) {
@@ -105,7 +105,7 @@ impl Shop {
         let page = pages.find(path, uri.query());
         let status = if is_found(page) { StatusCode::OK } else { StatusCode::NOT_FOUND };
         if let Some(target) = find_redirect(pages, uri).filter(|_| !is_found(page)) {
-            return respond_without_body(StatusCode::MOVED_PERMANENTLY, (LOCATION, target));
+            return respond_without_body(StatusCode::MOVED_PERMANENTLY, LOCATION, target);
         }
         pages.get(page).unwrap_or(&self.fallback).answer(status, headers)
     }
@@ -150,7 +150,7 @@ fn find_redirect(pages: &Pages, uri: &Uri) -> Option<HeaderValue> {
     HeaderValue::try_from(target).ok()
 }
 
-fn respond_without_body(status: StatusCode, (name, value): (HeaderName, HeaderValue)) -> Response {
+fn respond_without_body(status: StatusCode, name: HeaderName, value: HeaderValue) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response.headers_mut().insert(name, value);

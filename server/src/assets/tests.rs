@@ -6,9 +6,18 @@ use super::*;
 
 const ENTRIES: [(&str, &str); 22] = [
     ("index.html", "the shell"),
-    ("pages/catalogue.html", "<link href=\"{{origin}}/\"><script>{{&config}}</script>{{#categories}}{{name}}{{#chosen}}!{{/chosen}};{{/categories}}{{#cards}}[{{id}} {{title}}{{#first}} first{{/first}}{{#bare}} bare{{/bare}}]{{/cards}}"),
-    ("pages/category.html", "{{#categories}}{{name}}{{#chosen}}!{{/chosen}};{{/categories}}{{#cards}}[{{id}}{{#first}} first{{/first}}]{{/cards}}"),
-    ("pages/template.html", "{{title}} {{price}} {{link}} {{tagline}} {{alt}} {{card_width}} {{shared_picture}} {{&structured_data}}"),
+    (
+        "pages/catalogue.html",
+        "<link href=\"{{origin}}/\"><script>{{&config}}</script>{{#categories}}{{name}}{{#chosen}}!{{/chosen}};{{/categories}}{{#cards}}[{{id}} {{title}}{{#first}} first{{/first}}{{#bare}} bare{{/bare}}]{{/cards}}",
+    ),
+    (
+        "pages/category.html",
+        "{{#categories}}{{name}}{{#chosen}}!{{/chosen}};{{/categories}}{{#cards}}[{{id}}{{#first}} first{{/first}}]{{/cards}}",
+    ),
+    (
+        "pages/template.html",
+        "{{title}} {{price}} {{link}} {{tagline}} {{alt}} {{card_width}} {{shared_picture}} {{&structured_data}}",
+    ),
     ("pages/template-custom.html", "{{title}} to order"),
     ("pages/template-bare.html", "{{title}} without pictures {{shared_picture}}"),
     ("pages/template-bare-custom.html", "{{title}} without pictures to order"),
@@ -17,7 +26,10 @@ const ENTRIES: [(&str, &str); 22] = [
     ("pages/submission-refused.html", "<textarea>{{details}}</textarea>{{refusal}}{{&submission}}"),
     ("pages/submission-received.html", "received {{&submission}}"),
     ("pages/not-found.html", "no such page"),
-    ("pages/pictures.json", "[{\"id\":1,\"alt\":\"A <picture>\",\"card\":{\"width\":1080},\"detail\":{}},{\"id\":12,\"alt\":\"B\",\"card\":{},\"detail\":{}}]"),
+    (
+        "pages/pictures.json",
+        "[{\"id\":1,\"alt\":\"A <picture>\",\"card\":{\"width\":1080},\"detail\":{}},{\"id\":12,\"alt\":\"B\",\"card\":{},\"detail\":{}}]",
+    ),
     ("robots.txt", "Sitemap: __ORIGIN__/sitemap.xml"),
     ("shared/01.jpg", "a picture"),
     ("assets/app-1a2b.js", "console.log('a long enough script')"),

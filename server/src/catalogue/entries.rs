@@ -192,7 +192,10 @@ impl Reader<'_> {
     fn read_text(&mut self, key: &str, value: &Value<'_>, longest: usize) -> Option<String> {
         let text = value.get_ref().as_str().map(str::trim).filter(|text| is_line(text, longest));
         if text.is_none() {
-            self.report(&value.span(), format!("{key} must be a text in quotes of one line, 1 to {longest} characters"));
+            self.report(
+                &value.span(),
+                format!("{key} must be a text in quotes of one line, 1 to {longest} characters"),
+            );
         }
         text.map(str::to_owned)
     }
@@ -229,7 +232,10 @@ impl Reader<'_> {
         if items.len() == count && given == count && differ {
             return Some(items);
         }
-        self.report(&value.span(), format!("{key} must be {count} different texts of one line, 1 to 80 characters each"));
+        self.report(
+            &value.span(),
+            format!("{key} must be {count} different texts of one line, 1 to 80 characters each"),
+        );
         None
     }
 
@@ -243,7 +249,8 @@ impl Reader<'_> {
 
     fn report_unknown(&mut self, span: &Range<usize>, key: &str, known: &[&str]) {
         let nearest = find_nearest(key, known.iter().copied(), 2);
-        let hint = nearest.map_or_else(|| format!("known are {}", known.join(", ")), |it| format!("did you mean {it}?"));
+        let hint =
+            nearest.map_or_else(|| format!("known are {}", known.join(", ")), |it| format!("did you mean {it}?"));
         self.report(span, format!("{key} is not known; {hint}"));
     }
 

@@ -70,7 +70,10 @@ fn problems_name_line_key_and_remedy() {
     let cases = [
         ("[[template]]\nid = 4\nprice = 700\n", "catalogue.toml:3: template 4: price must be a dollar sign"),
         ("[[template]]\nid = 4\nprice = \"$07\"\n", "catalogue.toml:3: template 4: price must be"),
-        ("[[template]]\nid = 4\nprise = \"$7\"\n", "catalogue.toml:3: template 4: prise is not known; did you mean price?"),
+        (
+            "[[template]]\nid = 4\nprise = \"$7\"\n",
+            "catalogue.toml:3: template 4: prise is not known; did you mean price?",
+        ),
         ("[[template]]\nid = 4\nlink = \"http://pay.example\"\n", "template 4: link must be an https URL"),
         ("[[template]]\nid = 4\nlink = \"javascript:alert(1)\"\n", "template 4: link must be an https URL"),
         ("[[template]]\nid = 4\ntitle = \" \"\n", "template 4: title must be a text in quotes of one line, 1 to 80"),

@@ -257,3 +257,82 @@ fn ambiguous_path() -> impl Strategy<Value = String> {
     ];
     proptest::collection::vec(part, 1..6).prop_map(|parts| format!("/{}", parts.join("/")))
 }
+
+/// Sends a form to a router whose function answers with a status; returns the answer and the function's call.
+async fn send_form(form: &str, headers: &[(&'static str, &str)], status: u16) -> (TestResponse, Option<String>) {
+    let (calls, mut seen) = tokio::sync::mpsc::unbounded_channel();
+    let function = any(move |request: Request| {
+        let calls = calls.clone();
+        async move {
+            let (head, body) = request.into_parts();
+            let client = head.extensions.get::<ResolvedRequest>().and_then(|it| it.client).expect("an address");
+            let key = head.headers.get("apikey").and_then(|key| key.to_str().ok()).unwrap_or_default().to_owned();
+            let body = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
+            let call = format!("{} {key} {} {}", head.uri, client.address(), String::from_utf8_lossy(&body));
+            calls.send(call).expect("the test reads it");
+            http::StatusCode::from_u16(status).expect("a status")
+        }
+    });
+    let mut router = Arc::into_inner(echo_router()).expect("the only owner");
+    router.functions = Router::new().fallback(function);
+    let mut request = Request::new(Body::from(form.to_owned()));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = "/submit?template=9".parse().expect("a target");
+    let form_type = [("content-type", "application/x-www-form-urlencoded")];
+    for (name, value) in form_type.iter().chain(headers) {
+        request.headers_mut().insert(*name, HeaderValue::try_from(*value).expect("a header"));
+    }
+    request.extensions_mut().insert(ConnectInfo("192.0.2.7:9".parse::<SocketAddr>().expect("an address")));
+    let (head, body) = Arc::new(router).handle(request).await.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
+    let body = String::from_utf8_lossy(&body).into_owned();
+    (TestResponse { status: head.status.as_u16(), headers: head.headers, body }, seen.try_recv().ok())
+}
+
+#[tokio::test]
+#[cfg_attr(not(frontend_built), ignore = "needs the built frontend: make build")]
+async fn form_becomes_a_call_of_the_function() {
+    let (answer, call) = send_form("description=a%0D%0Ab+%26+c", &[], 200).await;
+    let expected = format!(
+        "/functions/v1/send-submission {KEY} 192.0.2.7 {}",
+        serde_json::json!({ "description": "a\nb & c", "template": 9 })
+    );
+    assert_eq!(call, Some(expected));
+    assert_eq!(answer.status, 200);
+    assert!(answer.body.contains("Submission Received!"), "{}", answer.body);
+    assert_eq!(answer.headers["cache-control"], "no-store");
+}
+
+#[tokio::test]
+#[cfg_attr(not(frontend_built), ignore = "needs the built frontend: make build")]
+async fn refused_form_has_the_specified_words_and_its_text() {
+    let long = "x".repeat(1001);
+    for (details, words) in [("+%0D%0A", "Details are required"), (&long, "Details must be less than 1000 characters")]
+    {
+        let (answer, call) = send_form(&format!("description={details}"), &[], 200).await;
+        assert_eq!((answer.status, call), (400, None));
+        assert!(answer.body.contains(words), "{}", answer.body);
+    }
+    let (answer, _) = send_form(&format!("description={long}"), &[], 200).await;
+    assert!(answer.body.contains(&format!("{long}</textarea>")), "{}", answer.body);
+}
+
+#[tokio::test]
+#[cfg_attr(not(frontend_built), ignore = "needs the built frontend: make build")]
+async fn failed_form_is_shown_again_with_its_text_alone() {
+    let cases: [(&str, &[(&'static str, &str)], u16, u16); 6] = [
+        ("description=kept+text", &[], 503, 503),
+        ("description=kept+text", &[], 429, 429),
+        ("description=kept+text", &[("sec-fetch-site", "cross-site")], 200, 403),
+        ("description=kept+text%00", &[], 200, 400),
+        ("description=kept+text", &[("content-type", "text/plain")], 200, 400),
+        ("description=%ff", &[], 200, 400),
+    ];
+    for (form, headers, function, expected) in cases {
+        let (answer, _) = send_form(form, headers, function).await;
+        assert_eq!(answer.status, expected, "{form}");
+        let is_kept = form.contains("kept") && headers.first().is_none_or(|(name, _)| *name != "content-type");
+        assert_eq!(answer.body.contains(">kept text"), is_kept, "{form}: {}", answer.body);
+        assert!(!answer.body.contains("Details are required") && !answer.body.contains("Received!"), "{form}");
+    }
+}

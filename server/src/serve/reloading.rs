@@ -70,7 +70,13 @@ impl Reloading {
             grace_period: GRACE_PERIOD,
             ..ReloadSettings::default()
         };
-        let names = layout.config.file_name().into_iter().map(ToOwned::to_owned).chain([".env".into(), CATALOGUE_FILE.into()]).collect();
+        let names = layout
+            .config
+            .file_name()
+            .into_iter()
+            .map(ToOwned::to_owned)
+            .chain([".env".into(), CATALOGUE_FILE.into()])
+            .collect();
         let Some(watching) = SettingsWatcher::start(&layout.folder, &settings, FileFilter::Named(names)) else {
             return;
         };

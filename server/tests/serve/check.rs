@@ -45,6 +45,23 @@ fn problems_of_all_phases_are_reported_by_line() {
 }
 
 #[test]
+fn catalogue_problems_are_reported_by_file_and_line() {
+    let scratch = TempFolder::new();
+    scratch.write("catalogue.toml", "[[template]]\nid = 4\nprice = 700\ncolour = \"red\"\n");
+    let (is_usable, _, errors) = check(&scratch, "[basalt.shop]\n");
+    assert!(!is_usable);
+    for expected in [
+        "catalogue.toml:3: template 4: price must be a dollar sign and an amount",
+        "catalogue.toml:4: template 4: colour is not known; known are id, title",
+    ] {
+        assert!(errors.contains(expected), "{expected} is missing: {errors}");
+    }
+    assert!(check(&scratch, "").0, "without the shop the file is not read");
+    scratch.write("catalogue.toml", "[[template]]\nid = 4\nprice = \"$650\"\n");
+    assert!(check(&scratch, "[basalt.shop]\n").0);
+}
+
+#[test]
 fn what_will_fail_later_is_listed() {
     let scratch = TempFolder::new();
     for folder in ["migrations", "functions/hello", "functions/_shared", "functions/goodbye"] {

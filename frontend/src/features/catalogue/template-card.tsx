@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { Link } from "react-router-dom";
 import { paths } from "../../shared/paths.ts";
 import { usePrefetch } from "../../shared/prefetch.ts";
@@ -35,9 +36,12 @@ const SIZES =
  */
 export function TemplateCard({ template, isFirst, entrance }: TemplateCardProps) {
   const prefetch = usePrefetch("template");
+  // A card that stays when the filter changes does not appear again.
+  const [initial] = useState(entrance);
+  const appearance = entrance === initial ? ENTRANCE[entrance] : "";
   return (
     <li
-      className={`group relative flex flex-col break-inside-avoid sm:only:col-span-full sm:only:grid sm:only:max-w-[60rem] sm:only:grid-cols-[minmax(0,26rem)_minmax(0,1fr)] sm:only:gap-x-10 lg:only:gap-x-16 ${ENTRANCE[entrance]}`}
+      className={`group relative flex flex-col break-inside-avoid sm:only:col-span-full sm:only:grid sm:only:max-w-[60rem] sm:only:grid-cols-[minmax(0,26rem)_minmax(0,1fr)] sm:only:gap-x-10 lg:only:gap-x-16 ${appearance}`}
     >
       <div className="proof">
         <div className="aspect-4/5 overflow-hidden bg-sheet shadow-low transition-shadow duration-300 group-hover:shadow-high">
