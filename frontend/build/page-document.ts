@@ -42,7 +42,7 @@ function structuredData({ head }: RenderedPage): string {
 }
 
 /** Returns title, description, canonical address and the elements for previews of shared links. */
-export function headElements(head: PageHead, picture: SharedPicture): string {
+function headElements(head: PageHead, picture: SharedPicture): string {
   const { title, description = SHOP_DESCRIPTION, path } = head;
   const address = path === undefined ? undefined : `{{origin}}${path}`;
   return [

@@ -107,7 +107,9 @@ test("'Back to Templates' restores filter and scroll position without the entran
 }) => {
   await page.getByRole("button", { name: "Corporate" }).click();
   await expect(page.getByRole("heading", { level: 2 })).toHaveCount(5);
-  await page.getByRole("link", { name: "View Template: Board Meeting Invitation" }).scrollIntoViewIfNeeded();
+  await page
+    .getByRole("link", { name: "View Template: Board Meeting Invitation" })
+    .scrollIntoViewIfNeeded();
   const before = await page.evaluate(() => scrollY);
   expect(before).toBeGreaterThan(100);
   await page.getByRole("link", { name: "View Template: Board Meeting Invitation" }).click();

@@ -152,8 +152,12 @@ test("names the template of the address in the mail to the owner", async ({ page
   await page.getByRole("button", { name: "Submit Now" }).click();
   await expect(page.getByRole("heading", { name: "Submission Received!" })).toBeVisible();
   await expect
-    .poll(async () => (await mailsTo(basalt.inboxUrl, "owner@example.com")).map((mail) => mail.text))
-    .toContainEqual(expect.stringMatching(`${mark}[^]*It is about template 9, Executive Report\\.`));
+    .poll(async () =>
+      (await mailsTo(basalt.inboxUrl, "owner@example.com")).map((mail) => mail.text),
+    )
+    .toContainEqual(
+      expect.stringMatching(`${mark}[^]*It is about template 9, Executive Report\\.`),
+    );
 });
 
 /** Expects the unchanged form without a message. */

@@ -83,11 +83,15 @@ for (const [width, height] of [
   [1366, 768],
   [1024, 768],
 ] as const) {
-  test(`shows title, price and button at ${width} × ${height} without scrolling`, async ({ page }) => {
+  test(`shows title, price and button at ${width} × ${height} without scrolling`, async ({
+    page,
+  }) => {
     await page.setViewportSize({ width, height });
     for (const id of [1, 12]) {
       await page.goto(paths.template(id));
-      const button = page.getByRole("link", { name: /^(Purchase Template|Request Custom Design) - / });
+      const button = page.getByRole("link", {
+        name: /^(Purchase Template|Request Custom Design) - /,
+      });
       await expect(button).toBeInViewport({ ratio: 1 });
       await expect(page.getByRole("heading", { level: 1 })).toBeInViewport({ ratio: 1 });
       await expect(page.getByText("One-time purchase")).toBeInViewport({ ratio: 1 });

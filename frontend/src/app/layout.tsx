@@ -1,5 +1,11 @@
 import { useEffect, useRef, useState } from "react";
-import { type Location, Outlet, ScrollRestoration, useLocation, useNavigation } from "react-router-dom";
+import {
+  type Location,
+  Outlet,
+  ScrollRestoration,
+  useLocation,
+  useNavigation,
+} from "react-router-dom";
 import { routes } from "../shared/paths.ts";
 import { SheetSkeleton, TemplateSkeleton } from "./skeletons.tsx";
 

@@ -17,6 +17,9 @@ export async function consumeMailedSession(router: DataRouter): Promise<void> {
     console.error("The session of the link cannot be read:", error);
   } finally {
     const { pathname, search } = location;
-    await router.navigate({ pathname, search, hash: "" }, { replace: true, preventScrollReset: true });
+    await router.navigate(
+      { pathname, search, hash: "" },
+      { replace: true, preventScrollReset: true },
+    );
   }
 }

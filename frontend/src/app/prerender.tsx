@@ -72,10 +72,9 @@ function picture(kind: "card" | "detail"): Preview["card"] {
 
 /** Removes the width after a source set, which the slot already contains. */
 function withoutWidth(html: string): string {
-  return html.replaceAll(/(\{\{\w+_(?:avif|webp)\}\}) 1w/g, "$1").replaceAll(
-    /src="\{\{(\w+)_webp\}\}"/g,
-    'src="{{$1_src}}"',
-  );
+  return html
+    .replaceAll(/(\{\{\w+_(?:avif|webp)\}\}) 1w/g, "$1")
+    .replaceAll(/src="\{\{(\w+)_webp\}\}"/g, 'src="{{$1_src}}"');
 }
 
 const PREVIEW: Preview = { alt: slot("alt"), card: picture("card"), detail: picture("detail") };
@@ -157,12 +156,12 @@ export function listPictures(): object[] {
   return Object.entries(previews).map(([id, { alt, card, detail }]) => ({
     id: Number(id),
     alt,
-    card: describe(card),
-    detail: describe(detail),
+    card: formatPicture(card),
+    detail: formatPicture(detail),
   }));
 }
 
-function describe({ avif, webp, width, height }: Preview["card"]): object {
+function formatPicture({ avif, webp, width, height }: Preview["card"]): object {
   return {
     avif: sourceSet(avif),
     webp: sourceSet(webp),

@@ -54,7 +54,10 @@ describe("a submission", () => {
     async (data) => {
       const error = vi.spyOn(console, "error").mockReturnValue();
       invoke.mockResolvedValue({ data, error: null });
-      expect(await sendSubmission({ description: "A card" }, "key")).toEqual({ ok: true, value: undefined });
+      expect(await sendSubmission({ description: "A card" }, "key")).toEqual({
+        ok: true,
+        value: undefined,
+      });
       expect(error).toHaveBeenCalledOnce();
     },
   );

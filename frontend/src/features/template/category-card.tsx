@@ -1,5 +1,5 @@
-import { useCatalogue } from "../../shared/templates/use-catalogue.ts";
 import { findCategory } from "../../shared/templates/catalogue.ts";
+import { useCatalogue } from "../../shared/templates/use-catalogue.ts";
 import { CheckList } from "../../shared/ui/check-list.tsx";
 
 /** The tagline and benefits of a category. */
