@@ -141,9 +141,11 @@ fn write_header(out: &mut BitWriter, length: usize) {
     out.write(1 | (WINDOW_BITS - 17) << 1, 4);
     // The last meta-block, which is not empty.
     out.write(0b01, 2);
-    // Six nibbles of length.
-    out.write(2, 2);
-    out.write(u32::try_from(length - 1).unwrap_or_default(), 24);
+    // The length in as few nibbles as possible, at least four.
+    let last = u32::try_from(length - 1).unwrap_or_default();
+    let nibbles = (u32::BITS - last.leading_zeros()).div_ceil(4).max(4);
+    out.write(nibbles - 4, 2);
+    out.write(last, 4 * nibbles);
     // One block type for literals, commands and distances each.
     out.write(0, 3);
     // No postfix bits and no direct distances.
