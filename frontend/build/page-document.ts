@@ -5,6 +5,9 @@ import { PRODUCT, SHOP_DESCRIPTION } from "../src/shared/product.ts";
 /** The places in `index.html` that the build or the development server fills. */
 export const MARKERS = { head: "<!-- head -->", page: "<!-- page -->", data: "<!-- data -->" };
 
+/** Scripts, which wait for the pictures: the page can be read without them. */
+const SCRIPTS = /<(?:script type="module"|link rel="modulepreload") crossorigin/g;
+
 /** Which picture a shared link shows: the one of the template, or that of the shop. */
 type SharedPicture = "template" | "shop";
 
@@ -22,6 +25,7 @@ export function pageDocument(
 ): string {
   const isTemplate = name.startsWith("template") && page.head.path !== undefined;
   const preloads = scripts.map((file) => `<link rel="modulepreload" crossorigin href="/${file}">`);
+  const head = headElements(page.head, isTemplate ? "template" : "shop");
   const data = [
     dataElement("config", "{{&config}}"),
     dataElement("catalogue", "{{&catalogue}}"),
@@ -29,9 +33,8 @@ export function pageDocument(
     ...(isTemplate || name === "catalogue" || name === "category" ? [structuredData(page)] : []),
   ];
   return shell
-    .replace(MARKERS.head, () =>
-      [headElements(page.head, isTemplate ? "template" : "shop"), ...preloads].join("\n    "),
-    )
+    .replace(MARKERS.head, () => [head, ...preloads].join("\n    "))
+    .replaceAll(SCRIPTS, '$& fetchpriority="low"')
     .replace(MARKERS.page, () => page.html)
     .replace(MARKERS.data, () => data.join("\n    "));
 }
