@@ -67,8 +67,9 @@ pub const FILES: &[MigrationFile] = &[
         step: MigrationStep::Expand,
     },
     MigrationFile {
-        name: "0009-submission-templates.sql",
-        sql: include_str!("../../../../sql/basalt/0009-submission-templates.sql"),
+        name: "0010-submission-templates.sql",
+        sql: include_str!("../../../../sql/basalt/0010-submission-templates.sql"),
+        step: MigrationStep::Expand,
     },
 ];
 
