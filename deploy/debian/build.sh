@@ -19,6 +19,13 @@ install -D -m 0644 deploy/systemd/basalt.service "$root/usr/lib/systemd/system/b
 install -D -m 0644 deploy/debian/basalt.sysusers "$root/usr/lib/sysusers.d/basalt.conf"
 install -D -m 0644 deploy/debian/config.toml "$root/etc/basalt/config.toml"
 install -d -m 0700 "$root/etc/basalt/credentials"
+# What buyers of the templates get; built with the site.
+if [ -f frontend/products/products.json ]; then
+    install -d -m 0755 "$root/usr/share/basalt/products"
+    install -m 0644 frontend/products/* "$root/usr/share/basalt/products/"
+else
+    echo "frontend/products is missing: the package has no templates to deliver. Run: npm --prefix frontend run emails:ship" >&2
+fi
 install -D -m 0644 README.md "$root/usr/share/doc/basalt/README.md"
 install -D -m 0644 config.toml "$root/usr/share/doc/basalt/examples/config.toml"
 install -D -m 0644 sql/roles.sql "$root/usr/share/doc/basalt/examples/roles.sql"

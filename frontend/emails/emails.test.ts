@@ -7,7 +7,7 @@ const HERE = import.meta.dirname;
 const LIMIT = 100_000;
 
 const folders = readdirSync(HERE, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
+  .filter((entry) => entry.isDirectory() && entry.name !== "ship")
   .map((entry) => entry.name);
 
 function read(folder: string, file: string): string {

@@ -1,0 +1,195 @@
+import { crc32, inflateRawSync } from "node:zlib";
+import sharp from "sharp";
+import { beforeAll, describe, expect, it } from "vitest";
+import { EMAILS } from "./list.mjs";
+import { buildProduct, zipName } from "./ship/product.mjs";
+import { contrast, darkBlock, parseEmail, parseRules, shownColours } from "./ship/styles.mjs";
+import { zip } from "./ship/zip.mjs";
+
+/** Gmail cuts off what follows. */
+const GMAIL_LIMIT = 102_000;
+/** Large text may have less contrast (WCAG 2.2, 1.4.3). */
+const LARGE = 24;
+
+/** Reads a ZIP file by its directory, as programs do. */
+function unzip(bytes: Buffer): Map<string, Buffer> {
+  const end = bytes.length - 22;
+  expect(bytes.readUInt32LE(end)).toBe(0x06054b50);
+  const files = new Map<string, Buffer>();
+  let at = bytes.readUInt32LE(end + 16);
+  for (let left = bytes.readUInt16LE(end + 10); left > 0; left--) {
+    expect(bytes.readUInt32LE(at)).toBe(0x02014b50);
+    const [method, size, full] = [10, 20, 24].map((it) => bytes.readUInt32LE(at + it));
+    const nameLength = bytes.readUInt16LE(at + 28);
+    const name = bytes.toString("utf8", at + 46, at + 46 + nameLength);
+    const local = bytes.readUInt32LE(at + 42);
+    expect(bytes.readUInt32LE(local)).toBe(0x04034b50);
+    const start = local + 30 + bytes.readUInt16LE(local + 26) + bytes.readUInt16LE(local + 28);
+    const data = bytes.subarray(start, start + (size ?? 0));
+    const content = (method ?? 0) % 65_536 === 8 ? inflateRawSync(data) : Buffer.from(data);
+    expect(content.length).toBe(full);
+    expect(crc32(content)).toBe(bytes.readUInt32LE(at + 16));
+    files.set(name, content);
+    at += 46 + nameLength;
+  }
+  return files;
+}
+
+function clean(text: string | null | undefined): string {
+  return (text ?? "").replace(/\s+/g, " ").trim();
+}
+
+/** The elements whose own text somebody reads. */
+function textElements(page: Document): Element[] {
+  return [...page.querySelectorAll("td, p, h1, h2, h3, a, span, strong, em, s, li")].filter(
+    (element) =>
+      [...element.childNodes].some(
+        (node) => node.nodeType === 3 && /[\p{L}\p{N}]/u.test(node.textContent ?? ""),
+      ),
+  );
+}
+
+function fontSize(element: Element): number {
+  for (let at: Element | null = element; at; at = at.parentElement) {
+    const size = at.getAttribute("style")?.match(/font(?:-size)?:[^;]*?(\d+)px/)?.[1];
+    if (size) return Number(size);
+  }
+  return 16;
+}
+
+describe.each(EMAILS)("$folder", (email) => {
+  let files: Map<string, Buffer>;
+  let html: string;
+  let page: Document;
+  let guide: string;
+
+  beforeAll(async () => {
+    files = unzip(zip(await buildProduct(email)));
+    const text = (name: string) => files.get(name)?.toString("utf8") ?? "";
+    html = text("index.html");
+    guide = text("GUIDE.txt");
+    page = parseEmail(html);
+  });
+
+  it("contains one HTML file, the plain text, the guide and the pictures that the HTML names", () => {
+    const pictures = [...page.querySelectorAll("img")].map((picture) =>
+      picture.getAttribute("src"),
+    );
+    expect(new Set(pictures).size).toBe(pictures.length);
+    expect([...files.keys()].sort()).toEqual(
+      ["index.html", "plain-text.txt", "GUIDE.txt", ...pictures].sort(),
+    );
+    expect(files.get("plain-text.txt")?.length).toBeGreaterThan(500);
+  });
+
+  it("gives the same bytes each time", async () => {
+    expect(zip(await buildProduct(email)).equals(zip([...files]))).toBe(true);
+    expect(zipName(email)).toBe(`${email.folder}.zip`);
+  });
+
+  it("is not cut off by Gmail, and its pictures are light", () => {
+    expect(files.get("index.html")?.length).toBeLessThan(GMAIL_LIMIT);
+    const pictures = [...files].filter(([name]) => name.endsWith(".png"));
+    for (const [, bytes] of pictures) expect(bytes.length).toBeLessThan(120_000);
+  });
+
+  it("has no drawing, script, form or request in the HTML", () => {
+    expect(html).not.toMatch(
+      /<svg|<\/svg|<script|<iframe|<object|<embed|<form|javascript:|\son\w+\s*=/i,
+    );
+    expect(html).not.toMatch(/@import|@font-face|<link\b|\ssrcset=|url\(/i);
+    for (const element of page.querySelectorAll("[src], [background]")) {
+      expect(element.getAttribute("src")).toMatch(/^images\/[a-z0-9-]+\.png$/);
+    }
+  });
+
+  it("has PNG files of double size with alternative texts", async () => {
+    for (const picture of page.querySelectorAll("img")) {
+      const bytes = files.get(picture.getAttribute("src") ?? "");
+      const { format, width, height } = await sharp(bytes).metadata();
+      const [shownWidth, shownHeight] = ["width", "height"].map((name) =>
+        Number(picture.getAttribute(name)),
+      );
+      expect([format, width]).toEqual(["png", 2 * (shownWidth ?? 0)]);
+      if (clean(picture.getAttribute("alt")) === "") expect(shownHeight).toBeLessThan(30);
+      else expect(Math.abs((height ?? 0) - 2 * (shownHeight ?? 0))).toBeLessThanOrEqual(4);
+    }
+  });
+
+  it("shows a readable text in place of a picture", () => {
+    const rules = parseRules(darkBlock(html).css);
+    for (const picture of page.querySelectorAll("img")) {
+      expect(picture.getAttribute("alt")).not.toBeNull();
+      expect(picture.getAttribute("style")).toMatch(/font:400 16px\/22px/);
+      const isDay = picture.classList.contains("by-day");
+      const isNight = picture.classList.contains("by-night");
+      const schemes = [...(isNight ? [] : [[]]), ...(isDay ? [] : [rules])];
+      for (const scheme of schemes) {
+        const { color, background } = shownColours(picture, scheme);
+        expect(contrast(color, background)).toBeGreaterThanOrEqual(4.5);
+      }
+    }
+  });
+
+  it("shows one of two pictures in dark mailboxes, and the light one in Outlook", () => {
+    const [days, nights] = [".by-day", ".by-night"].map((name) => [...page.querySelectorAll(name)]);
+    expect(nights?.map((it) => it.getAttribute("alt"))).toEqual(
+      days?.map((it) => it.getAttribute("alt")),
+    );
+    for (const night of nights ?? [])
+      expect(night.getAttribute("style")).toMatch(/^display:none;mso-hide:all/);
+    const hidden =
+      html.match(/<!--\[if !mso\]><!--><img[^>]*by-night[^>]*><!--<!\[endif\]-->/g) ?? [];
+    expect(hidden).toHaveLength(nights?.length ?? 0);
+    expect(html).not.toMatch(/<!--\[if !mso\]><!-->\s*<img(?![^>]*by-night)/);
+    const { css } = darkBlock(html);
+    expect(css.includes(".by-day { display: none")).toBe((days?.length ?? 0) > 0);
+    expect(css).not.toMatch(/[{;]\s*(fill|stroke|stop-color):/);
+  });
+
+  it("has text with enough contrast in light and dark mailboxes", () => {
+    for (const scheme of [[], parseRules(darkBlock(html).css)]) {
+      for (const element of textElements(page)) {
+        if (element.closest("[style*='display:none']")) continue;
+        const { color, background } = shownColours(element, scheme);
+        const needed = fontSize(element) >= LARGE ? 3 : 4.5;
+        expect(
+          contrast(color, background),
+          `${clean(element.textContent)}: ${color} on ${background}`,
+        ).toBeGreaterThanOrEqual(needed);
+      }
+    }
+  });
+
+  it("keeps the tables of Outlook and balances its comments", () => {
+    expect(html).toMatch(/<!--\[if mso\]><table role="presentation" width="600"/);
+    expect(html).toContain("<!--[if mso]></td></tr></table><![endif]-->");
+    expect(html.match(/<!--\[if /g)).toHaveLength((html.match(/<!\[endif\]-->/g) ?? []).length);
+    for (const picture of page.querySelectorAll("img")) {
+      expect(Number(picture.getAttribute("width"))).toBeLessThanOrEqual(600);
+    }
+  });
+
+  it("names fonts that every machine has", () => {
+    const stacks = [
+      ...html.matchAll(/font(?:-family)?:[^;"{}]*?(?:px\s|:\s?)([^;"{}]*,[^;"{}]*)/g),
+    ];
+    expect(stacks.length).toBeGreaterThan(3);
+    for (const [, stack] of stacks)
+      expect(stack).toMatch(/(serif|sans-serif|monospace)(\s*!important)?\s*$/);
+  });
+
+  it("is explained for three mailing tools in short lines", () => {
+    for (const tool of ["In Mailchimp", "In Brevo", "In Klaviyo"])
+      expect(guide).toContain(`\n${tool}\n`);
+    for (const tag of ["*|UNSUB|*", "{{ unsubscribe }}", "{% unsubscribe_link %}"])
+      expect(guide).toContain(tag);
+    for (const link of page.querySelectorAll("a"))
+      expect(guide).toContain(link.getAttribute("href"));
+    for (const name of files.keys()) if (name !== "GUIDE.txt") expect(guide).toContain(name);
+    for (const line of guide.split("\n")) {
+      if (!/^\s+(https:|\S)/.test(line)) expect(line.length).toBeLessThanOrEqual(74);
+    }
+    expect(guide).not.toMatch(/undefined|NaN|null/);
+  });
+});

@@ -1,0 +1,179 @@
+// Writes the guide that buyers get: plain text, because mailing tools accept one HTML file per ZIP file.
+import { PICTURES } from "./html.mjs";
+import { parseEmail } from "./styles.mjs";
+
+const WIDTH = 72;
+
+/** Returns the guide to an e-mail. */
+export function guide({ title, html }) {
+  const page = parseEmail(html);
+  return `${heading(`${title}: how to use this template`, "=")}
+
+${heading("What is in the folder")}
+
+${list([
+  "index.html: the e-mail. The styles are in the tags, as mail programs want them.",
+  "plain-text.txt: the same message without pictures and colours. Send it along: some people read only this part, and filters trust a mail that has it.",
+  ...(hasPictures(page)
+    ? [`${PICTURES}: the pictures, as PNG in double size for sharp screens.`]
+    : ["There are no pictures: everything you see is text and coloured table cells."]),
+])}
+
+${heading("Make it yours")}
+
+${numbered([
+  "Open index.html in any text editor. Comments such as <!-- Footer --> name the sections. A section is one row, <tr> to </tr>; move or delete whole rows.",
+  "Replace the text between the tags. Keep the tags.",
+  "Replace the links. They all lead to example.com, which belongs to nobody:",
+])}
+
+${linkList(page)}
+
+${numbered(
+  [
+    "Change the line that inboxes show after the subject: it is the first text after <body>.",
+    "Make the same changes in plain-text.txt.",
+    "Send yourself a test, open it on your phone, and once with a dark screen.",
+  ],
+  4,
+)}
+
+${pictureSection(page)}${heading("Fonts")}
+
+${paragraph("The mail loads no font from anywhere, so nothing breaks and nobody is tracked. Each list of fonts begins with the face the design was drawn for and ends with one that every machine has:")}
+
+${list(fontStacks(html))}
+
+${heading("In Mailchimp")}
+
+${numbered([
+  "Under Email templates choose Create template, then Code your own and Import zip, and choose the ZIP file as you got it.",
+  "Put *|UNSUB|* in place of the unsubscribe address. Mailchimp sends no campaign without it.",
+  "Other tags: *|FNAME|* is the first name, *|ARCHIVE|* the address of the mail in a browser, *|LIST:ADDRESS|* your postal address.",
+  "Plain text: Mailchimp writes its own. Replace it with plain-text.txt in the step Plain-text version.",
+])}
+
+${heading("In Brevo")}
+
+${numbered([
+  uploadStep(
+    page,
+    "Under Templates choose New template and, as editor, Paste your code.",
+    "Upload the pictures in the media library",
+  ),
+  "Paste the whole of index.html.",
+  "Put {{ unsubscribe }} in place of the unsubscribe address, and {{ mirror }} in place of the address of the mail in a browser.",
+  "The first name is {{ contact.FIRSTNAME }}.",
+])}
+
+${heading("In Klaviyo")}
+
+${numbered([
+  uploadStep(
+    page,
+    "Under Templates choose Create template, then HTML.",
+    "Upload the pictures under Images & brand",
+  ),
+  "Paste the whole of index.html.",
+  "Put {% unsubscribe_link %} in place of the unsubscribe address, and {% web_view_link %} in place of the address of the mail in a browser.",
+  "The first name is {{ first_name|default:'' }}.",
+  "Paste plain-text.txt into the plain-text version of the template.",
+])}
+
+${paragraph("Menus of these tools move now and then. If a name differs, search their help for “custom HTML”. Other tools work in the same way: upload the pictures, paste the HTML, insert their unsubscribe tag.")}
+
+${heading("How it was tested")}
+
+${list([
+  "The HTML is smaller than 102 kB, above which Gmail cuts mails off.",
+  "It fits screens from 320 pixels on.",
+  "Outlook for Windows gets a fixed width of 600 pixels and its own fonts.",
+  "Dark mailboxes get colours of their own. Gmail's apps change colours by their own rules; the text stays readable.",
+  "With pictures off, each picture shows a text that says the same.",
+])}
+`;
+}
+
+function hasPictures(page) {
+  return page.querySelector("img") !== null;
+}
+
+function uploadStep(page, first, upload) {
+  if (!hasPictures(page)) return first;
+  return `${first} ${upload} first, and replace each ${PICTURES}/… in index.html by the address that the tool shows for it.`;
+}
+
+function linkList(page) {
+  const links = new Map();
+  for (const link of page.querySelectorAll("a")) {
+    const address = link.getAttribute("href");
+    const label = clean(link.textContent) || clean(link.querySelector("img")?.getAttribute("alt"));
+    if (!links.has(address)) links.set(address, label);
+  }
+  return [...links].map(([address, label]) => `   ${address}\n      ${label}`).join("\n");
+}
+
+function pictureSection(page) {
+  const pictures = [...page.querySelectorAll("img")];
+  if (pictures.length === 0) return "";
+  const lines = pictures.map((picture) => {
+    const [width, height] = ["width", "height"].map((name) => picture.getAttribute(name) * 2);
+    const night = picture.classList.contains("by-night") ? " For dark mailboxes." : "";
+    const alt = clean(picture.getAttribute("alt")) || "An ornament.";
+    return `${picture.getAttribute("src")}, about ${width} × ${height} pixels.${night} ${alt}`;
+  });
+  const dark = page.querySelector(".by-night")
+    ? " Where a second picture for dark mailboxes follows, replace both, or delete the second <img> and the words by-day in the first."
+    : "";
+  return `${heading("Pictures")}
+
+${paragraph(`To use a picture of your own, save it under the same name and in the same size, and rewrite its alt text: it is what people see while pictures are off.${dark}`)}
+
+${list(lines)}
+
+`;
+}
+
+function fontStacks(html) {
+  const stacks = [...html.matchAll(/font:[^;"]*px\s([^;"]*)/g)].map(([, stack]) =>
+    stack.replaceAll("'", ""),
+  );
+  return [...new Set(stacks)]
+    .filter((stack) => stack !== "Arial,Helvetica,sans-serif")
+    .map((stack) => stack.replaceAll(",", ", "));
+}
+
+function clean(text) {
+  return (text ?? "").replace(/\s+/g, " ").trim();
+}
+
+function heading(text, line = "-") {
+  return `${text}\n${line.repeat(text.length)}`;
+}
+
+function list(items) {
+  return items.map((item) => wrap(item, " - ")).join("\n");
+}
+
+function numbered(items, first = 1) {
+  return items.map((item, index) => wrap(item, `${first + index}. `)).join("\n");
+}
+
+function paragraph(text) {
+  return wrap(text, "");
+}
+
+/** Breaks a text into lines, not within tags; the first begins with `start`, the others with as many spaces. */
+function wrap(text, start) {
+  const lines = [];
+  let line = start;
+  for (const word of text.match(/(?:\{[{%][^}]*\}|\S)+/g)) {
+    const isFirst = line.trim() === start.trim();
+    if (!isFirst && line.length + word.length > WIDTH) {
+      lines.push(line.trimEnd());
+      line = " ".repeat(start.length);
+    }
+    line += `${word} `;
+  }
+  return [...lines, line.trimEnd()].join("\n");
+}

@@ -1,0 +1,6 @@
+interface Source {
+  folder: string;
+}
+export const HTML: string;
+export function buildProduct(email: Source): Promise<Map<string, string | Buffer>>;
+export function zipName(email: Source): string;

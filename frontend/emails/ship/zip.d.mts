@@ -1,0 +1,1 @@
+export function zip(files: Iterable<[string, string | Buffer]>): Buffer;
