@@ -7,9 +7,10 @@ use gotrue_rules::domain::redirect::is_loopback_url;
 
 use crate::config_file::BasaltSettings;
 
-/// Applies the profile of `basalt serve`: [`Policy::hardened`] with the operator's proxies and limits.
+/// Applies the profile of `basalt serve`: [`Policy::hardened`] with the operator's settings.
 pub(crate) fn apply_serve_profile(policy: &mut Policy, basalt: &BasaltSettings) {
     *policy = std::mem::take(policy).hardened(basalt.trusted_proxies.clone(), basalt.limits);
+    policy.mail.brand = Some(basalt.mail_brand.clone());
 }
 
 /// Returns whether callers on this machine may use the development pages.

@@ -59,6 +59,8 @@ async fn two_addresses_in_text_get_no_confirmation() {
     let shop = TestShop::start().await;
     shop.submit("ada@example.com or bob@example.com").await;
     assert_eq!(shop.counts().await, (1, 1));
+    let notice = &shop.mails("owner@shop.example").await[0];
+    assert!(notice.text.as_deref().is_some_and(|text| text.contains("several addresses")), "{:?}", notice.text);
 }
 
 #[tokio::test]

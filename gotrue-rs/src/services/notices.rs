@@ -154,6 +154,7 @@ async fn send_notification(
         return send_by_hook(cx, account, notice).await;
     }
     let variables = TemplateVariables {
+        language: messages::mail_language(cx, account),
         email: account.email.as_deref().unwrap_or_default(),
         data: Some(&account.user_metadata),
         old_email: notice.old_email,

@@ -14,6 +14,7 @@ pub mod explanation;
 pub mod external;
 pub mod hook;
 pub mod identity;
+pub mod language;
 pub mod linking;
 pub mod links;
 pub mod mail_address;

@@ -4,11 +4,12 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use functions_rs::functions::send_submission::limits::MAX_NOTICES;
 use gateway::{GatewayLimits, Upstreams};
-use gotrue_rules::domain::policy::{Bucket, PROVIDERS, TargetLimits};
+use gotrue_rules::domain::policy::{Bucket, MailBrand, PROVIDERS, TargetLimits};
 use gotrue_rules::wire::go_duration::GoDuration;
 use ipnet::IpNet;
 
 use super::archive::{ArchiveSettings, parse_archive};
+use super::brand::parse_brand;
 use super::problem::Problem;
 use super::read::Values;
 use super::upstreams::{VALID_TIMEOUTS, parse_limits, parse_upstreams};
@@ -39,6 +40,8 @@ pub(crate) struct BasaltSettings {
     pub allow_differing_replicas: bool,
     /// `[basalt.shop] owner`: the recipient of a mail about each submission.
     pub shop_owner: Option<String>,
+    /// `[basalt.shop]` `name`, `accent_color`, `logo_url` and `address`: the look of the built-in mails.
+    pub mail_brand: MailBrand,
     /// `[basalt.shop] notices_an_hour`: limit of those mails; `None` for the default.
     pub notices_an_hour: Option<u16>,
     /// `development_pages`: whether callers on this machine may use them.
@@ -97,10 +100,7 @@ impl BasaltSettings {
             count
         });
         let http = HttpLimits { proxies: trusted_proxies.clone(), ..parse_http_limits(&text, &mut refuse) };
-        let shop_owner = text("basalt.shop.owner");
-        if shop_owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
-            refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
-        }
+        let shop_owner = parse_shop_owner(&text, &mut refuse);
         let expected_replicas = parse_expected_replicas(&text, &mut refuse);
         let notices_an_hour = parse_notices_an_hour(values, &mut refuse);
         let stood_in_for = parse_stands_in_for(values, &mut refuse);
@@ -122,6 +122,7 @@ impl BasaltSettings {
             expected_replicas,
             allow_differing_replicas: text("basalt.replicas.allow_differences").is_some_and(|given| given == "true"),
             shop_owner,
+            mail_brand: parse_brand(values, &mut refuse),
             notices_an_hour,
             development_pages: text("basalt.development_pages").map(|given| given == "true"),
             inbox_token: text("basalt.inbox.token"),
@@ -142,6 +143,15 @@ fn parse_expected_replicas(text: &impl Fn(&str) -> Option<String>, refuse: &mut 
         refuse(KEY, "must be the number of servers on the database, from 1 to 1000");
     }
     count
+}
+
+/// Parses the recipient of mails about submissions.
+fn parse_shop_owner(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&str, &str)) -> Option<String> {
+    let owner = text("basalt.shop.owner");
+    if owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
+        refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
+    }
+    owner
 }
 
 /// Parses the networks of the proxies.

@@ -4,6 +4,7 @@
 
 mod archive;
 mod basalt;
+mod brand;
 mod expected_failures;
 mod key_names;
 mod keys;

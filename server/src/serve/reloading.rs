@@ -195,8 +195,8 @@ impl Reloading {
             ("[basalt.http] or trusted_proxies", new.http != old.http),
             ("[basalt.database]", config.database != self.config.database),
             ("[basalt.shop]", {
-                (now.has_shop(), &new.shop_owner, new.notices_an_hour)
-                    != (before.has_shop(), &old.shop_owner, old.notices_an_hour)
+                (now.has_shop(), &new.shop_owner, new.notices_an_hour, &new.mail_brand)
+                    != (before.has_shop(), &old.shop_owner, old.notices_an_hour, &old.mail_brand)
             }),
             ("[basalt.inbox] token", new.inbox_token != old.inbox_token),
             ("[basalt.provider] stands_in_for", new.stands_in_for != old.stands_in_for),

@@ -285,7 +285,8 @@ fn submission_settings(project: &Project, app: &App) -> SubmissionSettings {
     let usual = project.submission_limits;
     SubmissionSettings {
         owner: basalt.shop_owner.clone(),
-        shop: PRODUCT.to_owned(),
+        shop: basalt.mail_brand.name.clone().unwrap_or_else(|| PRODUCT.to_owned()),
+        brand: basalt.mail_brand.clone(),
         host: app.mail_host.clone(),
         limits: SubmissionLimits { notices: basalt.notices_an_hour.unwrap_or(usual.notices), ..usual },
         duplicate_window: DUPLICATE_SUBMISSION_WINDOW,

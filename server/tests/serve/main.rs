@@ -22,6 +22,7 @@ mod healthcheck;
 mod inbox;
 mod keys;
 mod limit_stores;
+mod mails;
 mod mixed_versions;
 mod operator;
 mod pooler;

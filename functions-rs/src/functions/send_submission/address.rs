@@ -7,6 +7,17 @@ use gotrue_rules::domain::contact::Email;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmailAddress(String);
 
+/// The addresses in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FoundAddresses {
+    /// No valid one.
+    None,
+    /// One.
+    One(EmailAddress),
+    /// Several that differ, so that none is certain.
+    Several,
+}
+
 /// Maximum length of an address, and of the part before the `@` (RFC 5321 §4.5.3.1).
 const MAX_LENGTHS: (usize, usize) = (254, 64);
 
@@ -24,17 +35,19 @@ impl EmailAddress {
         plausible.then(|| Self(text.to_owned()))
     }
 
-    /// Finds the only address in a text; `None` if there is none, or several that differ by more than case.
-    pub fn find_only(text: &str) -> Option<Self> {
-        let mut only: Option<Self> = None;
-        for word in text.split(|c| !is_word_character(c)).filter(|word| word.contains('@')) {
-            let found = Self::parse(word.trim_end_matches(['.', '-', '\'']).trim_start_matches(['\'']))?;
-            match &only {
-                Some(known) if known.lower_case() != found.lower_case() => return None,
-                _ => only = Some(found),
+    /// Finds the addresses in a text.
+    ///
+    /// Spellings that differ by case only are one address. A word with an `@` that is no valid address may be meant as one.
+    pub fn find(text: &str) -> FoundAddresses {
+        let words = text.split(|c| !is_word_character(c)).filter(|word| word.contains('@'));
+        let mut only: Option<&str> = None;
+        for word in words.map(|word| word.trim_end_matches(['.', '-', '\'']).trim_start_matches(['\''])) {
+            if only.is_some_and(|known| !known.eq_ignore_ascii_case(word)) {
+                return FoundAddresses::Several;
             }
+            only = Some(word);
         }
-        only
+        only.and_then(Self::parse).map_or(FoundAddresses::None, FoundAddresses::One)
     }
 
     /// Returns the address as written.
@@ -79,7 +92,10 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Option<String> {
-        EmailAddress::find_only(text).map(|address| address.0)
+        match EmailAddress::find(text) {
+            FoundAddresses::One(address) => Some(address.0),
+            FoundAddresses::None | FoundAddresses::Several => None,
+        }
     }
 
     #[test]
@@ -133,6 +149,18 @@ mod tests {
     }
 
     #[test]
+    fn differing_words_with_at_signs_are_several_addresses() {
+        for text in
+            ["ada@example.com, bob@example.com", "ada@example.com or @handle", "jörg@example.com ada@example.com"]
+        {
+            assert_eq!(EmailAddress::find(text), FoundAddresses::Several, "{text}");
+        }
+        for text in ["", "ada at example.com", "@handle", "jörg@example.com"] {
+            assert_eq!(EmailAddress::find(text), FoundAddresses::None, "{text}");
+        }
+    }
+
+    #[test]
     fn address_variants_share_mailbox() {
         for (text, mailbox) in [
             ("Ada@Example.com", "ada@example.com"),
@@ -156,7 +184,7 @@ mod tests {
 
         #[test]
         fn address_is_safe_in_header(text in "\\PC{0,40}@\\PC{0,40}") {
-            if let Some(address) = EmailAddress::find_only(&text) {
+            if let FoundAddresses::One(address) = EmailAddress::find(&text) {
                 prop_assert!(address.0.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>,;:\"()[]\\".contains(&byte)));
                 prop_assert_eq!(address.0.matches('@').count(), 1);
                 prop_assert!(text.contains(&address.0));

@@ -78,8 +78,8 @@ impl DigestWriter {
             db.rollback().await?;
             return Ok(0);
         };
-        let SubmissionSettings { shop, host, .. } = &self.settings;
-        let reported = MailContext { id: self.entropy.uuid(), now, shop, host };
+        let SubmissionSettings { shop, brand, host, .. } = &self.settings;
+        let reported = MailContext { id: self.entropy.uuid(), now, shop, brand, host };
         self.outbox.enqueue(&mut db, &build_digest(reported, owner, &collected, self.settings.limits.notices)).await?;
         db.commit().await?;
         Ok(collected.count)

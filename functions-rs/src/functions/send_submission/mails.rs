@@ -3,6 +3,11 @@
 //! controls.
 
 use gotrue_rs::ports::mail::EmailMessage;
+use gotrue_rs::ports::mail::branded::layout::{
+    MailPage, format_page, format_paragraph, format_quiet_paragraph, format_quote,
+};
+use gotrue_rules::domain::language::Language;
+use gotrue_rules::domain::policy::MailBrand;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::html::escape_html;
 use uuid::Uuid;
@@ -10,9 +15,6 @@ use uuid::Uuid;
 use super::address::EmailAddress;
 use super::store::CollectedSubmissions;
 use super::text::SubmissionText;
-
-/// The HTML layout of all mails.
-const LAYOUT: &str = include_str!("mails/layout.html");
 
 /// The data common to all mails.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +25,8 @@ pub struct MailContext<'a> {
     pub now: Time,
     /// The shop's name.
     pub shop: &'a str,
+    /// The look of the mails.
+    pub brand: &'a MailBrand,
     /// The host of `Message-ID`s.
     pub host: &'a str,
 }
@@ -34,6 +38,8 @@ pub enum Submitter {
     SignedIn(EmailAddress),
     /// The only address in the text.
     AddressInText(EmailAddress),
+    /// The text has several addresses, so that none is certain.
+    SeveralAddressesInText,
     /// No address is known.
     Unknown,
 }
@@ -43,10 +49,14 @@ impl Submitter {
     pub fn address(&self) -> Option<&EmailAddress> {
         match self {
             Self::SignedIn(address) | Self::AddressInText(address) => Some(address),
-            Self::Unknown => None,
+            Self::SeveralAddressesInText | Self::Unknown => None,
         }
     }
 }
+
+/// The sentence for the owner if no confirmation is sent because the text has several addresses.
+const SEVERAL_ADDRESSES: &str =
+    "The details name several addresses, so it is not known which is the sender’s: nobody was sent a confirmation.";
 
 /// Builds the mail to the owner about one submission; `about` is a sentence that names its template.
 pub fn build_notice(
@@ -59,6 +69,7 @@ pub fn build_notice(
     let who = match sender {
         Submitter::SignedIn(address) => format!("Sent by {}, who was signed in.", address.as_str()),
         Submitter::AddressInText(address) => format!("The details name one address: {}.", address.as_str()),
+        Submitter::SeveralAddressesInText => SEVERAL_ADDRESSES.to_owned(),
         Submitter::Unknown => "The details name no address to answer to.".to_owned(),
     };
     let answer = sender.address().map_or("", |_| " Your reply to this mail goes to that address.");
@@ -70,42 +81,84 @@ pub fn build_notice(
         "A visitor of {shop} has sent these details:\n\n{}\n\n{who}{answer}{about}\n\nReceived: {came}\nReference: {id}\n",
         replace_control_characters(text.as_str())
     );
-    let html = format!(
-        "<p>A visitor of {} has sent these details:</p>\n<blockquote dir=\"auto\">{}</blockquote>\n<p>{}{answer}{}</p>\n\
-         <p class=\"quiet\">Received: {came}<br>Reference: {id}</p>",
-        escape_submitted(shop),
-        escape_submitted(text.as_str()),
-        escape_submitted(&who),
-        escape_submitted(&about),
-    );
+    let content = [
+        format_paragraph(&format!("A visitor of {} has sent these details:", escape_submitted(shop))),
+        format_quote(&escape_submitted(text.as_str())),
+        format_paragraph(&format!("{}{answer}{}", escape_submitted(&who), escape_submitted(&about))),
+        format_quiet_paragraph(&format!("Received: {came}<br>Reference: {id}")),
+    ];
     let reply_to = sender.address().map(|address| ("Reply-To".to_owned(), address.as_str().to_owned()));
     let subject = format!("New submission for {shop}");
     let message = build_message(reported, "submission_notice", owner, subject);
     EmailMessage {
-        html: fill_layout(title, &html),
+        html: format_html(reported, Language::English, title, &content.concat()),
         text: Some(plain),
         headers: reply_to.into_iter().collect(),
         ..message
     }
 }
 
+/// The texts of a confirmation; `{shop}` is the name of the shop.
+struct ConfirmationTexts {
+    title: &'static str,
+    thanks: &'static str,
+    unrelated: &'static str,
+    reference: &'static str,
+}
+
+/// Returns the texts of a confirmation.
+fn confirmation_texts(language: Language) -> ConfirmationTexts {
+    match language {
+        Language::English => ConfirmationTexts {
+            title: "We have received your details",
+            thanks: "Thank you for your submission to {shop}. We have successfully received your details and will write to you \
+                     at this address.",
+            unrelated: "You did not write to us? Then somebody gave your address by mistake. There is nothing you need to do.",
+            reference: "Reference",
+        },
+        Language::German => ConfirmationTexts {
+            title: "Wir haben Ihre Angaben erhalten",
+            thanks: "Danke für Ihre Nachricht an {shop}. Wir haben Ihre Angaben erhalten und schreiben Ihnen an diese Adresse.",
+            unrelated: "Sie haben uns nicht geschrieben? Dann hat jemand versehentlich Ihre Adresse angegeben. Sie müssen nichts tun.",
+            reference: "Kennung",
+        },
+        Language::French => ConfirmationTexts {
+            title: "Nous avons reçu votre demande",
+            thanks: "Merci de votre message à {shop}. Nous avons bien reçu votre demande et vous écrirons à cette adresse.",
+            unrelated: "Vous ne nous avez pas écrit ? Quelqu’un a donné votre adresse par erreur. Vous n’avez rien à faire.",
+            reference: "Référence",
+        },
+        Language::Spanish => ConfirmationTexts {
+            title: "Hemos recibido tus datos",
+            thanks: "Gracias por tu mensaje a {shop}. Hemos recibido tus datos y te escribiremos a esta dirección.",
+            unrelated: "¿No nos has escrito? Alguien ha dado tu dirección por error. No tienes que hacer nada.",
+            reference: "Referencia",
+        },
+    }
+}
+
 /// Builds the confirmation to the visitor.
-pub fn build_confirmation(reported: MailContext<'_>, to: &EmailAddress, owner: Option<&str>) -> EmailMessage {
-    let title = "We have received your details";
-    let (id, shop) = (reported.id, reported.shop);
-    let thanks = format!(
-        "Thank you for your submission to {shop}. We have successfully received your details and will write to you at this address."
-    );
-    let unrelated =
-        "You did not write to us? Then somebody gave your address by mistake. There is nothing you need to do.";
-    let plain = format!("{thanks}\n\n{unrelated}\n\nReference: {id}\n");
-    let html =
-        format!("<p>{}</p>\n<p>{unrelated}</p>\n<p class=\"quiet\">Reference: {id}</p>", escape_submitted(&thanks));
+pub fn build_confirmation(
+    reported: MailContext<'_>,
+    to: &EmailAddress,
+    owner: Option<&str>,
+    language: Language,
+) -> EmailMessage {
+    let ConfirmationTexts { title, thanks, unrelated, reference } = confirmation_texts(language);
+    let id = reported.id;
+    let thanks = thanks.replace("{shop}", reported.shop);
+    let plain = format!("{thanks}\n\n{unrelated}\n\n{reference}: {id}\n");
+    let content = [
+        format_paragraph(&escape_submitted(&thanks)),
+        format_paragraph(unrelated),
+        format_quiet_paragraph(&format!("{reference}: {id}")),
+    ];
     let reply_to = owner.and_then(EmailAddress::parse).map(|owner| ("Reply-To".to_owned(), owner.as_str().to_owned()));
     let automatic = ("Auto-Submitted".to_owned(), "auto-replied".to_owned());
     let message = build_message(reported, "submission_confirmation", to.as_str(), title.to_owned());
     let headers = reply_to.into_iter().chain([automatic]).collect();
-    EmailMessage { html: fill_layout(title, &html), text: Some(plain), headers, ..message }
+    let html = format_html(reported, language, title, &content.concat());
+    EmailMessage { html, text: Some(plain), headers, ..message }
 }
 
 /// Builds the mail to the owner about the submissions beyond the hourly `limit`.
@@ -127,10 +180,11 @@ pub fn build_digest(
     );
     let place = "Nothing is lost: they are in the table basalt.submissions, by the time they came (created_at).";
     let plain = format!("{why}\n\n{place}\n");
-    let html = format!("<p>{}</p>\n<p>{place}</p>", escape_submitted(&why));
+    let content = format_paragraph(&escape_submitted(&why)) + &format_paragraph(place);
     let automatic = ("Auto-Submitted".to_owned(), "auto-generated".to_owned());
     let message = build_message(reported, "submission_digest", owner, format!("{title} for {shop}"));
-    EmailMessage { html: fill_layout(&title, &html), text: Some(plain), headers: vec![automatic], ..message }
+    let html = format_html(reported, Language::English, &title, &content);
+    EmailMessage { html, text: Some(plain), headers: vec![automatic], ..message }
 }
 
 fn build_message(reported: MailContext<'_>, purpose: &'static str, to: &str, subject: String) -> EmailMessage {
@@ -148,10 +202,11 @@ fn build_message(reported: MailContext<'_>, purpose: &'static str, to: &str, sub
     }
 }
 
-/// Fills the layout.
-/// The content is inserted last, so that placeholders in it are not replaced.
-fn fill_layout(title: &str, content: &str) -> String {
-    LAYOUT.replace("{title}", title).replace("{content}", content)
+/// Formats the HTML of a mail; inboxes show the shop's name after the subject.
+fn format_html(reported: MailContext<'_>, language: Language, title: &str, content: &str) -> String {
+    let shop = escape_submitted(reported.shop);
+    let page = MailPage { language, title, preview: &shop, default_name: &shop, content };
+    format_page(reported.brand, page)
 }
 
 /// Makes control characters visible, because they might affect a terminal or a mail reader.
@@ -166,13 +221,16 @@ fn escape_submitted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use gotrue_rules::domain::policy::BrandColor;
     use proptest::prelude::*;
 
     use super::*;
 
+    const BRAND: &MailBrand = &MailBrand { name: None, color: BrandColor::DEFAULT, logo_url: None, address: None };
+
     fn mail_context() -> MailContext<'static> {
         let now = "2026-11-21T12:00:00Z".parse().expect("a time");
-        MailContext { id: Uuid::from_u128(7), now, shop: "Email Templates", host: "shop.example" }
+        MailContext { id: Uuid::from_u128(7), now, shop: "Email Templates", brand: BRAND, host: "shop.example" }
     }
 
     fn ada() -> EmailAddress {
@@ -204,6 +262,7 @@ mod tests {
                 "The details name one address: ada@example.com. Your reply",
                 Some("ada@example.com"),
             ),
+            (Submitter::SeveralAddressesInText, "nobody was sent a confirmation", None),
             (Submitter::Unknown, "The details name no address to answer to.", None),
         ] {
             let mail = build_notice(mail_context(), "owner@example.com", &text, &sender, None);
@@ -217,7 +276,7 @@ mod tests {
 
     #[test]
     fn confirmation_has_reply_to_and_auto_submitted() {
-        let mail = build_confirmation(mail_context(), &ada(), Some("owner@example.com"));
+        let mail = build_confirmation(mail_context(), &ada(), Some("owner@example.com"), Language::English);
         assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("ada@example.com", "We have received your details"));
         let headers: Vec<_> = mail.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(headers, [("Reply-To", "owner@example.com"), ("Auto-Submitted", "auto-replied")]);

@@ -19,11 +19,13 @@ use gotrue_rs::journal::Step;
 use gotrue_rs::ports::mail::EmailMessage;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::{Connection, Pool};
+use gotrue_rules::domain::language::Language;
+use gotrue_rules::domain::policy::MailBrand;
 use http::{Method, StatusCode};
 use serde::Serialize;
 use uuid::Uuid;
 
-use self::address::EmailAddress;
+use self::address::{EmailAddress, FoundAddresses};
 use self::limits::SubmissionLimits;
 use self::mails::{MailContext, Submitter};
 use self::queue::VisitorQueues;
@@ -41,6 +43,8 @@ pub struct SubmissionSettings {
     /// The shop's name in mails.
     /// Default `Email Templates`.
     pub shop: String,
+    /// The look of the mails.
+    pub brand: MailBrand,
     /// The host in `Message-ID`s: that of the server's public URL.
     /// Default `localhost`.
     pub host: String,
@@ -56,6 +60,7 @@ impl Default for SubmissionSettings {
         Self {
             owner: None,
             shop: "Email Templates".to_owned(),
+            brand: MailBrand::default(),
             host: "localhost".to_owned(),
             limits: SubmissionLimits::default(),
             duplicate_window: Duration::from_mins(2),
@@ -111,6 +116,8 @@ struct SubmissionRequest<'a> {
     key: Option<&'a str>,
     network: String,
     sender: Submitter,
+    /// The language of the visitor's browser.
+    language: Language,
 }
 
 /// The outcome for a submission, given the limits and earlier submissions.
@@ -280,14 +287,14 @@ impl SendSubmission {
         id: Uuid,
         confirm: bool,
     ) -> (Option<EmailMessage>, Option<EmailMessage>) {
-        let SubmissionSettings { owner, shop, host, .. } = &self.settings;
-        let reported = MailContext { id, now: requested.call.now, shop, host };
+        let SubmissionSettings { owner, shop, brand, host, .. } = &self.settings;
+        let reported = MailContext { id, now: requested.call.now, shop, brand, host };
         let about = requested.template.map(|id| self.describe_template(id));
         let about = about.as_deref();
         let notice =
             owner.as_ref().map(|owner| mails::build_notice(reported, owner, &requested.text, &requested.sender, about));
         let to = requested.sender.address().filter(|_| confirm);
-        let confirmation = to.map(|to| mails::build_confirmation(reported, to, owner.as_deref()));
+        let confirmation = to.map(|to| mails::build_confirmation(reported, to, owner.as_deref(), requested.language));
         (notice, confirmation)
     }
 
@@ -321,7 +328,8 @@ fn parse_request(call: &Invocation) -> Result<SubmissionRequest<'_>, FunctionErr
         return Err(FunctionError::bad_request("invalid_header", "An Idempotency-Key has 1 to 255 characters"));
     }
     let sender = find_submitter(&call.caller, &text);
-    Ok(SubmissionRequest { call, text, template, key, network: call.client.network().to_string(), sender })
+    let language = call.header("accept-language").ok().flatten().and_then(Language::negotiate).unwrap_or_default();
+    Ok(SubmissionRequest { call, text, template, key, network: call.client.network().to_string(), sender, language })
 }
 
 /// Returns the submitter: the user, else the only address in the text.
@@ -330,7 +338,11 @@ fn find_submitter(caller: &Caller, text: &SubmissionText) -> Submitter {
         Caller::User(user) => user.email.as_deref().and_then(EmailAddress::parse),
         Caller::Unauthenticated | Caller::Anonymous | Caller::ServiceRole => None,
     };
-    let named = || EmailAddress::find_only(text.as_str()).map_or(Submitter::Unknown, Submitter::AddressInText);
+    let named = || match EmailAddress::find(text.as_str()) {
+        FoundAddresses::None => Submitter::Unknown,
+        FoundAddresses::One(address) => Submitter::AddressInText(address),
+        FoundAddresses::Several => Submitter::SeveralAddressesInText,
+    };
     account.map_or_else(named, Submitter::SignedIn)
 }
 

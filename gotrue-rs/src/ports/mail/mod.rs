@@ -4,6 +4,7 @@
 //! before.
 
 pub mod addresses;
+pub mod branded;
 pub mod compose;
 pub mod inbox;
 pub mod link;

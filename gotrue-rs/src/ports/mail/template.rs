@@ -2,6 +2,8 @@
 //!
 //! A configured body is fetched for the first mail of its kind and cached. If it cannot be fetched or parsed, the last
 //! valid pair of subject and body is used, else the built-in pair, and the failure is logged.
+//!
+//! With a brand ([`MailPolicy::brand`]) the built-in texts are those of [`super::branded`], in the reader's language.
 
 mod builtin;
 pub mod check;
@@ -15,13 +17,15 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use futures::future::join_all;
 use gotmpl::html::Template;
-use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy, TemplateFetch};
+use gotrue_rules::domain::language::Language;
+use gotrue_rules::domain::policy::{MailBrand, MailKind, MailPolicy, SitePolicy, TemplateFetch};
 use gotrue_rules::domain::user::Time;
 use tokio::sync::Mutex;
 
 pub use self::builtin::subject as builtin_subject;
 use self::source::TemplateSource;
 pub use self::values::{TemplateVariables, list_variables};
+use super::branded::{self, MailFrame};
 use crate::ports::http_client::HttpClient;
 
 /// A rendered subject and body.
@@ -53,16 +57,20 @@ pub struct MailTemplates {
 struct TemplatePair {
     subject: Template,
     body: Template,
+    /// The document around the body, if the body is its content only.
+    frame: Option<MailFrame>,
 }
 
 /// The templates of one kind.
 #[derive(Debug)]
 struct KindTemplates {
     kind: MailKind,
-    /// The fallback pair, parsed on first use.
-    ///
-    /// The configured subject with the built-in body if only the subject is set, else the built-in pair.
-    fallback: OnceLock<Arc<TemplatePair>>,
+    /// The look of the built-in body; `None` without a brand.
+    brand: Option<Arc<MailBrand>>,
+    /// The valid configured subject of the built-in body, for all languages.
+    subject: Option<String>,
+    /// The built-in pairs by language, each parsed on first use. Without a brand only the first is used.
+    fallback: [OnceLock<Arc<TemplatePair>>; Language::ALL.len()],
     custom: Option<CustomTemplate>,
 }
 
@@ -98,6 +106,7 @@ struct FetchedTemplate {
 impl MailTemplates {
     /// Parses the configured subjects. Nothing is fetched yet.
     pub fn new(policy: &MailPolicy, site: &SitePolicy, http: &Arc<HttpClient>) -> Self {
+        let brand = policy.brand.clone().map(Arc::new);
         let slot = |kind| {
             let subject = policy.subject(kind);
             let custom = policy.template(kind).map(|place| CustomTemplate {
@@ -107,15 +116,9 @@ impl MailTemplates {
                 http: Arc::clone(http),
                 state: Mutex::default(),
             });
-            let fallback = OnceLock::new();
-            match subject.filter(|_| custom.is_none()).map(|subject| TemplatePair::parse(kind, subject, None)) {
-                Some(Ok(pair)) => drop(fallback.set(Arc::new(pair))),
-                Some(Err(reason)) => {
-                    tracing::warn!(mail.kind = kind.as_str(), %reason, "mail subject does not parse, using the built-in one");
-                }
-                None => {}
-            }
-            Arc::new(KindTemplates { kind, fallback, custom })
+            let subject = subject.filter(|subject| custom.is_none() && is_valid_subject(kind, subject));
+            let (subject, brand) = (subject.map(str::to_owned), brand.clone());
+            Arc::new(KindTemplates { kind, brand, subject, fallback: Default::default(), custom })
         };
         Self { site_url: site.site_url.clone(), kinds: MailKind::ALL.into_iter().map(slot).collect() }
     }
@@ -145,7 +148,7 @@ impl MailTemplates {
         now: Time,
     ) -> Result<RenderedMail, MailTemplateError> {
         let slot = self.kinds.iter().find(|slot| slot.kind == kind).expect("every kind has a slot");
-        let pair = slot.current_pair(now).await;
+        let pair = slot.current_pair(variables.language, now).await;
         let values = values::to_value(variables, &self.site_url);
         let fill = |part, template: &Template| {
             template.execute_to_string(&values).map_err(|error| MailTemplateError {
@@ -154,22 +157,28 @@ impl MailTemplates {
                 reason: error.to_string(),
             })
         };
-        Ok(RenderedMail { subject: fill("subject", &pair.subject)?, html: fill("body", &pair.body)? })
+        let (subject, body) = (fill("subject", &pair.subject)?, fill("body", &pair.body)?);
+        let html = match &pair.frame {
+            Some(frame) => frame.wrap(&body, &values::find_host(&self.site_url).unwrap_or_default()),
+            None => body,
+        };
+        Ok(RenderedMail { subject, html })
     }
 }
 
 impl KindTemplates {
-    /// Whether both fetch the same body in the same way.
+    /// Whether both fetch the same body in the same way, and have the same brand without it.
     fn has_same_source(&self, other: &Self) -> bool {
         let (Some(one), Some(two)) = (&self.custom, &other.custom) else { return false };
-        one.source == two.source
+        self.brand == other.brand
+            && one.source == two.source
             && one.subject == two.subject
             && one.fetch == two.fetch
             && Arc::ptr_eq(&one.http, &two.http)
     }
 
-    async fn current_pair(self: &Arc<Self>, now: Time) -> Arc<TemplatePair> {
-        let Some(custom) = &self.custom else { return self.fallback_pair() };
+    async fn current_pair(self: &Arc<Self>, language: Language, now: Time) -> Arc<TemplatePair> {
+        let Some(custom) = &self.custom else { return self.fallback_pair(language) };
         let mut state = custom.state.lock().await;
         if state.next.is_none_or(|next| now >= next) {
             if custom.should_refresh_in_background(&state, now) {
@@ -183,15 +192,27 @@ impl KindTemplates {
             }
         }
         state.used = Some(now);
-        state.good.as_ref().map_or_else(|| self.fallback_pair(), |good| Arc::clone(&good.pair))
+        state.good.as_ref().map_or_else(|| self.fallback_pair(language), |good| Arc::clone(&good.pair))
     }
 
-    fn fallback_pair(&self) -> Arc<TemplatePair> {
-        let builtin = || {
-            let pair = TemplatePair::parse(self.kind, builtin::subject(self.kind), None);
-            Arc::new(pair.expect("built-in templates parse, a test renders each"))
+    fn fallback_pair(&self, language: Language) -> Arc<TemplatePair> {
+        let language = if self.brand.is_some() { language } else { Language::default() };
+        let parse = || Arc::new(self.parse_fallback(language).expect("built-in templates parse, a test renders each"));
+        Arc::clone(self.fallback[language as usize].get_or_init(parse))
+    }
+
+    /// Parses the built-in body with the configured subject, if there is one.
+    fn parse_fallback(&self, language: Language) -> Result<TemplatePair, String> {
+        let Some(brand) = &self.brand else {
+            let subject = self.subject.as_deref().unwrap_or(builtin::subject(self.kind));
+            return TemplatePair::parse(self.kind, subject, None);
         };
-        Arc::clone(self.fallback.get_or_init(builtin))
+        let subject = self.subject.as_deref().unwrap_or(branded::subject(self.kind, language));
+        let subject = Template::new("subject").parse(subject).map_err(|error| format!("the subject: {error}"))?;
+        let body = branded::content(self.kind, language, brand);
+        let body = body.map_err(|error| format!("the built-in body: {error}"))?;
+        let frame = Some(MailFrame { kind: self.kind, language, brand: Arc::clone(brand) });
+        Ok(TemplatePair { subject, body, frame })
     }
 
     async fn refresh_in_background(&self, now: Time) {
@@ -268,8 +289,17 @@ impl TemplatePair {
             Some(text) => Template::new("body").parse(text).map_err(|error| format!("the body: {error}"))?,
             None => builtin::body(kind).map_err(|error| format!("the built-in body: {error}"))?,
         };
-        Ok(Self { subject, body })
+        Ok(Self { subject, body, frame: None })
     }
+}
+
+/// Whether a configured subject of the built-in body parses; logs why not.
+fn is_valid_subject(kind: MailKind, subject: &str) -> bool {
+    let parsed = TemplatePair::parse(kind, subject, None);
+    if let Err(reason) = &parsed {
+        tracing::warn!(mail.kind = kind.as_str(), %reason, "mail subject does not parse, using the built-in one");
+    }
+    parsed.is_ok()
 }
 
 impl std::fmt::Debug for TemplatePair {

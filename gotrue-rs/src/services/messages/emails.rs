@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use futures::future::try_join_all;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::one_time_token::{TokenHash, seconds_to_wait};
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::purpose::Purpose;
@@ -115,6 +116,7 @@ async fn render_email(
     let kind = email_message.purpose.mail_kind().ok_or_else(failed)?;
     let is_linked = link::find_type_and_path(kind, &cx.app.policy.mail.paths).is_some();
     let variables = TemplateVariables {
+        language: mail_language(cx, account),
         email: account.email.as_deref().unwrap_or_default(),
         data: Some(&account.user_metadata),
         confirmation_url: token.link.as_deref(),
@@ -132,6 +134,11 @@ async fn render_email(
         link: token.link.clone(),
         ..build_envelope(cx, kind, email_message.to, rendered)
     })
+}
+
+/// Returns the language of built-in texts for this user.
+pub fn mail_language(cx: &RequestContext, account: &User) -> Language {
+    Language::of_user(&account.user_metadata, cx.request.header("accept-language"))
 }
 
 /// Builds an e-mail of this kind, without code and link.

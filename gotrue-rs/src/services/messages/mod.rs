@@ -19,8 +19,8 @@ use gotrue_rules::domain::sign_up::SignUpContact;
 use gotrue_rules::domain::user::User;
 
 pub use self::emails::{
-    ComposedEmail, OneTimeToken, TokenEmail, build_envelope, compose_email, issue_token, note_email, redirect_target,
-    require_email_allowed, send_before_write, send_within_write,
+    ComposedEmail, OneTimeToken, TokenEmail, build_envelope, compose_email, issue_token, mail_language, note_email,
+    redirect_target, require_email_allowed, send_before_write, send_within_write,
 };
 pub use self::sms::{SentSms, SmsCode, SmsReason, TokenSms, deliver_code, require_provider_approval, send_sms};
 use super::{explanations, pkce};

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::mail_brand::MailBrand;
 use crate::domain::mail_address::is_listed;
 
 /// The kinds of e-mail messages.
@@ -112,6 +113,8 @@ pub struct MailPolicy {
     pub has_plain_text_part: bool,
     /// Messages are sent in the background, and failures are only logged. Default false.
     pub background_sending: bool,
+    /// The look of the built-in messages, which are then localised. Default none: English, no brand.
+    pub brand: Option<MailBrand>,
 }
 
 impl MailPolicy {
@@ -154,6 +157,7 @@ impl Default for MailPolicy {
             template_fetch: TemplateFetch::default(),
             has_plain_text_part: false,
             background_sending: false,
+            brand: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The built-in texts: the reference's subjects and this project's bodies.
+//! The built-in texts without a brand: the reference's subjects and this project's bodies.
 //!
 //! The bodies share a layout that works in Outlook (tables, colours beside styles) and in dark mode. Each has at most
 //! one link, and no code beside a link.

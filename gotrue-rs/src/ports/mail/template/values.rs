@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gotmpl::Value;
+use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::MailKind;
 use serde_json::{Map, Value as Json};
 use url::Url;
@@ -13,6 +14,8 @@ use url::Url;
 /// `SiteURL` comes from the policy.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TemplateVariables<'a> {
+    /// The language of built-in texts; no variable of templates.
+    pub language: Language,
     /// `Email`: the user's address.
     pub email: &'a str,
     /// `Data`: the user metadata; empty if `None`.
@@ -70,8 +73,13 @@ pub fn list_variables(kind: MailKind) -> &'static [&'static str] {
     }
 }
 
+/// Returns the host of the site.
+pub(super) fn find_host(site_url: &str) -> Option<String> {
+    Url::parse(site_url).ok().and_then(|url| url.host_str().map(str::to_owned))
+}
+
 pub(super) fn to_value(variables: &TemplateVariables<'_>, site_url: &str) -> Value {
-    let site_host = Url::parse(site_url).ok().and_then(|url| url.host_str().map(str::to_owned));
+    let site_host = find_host(site_url);
     let texts = [
         ("SiteURL", Some(site_url)),
         // An addition to the reference's variables: the built-in texts name the site without a second link.

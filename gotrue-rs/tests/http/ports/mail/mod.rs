@@ -1,6 +1,7 @@
 //! Mail: links, texts, bytes, and the way to a server.
 
 mod addresses;
+mod branded;
 mod compose;
 mod delivery;
 mod link;

@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
 use gotrue_rs::ports::mail::plain::to_plain_text;
 use gotrue_rs::ports::mail::template::{MailTemplates, RenderedMail, TemplateVariables, builtin_subject};
+use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy};
 use serde_json::{Map, Value, json};
 
@@ -252,6 +253,7 @@ fn facts(html: &str) -> (Vec<String>, bool) {
 
 pub(super) fn everything(user: &Map<String, Value>) -> TemplateVariables<'_> {
     TemplateVariables {
+        language: Language::English,
         email: "ann@example.com",
         data: Some(user),
         confirmation_url: Some(LINK),

@@ -1,0 +1,107 @@
+//! The built-in mails with the operator's brand, in several languages.
+//!
+//! A file per language has the texts; [`layout`] has the HTML, which mails of functions share.
+
+mod english;
+mod french;
+mod german;
+pub mod layout;
+mod spanish;
+
+use std::sync::Arc;
+
+use gotmpl::html::Template;
+use gotrue_rules::domain::language::Language;
+use gotrue_rules::domain::policy::{MailBrand, MailKind};
+use gotrue_rules::wire::html::escape_html;
+
+use self::layout::{MailPage, format_button, format_code, format_page, format_paragraph, format_quiet_paragraph};
+
+/// The texts of a mail: Go templates, whose markup is `<strong>` only.
+///
+/// Tables of them are in the order of [`MailKind::ALL`].
+struct MailTexts {
+    subject: &'static str,
+    title: &'static str,
+    preview: &'static str,
+    /// The first paragraph.
+    lead: &'static str,
+    /// The label of the button; empty for mails without a link.
+    label: &'static str,
+    /// A paragraph below button or code; may be empty.
+    note: &'static str,
+    /// What to do if the mail was not expected.
+    closing: &'static str,
+}
+
+/// Returns the texts of this kind.
+fn texts(kind: MailKind, language: Language) -> &'static MailTexts {
+    let all = match language {
+        Language::English => &english::TEXTS,
+        Language::German => &german::TEXTS,
+        Language::French => &french::TEXTS,
+        Language::Spanish => &spanish::TEXTS,
+    };
+    &all[kind as usize]
+}
+
+/// The templates that texts call: `place`, `way` and `step`.
+fn phrases(language: Language) -> &'static str {
+    match language {
+        Language::English => english::PHRASES,
+        Language::German => german::PHRASES,
+        Language::French => french::PHRASES,
+        Language::Spanish => spanish::PHRASES,
+    }
+}
+
+/// Returns the built-in subject of this kind.
+pub(super) fn subject(kind: MailKind, language: Language) -> &'static str {
+    texts(kind, language).subject
+}
+
+/// Returns the content of the built-in body of this kind, below the heading.
+pub(super) fn content(kind: MailKind, language: Language, brand: &MailBrand) -> gotmpl::Result<Template> {
+    let texts = texts(kind, language);
+    let mut content = format_paragraph(texts.lead);
+    if !texts.label.is_empty() {
+        content += &format_button(brand, "{{ .ConfirmationURL }}", texts.label);
+    }
+    if kind == MailKind::Reauthentication {
+        content += &format_code("{{ .Token }}");
+    }
+    if !texts.note.is_empty() {
+        content += &format_paragraph(texts.note);
+    }
+    content += &format_quiet_paragraph(texts.closing);
+    Template::new("body").parse(&content)?.parse(phrases(language))
+}
+
+/// The document around the rendered content of a mail.
+///
+/// It is no template, because templates lose the conditional comments for Outlook.
+#[derive(Debug, Clone)]
+pub(super) struct MailFrame {
+    /// The kind of mail.
+    pub kind: MailKind,
+    /// The language of its texts.
+    pub language: Language,
+    /// The look.
+    pub brand: Arc<MailBrand>,
+}
+
+impl MailFrame {
+    /// Returns the document with this content; `site_host` is the name of a brand without one.
+    pub(super) fn wrap(&self, content: &str, site_host: &str) -> String {
+        let texts = texts(self.kind, self.language);
+        let default_name = escape_html(site_host);
+        let page = MailPage {
+            language: self.language,
+            title: texts.title,
+            preview: texts.preview,
+            default_name: &default_name,
+            content,
+        };
+        format_page(&self.brand, page)
+    }
+}

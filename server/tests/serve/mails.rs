@@ -1,0 +1,116 @@
+//! The built-in mails of a running server: brand, language, own texts, recipients.
+
+use serde_json::{Value, json};
+
+use super::support::{Basalt, TempFolder};
+
+const SHOP: &str = "[auth.email]\nenable_confirmations = true\n\n[basalt.shop]\nowner = \"owner@example.com\"\n\
+                    name = \"Paper & Post\"\naccent_color = \"#b5341f\"\naddress = \"1 Mill Lane, Bath\"\n\n\
+                    [functions.send-submission]\nverify_jwt = false\n";
+
+fn serve(config: &str) -> (Basalt, TempFolder) {
+    let scratch = TempFolder::new();
+    let file = scratch.write("config.toml", config);
+    (Basalt::serve(&["--test", "--config", &file]), scratch)
+}
+
+/// Sends JSON with a preferred language.
+async fn post(server: &Basalt, path: &str, languages: &str, body: Value) {
+    let request = server.client.post(server.url(path)).header("apikey", server.text("publishable_key"));
+    let answer = request.header("accept-language", languages).json(&body).send().await.expect("an answer");
+    let (status, text) = (answer.status(), answer.text().await.expect("a text"));
+    assert!(status.is_success(), "{path}: {status} {text}");
+}
+
+/// Returns the only message to an address.
+async fn message_to(server: &Basalt, to: &str) -> Value {
+    let url = server.url(&format!("/_dev/messages?to={to}&wait=20"));
+    let found: Value = server.client.get(url).send().await.expect("an answer").json().await.expect("JSON");
+    assert_eq!(found["messages"].as_array().map(Vec::len), Some(1), "{to}: {found}");
+    found["messages"][0].clone()
+}
+
+fn member<'a>(message: &'a Value, name: &str) -> &'a str {
+    message[name].as_str().unwrap_or_else(|| panic!("{name} of {message}"))
+}
+
+#[tokio::test]
+async fn account_mails_have_the_brand_and_the_language_of_the_user() {
+    let (server, _scratch) = serve(SHOP);
+    let sign_up = async |email: &str, languages: &str, data: Value| {
+        let body = json!({"email": email, "password": "correct horse", "data": data});
+        post(&server, "/auth/v1/signup", languages, body).await;
+        message_to(&server, email).await
+    };
+    let german = sign_up("ann@example.com", "ja, de-CH;q=0.9, fr;q=0.5", json!({})).await;
+    assert_eq!(member(&german, "subject"), "Bestätigen Sie Ihre E-Mail-Adresse");
+    let html = member(&german, "html");
+    for part in
+        ["lang=\"de\"", "Paper &amp; Post", "#b5341f", "1 Mill Lane, Bath", "<!--[if mso]>", "prefers-color-scheme"]
+    {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    let text = member(&german, "text");
+    assert!(text.contains("Danke für Ihre Registrierung") && text.contains(member(&german, "link")), "{text}");
+    let spanish = sign_up("bob@example.com", "de", json!({"locale": "es-MX"})).await;
+    assert_eq!(member(&spanish, "subject"), "Confirma tu dirección de correo");
+    let other = sign_up("cat@example.com", "ja", json!({})).await;
+    assert_eq!(member(&other, "subject"), "Confirm your email address");
+}
+
+#[tokio::test]
+async fn configured_template_replaces_the_built_in_mail() {
+    let template = "\n[auth.email.template.confirmation]\nsubject = \"Hello\"\ncontent_path = \"./hello.html\"\n";
+    let scratch = TempFolder::new();
+    scratch.write("hello.html", "<p>Welcome: {{ .ConfirmationURL }}</p>");
+    let file = scratch.write("config.toml", &format!("{SHOP}{template}"));
+    let server = Basalt::serve(&["--test", "--config", &file]);
+    post(&server, "/auth/v1/signup", "de", json!({"email": "ann@example.com", "password": "correct horse"})).await;
+    let message = message_to(&server, "ann@example.com").await;
+    assert_eq!(member(&message, "subject"), "Hello");
+    assert!(member(&message, "html").starts_with("<p>Welcome: http"), "{message}");
+}
+
+#[tokio::test]
+async fn submission_is_confirmed_in_the_language_of_the_visitor() {
+    let (server, _scratch) = serve(SHOP);
+    let body = json!({"description": "Please write to ann@example.com"});
+    post(&server, "/functions/v1/send-submission", "fr-CA, en;q=0.5", body).await;
+    let confirmation = message_to(&server, "ann@example.com").await;
+    assert_eq!(member(&confirmation, "subject"), "Nous avons reçu votre demande");
+    for (part, text) in
+        [("html", "Paper &amp; Post"), ("text", "Merci de votre message à Paper & Post"), ("html", "lang=\"fr\"")]
+    {
+        assert!(member(&confirmation, part).contains(text), "{confirmation}");
+    }
+    let notice = message_to(&server, "owner@example.com").await;
+    assert_eq!(member(&notice, "subject"), "New submission for Paper & Post");
+}
+
+#[tokio::test]
+async fn several_addresses_are_reported_to_the_owner_only() {
+    let (server, _scratch) = serve(SHOP);
+    let body = json!({"description": "ann@example.com, or bob@example.com"});
+    post(&server, "/functions/v1/send-submission", "en", body).await;
+    let notice = message_to(&server, "owner@example.com").await;
+    let expected =
+        "The details name several addresses, so it is not known which is the sender’s: nobody was sent a confirmation.";
+    assert!(member(&notice, "text").contains(expected) && member(&notice, "html").contains(expected), "{notice}");
+    let all: Value =
+        server.client.get(server.url("/_dev/messages")).send().await.expect("an answer").json().await.expect("JSON");
+    assert_eq!(all["messages"].as_array().map(Vec::len), Some(1), "{all}");
+}
+
+#[tokio::test]
+async fn no_route_serves_the_products() {
+    let (server, _scratch) = serve(SHOP);
+    for path in [
+        "/products/products.json",
+        "/products/01-professional-newsletter.zip",
+        "/assets/01-professional-newsletter.zip",
+    ] {
+        let answer = server.client.get(server.url(path)).send().await.expect("an answer");
+        assert_eq!(answer.status(), 404, "{path}");
+        assert!(!answer.bytes().await.expect("a body").starts_with(b"PK"), "{path}");
+    }
+}
