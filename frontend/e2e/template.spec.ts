@@ -162,3 +162,20 @@ function section(page: import("@playwright/test").Page, heading: string) {
     .filter({ has: page.getByRole("heading", { name: heading }) })
     .getByRole("listitem");
 }
+
+test("shows the email on a desktop, on a phone, in a dark mailbox and with images off", async ({
+  page,
+}) => {
+  await page.goto(paths.template(3));
+  const picture = page.getByRole("tabpanel").getByRole("img");
+  const seen = new Set<string>();
+  for (const name of ["Desktop", "Phone", "Dark", "Images off"]) {
+    await page.getByRole("tab", { name, exact: true }).click();
+    await expect(page.getByRole("tabpanel", { name, exact: true })).toBeVisible();
+    await expect
+      .poll(() => picture.evaluate((it: HTMLImageElement) => it.naturalWidth))
+      .toBeGreaterThan(0);
+    seen.add(await picture.evaluate((it: HTMLImageElement) => it.currentSrc));
+  }
+  expect(seen.size).toBe(4);
+});

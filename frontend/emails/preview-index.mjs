@@ -1,8 +1,16 @@
+/** The views of an e-mail, in the order of the table. */
+const VIEWS = ["card", "detail", "phone", "dark", "unloaded"];
+
+/** Returns the names of the picture files of an e-mail. */
+export function previewFiles(email) {
+  return VIEWS.flatMap((view) =>
+    [...email[view].avif, ...email[view].webp].map(({ file }) => file),
+  );
+}
+
 /** Returns the text of src/previews/index.ts: an import per picture file, and the table for the shop. */
 export function previewIndex(emails) {
-  const files = emails.flatMap(({ card, detail }) =>
-    [card, detail].flatMap(({ avif, webp }) => [...avif, ...webp].map(({ file }) => file)),
-  );
+  const files = emails.flatMap(previewFiles);
   const order = new Intl.Collator("en", { numeric: true }).compare;
   const imports = files
     .sort(order)
@@ -11,7 +19,7 @@ export function previewIndex(emails) {
   return `// Written by "npm run emails:render" from the e-mails in frontend/emails: change those, not this file.
 ${imports}
 
-/** A rendered e-mail in two formats. */
+/** A rendered e-mail: AVIF, and WebP where browsers without AVIF need it. */
 export interface Picture {
   avif: { src: string; width: number }[];
   webp: { src: string; width: number }[];
@@ -20,36 +28,52 @@ export interface Picture {
   height: number;
 }
 
-/** By product number: the top of the e-mail in 4:5, and the whole of it. */
-export const previews: Record<number, { alt: string; card: Picture; detail: Picture }> = {
+/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, and with pictures off. */
+export interface Preview {
+  alt: string;
+  card: Picture;
+  detail: Picture;
+  phone: Picture;
+  dark: Picture;
+  unloaded: Picture;
+}
+
+function sources(...files: [src: string, width: number][]): Picture["avif"] {
+  return files.map(([src, width]) => ({ src, width }));
+}
+
+function single(src: string, width: number, height: number): Picture {
+  return { avif: [{ src, width }], webp: [], width, height };
+}
+
+/** By product number. */
+export const previews: Record<number, Preview> = {
 ${emails.map(entry).join("\n")}
 };
 `;
 }
 
-function entry({ id, alt, card, detail }) {
-  return `  ${id}: {
-    alt: ${JSON.stringify(alt)},
-    card: {
-${picture(card)}
-    },
-    detail: {
-${picture(detail)}
-    },
+function entry(email) {
+  const views = VIEWS.map((view) => `    ${view}: ${picture(email[view])},`);
+  return `  ${email.id}: {
+    alt: ${JSON.stringify(email.alt)},
+${views.join("\n")}
   },`;
 }
 
 function picture({ avif, webp, width, height }) {
-  return `${sources("avif", avif)}
-${sources("webp", webp)}
+  if (avif.length === 1) return `single(${identifier(avif[0].file)}, ${width}, ${height})`;
+  return `{
+      avif: ${sources(avif)},
+      webp: ${sources(webp)},
       width: ${width},
-      height: ${height},`;
+      height: ${height},
+    }`;
 }
 
-function sources(format, files) {
-  const items = files.map(({ file, width }) => `{ src: ${identifier(file)}, width: ${width} }`);
-  if (items.length === 1) return `      ${format}: [${items[0]}],`;
-  return `      ${format}: [\n${items.map((item) => `        ${item},`).join("\n")}\n      ],`;
+function sources(files) {
+  const items = files.map(({ file, width }) => `[${identifier(file)}, ${width}]`);
+  return `sources(${items.join(", ")})`;
 }
 
 /** Returns the identifier of a file: `avif03Card720` for `03-card-720.avif`. */

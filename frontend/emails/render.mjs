@@ -1,9 +1,10 @@
-// Renders every e-mail with Chromium, writes AVIF and WebP files and their index into src/previews, and optionally PNG
+// Renders what buyers get of every e-mail with Chromium: desktop, phone, dark mailbox, and with pictures off. Writes AVIF and WebP files and their index into src/previews, and optionally PNG
 // files for review. The output is reproducible on one machine: fonts come from packages, there are no requests and no clock.
 //   npm run emails:render                    all twelve
 //   npm run emails:render -- --proof DIR     PNG proofs only: 600 and 390 px, light and dark
 //   … --only 3,8                             some of them
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
@@ -11,18 +12,26 @@ import { chromium } from "playwright-core";
 import sharp from "sharp";
 import { fontFaces, missingFonts } from "./fonts.mjs";
 import { EMAILS } from "./list.mjs";
-import { previewIndex } from "./preview-index.mjs";
+import { previewFiles, previewIndex } from "./preview-index.mjs";
+import { buildProduct, HTML } from "./ship/product.mjs";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const PREVIEWS = join(HERE, "..", "src", "previews");
 const DESKTOP = 600;
 const PHONE = 390;
 
-/** The files per e-mail. A card shows the top of the mail in 4:5, the detail picture shows all of it. */
-const PICTURES = {
-  card: { ratio: 5 / 4, avif: [360, 720, 1080], webp: [720], quality: { avif: 50, webp: 78 } },
-  detail: { ratio: undefined, avif: [720, 1440], webp: [960], quality: { avif: 50, webp: 76 } },
+/**
+ * The widths of the files of a view, and how to open the e-mail for it. Cards show the top of the mail in 4:5. All of them are
+ * part of the binary: WebP, for browsers without AVIF, is small.
+ */
+const VIEWS = {
+  card: { ratio: 5 / 4, avif: [360, 720, 1080], webp: [480], quality: { avif: 50, webp: 72 } },
+  detail: { avif: [720, 1440], webp: [480], quality: { avif: 50, webp: 60 } },
+  phone: { avif: [720], webp: [], quality: { avif: 36 }, width: PHONE },
+  dark: { avif: [840], webp: [], quality: { avif: 36 }, dark: true },
+  unloaded: { avif: [720], webp: [], quality: { avif: 36 }, pictures: false },
 };
+const CARD_RATIO = VIEWS.card.ratio;
 
 sharp.concurrency(1);
 sharp.cache(false);
@@ -38,12 +47,14 @@ if (missing.length > 0) {
   fail(`These font files are missing: run "npm install" in frontend/.\n  ${missing.join("\n  ")}`);
 }
 const fonts = fontFaces();
+const unpacked = mkdtempSync(join(tmpdir(), "emails-"));
 const browser = await launch();
 try {
   if (options.proof) await writeProofs(options.proof);
   else await writePreviews();
 } finally {
   await browser.close();
+  rmSync(unpacked, { recursive: true });
 }
 
 async function launch() {
@@ -67,16 +78,27 @@ async function launch() {
   });
 }
 
+/** Writes the files that buyers get into a folder; returns the HTML file. */
+async function unpack(email) {
+  const folder = join(unpacked, email.folder);
+  for (const [name, content] of await buildProduct(email)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  return join(folder, HTML);
+}
+
 /** Opens an e-mail at a width, with loaded fonts; the caller closes the page. */
-async function open(email, { width, scale, dark = false }) {
+async function open(email, { width = DESKTOP, scale, dark = false, pictures = true }) {
   const page = await browser.newPage({
-    viewport: { width, height: Math.round(width * PICTURES.card.ratio) },
+    viewport: { width, height: Math.round(width * CARD_RATIO) },
     deviceScaleFactor: scale,
     colorScheme: dark ? "dark" : "light",
     reducedMotion: "reduce",
     offline: true,
   });
-  await page.goto(pathToFileURL(join(HERE, email.folder, "index.html")).href);
+  if (!pictures) await page.route(/\.png$/, (route) => route.abort());
+  await page.goto(pathToFileURL(await unpack(email)).href);
   await page.addStyleTag({ content: fonts });
   await page.evaluate(() => Promise.all([...document.fonts].map((face) => face.load())));
   const needed = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -112,9 +134,7 @@ async function writePreviews() {
 
 /** Removes pictures that the index does not contain. */
 function removeUnlistedPictures(all) {
-  const named = all.flatMap(({ card, detail }) =>
-    [card, detail].flatMap(({ avif, webp }) => [...avif, ...webp].map(({ file }) => file)),
-  );
+  const named = all.flatMap((email) => previewFiles(email));
   const kept = new Set([...named, "index.ts"]);
   for (const file of readdirSync(PREVIEWS)) {
     if (!kept.has(file)) rmSync(join(PREVIEWS, file));
@@ -122,25 +142,23 @@ function removeUnlistedPictures(all) {
 }
 
 async function writePictures(email) {
-  const widest = Math.max(
-    ...Object.values(PICTURES).flatMap(({ avif, webp }) => [...avif, ...webp]),
-  );
-  const page = await open(email, { width: DESKTOP, scale: widest / DESKTOP });
   const result = {};
-  for (const [kind, recipe] of Object.entries(PICTURES)) {
-    const shot = await page.screenshot({ fullPage: recipe.ratio === undefined });
-    result[kind] = await encode(email, kind, recipe, shot);
+  for (const [kind, view] of Object.entries(VIEWS)) {
+    const { width = DESKTOP } = view;
+    const page = await open(email, { ...view, scale: Math.max(...view.avif) / width });
+    const shot = await page.screenshot({ fullPage: view.ratio === undefined });
+    result[kind] = await encode(email, kind, view, shot);
+    await page.close();
   }
-  await page.close();
   return result;
 }
 
 /** Returns the table entry of an e-mail whose pictures are not rendered again. */
 async function readPictures(email) {
   const result = {};
-  for (const [kind, recipe] of Object.entries(PICTURES)) {
+  for (const [kind, view] of Object.entries(VIEWS)) {
     const named = (format) =>
-      recipe[format].map((width) => ({ file: fileName(email, kind, width, format), width }));
+      view[format].map((width) => ({ file: fileName(email, kind, width, format), width }));
     const files = { avif: named("avif"), webp: named("webp") };
     const largest = join(PREVIEWS, files.avif.at(-1).file);
     if (!existsSync(largest)) fail(`${largest} is missing: render all twelve once.`);
@@ -151,13 +169,13 @@ async function readPictures(email) {
 }
 
 /** Writes a picture in all sizes; returns the size of the largest, for `width` and `height` in the page. */
-async function encode(email, kind, recipe, shot) {
+async function encode(email, kind, view, shot) {
   const files = { avif: [], webp: [] };
   let size = { width: 0, height: 0 };
   for (const format of ["avif", "webp"]) {
-    for (const width of recipe[format]) {
+    for (const width of view[format]) {
       const file = fileName(email, kind, width, format);
-      const quality = recipe.quality[format];
+      const quality = view.quality[format];
       const picture = sharp(shot).removeAlpha().resize({ width, kernel: "lanczos3" });
       const encoded =
         format === "avif"

@@ -77,7 +77,17 @@ function withoutWidth(html: string): string {
     .replaceAll(/src="\{\{(\w+)_webp\}\}"/g, 'src="{{$1_src}}"');
 }
 
-const PREVIEW: Preview = { alt: slot("alt"), card: picture("card"), detail: picture("detail") };
+/** The views that only a script shows. */
+const LATER: Preview["phone"] = { avif: [], webp: [], width: 0, height: 0 };
+
+const PREVIEW: Preview = {
+  alt: slot("alt"),
+  card: picture("card"),
+  detail: picture("detail"),
+  phone: LATER,
+  dark: LATER,
+  unloaded: LATER,
+};
 
 interface Rendering {
   path: string;

@@ -9,7 +9,7 @@ import { CheckList } from "../../shared/ui/check-list.tsx";
 import { TopBar } from "../../shared/ui/top-bar.tsx";
 import { CategoryCard } from "./category-card.tsx";
 import { ClosingBand } from "./closing-band.tsx";
-import { CroppedPicture } from "./cropped-picture.tsx";
+import { EmailPreview } from "./email-preview.tsx";
 import { IncludedList } from "./included-list.tsx";
 import { Purchase } from "./purchase.tsx";
 import { Rating } from "./rating.tsx";
@@ -49,7 +49,7 @@ function FoundTemplate({ template }: { template: Template }) {
           </div>
           <div className="order-2 grid gap-8 lg:col-start-1 lg:row-start-1 sm:grid-cols-2 xl:grid-cols-[minmax(0,8fr)_minmax(0,5fr)] xl:items-start">
             <div className="sm:col-span-2 xl:col-span-1 xl:row-span-2">
-              <CroppedPicture template={template} />
+              <EmailPreview key={template.id} template={template} />
             </div>
             <CategoryCard category={template.category} />
             <IncludedList />

@@ -30,8 +30,8 @@ export function ProofPicture(props: ProofPictureProps) {
       <source type="image/avif" srcSet={sourceSet(picture.avif)} sizes={sizes} />
       <img
         ref={image}
-        src={picture.webp.at(-1)?.src}
-        srcSet={sourceSet(picture.webp)}
+        src={(picture.webp.at(-1) ?? picture.avif.at(-1))?.src}
+        srcSet={picture.webp.length > 0 ? sourceSet(picture.webp) : undefined}
         sizes={sizes}
         width={picture.width}
         height={picture.height}
