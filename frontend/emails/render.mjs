@@ -3,7 +3,15 @@
 //   npm run emails:render                    all twelve
 //   npm run emails:render -- --proof DIR     PNG proofs only: 600 and 390 px, light and dark
 //   … --only 3,8                             some of them
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -13,7 +21,7 @@ import sharp from "sharp";
 import { fontFaces, missingFonts } from "./fonts.mjs";
 import { EMAILS } from "./list.mjs";
 import { previewFiles, previewIndex } from "./preview-index.mjs";
-import { buildProduct, HTML } from "./ship/product.mjs";
+import { appearanceDigest, buildProduct, HTML } from "./ship/product.mjs";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const PREVIEWS = join(HERE, "..", "src", "previews");
@@ -129,7 +137,17 @@ async function writePreviews() {
     if (wanted) console.info(email.folder);
   }
   writeFileSync(join(PREVIEWS, "index.ts"), previewIndex(all));
+  recordRendered();
   removeUnlistedPictures(all);
+}
+
+/** Records of which state the pictures are; a test compares it with the sources. */
+function recordRendered() {
+  const file = join(HERE, "rendered.json");
+  const known = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+  const rendered = emails.map((email) => [email.folder, appearanceDigest(email)]);
+  const all = Object.entries({ ...known, ...Object.fromEntries(rendered) }).sort();
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`);
 }
 
 /** Removes pictures that the index does not contain. */

@@ -2,7 +2,8 @@ import { crc32, inflateRawSync } from "node:zlib";
 import sharp from "sharp";
 import { beforeAll, describe, expect, it } from "vitest";
 import { EMAILS } from "./list.mjs";
-import { buildProduct, zipName } from "./ship/product.mjs";
+import rendered from "./rendered.json" with { type: "json" };
+import { appearanceDigest, buildProduct, zipName } from "./ship/product.mjs";
 import { contrast, darkBlock, parseEmail, parseRules, shownColours } from "./ship/styles.mjs";
 import { zip } from "./ship/zip.mjs";
 
@@ -80,6 +81,11 @@ describe.each(EMAILS)("$folder", (email) => {
       ["index.html", "plain-text.txt", "GUIDE.txt", ...pictures].sort(),
     );
     expect(files.get("plain-text.txt")?.length).toBeGreaterThan(500);
+  });
+
+  it("is what the pictures of the shop show", () => {
+    const known: Record<string, string> = rendered;
+    expect(known[email.folder], "run npm run emails:render").toBe(appearanceDigest(email));
   });
 
   it("gives the same bytes each time", async () => {

@@ -3,4 +3,5 @@ interface Source {
 }
 export const HTML: string;
 export function buildProduct(email: Source): Promise<Map<string, string | Buffer>>;
+export function appearanceDigest(email: Source): string;
 export function zipName(email: Source): string;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { guide } from "./guide.mjs";
-import { PICTURES, withPictures } from "./html.mjs";
+import { digest, PICTURES, withPictures } from "./html.mjs";
 import { drawPng } from "./pictures.mjs";
 import { parseEmail } from "./styles.mjs";
 
@@ -26,6 +26,14 @@ export async function buildProduct({ folder }) {
     files.set(`${PICTURES}/${file}`, await drawPng(svg, { width }));
   }
   return files;
+}
+
+/** Returns a digest of what a product shows: its HTML and the drawings of its pictures. */
+export function appearanceDigest({ folder }) {
+  const { html, pictures } = withPictures(
+    readFileSync(join(SOURCES, folder, "index.html"), "utf8"),
+  );
+  return digest([html, ...pictures.map(({ svg }) => svg)].join("\0"));
 }
 
 /** The name of a product's ZIP file. */
