@@ -110,6 +110,10 @@ check_package() {
     for file in usr/bin/basalt usr/lib/systemd/system/basalt.service usr/lib/sysusers.d/basalt.conf etc/basalt/config.toml; do
         test -f "$root/$file" || { echo "deploy: the package lacks $file" >&2; return 1; }
     done
+    if [ -f frontend/products/products.json ]; then
+        diff -r frontend/products "$root/usr/share/basalt/products" >/dev/null ||
+            { echo "deploy: the products of the package differ from frontend/products" >&2; return 1; }
+    fi
     "$root/usr/bin/basalt" --version >/dev/null
     [ -z "$binary" ] || "$root/usr/bin/basalt" check --config "$root/etc/basalt/config.toml" >/dev/null
 }
