@@ -16,9 +16,11 @@ async function start(): Promise<void> {
   const catalogue = readCatalogue(document);
   const routes = screenRoutes();
   await loadScreen(routes, location.pathname);
-  const router = createBrowserRouter(routes);
+  const isSent = root.firstElementChild !== null;
+  // With data of a server, even without any, the router leaves the first scroll position to the browser.
+  const router = createBrowserRouter(routes, isSent ? { hydrationData: { loaderData: {} } } : {});
   const shop = <Shop router={router} catalogue={catalogue} outcome={readOutcome(document)} />;
-  if (root.firstElementChild) {
+  if (isSent) {
     hydrateRoot(root, shop, {
       onRecoverableError: (error) => console.error("The page was rendered again:", error),
     });

@@ -26,9 +26,8 @@ const ENTRANCE: Record<Entrance, string> = {
   none: "",
 };
 
-/** The displayed widths of the picture, in the format of the `sizes` attribute. */
-const SIZES =
-  "(min-width: 96rem) 20rem, (min-width: 80rem) 21vw, (min-width: 64rem) 28vw, (min-width: 40rem) 44vw, calc(100vw - 5rem)";
+/** The displayed widths of the picture, in the format of the `sizes` attribute; an only card is the widest. */
+const SIZES = "(min-width: 40rem) 26rem, calc(100vw - 5rem)";
 
 /**
  * A template in the catalogue. The link covers the whole card. An only card shows its text beside the

@@ -11,7 +11,7 @@ const INCLUDED = [
 /** The list of contents that all templates have in common. */
 export function IncludedList() {
   return (
-    <section className="px-6 py-2">
+    <section className="sm:px-6 sm:py-2">
       <h2 className="mb-5 text-title wrap-anywhere">{"What's Included"}</h2>
       <CheckList items={INCLUDED} />
     </section>
