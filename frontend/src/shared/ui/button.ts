@@ -2,7 +2,7 @@
 export type ButtonKind = "accent" | "plain";
 
 const SHAPE =
-  "inline-flex min-h-12 items-center justify-center gap-2.5 rounded-small border px-5 py-2.5 text-center font-strong transition-colors duration-150";
+  "inline-flex min-h-12 items-center justify-center gap-2.5 rounded-small border px-[min(1.25rem,6vw)] py-2.5 text-center wrap-anywhere font-strong transition-colors duration-150";
 
 const KIND: Record<ButtonKind, string> = {
   accent:

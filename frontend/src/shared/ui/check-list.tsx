@@ -11,7 +11,7 @@ export function CheckList({ items, small = false }: { items: readonly string[]; 
             strokeWidth={2.25}
             className={`shrink-0 self-start text-ink-soft ${small ? "mt-1 size-3.5" : "mt-1.5 size-4.5"}`}
           />
-          <span>{item}</span>
+          <span className="min-w-0 wrap-anywhere">{item}</span>
         </li>
       ))}
     </ul>
