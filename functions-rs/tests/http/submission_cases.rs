@@ -1,6 +1,6 @@
 //! The validation cases that the form and the function share.
 
-use functions_rs::functions::send_submission::text::SubmissionText;
+use functions_rs::functions::send_submission::text::SubmissionBody;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ fn form_and_function_validate_equally() {
     assert!(cases.len() > 30);
     for case in cases {
         let body = serde_json::to_vec(&json!({ "description": expand(&case.input) })).expect("JSON");
-        let seen = SubmissionText::parse_body(&body);
+        let seen = SubmissionBody::parse(&body).map(|body| body.text);
         let stored = seen.as_ref().map(|text| json!(text.as_str())).map_err(|invalid| invalid.message().to_owned());
         let expected = match (case.ok, case.stored, case.message) {
             (true, Some(stored), None) => Ok(expand(&stored)),

@@ -71,7 +71,8 @@ async fn template_is_stored_and_named_in_the_notice() {
     let stored = shop.database.query("SELECT template::text FROM basalt.submissions").await;
     assert_eq!(stored, ["9"]);
     let [notice] = &shop.mails("owner@shop.example").await[..] else { panic!("one mail") };
-    assert!(notice.text.contains("It is about template 9, Executive Report."), "{}", notice.text);
+    let text = notice.text.as_deref().unwrap_or_default();
+    assert!(text.contains("It is about template 9, Executive Report."), "{text}");
     assert!(notice.html.contains("It is about template 9, Executive Report."), "{}", notice.html);
 }
 
