@@ -68,6 +68,8 @@ def administrator():
 class Cluster:
     """A separate PostgreSQL."""
 
+    SETTINGS = "-c fsync=off -c shared_buffers=1GB -c max_wal_size=8GB -c maintenance_work_mem=256MB"
+
     def __init__(self, port):
         found = shutil.which("pg_config")
         folder = subprocess.check_output([found, "--bindir"], text=True).strip() if found else ""
@@ -86,7 +88,7 @@ class Cluster:
         if os.geteuid() == 0:
             shutil.chown(self.home, "postgres", "postgres")
         self.run("initdb", "-D", str(self.home / "data"), "-A", "trust", "-U", "postgres", "-E", "UTF8")
-        options = f"-p {self.port} -k {self.home} -c fsync=off -c shared_buffers=1GB -c max_wal_size=8GB -c maintenance_work_mem=256MB"
+        options = f"-p {self.port} -k {self.home} {self.SETTINGS}"
         self.run("pg_ctl", "-D", str(self.home / "data"), "-l", str(self.home / "log"), "-w", "start", "-o", options)
         self.sql(ROLES)
         return self

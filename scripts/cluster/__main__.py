@@ -125,11 +125,13 @@ async def run_round(cluster, load, fault):
     recovery = Recovery(cluster)
     watching = asyncio.create_task(asyncio.to_thread(recovery.watch))
     began = time.monotonic()
-    await asyncio.to_thread(fault, cluster)
-    await asyncio.to_thread(wait_until, "the cluster is whole again", cluster.is_whole, 120)
-    await asyncio.sleep(3)
-    recovery.stop()
-    await watching
+    try:
+        await asyncio.to_thread(fault, cluster)
+        await asyncio.to_thread(wait_until, "the cluster is whole again", cluster.is_whole, 120)
+        await asyncio.sleep(3)
+    finally:
+        recovery.stop()
+        await watching
     gap = longest_gap(record.acknowledged_at, began, time.monotonic())
     after = (len(record.signed_out), len(record.wrong), record.requests, record.failed)
     return [*(later - earlier for earlier, later in zip(before, after)), gap, recovery.longest]

@@ -161,7 +161,8 @@ class Node(Part):
         return self.ask("/primary") == 200
 
     def is_standby(self):
-        return self.ask("/replica") == 200
+        """Whether it may be promoted: in synchronous mode Patroni promotes no other standby."""
+        return self.ask("/synchronous") == 200
 
     def ask(self, path, body=None):
         data = None if body is None else json.dumps(body).encode()

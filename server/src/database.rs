@@ -231,7 +231,9 @@ pub(crate) async fn build_migration_pool(settings: &DatabaseSettings) -> anyhow:
     Ok(PgPoolOptions::new().max_connections(1).acquire_timeout(MIGRATION_ACQUIRE_TIMEOUT).connect_lazy_with(server))
 }
 
-/// Returns the settings of connections to the server that is used now; of a single server without connecting.
+/// Returns the settings of connections to the server that is used now.
+///
+/// A single server is returned without connecting.
 async fn find_server(options: PoolOptions) -> anyhow::Result<PgConnectOptions> {
     if options.other_servers.is_empty() {
         return Ok(options.connect);

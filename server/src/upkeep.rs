@@ -1,4 +1,4 @@
-//! Maintenance in the background: deletes expired rows, creates indexes, and reports changes of the clock.
+//! Maintenance in the background: expired rows, indexes, connections, and changes of the clock.
 
 use std::sync::Arc;
 use std::time::Duration;

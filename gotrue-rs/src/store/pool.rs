@@ -54,7 +54,9 @@ impl Pool {
         Ok(self.connect_options())
     }
 
-    /// Opens a connection that is not counted, for work that takes long; returns whether no pooler is in between.
+    /// Opens a connection that is not counted, for work that takes long.
+    ///
+    /// Also returns whether no pooler is in between.
     pub(super) async fn connect_beside(&self) -> sqlx::Result<(PgConnection, bool)> {
         let (connection, origin) = self.0.connect().await?;
         Ok((connection, origin.is_direct))

@@ -1,4 +1,6 @@
-//! Every fault of the surroundings is named by a metric and a log line within 15 seconds, while there are requests.
+//! Every fault of the surroundings is named by a metric and a log line within 15 seconds.
+//!
+//! There are requests meanwhile.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -47,7 +49,7 @@ impl Observed {
     async fn assert_named(&self, client: &reqwest::Client, series: &str, line: &str) {
         let started = Instant::now();
         loop {
-            let sending = async { self.sign_up(client).await };
+            let sending = self.sign_up(client);
             let text = metrics(client, self.port).await;
             let log = self.server.text();
             if value(&text, series) > 0.0 && log.contains(line) {
@@ -228,8 +230,8 @@ async fn silent_hook_is_named() {
 /// Returns the library that changes the time of a process.
 fn find_time_library() -> PathBuf {
     let folders = std::fs::read_dir("/usr/lib").expect("a folder").flatten().map(|entry| entry.path());
-    let files = folders.map(|folder| folder.join("faketime/libfaketimeMT.so.1"));
-    files.into_iter().find(|file| file.exists()).expect("libfaketime: scripts/need.sh faketime installs it")
+    let mut files = folders.map(|folder| folder.join("faketime/libfaketimeMT.so.1"));
+    files.find(|file| file.exists()).expect("libfaketime: scripts/need.sh faketime installs it")
 }
 
 #[tokio::test]

@@ -159,7 +159,9 @@ impl Node {
     }
 }
 
-/// Starts two nodes of a cluster, of which the second one has the slot of all counters; returns them and the slot.
+/// Starts two nodes of a cluster, of which the second one has the slot of all counters.
+///
+/// Returns them and the slot.
 fn start_cluster() -> (Node, Node, String) {
     let (first, second) = (Node::start(), Node::start());
     let slot = cli(first.port, &["cluster", "keyslot", "{basalt}"]);
@@ -251,11 +253,9 @@ async fn store_beyond_its_time_limit_delays_one_request_in_a_second() {
     let server = serve(&folder, &format!("url = \"redis://127.0.0.1:{relay}\"\ntimeout = \"300ms\""), &[]);
     let started = Instant::now();
     let statuses = verify(&server, LIMIT).await;
-    let elapsed = started.elapsed();
     assert!(!statuses.contains(&503) && !statuses.contains(&429), "each counts by itself: {statuses:?}");
-    // The store is tried once a second, which takes 300 ms.
-    let most = Duration::from_millis(600) + elapsed.mul_f64(0.5);
-    assert!(elapsed < most.max(Duration::from_secs(4)), "{elapsed:?}");
+    // Waiting for the store each time would take six seconds.
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
 }
 
 #[tokio::test]

@@ -40,7 +40,9 @@ pub enum IndexOutcome {
     Unsupported,
 }
 
-/// Creates the missing indexes while this server holds the lock: `lease`, or without one that of the reference.
+/// Creates the missing indexes while this server holds the lock.
+///
+/// The lock is `lease`, or without one that of the reference.
 ///
 /// Uses a connection beside the pool. Each statement is one message outside a transaction and depends on no setting of
 /// the session, so that it may pass a pooler in transaction mode
@@ -170,7 +172,9 @@ struct Index<'a> {
     definition: &'a str,
 }
 
-/// Creates an index, after dropping the invalid one of this name: two messages, because neither may be in a transaction.
+/// Creates an index, after dropping the invalid one of this name.
+///
+/// These are two messages, because neither statement may be in a transaction.
 async fn create_index(connection: &mut PgConnection, index: &Index<'_>, is_broken: bool) -> Result<(), sqlx::Error> {
     let Index { schema, name, definition } = index;
     if is_broken {

@@ -41,7 +41,7 @@ impl StoreError {
             }
             Self::Malformed(_) => true,
             // An untrusted certificate, or a server without TLS.
-            Self::Io(error) => error.get_ref().is_some_and(|cause| cause.is::<rustls::Error>()),
+            Self::Io(error) => matches!(error.get_ref(), Some(cause) if cause.is::<rustls::Error>()),
             Self::Redirected(_) | Self::Database(_) | Self::Timeout => false,
         }
     }
