@@ -14,27 +14,36 @@ export async function startRegistry(folder) {
   const packages = new Map();
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url);
-    const tarball = path.startsWith("/files/") && [...packages.values()].find((it) => it.path === path);
+    const tarball =
+      path.startsWith("/files/") && [...packages.values()].find((it) => it.path === path);
     if (tarball) return void response.end(tarball.content);
     const found = packages.get(path.slice(1));
     response.statusCode = found ? 200 : 404;
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify(found ? describe(found) : {}));
+    response.end(JSON.stringify(found ? toPackument(found) : {}));
   });
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".tgz"))) {
     const archive = join(folder, file);
     const manifest = readManifest(archive);
-    packages.set(manifest.name, { manifest, path: `/files/${file}`, content: readFileSync(archive) });
+    packages.set(manifest.name, {
+      manifest,
+      path: `/files/${file}`,
+      content: readFileSync(archive),
+    });
   }
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${server.address().port}`;
 
   /** Returns what a registry says about a package of one version. */
-  function describe({ manifest, path, content }) {
+  function toPackument({ manifest, path, content }) {
     const integrity = `sha512-${createHash("sha512").update(content).digest("base64")}`;
     const { name, version } = manifest;
     const dist = { tarball: `${url}${path}`, integrity };
-    return { name, "dist-tags": { latest: version }, versions: { [version]: { ...manifest, dist } } };
+    return {
+      name,
+      "dist-tags": { latest: version },
+      versions: { [version]: { ...manifest, dist } },
+    };
   }
 
   const close = () => {

@@ -51,7 +51,9 @@ impl MailFeed {
         self.known.values()
     }
 
-    /// Waits for changes, and returns them: new mails in the order of writing, then marked and deleted ones.
+    /// Waits for changes, and returns them.
+    ///
+    /// New mails are first, in the order of writing, then marked and deleted ones.
     pub(crate) async fn wait(&mut self) -> Result<Vec<MailChange>, StoreError> {
         loop {
             let current = self.wait_for_difference().await?;

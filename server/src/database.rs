@@ -21,7 +21,9 @@ const CONNECTIONS_BESIDE_POOL: u32 = 3;
 const BULK_STATEMENT_TIMEOUT: Duration = Duration::from_hours(1);
 /// The largest number of databases that are created or dropped at a time.
 const ADMINISTRATION_CONNECTIONS: u32 = 4;
-/// The idle time after which such a connection is closed; each takes some megabytes of the database's memory.
+/// The idle time after which such a connection is closed.
+///
+/// Each takes some megabytes of the database's memory.
 const ADMINISTRATION_IDLE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The largest number of connections with which rate limits are counted.
 const LIMITS_CONNECTIONS: u32 = 4;

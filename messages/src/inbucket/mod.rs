@@ -1,21 +1,24 @@
-//! Inbucket's REST API, version 1 (<https://github.com/inbucket/inbucket/wiki/REST-API>), and its WebSockets.
+//! Inbucket's REST API, version 1, and its WebSockets.
+//!
+//! <https://github.com/inbucket/inbucket/wiki/REST-API>
 
 mod monitor;
+mod shapes;
 
-use gotrue_rs::http::request_info::parse_pairs;
+use gotrue_rules::wire::hex::encode_hex;
 use http::StatusCode;
+use md5::{Digest, Md5};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::addresses::Addresses;
 use crate::api::{canonical_name, headers_json};
 use crate::mailbox_request::{Answer, AnswerError, MailboxRequest};
 use crate::message::{Channel, Message};
-use crate::mime::Mailbox;
 use crate::response;
-use crate::store::{MessageStore, StoreError};
+use crate::store::MessageStore;
 
 pub(crate) use self::monitor::MailboxMonitor;
+use self::shapes::{decode_name, is_mailbox, list_item};
 
 /// Inbucket's API.
 #[derive(Debug, Clone)]
@@ -83,7 +86,7 @@ impl InbucketApi {
                     "content-type": file.content_type,
                     "download-link": link,
                     "view-link": link,
-                    "md5": "",
+                    "md5": encode_hex(&Md5::digest(&file.content)),
                 })
             })
             .collect();
@@ -108,52 +111,6 @@ impl InbucketApi {
     }
 }
 
-/// Returns the description of a message in a mailbox.
-async fn list_item(store: &MessageStore, mailbox: &str, message: &Message) -> Result<Value, StoreError> {
-    let addresses = Addresses::new(message, &store.sender);
-    let to: Vec<String> = addresses.to.iter().map(format_mailbox).collect();
-    Ok(json!({
-        "mailbox": mailbox,
-        "id": message.id,
-        "from": format_mailbox(&addresses.from),
-        "to": to,
-        "subject": message.subject,
-        "date": message.at,
-        "posix-millis": message.at.timestamp_millis(),
-        "size": store.raw(message).await?.len(),
-        "seen": message.is_read,
-    }))
-}
-
 fn ok() -> axum::response::Response {
     response::json(StatusCode::OK, &json!("OK"))
-}
-
-/// Returns whether a mailbox has an address: its name is the address, or the local part with or without its suffix.
-fn is_mailbox(name: &str, address: &str) -> bool {
-    [address, local_part(address), plain_name(address)].iter().any(|it| it.eq_ignore_ascii_case(name))
-}
-
-/// Returns the usual name of the mailbox of an address: the local part before a `+`.
-fn plain_name(address: &str) -> &str {
-    let local = local_part(address);
-    local.split_once('+').map_or(local, |(plain, _)| plain)
-}
-
-fn local_part(address: &str) -> &str {
-    address.rsplit_once('@').map_or(address, |(local, _)| local)
-}
-
-/// Decodes a segment of a path, in which `+` is no space.
-fn decode_name(segment: &str) -> String {
-    let query = format!("name={}", segment.replace('+', "%2B").replace('&', "%26").replace(';', "%3B"));
-    parse_pairs(&query).into_iter().next().map_or_else(|| segment.to_owned(), |(_, name)| name)
-}
-
-fn format_mailbox(mailbox: &Mailbox) -> String {
-    if mailbox.name.is_empty() {
-        format!("<{}>", mailbox.address)
-    } else {
-        format!("{} <{}>", mailbox.name, mailbox.address)
-    }
 }

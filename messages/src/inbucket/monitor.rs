@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{decode_name, is_mailbox, list_item, plain_name};
+use super::shapes::{decode_name, is_mailbox, list_item, plain_name};
 use crate::mail_feed::{MailChange, MailFeed};
 use crate::message::Message;
 use crate::store::{MessageStore, StoreError};
@@ -13,7 +13,9 @@ const HISTORY_LENGTH: usize = 30;
 /// Which mails a WebSocket reports, and in which version of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MailboxMonitor {
-    /// Version 2 reports deletions and names the kind of each change; version 1 sends the headers of new mails alone.
+    /// Whether deletions are reported, and the kind of each change is named: version 2.
+    ///
+    /// Version 1 sends the headers of new mails alone.
     has_deletions: bool,
     /// The only mailbox; `None` for all.
     mailbox: Option<String>,

@@ -60,7 +60,9 @@ impl Connection {
     }
 }
 
-/// Sends texts and answers control frames; returns why the server ends the connection, `None` if it is lost.
+/// Sends texts and answers control frames.
+///
+/// Returns why the server ends the connection; `None` if it is lost.
 async fn exchange(
     stream: &mut UpgradedStream,
     texts: &mut mpsc::Receiver<Result<String, CloseCode>>,

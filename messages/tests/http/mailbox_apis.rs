@@ -138,6 +138,8 @@ async fn mailpit_message_has_bodies_parts_and_source() {
         "SHA256": "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
     });
     assert_eq!(message["Attachments"][0]["Checksums"], checksums);
+    let of_inbucket = mailboxes.get(&format!("/api/v1/mailbox/ada/{id}")).await;
+    assert_eq!(of_inbucket["attachments"][0]["md5"], checksums["MD5"]);
     let part = message["Attachments"][0]["PartID"].as_str().expect("a part");
     assert_eq!(mailboxes.get(&format!("/api/v1/message/{id}/part/{part}")).await, "hello");
     assert!(mailboxes.get(&format!("/api/v1/message/{id}/raw")).await.to_string().contains("Content-Type: text/html"));

@@ -96,7 +96,9 @@ impl Client {
         serde_json::from_slice(&content).expect("JSON")
     }
 
-    /// Returns the types of the next events of Mailpit up to `stats`, and the data of the first and the last.
+    /// Returns the types of the next events of Mailpit up to `stats`, and data.
+    ///
+    /// The data is that of the first event and that of `stats`.
     async fn changes(&mut self) -> (Vec<String>, Value, Value) {
         let (mut kinds, mut first) = (Vec::new(), Value::Null);
         loop {
@@ -215,7 +217,7 @@ async fn client_is_answered_until_it_closes() {
 
 #[tokio::test]
 async fn silent_client_is_disconnected() {
-    let limits = MonitorLimits { ping_interval: Duration::from_millis(200), ..MonitorLimits::default() };
+    let limits = MonitorLimits { ping_interval: Duration::from_millis(500), ..MonitorLimits::default() };
     let server = Server::start(limits).await;
     let mut client = server.connect("/api/events").await;
     for _ in 0..3 {

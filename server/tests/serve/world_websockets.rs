@@ -1,4 +1,4 @@
-//! WebSockets of the mail catchers' APIs: in a world, at the port of the default world, and from pages of other sites.
+//! WebSockets of the mail catchers' APIs: of a world, of the default world, and of other sites.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ async fn world_reports_its_own_mails_until_it_is_deleted() {
 async fn websockets_are_for_this_machine_and_not_for_other_sites() {
     let server = TestServer::start();
     let address = server.0.text("mailpit_url");
-    for base in [address.clone(), format!("{}/_dev/inbox", server.0.text("url"))] {
+    for base in [address.clone(), server.0.url("/_dev/inbox")] {
         let url = format!("{base}/api/events");
         for (headers, status) in [
             (String::new(), 101),
