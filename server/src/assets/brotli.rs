@@ -252,7 +252,7 @@ fn encode_distance(distance: u32) -> Symbol {
     let shifted = distance + 3;
     let bits = shifted.ilog2() - 1;
     let code = 16 + 2 * (bits - 1) + (shifted >> bits & 1);
-    Symbol { code: code as usize, extra: shifted & ((1 << bits) - 1), bits }
+    Symbol { code: usize::try_from(code).unwrap_or_default(), extra: shifted & ((1 << bits) - 1), bits }
 }
 
 /// Returns the symbol of a command with its insert and copy lengths.
@@ -287,14 +287,14 @@ mod tests {
 
     #[test]
     fn inputs_of_every_shape_are_restored() {
-        let varied: Vec<u8> = (0..100_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let varied: Vec<u8> = (0..100_000_u32).map(|at| at.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
         let inputs: [&[u8]; 9] = [
             b"a",
             b"ab",
             b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
             b"abcabcabcabcabcabc",
             b"\x00\x01\x02\x03",
-            &[7; 70_000],
+            &vec![7; 70_000],
             &varied,
             include_bytes!("../../../frontend/catalogue.toml"),
             include_bytes!("pages.rs"),

@@ -23,7 +23,8 @@ enum Part {
     List { name: String, parts: Vec<Part> },
 }
 
-/// The values and lists of a part of the page. A name that is missing is looked up in the part around it.
+/// The values and lists of a part of the page.
+/// A name that is missing is looked up in the part around it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope<'a> {
     /// The values, by name.

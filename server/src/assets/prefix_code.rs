@@ -67,7 +67,8 @@ impl PrefixCode {
     }
 }
 
-/// Writes the prefix code for these counts of symbols and returns it; `symbol_bits` is the size of a symbol.
+/// Writes the prefix code for these counts of symbols and returns it.
+/// `symbol_bits` is the size of a symbol.
 pub(super) fn write_code(out: &mut BitWriter, counts: &[u32], symbol_bits: u32) -> PrefixCode {
     let used: Vec<usize> = (0..counts.len()).filter(|symbol| counts[*symbol] > 0).collect();
     if used.len() <= 2 {
@@ -81,7 +82,7 @@ pub(super) fn write_code(out: &mut BitWriter, counts: &[u32], symbol_bits: u32) 
     }
     if length_counts.iter().filter(|count| **count > 0).count() == 1 {
         // A code of two symbols, because one of a single symbol is written in another way.
-        length_counts[if length_counts[0] > 0 { 1 } else { 0 }] += 1;
+        length_counts[usize::from(length_counts[0] > 0)] += 1;
     }
     let length_lengths = limit_lengths(&length_counts, MAX_LENGTH_BITS);
     // A complex code without skipped lengths.

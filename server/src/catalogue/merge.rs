@@ -11,12 +11,11 @@ pub(super) fn merge(built_in: Entries, changes: Entries) -> Result<Catalogue, Ve
     let mut problems = find_repeated(&changes);
     let mut entries = built_in.templates;
     for change in changes.templates {
-        match entries.iter_mut().find(|entry| entry.id == change.id) {
-            Some(entry) => apply(entry, change),
-            None => {
-                problems.extend(find_missing(&change));
-                entries.push(change);
-            }
+        if let Some(entry) = entries.iter_mut().find(|entry| entry.id == change.id) {
+            apply(entry, change);
+        } else {
+            problems.extend(find_missing(&change));
+            entries.push(change);
         }
     }
     for id in &changes.order {

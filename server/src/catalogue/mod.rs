@@ -1,4 +1,4 @@
-//! The catalogue of the shop: the built-in templates, changed by `catalogue.toml` beside the configuration.
+//! The catalogue of the shop: the built-in templates with the changes of `catalogue.toml`.
 
 mod entries;
 mod merge;

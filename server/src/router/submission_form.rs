@@ -1,6 +1,6 @@
-//! The form of the shop, sent without a script: `POST` of `application/x-www-form-urlencoded` to the form's own address.
+//! The form of the shop, sent without a script.
 //!
-//! A valid text becomes a call of the function `send-submission`, so that limits and mails are those of every submission.
+//! It is a `POST` of `application/x-www-form-urlencoded` to the form's own address. A valid text becomes a call of the function `send-submission`, so that limits and mails are those of every submission.
 //! `docs/decisions/0111-the-form-works-without-a-script.md` says why it needs no token against forged requests.
 
 use axum::body::Body;

@@ -258,7 +258,8 @@ fn ambiguous_path() -> impl Strategy<Value = String> {
     proptest::collection::vec(part, 1..6).prop_map(|parts| format!("/{}", parts.join("/")))
 }
 
-/// Sends a form to a router whose function answers with a status; returns the answer and the function's call.
+/// Sends a form to a router whose function answers with a status.
+/// Returns the answer and the function's call.
 async fn send_form(form: &str, headers: &[(&'static str, &str)], status: u16) -> (TestResponse, Option<String>) {
     let (calls, mut seen) = tokio::sync::mpsc::unbounded_channel();
     let function = any(move |request: Request| {
