@@ -49,8 +49,12 @@ pub(crate) async fn create(project: &Project, file: &Path) -> anyhow::Result<Man
     let written = write(project, &database.session, file).await;
     database.close().await?;
     written?;
-    let file = file.to_owned();
-    tokio::task::spawn_blocking(move || verify(&file)).await.context("verifying the backup")?
+    let path = file.to_owned();
+    let verified = tokio::task::spawn_blocking(move || verify(&path)).await.context("verifying the backup")?;
+    if verified.is_err() {
+        drop(fs::remove_file(file));
+    }
+    verified
 }
 
 async fn write(project: &Project, session: &BackupSession, file: &Path) -> anyhow::Result<()> {
