@@ -4,9 +4,10 @@
     scripts/mixed-versions.py --new target/debug/basalt [--revision v0.1.0] [--old /path/to/older/basalt] [--rounds 20]
 
 Without --old the older version is built from --revision in a temporary work tree (default: the latest tag, else the commit
-before this one); MIXED_VERSIONS_TARGET names a folder for its build. Users sign up, sign in and refresh their sessions at
-both servers in turns; each server is restarted while the other one runs. Exit status 1 if a request or a start fails, 2 if
-the older version could not be built. Needs PostgreSQL.
+before this one). MIXED_VERSIONS_TARGET keeps its build in a folder, which must not be the target folder of this work tree:
+cargo takes the crates of both for the same. Users sign up, sign in and refresh their sessions at both servers in turns; each
+server is restarted while the other one runs. Exit status 1 if a request or a start fails, 2 if the older version could not
+be built. Needs PostgreSQL.
 """
 
 import argparse
