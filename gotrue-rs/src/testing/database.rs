@@ -92,7 +92,7 @@ impl TestDatabase {
         sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("a database can be cloned");
         let admin = admin.database(&name);
         CLONES.with_borrow_mut(|clones| clones.0.push(admin.clone()));
-        Self { admin, name }
+        Self { name, admin }
     }
 
     /// The connection options of a superuser.

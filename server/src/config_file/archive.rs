@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     fn read(lines: &str) -> Result<ConfigFile, Vec<Problem>> {
-        ConfigFile::read(Path::new("config.toml"), &format!("[basalt.database]\n{lines}\n"), &|_| None)
+        ConfigFile::read(Path::new("config.toml"), &format!("[basalt.database]\n{lines}\n"), &|_| Ok(None))
     }
 
     #[test]
