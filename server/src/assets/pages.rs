@@ -266,7 +266,7 @@ impl Pages {
         let templates = self.catalogue.templates.iter().map(|it| format!("{TEMPLATE_PREFIX}{}", it.id));
         for path in ["/".to_owned(), FORM_PATH.to_owned()].into_iter().chain(templates) {
             let address = gotrue_rules::wire::html::escape_html(&format!("{}{path}", self.origin));
-            sitemap.push_str(&format!("  <url><loc>{address}</loc></url>\n"));
+            sitemap.extend(["  <url><loc>", &address, "</loc></url>\n"]);
         }
         sitemap + "</urlset>\n"
     }

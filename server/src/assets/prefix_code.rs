@@ -164,7 +164,7 @@ fn find_lengths(counts: &[u32]) -> Vec<u8> {
     let leaves = counts.iter().enumerate().filter(|(_, count)| **count > 0);
     let mut nodes: Vec<(u64, Vec<usize>)> = leaves.map(|(symbol, count)| (u64::from(*count), vec![symbol])).collect();
     let mut lengths = vec![0_u8; counts.len()];
-    nodes.sort_by(|left, right| right.0.cmp(&left.0));
+    nodes.sort_by_key(|node| std::cmp::Reverse(node.0));
     while nodes.len() > 1 {
         let (Some(first), Some(second)) = (nodes.pop(), nodes.pop()) else { break };
         let symbols: Vec<usize> = first.1.into_iter().chain(second.1).collect();

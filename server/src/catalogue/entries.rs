@@ -99,7 +99,7 @@ impl Reader<'_> {
                 "other_categories" if value.get_ref().is_table() => {
                     entries.categories.push(self.read_category(value, false));
                 }
-                "other_categories" => self.report(&value.span(), "other_categories must be a table".to_owned()),
+                "other_categories" => self.report(&value.span(), "other_categories must be a table"),
                 other => self.report_unknown(&name.span(), other, &ROOT_KEYS),
             }
         }
@@ -113,14 +113,14 @@ impl Reader<'_> {
             _ => Vec::new(),
         };
         if items.is_empty() {
-            self.report(&value.span(), format!("{name} must be written as [[{name}]]"));
+            self.report(&value.span(), &format!("{name} must be written as [[{name}]]"));
         }
         items.into_iter()
     }
 
     fn read_order(&mut self, value: &Value<'_>) -> Vec<u16> {
         let DeValue::Array(items) = value.get_ref() else {
-            self.report(&value.span(), "order must be a list of ids, such as [4, 1]".to_owned());
+            self.report(&value.span(), "order must be a list of ids, such as [4, 1]");
             return Vec::new();
         };
         items.iter().filter_map(|item| self.read_id("order", item)).collect()
@@ -129,10 +129,10 @@ impl Reader<'_> {
     fn read_template(&mut self, entry: &Value<'_>) -> TemplateEntry {
         let mut read = TemplateEntry { line: line_number(self.text, &entry.span()), ..TemplateEntry::default() };
         let Some(table) = entry.get_ref().as_table() else { return read };
-        self.subject = "a template: ".to_owned();
+        "a template: ".clone_into(&mut self.subject);
         match table.get("id") {
             Some(id) => read.id = self.read_id("id", id).unwrap_or_default(),
-            None => self.report(&entry.span(), "id is missing: give the number of its page".to_owned()),
+            None => self.report(&entry.span(), "id is missing: give the number of its page"),
         }
         self.subject = format!("template {}: ", read.id);
         for (name, value) in table {
@@ -166,11 +166,11 @@ impl Reader<'_> {
             }
         }
         if has_name && !table.contains_key("name") {
-            self.report(&entry.span(), "name is missing: give the category's name".to_owned());
+            self.report(&entry.span(), "name is missing: give the category's name");
         }
         for (key, is_missing) in [("tagline", read.tagline.is_none()), ("benefits", read.benefits.is_none())] {
             if is_missing && !table.contains_key(key) {
-                self.report(&entry.span(), format!("{key} is missing: a category needs a tagline and three benefits"));
+                self.report(&entry.span(), &format!("{key} is missing: a category needs a tagline and three benefits"));
             }
         }
         self.subject.clear();
@@ -184,7 +184,7 @@ impl Reader<'_> {
         };
         let id = id.filter(|id| (1..=MAX_ID).contains(id));
         if id.is_none() {
-            self.report(&value.span(), format!("{key} must hold whole numbers from 1 to {MAX_ID}"));
+            self.report(&value.span(), &format!("{key} must hold whole numbers from 1 to {MAX_ID}"));
         }
         id
     }
@@ -194,7 +194,7 @@ impl Reader<'_> {
         if text.is_none() {
             self.report(
                 &value.span(),
-                format!("{key} must be a text in quotes of one line, 1 to {longest} characters"),
+                &format!("{key} must be a text in quotes of one line, 1 to {longest} characters"),
             );
         }
         text.map(str::to_owned)
@@ -204,7 +204,7 @@ impl Reader<'_> {
         let price = value.get_ref().as_str().filter(|price| is_price(price));
         if price.is_none() {
             let text = "price must be a dollar sign and an amount in quotes, such as \"$28\" or \"$28.50\"";
-            self.report(&value.span(), text.to_owned());
+            self.report(&value.span(), text);
         }
         price.map(str::to_owned)
     }
@@ -213,7 +213,7 @@ impl Reader<'_> {
         let link = value.get_ref().as_str().filter(|link| link.is_empty() || is_https_url(link));
         if link.is_none() {
             let text = "link must be an https URL at the payment provider, or \"\" for a custom design";
-            self.report(&value.span(), text.to_owned());
+            self.report(&value.span(), text);
         }
         link.map(str::to_owned)
     }
@@ -234,7 +234,7 @@ impl Reader<'_> {
         }
         self.report(
             &value.span(),
-            format!("{key} must be {count} different texts of one line, 1 to 80 characters each"),
+            &format!("{key} must be {count} different texts of one line, 1 to 80 characters each"),
         );
         None
     }
@@ -243,7 +243,7 @@ impl Reader<'_> {
         if let DeValue::Boolean(is_on) = value.get_ref() {
             return Some(*is_on);
         }
-        self.report(&value.span(), format!("{key} must be true or false"));
+        self.report(&value.span(), &format!("{key} must be true or false"));
         None
     }
 
@@ -251,10 +251,10 @@ impl Reader<'_> {
         let nearest = find_nearest(key, known.iter().copied(), 2);
         let hint =
             nearest.map_or_else(|| format!("known are {}", known.join(", ")), |it| format!("did you mean {it}?"));
-        self.report(span, format!("{key} is not known; {hint}"));
+        self.report(span, &format!("{key} is not known; {hint}"));
     }
 
-    fn report(&mut self, span: &Range<usize>, text: String) {
+    fn report(&mut self, span: &Range<usize>, text: &str) {
         let line = Some(line_number(self.text, span));
         self.problems.push(Problem { line, text: format!("{}{text}", self.subject) });
     }

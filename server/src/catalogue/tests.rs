@@ -96,7 +96,8 @@ fn problems_name_line_key_and_remedy() {
         let found = problems(changes);
         assert!(found.iter().any(|problem| problem.contains(expected)), "{changes}: {found:?}");
     }
-    let hidden: String = (1..=12).map(|id| format!("[[template]]\nid = {id}\nvisible = false\n")).collect();
+    let hidden: Vec<String> = (1..=12).map(|id| format!("[[template]]\nid = {id}\nvisible = false\n")).collect();
+    let hidden = hidden.concat();
     assert!(problems(&hidden)[0].contains("no template is visible"));
 }
 

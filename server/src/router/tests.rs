@@ -321,7 +321,8 @@ async fn refused_form_has_the_specified_words_and_its_text() {
 #[tokio::test]
 #[cfg_attr(not(frontend_built), ignore = "needs the built frontend: make build")]
 async fn failed_form_is_shown_again_with_its_text_alone() {
-    let cases: [(&str, &[(&'static str, &str)], u16, u16); 6] = [
+    type Headers = &'static [(&'static str, &'static str)];
+    let cases: [(&str, Headers, u16, u16); 6] = [
         ("description=kept+text", &[], 503, 503),
         ("description=kept+text", &[], 429, 429),
         ("description=kept+text", &[("sec-fetch-site", "cross-site")], 200, 403),

@@ -148,10 +148,8 @@ impl Server {
         let prepared = prepare(&project, &folder, &options, &shared).await;
         let source = source.await.context("starting the database")??;
         let (endpoint, mut prepared) = prepared?;
-        app::check_limit_store(&prepared.config).await?;
-        source.wait_until_reachable(&prepared.config.database, shutdown.signal()).await?;
         let (configured, port) = (prepared.config.clone(), endpoint.listener.local_addr()?.port());
-        let pool = source.open(&mut prepared.config, project.file.basalt.expected_replicas).await?;
+        let pool = open_database(&source, &project, &mut prepared.config, shutdown).await?;
         let keys = load_keys(&project, &endpoint, &pool, folder.path(), &mut prepared).await?;
         let Configured { config, provider, consent } = prepared;
         let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
@@ -173,14 +171,14 @@ impl Server {
             provider,
             consent,
         };
-        let Services { router, app, replace, replace_shop, worker, upkeep, outbox, inbox, access } =
+        let Services { router, app, replace, worker, upkeep, outbox, inbox, access } =
             Services::start(&config, dependencies)?;
         keys.publish(&config, &app)?;
-        tasks.extend([worker, upkeep]);
         let inbox = inbox.filter(|_| profiles::has_development_pages(&config, &project.file.basalt));
         let mut mailbox = open_mailbox(&project, inbox, access, closing.clone()).await;
         tasks.append(&mut mailbox.tasks);
         let sources = MetricSources { pool: pool.clone(), hashing, outbox: Some(Arc::clone(&outbox)) };
+        tasks.extend([worker, upkeep]);
         tasks.extend(serve_metrics(&project, sources.clone(), closing.clone()).await?);
         tasks.extend(telemetry.map(|telemetry| telemetry.start(Arc::clone(&app.http), sources, closing.clone())));
         let Endpoint { listener, addresses, keys: configured_keys, tls } = endpoint;
@@ -198,7 +196,6 @@ impl Server {
             has_consent_page,
             outbox,
             replace,
-            replace_shop,
         };
         tasks.push(tokio::spawn(reloading.run(closing)));
         let backends = Backends::Single { pool, tasks, archive };
@@ -275,6 +272,18 @@ struct Running {
     mailbox: OpenMailboxPorts,
     serving: JoinHandle<()>,
     backends: Backends,
+}
+
+/// Opens the database once it is reachable; refuses a store of rate limits that refuses the server.
+async fn open_database(
+    source: &DatabaseSource,
+    project: &Project,
+    config: &mut Config,
+    shutdown: &Shutdown,
+) -> anyhow::Result<Pool> {
+    app::check_limit_store(config).await?;
+    source.wait_until_reachable(&config.database, shutdown.signal()).await?;
+    source.open(config, project.file.basalt.expected_replicas).await
 }
 
 /// Loads the stored keys, and adds them to the settings and the consent page.

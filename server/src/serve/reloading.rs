@@ -6,19 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use gotrue_rs::app::{App, EmailDelivery};
+use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, Notice, ReloadSettings};
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::ShutdownSignal;
 use provider_simulator::Simulator;
-use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use super::live_keys::LiveKeys;
-use super::services::build_shop;
+use super::services::{Replacements, build_shop};
 use crate::api_keys::ApiKeys;
-use crate::assets::Shop;
 use crate::catalogue::CATALOGUE_FILE;
 use crate::dev::consent;
 use crate::project::Project;
@@ -52,10 +50,8 @@ pub(super) struct Reloading {
     pub has_consent_page: bool,
     /// The queue of e-mail messages.
     pub outbox: Arc<Outbox>,
-    /// Replaces the application of the auth API.
-    pub replace: watch::Sender<Arc<App>>,
-    /// Replaces the shop.
-    pub replace_shop: watch::Sender<Arc<Shop>>,
+    /// Replaces what serves requests.
+    pub replace: Replacements,
 }
 
 impl Reloading {
@@ -138,7 +134,7 @@ impl Reloading {
         if project.has_shop == self.project.has_shop
             && (project.catalogue != self.project.catalogue || *site_url != self.config.policy.site.site_url)
         {
-            self.replace_shop.send_replace(Arc::new(build_shop(&project, &self.live.live, site_url)));
+            self.replace.shop.send_replace(Arc::new(build_shop(&project, &self.live.live, site_url)));
         }
         (self.project, self.config) = (project, config);
         Ok(())
@@ -162,12 +158,12 @@ impl Reloading {
     fn replace_app(&self, config: &Config) -> anyhow::Result<()> {
         let mut with_keys = config.clone();
         self.live.apply_to(&mut with_keys);
-        let before = Arc::clone(&self.replace.borrow());
+        let before = Arc::clone(&self.replace.app.borrow());
         let delivery = EmailDelivery::Outbox(Arc::clone(&self.outbox));
         let reuses_client = config.outbound == self.config.outbound;
         let app = app::rebuild(&before, &with_keys, delivery, reuses_client).context("building")?;
         let app = Arc::new(app);
-        self.replace.send_replace(Arc::clone(&app));
+        self.replace.app.send_replace(Arc::clone(&app));
         self.live.publish(&with_keys, &app)
     }
 

@@ -42,16 +42,22 @@ pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
 /// Identical submissions of one visitor within this time count as one submission.
 const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
 
+/// Replaces what serves requests, for all later ones.
+pub(super) struct Replacements {
+    /// The application of the auth API.
+    pub app: watch::Sender<Arc<App>>,
+    /// The shop.
+    pub shop: watch::Sender<Arc<Shop>>,
+}
+
 /// The router and the background tasks of a running server.
 pub(super) struct Services {
     /// The request entry point.
     pub router: Arc<EdgeRouter>,
     /// The application of the auth API.
     pub app: Arc<App>,
-    /// Replaces the application of the auth API.
-    pub replace: watch::Sender<Arc<App>>,
-    /// Replaces the shop.
-    pub replace_shop: watch::Sender<Arc<Shop>>,
+    /// Replaces what serves requests.
+    pub replace: Replacements,
     /// The queue of e-mail messages.
     pub outbox: Arc<Outbox>,
     /// Delivers e-mail until shutdown; without a mail server deletes old messages instead.
@@ -128,6 +134,7 @@ impl Services {
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
+        let replace = Replacements { app: replace, shop: replace_shop };
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
@@ -143,7 +150,7 @@ impl Services {
             explanations: RouterExplanations::new(Arc::clone(&app)),
             entropy,
         };
-        Ok(Self { router: Arc::new(front), app, replace, replace_shop, worker, upkeep, outbox, inbox, access })
+        Ok(Self { router: Arc::new(front), app, replace, worker, upkeep, outbox, inbox, access })
     }
 }
 
