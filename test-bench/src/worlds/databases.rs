@@ -10,6 +10,11 @@ use tokio::sync::{Notify, OnceCell, watch};
 /// The number of databases that are made in advance, once the first world was created.
 const READY_DATABASES: usize = 8;
 
+/// The number of databases that are dropped in the background; the removal of more is waited for.
+const MAX_UNUSED_DATABASES: usize = 64;
+/// The number of dropped databases after which the space of their catalog rows is freed.
+const DROPS_PER_VACUUM: u64 = 50;
+
 /// Creates and removes the databases of worlds; clones share them.
 #[derive(Debug, Clone)]
 pub struct WorldDatabases(Arc<Inner>);
@@ -23,6 +28,8 @@ struct Inner {
     /// Starts the names of all databases made here.
     prefix: DatabaseName,
     counter: AtomicU64,
+    /// The number of dropped databases.
+    dropped: AtomicU64,
     ready: Mutex<Vec<DatabaseName>>,
     unused: Mutex<Vec<DatabaseName>>,
     changed: Notify,
@@ -49,6 +56,7 @@ impl WorldDatabases {
             is_prepared: OnceCell::new(),
             prefix,
             counter: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
             ready: Mutex::default(),
             unused: Mutex::default(),
             changed: Notify::new(),
@@ -97,6 +105,18 @@ impl WorldDatabases {
         if let Err(error) = self.0.administrator.drop(database).await {
             tracing::warn!(error = %ErrorChain(&error), database = database.as_str(), "dropping a database failed");
         }
+        self.vacuum_sometimes().await;
+    }
+
+    /// Frees the space of dropped databases after some of them, because autovacuum looks every ten minutes only.
+    async fn vacuum_sometimes(&self) {
+        let dropped = self.0.dropped.fetch_add(1, Ordering::Relaxed) + 1;
+        if !dropped.is_multiple_of(DROPS_PER_VACUUM) {
+            return;
+        }
+        if let Err(error) = self.0.administrator.vacuum_catalogs().await {
+            tracing::debug!(error = %ErrorChain(&error), "the catalogs of the cluster were not vacuumed");
+        }
     }
 
     async fn maintain_forever(&self) {
@@ -126,10 +146,22 @@ impl WorldDatabases {
     ///
     /// The caller then calls [`WorldDatabases::refill`], after what a test waits for: another one is made in its place.
     pub(crate) async fn take(&self) -> Result<DatabaseName, MigrateError> {
+        self.drop_surplus().await;
         let ready = lock(&self.0.ready).pop();
         match ready {
             Some(database) => Ok(database),
             None => self.copy_of_template().await,
+        }
+    }
+
+    /// Drops a database if many are to be dropped: else creating and deleting worlds in a loop fills the disk.
+    async fn drop_surplus(&self) {
+        let surplus = {
+            let mut unused = lock(&self.0.unused);
+            if unused.len() > MAX_UNUSED_DATABASES { unused.pop() } else { None }
+        };
+        if let Some(surplus) = surplus {
+            self.drop_now(&surplus).await;
         }
     }
 

@@ -92,6 +92,14 @@ impl DatabaseAdministrator {
         self.execute(sql, "dropping a database").await
     }
 
+    /// Frees the space that dropped databases had in the catalogs of the cluster.
+    ///
+    /// Their rows stay in memory until then. A role that may not do this changes nothing.
+    pub async fn vacuum_catalogs(&self) -> Result<(), MigrateError> {
+        let sql = "VACUUM pg_catalog.pg_shdepend, pg_catalog.pg_database".to_owned();
+        self.execute(sql, "vacuuming the catalogs of the cluster").await
+    }
+
     /// Closes the connections.
     pub async fn close(&self) {
         self.0.close().await;

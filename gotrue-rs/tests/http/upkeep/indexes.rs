@@ -8,7 +8,6 @@ use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::IndexWorkerPolicy;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
-use uuid::Uuid;
 
 const ALL: [&str; 4] =
     ["idx_users_created_at_desc", "idx_users_email", "idx_users_last_sign_in_at_desc", "idx_users_name"];
@@ -73,8 +72,9 @@ async fn concurrent_servers_create_indexes_once() {
 #[tokio::test]
 async fn lease_of_another_server_is_respected_until_it_expires() {
     let world = World::new().await;
-    let lease =
-        |seconds| JobLease::new(world.app.pool.clone(), "indexes", Uuid::new_v4(), Duration::from_secs(seconds));
+    let lease = |seconds| {
+        JobLease::new(world.app.pool.clone(), "indexes", world.app.entropy.uuid(), Duration::from_secs(seconds))
+    };
     let (other, own) = (lease(1), lease(15));
     assert!(other.acquire().await.expect("acquired"));
     let create = || create_indexes(&world.app.pool, &WANTED, Some(&own));
@@ -87,8 +87,9 @@ async fn lease_of_another_server_is_respected_until_it_expires() {
 #[tokio::test]
 async fn lease_is_renewed_while_an_index_waits() {
     let world = World::new().await;
-    let lease =
-        |seconds| JobLease::new(world.app.pool.clone(), "indexes", Uuid::new_v4(), Duration::from_secs(seconds));
+    let lease = |seconds| {
+        JobLease::new(world.app.pool.clone(), "indexes", world.app.entropy.uuid(), Duration::from_secs(seconds))
+    };
     let (own, other) = (lease(1), lease(1));
     let mut writer = PgConnection::connect_with(&world.database.admin_options()).await.expect("a connection");
     let mut working = writer.begin().await.expect("a transaction");
