@@ -45,7 +45,7 @@ pub(super) struct BackupArguments {
     action: Option<BackupAction>,
     #[command(flatten)]
     project: ProjectArguments,
-    /// The new file [default: basalt-<time>.tar.gz in the current folder]
+    /// The new file [default: basalt-TIME.tar.gz in the current folder]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Print the description of the backup as JSON

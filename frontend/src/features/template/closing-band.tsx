@@ -20,7 +20,11 @@ export function ClosingBand() {
           <Palette aria-hidden="true" strokeWidth={1.5} className="size-9 shrink-0 text-ink-soft" />
           <h2 className="min-w-0 text-title wrap-anywhere">Need Custom Work?</h2>
         </div>
-        <Link to={paths.submission} {...prefetch} className={`${buttonClass("plain")} max-w-full shrink-0`}>
+        <Link
+          to={paths.submission}
+          {...prefetch}
+          className={`${buttonClass("plain")} max-w-full shrink-0`}
+        >
           Request Custom Design
         </Link>
       </section>
