@@ -87,7 +87,7 @@ function PreviewTabs({ id, label, active, onChoose }: PreviewTabsProps) {
       role="tablist"
       aria-label={label}
       onKeyDown={onKeyDown}
-      className="mb-4 flex flex-wrap gap-2 print:hidden [@media(scripting:none)]:hidden"
+      className="mb-4 flex flex-wrap gap-1.5 print:hidden sm:gap-2 [@media(scripting:none)]:hidden"
     >
       {VIEWS.map(({ name }, index) => (
         <button
@@ -99,7 +99,7 @@ function PreviewTabs({ id, label, active, onChoose }: PreviewTabsProps) {
           aria-controls={`${id}-panel`}
           tabIndex={index === active ? 0 : -1}
           onClick={() => choose(index)}
-          className="min-h-11 rounded-small border border-edge bg-paper px-3 whitespace-nowrap transition-colors duration-150 hover:border-ink aria-selected:border-ink aria-selected:bg-ink aria-selected:text-paper sm:px-4"
+          className="min-h-11 rounded-small border border-edge bg-paper px-3 whitespace-nowrap max-sm:px-2 max-sm:text-small transition-colors duration-150 hover:border-ink aria-selected:border-ink aria-selected:bg-ink aria-selected:text-paper sm:px-4"
         >
           {name}
         </button>
