@@ -1,9 +1,15 @@
 import { fireEvent, render, screen } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { previews } from "../../previews/index.ts";
 import { readBuiltInCatalogue } from "../../shared/templates/built-in.ts";
 import { findTemplate } from "../../shared/templates/catalogue.ts";
 import { EmailPreview } from "./email-preview.tsx";
+
+// The test environment loads no pictures and calls each of them complete, as a broken one.
+beforeEach(() => {
+  vi.spyOn(HTMLImageElement.prototype, "complete", "get").mockReturnValue(false);
+  return () => vi.restoreAllMocks();
+});
 
 function open() {
   const template = findTemplate(readBuiltInCatalogue(), "3");
