@@ -34,3 +34,39 @@ pub(super) fn parse_brand(values: &Values, refuse: &mut impl FnMut(&str, &str)) 
         address: read("address", &is_line, "must be one line of at most 200 characters"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::ConfigFile;
+
+    fn read(text: &str) -> Result<ConfigFile, Vec<String>> {
+        ConfigFile::read(Path::new("config.toml"), text, &|_| Ok(None))
+            .map_err(|problems| problems.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn brand_of_mails_is_read_and_validated() {
+        let file = read(
+            "[basalt.shop]\nname = \"Paper & Post\"\naccent_color = \"#B5341F\"\nlogo_url = \"https://example.com/a.png\"\naddress = \"Bath\"",
+        );
+        let brand = file.expect("no problem").basalt.mail_brand;
+        assert_eq!((brand.name.as_deref(), brand.address.as_deref()), (Some("Paper & Post"), Some("Bath")));
+        assert_eq!(brand.logo_url.as_deref(), Some("https://example.com/a.png"));
+        assert_eq!(brand.color.to_hexadecimal(), "#b5341f");
+        let long = format!("name = \"{}\"", "x".repeat(201));
+        for invalid in [
+            "accent_color = \"red\"",
+            "logo_url = \"http://example.com/a.png\"",
+            "logo_url = \"/a.png\"",
+            "name = \"a\\nb\"",
+            "address = \"a\\nb\"",
+            &long,
+        ] {
+            let problems = read(&format!("[basalt.shop]\n{invalid}")).expect_err("a problem");
+            let key = invalid.split(' ').next().unwrap_or_default();
+            assert!(problems.len() == 1 && problems[0].contains(&format!("basalt.shop.{key} must be")), "{problems:?}");
+        }
+    }
+}

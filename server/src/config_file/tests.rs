@@ -279,30 +279,6 @@ fn unsupported_tables_are_listed_unless_disabled() {
 }
 
 #[test]
-fn brand_of_mails_is_read_and_validated() {
-    let file = read(
-        "[basalt.shop]\nname = \"Paper & Post\"\naccent_color = \"#B5341F\"\nlogo_url = \"https://example.com/a.png\"\naddress = \"Bath\"",
-    );
-    let brand = file.expect("no problem").basalt.mail_brand;
-    assert_eq!((brand.name.as_deref(), brand.address.as_deref()), (Some("Paper & Post"), Some("Bath")));
-    assert_eq!(brand.logo_url.as_deref(), Some("https://example.com/a.png"));
-    assert_eq!(brand.color.to_hexadecimal(), "#b5341f");
-    let long = format!("name = \"{}\"", "x".repeat(201));
-    for invalid in [
-        "accent_color = \"red\"",
-        "logo_url = \"http://example.com/a.png\"",
-        "logo_url = \"/a.png\"",
-        "name = \"a\\nb\"",
-        "address = \"a\\nb\"",
-        &long,
-    ] {
-        let problems = read(&format!("[basalt.shop]\n{invalid}")).expect_err("a problem");
-        let key = invalid.split(' ').next().unwrap_or_default();
-        assert!(problems.len() == 1 && problems[0].contains(&format!("basalt.shop.{key} must be")), "{problems:?}");
-    }
-}
-
-#[test]
 fn unsupported_or_invalid_values_are_rejected() {
     assert_eq!(settings("[api.tls]\nenabled = true").problems.len(), 1);
     assert!(read("[auth]\nenabled = false").is_err());

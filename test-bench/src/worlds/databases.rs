@@ -108,7 +108,7 @@ impl WorldDatabases {
         self.vacuum_sometimes().await;
     }
 
-    /// Frees the space of dropped databases after some of them, because autovacuum looks every ten minutes only.
+    /// Frees the space of dropped databases after some of them; autovacuum looks every ten minutes only.
     async fn vacuum_sometimes(&self) {
         let dropped = self.0.dropped.fetch_add(1, Ordering::Relaxed) + 1;
         if !dropped.is_multiple_of(DROPS_PER_VACUUM) {
@@ -154,7 +154,7 @@ impl WorldDatabases {
         }
     }
 
-    /// Drops a database if many are to be dropped: else creating and deleting worlds in a loop fills the disk.
+    /// Drops a database if many are to be dropped: creating and deleting in a loop would fill the disk.
     async fn drop_surplus(&self) {
         let surplus = {
             let mut unused = lock(&self.0.unused);
