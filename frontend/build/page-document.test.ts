@@ -8,7 +8,7 @@ const pages = await renderPages();
 function documentOf(name: string): string {
   const page = pages[name];
   if (!page) throw new Error(`there is no page ${name}`);
-  return pageDocument(SHELL, name, page, []);
+  return pageDocument(SHELL, name, page);
 }
 
 /** Returns the names of the slots, without those that close a part. */

@@ -5,8 +5,10 @@ import { PRODUCT, SHOP_DESCRIPTION } from "../src/shared/product.ts";
 /** The places in `index.html` that the build or the development server fills. */
 export const MARKERS = { head: "<!-- head -->", page: "<!-- page -->", data: "<!-- data -->" };
 
-/** Scripts, which wait for the pictures: the page can be read without them. */
-const SCRIPTS = /<(?:script type="module"|link rel="modulepreload") crossorigin/g;
+/** The script of the page, which waits for the pictures: the page can be read without it. */
+const SCRIPT = /<script type="module" crossorigin/;
+/** Announcements of further scripts, which would take the network from the pictures. */
+const PRELOADS = /\s*<link rel="modulepreload"[^>]*>/g;
 
 /** Which picture a shared link shows: the one of the template, or that of the shop. */
 type SharedPicture = "template" | "shop";
@@ -17,14 +19,8 @@ export function dataElement(name: string, content: string): string {
 }
 
 /** Puts a rendered page into the document; slots stay for the server to fill. */
-export function pageDocument(
-  shell: string,
-  name: string,
-  page: RenderedPage,
-  scripts: readonly string[],
-): string {
+export function pageDocument(shell: string, name: string, page: RenderedPage): string {
   const isTemplate = name.startsWith("template") && page.head.path !== undefined;
-  const preloads = scripts.map((file) => `<link rel="modulepreload" crossorigin href="/${file}">`);
   const head = headElements(page.head, isTemplate ? "template" : "shop");
   const data = [
     dataElement("config", "{{&config}}"),
@@ -33,8 +29,9 @@ export function pageDocument(
     ...(isTemplate || name === "catalogue" || name === "category" ? [structuredData(page)] : []),
   ];
   return shell
-    .replace(MARKERS.head, () => [head, ...preloads].join("\n    "))
-    .replaceAll(SCRIPTS, '$& fetchpriority="low"')
+    .replaceAll(PRELOADS, "")
+    .replace(SCRIPT, '$& fetchpriority="low"')
+    .replace(MARKERS.head, () => head)
     .replace(MARKERS.page, () => page.html)
     .replace(MARKERS.data, () => data.join("\n    "));
 }

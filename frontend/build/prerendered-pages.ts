@@ -8,36 +8,17 @@ import { pageDocument } from "./page-document.ts";
 
 const PRERENDER = "src/app/prerender.tsx";
 
-/** The script of the screen that a page shows, by the beginning of the page's name. */
-const SCREENS: Record<string, string> = {
-  template: "/src/features/template/page.tsx",
-  submission: "/src/features/submission/page.tsx",
-  "not-found": "/src/features/not-found/page.tsx",
-};
-
 /**
  * Renders every page to `pages/` with slots in place of data, which the server fills from its
  * catalogue, and writes the pictures of the templates to `pages/pictures.json`.
  */
 export function prerenderedPages(): Plugin {
   let config: ResolvedConfig;
-  let screenScripts: Record<string, string[]> = {};
   return {
     name: "prerendered-pages",
     apply: "build",
     configResolved(resolved) {
       config = resolved;
-    },
-    writeBundle(_, bundle) {
-      screenScripts = Object.fromEntries(
-        Object.entries(SCREENS).map(([screen, module]) => {
-          const chunk = Object.values(bundle).find(
-            (part) => part.type === "chunk" && part.facadeModuleId?.endsWith(module),
-          );
-          if (chunk?.type !== "chunk") throw new Error(`nothing was built from ${module}`);
-          return [screen, [chunk.fileName, ...chunk.imports]];
-        }),
-      );
     },
     closeBundle: {
       order: "pre",
@@ -48,11 +29,7 @@ export function prerenderedPages(): Plugin {
         const shell = await readFile(join(folder, "index.html"), "utf8");
         await mkdir(join(folder, "pages"), { recursive: true });
         for (const [name, page] of Object.entries(pages)) {
-          const screen = Object.keys(SCREENS).find((start) => name.startsWith(start));
-          const scripts = (screen ? (screenScripts[screen] ?? []) : []).filter(
-            (file) => !shell.includes(file),
-          );
-          const html = pageDocument(shell, name, page, scripts);
+          const html = pageDocument(shell, name, page);
           await writeFile(join(folder, "pages", `${name}.html`), html);
         }
         const pictures = JSON.stringify(pictureList);

@@ -31,7 +31,7 @@ function FoundTemplate({ template }: { template: Template }) {
   return (
     <>
       <TopBar>
-        <div className="flex flex-wrap items-center gap-x-3 sm:gap-x-4">
+        <div className="flex min-w-0 flex-wrap items-center justify-end gap-x-3 sm:gap-x-4">
           <Badge category={template.category} />
           <Rating />
         </div>

@@ -16,11 +16,11 @@ export function Notice({ figure, heading, children }: NoticeProps) {
         <div className="flex flex-col items-start gap-8 border border-line bg-sheet px-6 py-12 shadow-low sm:px-14 sm:py-20">
           <div>
             {figure && (
-              <p className="mb-3 font-display text-[clamp(5rem,22vw,11rem)] leading-none font-book tracking-tight">
+              <p className="mb-3 font-display text-[min(22vw,11rem)] leading-none font-book tracking-tight">
                 {figure}
               </p>
             )}
-            <h1 tabIndex={-1} className="text-figure sm:text-head">
+            <h1 tabIndex={-1} className="text-figure wrap-anywhere hyphens-auto sm:text-head">
               {heading}
             </h1>
           </div>
