@@ -22,11 +22,13 @@ use provider_simulator::Simulator;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::payments::{OrderInputs, build_orders};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
 use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
+use crate::dev::payment::PaymentPages;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::project::Project;
 use crate::router::{EdgeRouter, ForwardedServices, RouterExplanations};
@@ -36,7 +38,7 @@ use http_edge::ShutdownSignal;
 use http_edge::request::TrustedProxies;
 
 /// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
-const PRODUCT: &str = "Email Templates";
+pub(crate) const PRODUCT: &str = "Email Templates";
 /// The functions that can be served.
 pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
 /// Identical submissions of one visitor within this time count as one submission.
@@ -86,6 +88,8 @@ pub(super) struct Dependencies<'a> {
     pub is_new: bool,
     /// The URL of the server for clients, below which the development pages are.
     pub url: &'a str,
+    /// The URL of the server for this machine itself.
+    pub origin: &'a str,
     /// Records what happens, which only test servers do.
     pub events: Option<EventLog>,
     /// Signals shutdown.
@@ -99,8 +103,20 @@ pub(super) struct Dependencies<'a> {
 impl Services {
     /// Builds the services and starts their background tasks.
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
-        let Dependencies { project, keys, pool, shared, leases, is_new, url, events, closing, provider, consent } =
-            dependencies;
+        let Dependencies {
+            project,
+            keys,
+            pool,
+            shared,
+            leases,
+            is_new,
+            url,
+            origin,
+            events,
+            closing,
+            provider,
+            consent,
+        } = dependencies;
         let entropy = Entropy::from_system();
         let mail_server = outbound::build_mailer(config)?;
         let is_development = profiles::has_development_pages(config, &project.file.basalt);
@@ -130,7 +146,22 @@ impl Services {
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
         let serving = current.clone();
-        let (replace_shop, shop) = watch::channel(Arc::new(build_shop(project, keys, &config.policy.site.site_url)));
+        let site_url = &config.policy.site.site_url;
+        let (replace_shop, shop) = watch::channel(Arc::new(build_shop(project, keys, site_url, is_development)));
+        let on_sale = shop.clone();
+        let inputs = OrderInputs {
+            project,
+            config,
+            url,
+            origin,
+            pool: app.pool.clone(),
+            outbox: Arc::clone(&outbox),
+            clock: Arc::clone(&app.clock),
+            entropy: entropy.fork(),
+            mail_host: &app.mail_host,
+        };
+        let (orders, simulator) = build_orders(inputs, Arc::new(move || on_sale.borrow().list_products()))?;
+        let payment = simulator.filter(|_| project.has_shop).map(PaymentPages::new);
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
@@ -140,10 +171,12 @@ impl Services {
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
             functions: functions_rs::router(functions),
             shop,
+            orders: project.has_shop.then_some(orders),
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)
                 .with_consent(consent)
+                .with_payment(payment)
                 .with_explanations(explanations.store().cloned()),
             gateway: build_api_key_gateway(keys, current),
             proxies,
@@ -174,10 +207,13 @@ async fn wait_for_shutdown(mut closing: ShutdownSignal) {
 }
 
 /// Builds the pages at `/`: the shop if the project has one, otherwise the status of the server.
-pub(super) fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str) -> Shop {
+///
+/// In development, payment links that lead nowhere lead to the simulator.
+pub(super) fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str, is_development: bool) -> Shop {
     if project.has_shop {
         let site = SiteConfig { url: "", key: &keys.shown().publishable_key, site_url };
-        Shop::load(&site, Arc::clone(&project.catalogue))
+        let simulated = is_development.then(|| Arc::new(project.catalogue.with_simulated_payments()));
+        Shop::load(&site, simulated.unwrap_or_else(|| Arc::clone(&project.catalogue)))
     } else {
         Shop::status_page()
     }
@@ -241,7 +277,7 @@ fn build_explanations(
 
 /// Builds the outbox.
 /// Messages are rows of the transactions that enqueue them; without a mail server they stay for the inbox.
-fn build_outbox(pool: &Pool, shared: &SharedPorts, kept: KeptMessages, entropy: &Entropy) -> Outbox {
+pub(crate) fn build_outbox(pool: &Pool, shared: &SharedPorts, kept: KeptMessages, entropy: &Entropy) -> Outbox {
     let (table, clock) = (OutboxTable::new(pool.clone()), Arc::clone(&shared.clock));
     let outbox = kept.apply_to(Outbox::new(table, clock, entropy.fork(), kept.destination));
     match &shared.faults {

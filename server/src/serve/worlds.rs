@@ -161,6 +161,7 @@ impl WorldBackends {
             leases: None,
             is_new: true,
             url: &plan.url,
+            origin: &addresses.origin,
             events: Some(plan.events.clone()),
             closing: signal.clone(),
             provider,
