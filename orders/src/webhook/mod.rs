@@ -30,11 +30,11 @@ pub enum WebhookOutcome {
     Refunded(Uuid),
     /// The refund is stored: it is a part, or its payment is not known yet.
     RefundStored,
-    /// No template has the payment's reference; the owner is told.
+    /// No template has the payment's reference; the owner is notified.
     UnknownTemplate,
-    /// The amount is not the price; the owner is told.
+    /// The amount is not the price; the owner is notified.
     WrongAmount,
-    /// The buyer has no address; the owner is told.
+    /// The buyer has no address; the owner is notified.
     NoBuyer,
     /// The event changes no order.
     Ignored,

@@ -63,15 +63,15 @@ async fn part_of_a_refund_ends_nothing() {
 }
 
 #[tokio::test]
-async fn owner_is_told_of_what_cannot_be_delivered_and_can_correct_it() {
+async fn owner_is_notified_of_what_cannot_be_delivered_and_can_correct_it() {
     let shop = TestShop::start().await;
     let wrong = session("evt_1", "pi_1", 2700, "plink_1");
     let unknown = session("evt_2", "pi_2", 2800, "plink_2");
-    let mut nobody = session("evt_3", "pi_3", 2800, "plink_1");
-    nobody["data"]["object"]["customer_details"] = json!(null);
-    for (event, expected) in [(&wrong, "wrong_amount"), (&unknown, "unknown_template"), (&nobody, "no_buyer")] {
+    let mut without_buyer = session("evt_3", "pi_3", 2800, "plink_1");
+    without_buyer["data"]["object"]["customer_details"] = json!(null);
+    for (event, expected) in [(&wrong, "wrong_amount"), (&unknown, "unknown_template"), (&without_buyer, "no_buyer")] {
         assert_eq!(shop.outcome(Stripe, event).await, expected);
-        assert_eq!(shop.outcome(Stripe, event).await, "repeated", "the owner is told once");
+        assert_eq!(shop.outcome(Stripe, event).await, "repeated", "the owner is notified once");
     }
     assert_eq!(shop.mails().await, ["order_notice owner@example.com"; 3]);
     assert!(shop.orders().await.is_empty());
