@@ -4,7 +4,7 @@
 //! its chain ends at a trusted root.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use gotrue_rs::ports::http_client::TrustedRoots;
 use gotrue_rules::domain::user::Time;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 use url::Url;
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 
@@ -23,6 +23,10 @@ use super::WebhookRejection;
 const MAX_KEPT: usize = 8;
 /// How long a certificate is kept.
 const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
+/// The certificates that are read at the same time: forged events cannot cause more calls.
+const MAX_READING: usize = 2;
+/// The folder of certificates below the API.
+const FOLDER: &str = "/v1/notifications/certs/";
 /// The longest chain.
 const MAX_CHAIN: usize = 8;
 
@@ -34,6 +38,7 @@ pub struct Certificates {
     ca_file: Option<PathBuf>,
     roots: OnceCell<Vec<TrustAnchor<'static>>>,
     kept: Mutex<BTreeMap<String, (Time, Chain)>>,
+    reading: Semaphore,
 }
 
 /// A chain that is used without being read from its URL.
@@ -48,13 +53,22 @@ pub struct PinnedCertificate {
 impl Certificates {
     /// Creates an empty store; roots are those of the file, else of the system.
     pub fn new(ca_file: Option<PathBuf>) -> Self {
-        Self { ca_file, roots: OnceCell::new(), kept: Mutex::default() }
+        Self { ca_file, roots: OnceCell::new(), kept: Mutex::default(), reading: Semaphore::new(MAX_READING) }
     }
 
     /// Returns a chain that was read during the last day.
     pub fn find(&self, url: &str, now: Time) -> Option<Chain> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.get(url).filter(|(read, _)| now - *read < KEPT_FOR).map(|(_, chain)| Arc::clone(chain))
+    }
+
+    /// Returns the permission to read a certificate.
+    ///
+    /// # Errors
+    /// Others are being read.
+    pub fn begin_reading(&self) -> Result<SemaphorePermit<'_>, WebhookRejection> {
+        let permit = self.reading.try_acquire();
+        permit.map_err(|_| WebhookRejection::Certificate("too many certificates are being read".to_owned()))
     }
 
     /// Keeps a chain after its verification.
@@ -79,7 +93,11 @@ impl Certificates {
     ) -> Result<(), WebhookRejection> {
         let load = || {
             let ca_file = self.ca_file.clone();
-            async { tokio::task::spawn_blocking(move || load_roots(ca_file)).await.unwrap_or_else(|_| Ok(Vec::new())) }
+            async {
+                tokio::task::spawn_blocking(move || load_roots(ca_file.as_deref()))
+                    .await
+                    .unwrap_or_else(|error| Err(error.to_string()))
+            }
         };
         let roots = self.roots.get_or_try_init(load).await.map_err(WebhookRejection::Certificate)?;
         verify_signature(chain, roots, message, signature, now)
@@ -129,8 +147,8 @@ pub fn parse_chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, WebhookRe
     }
 }
 
-fn load_roots(ca_file: Option<PathBuf>) -> Result<Vec<TrustAnchor<'static>>, String> {
-    let certificates: Vec<CertificateDer<'static>> = match TrustedRoots::of_files(ca_file.as_deref(), None) {
+fn load_roots(ca_file: Option<&Path>) -> Result<Vec<TrustAnchor<'static>>, String> {
+    let certificates: Vec<CertificateDer<'static>> = match TrustedRoots::of_files(ca_file, None) {
         Some(roots) => {
             let pem = roots.read().map_err(|error| format!("ca_file cannot be read: {error}"))?;
             CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok).collect()
@@ -147,7 +165,7 @@ pub fn is_certificate_url(url: &str, api: &Url) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let origin = |it: &Url| (it.scheme().to_owned(), it.host_str().map(str::to_owned), it.port_or_known_default());
     let has_no_extras = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
-    if !has_no_extras {
+    if !has_no_extras || !url.path().contains(FOLDER) {
         return false;
     }
     // The API is at api-m.paypal.com, its certificates are at api.paypal.com.
@@ -174,14 +192,15 @@ mod tests {
             ("http://api.paypal.com/v1/notifications/certs/CERT-1", &live, false),
             ("https://api.paypal.com:8443/v1/notifications/certs/CERT-1", &live, false),
             ("https://api.sandbox.paypal.com/v1/notifications/certs/CERT-1", &live, false),
-            ("https://api.paypal.com.evil.example/certs/CERT-1", &live, false),
-            ("https://api.paypal.com@evil.example/certs/CERT-1", &live, false),
-            ("https://evil@api.paypal.com/certs/CERT-1", &live, false),
-            ("https://127.0.0.1/certs/CERT-1", &live, false),
+            ("https://api.paypal.com.evil.example/v1/notifications/certs/CERT-1", &live, false),
+            ("https://api.paypal.com@evil.example/v1/notifications/certs/CERT-1", &live, false),
+            ("https://evil@api.paypal.com/v1/notifications/certs/CERT-1", &live, false),
+            ("https://127.0.0.1/v1/notifications/certs/CERT-1", &live, false),
             ("file:///etc/passwd", &live, false),
-            ("https://paypal.test:8443/certs/1", &other, true),
-            ("https://paypal.test/certs/1", &other, false),
-            ("https://api.paypal.com/certs/1", &other, false),
+            ("https://paypal.test:8443/base/v1/notifications/certs/1", &other, true),
+            ("https://paypal.test/v1/notifications/certs/1", &other, false),
+            ("https://api.paypal.com/v1/notifications/certs/1", &other, false),
+            ("https://api.paypal.com/v1/oauth2/token", &live, false),
             ("", &live, false),
         ] {
             assert_eq!(is_certificate_url(url, api), expected, "{url}");

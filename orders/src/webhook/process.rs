@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use http::HeaderMap;
+use rustls_pki_types::CertificateDer;
 
 use super::certificates::{is_certificate_url, parse_chain, verify_pinned};
 use super::json::is_address;
@@ -84,28 +85,36 @@ impl OrderService {
         now: Time,
     ) -> Result<(), WebhookRejection> {
         let transmission = Transmission::read(headers)?;
+        transmission.check_age(now)?;
         let message = transmission.message(&settings.webhook_id, body);
         let (url, signature) = (&transmission.certificate_url, &transmission.signature);
         match &settings.pinned {
-            Some(pinned) if pinned.url == *url => verify_pinned(pinned.pem, message.as_bytes(), signature, now)?,
+            Some(pinned) if pinned.url == *url => verify_pinned(pinned.pem, message.as_bytes(), signature, now),
             _ => {
                 if !is_certificate_url(url, &settings.api.url) {
                     return Err(WebhookRejection::Forged);
                 }
-                let kept = self.certificates.find(url, now);
-                let chain = match kept {
-                    Some(chain) => chain,
-                    None => {
-                        let fetched = self.api.fetch(Provider::PayPal, url).await;
-                        let pem = fetched.map_err(|error| WebhookRejection::Certificate(error.to_string()))?;
-                        Arc::new(parse_chain(&pem)?)
-                    }
-                };
+                let chain = self.find_certificate(url, now).await?;
                 self.certificates.verify(&chain, message.as_bytes(), signature, now).await?;
                 self.certificates.keep(url, &chain, now);
+                Ok(())
             }
         }
-        transmission.check_age(now)
+    }
+
+    /// Returns a certificate with its chain, from memory or from its URL.
+    async fn find_certificate(
+        &self,
+        url: &str,
+        now: Time,
+    ) -> Result<Arc<Vec<CertificateDer<'static>>>, WebhookRejection> {
+        if let Some(chain) = self.certificates.find(url, now) {
+            return Ok(chain);
+        }
+        let _permit = self.certificates.begin_reading()?;
+        let fetched = self.api.fetch(Provider::PayPal, url).await;
+        let pem = fetched.map_err(|error| WebhookRejection::Certificate(error.to_string()))?;
+        Ok(Arc::new(parse_chain(&pem)?))
     }
 
     async fn store_payment(&self, event: &PaymentEvent, payment: &Payment) -> Result<WebhookOutcome, WebhookRejection> {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
@@ -14,13 +15,18 @@ use orders::service::ListProducts;
 use orders::settings::PaymentSettings;
 use orders::simulator::{Simulator, simulate};
 use orders::{OrderService, ServicePorts, ShopFacts};
+use tokio::sync::watch;
 use url::Url;
 
+use crate::api_keys::LiveApiKeys;
+use crate::assets::Shop;
 use crate::catalogue::SIMULATOR_PATH;
+use crate::dev::payment::PaymentPages;
 use crate::outbound;
 use crate::profiles;
 use crate::project::Project;
-use crate::serve::services::PRODUCT;
+use crate::serve::configure::Addresses;
+use crate::serve::services::{PRODUCT, build_shop};
 
 /// What orders are built from.
 pub(crate) struct OrderInputs<'a> {
@@ -42,6 +48,55 @@ pub(crate) struct OrderInputs<'a> {
     pub entropy: Entropy,
     /// The host of `Message-ID`s.
     pub mail_host: &'a str,
+}
+
+impl<'a> OrderInputs<'a> {
+    /// Returns the inputs of a server with this application.
+    pub(super) fn of_app(
+        project: &'a Project,
+        config: &'a Config,
+        addresses: &'a Addresses,
+        app: &'a App,
+        outbox: &Arc<Outbox>,
+    ) -> Self {
+        Self {
+            project,
+            config,
+            url: &addresses.url,
+            origin: &addresses.origin,
+            pool: app.pool.clone(),
+            outbox: Arc::clone(outbox),
+            clock: Arc::clone(&app.clock),
+            entropy: app.entropy.fork(),
+            mail_host: &app.mail_host,
+        }
+    }
+}
+
+/// The shop with its orders.
+pub(super) struct ShopServices {
+    /// Replaces the shop.
+    pub replace: watch::Sender<Arc<Shop>>,
+    /// The shop.
+    pub shop: watch::Receiver<Arc<Shop>>,
+    /// The orders, if there is a shop.
+    pub orders: Option<Arc<OrderService>>,
+    /// The payment simulator, in development.
+    pub payment: Option<PaymentPages>,
+}
+
+/// Builds the shop and its orders, which read the catalogue of the present shop.
+pub(super) fn start_shop(inputs: OrderInputs<'_>, keys: &LiveApiKeys) -> anyhow::Result<ShopServices> {
+    let (project, config) = (inputs.project, inputs.config);
+    let is_development = profiles::has_development_pages(config, &project.file.basalt);
+    let built = build_shop(project, keys, &config.policy.site.site_url, is_development);
+    let (replace, shop) = watch::channel(Arc::new(built));
+    if !project.has_shop {
+        return Ok(ShopServices { replace, shop, orders: None, payment: None });
+    }
+    let on_sale = shop.clone();
+    let (orders, simulator) = build_orders(inputs, Arc::new(move || on_sale.borrow().list_products()))?;
+    Ok(ShopServices { replace, shop, orders: Some(orders), payment: simulator.map(PaymentPages::new) })
 }
 
 /// Builds the service of orders, and the simulator where development pages are served.

@@ -22,13 +22,13 @@ use provider_simulator::Simulator;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::payments::{OrderInputs, build_orders};
+use super::configure::Addresses;
+use super::payments::{OrderInputs, ShopServices, start_shop};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
 use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
-use crate::dev::payment::PaymentPages;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::project::Project;
 use crate::router::{EdgeRouter, ForwardedServices, RouterExplanations};
@@ -86,10 +86,8 @@ pub(super) struct Dependencies<'a> {
     pub leases: Option<JobLeases>,
     /// Whether the database is new, so that nothing in it is due for deletion.
     pub is_new: bool,
-    /// The URL of the server for clients, below which the development pages are.
-    pub url: &'a str,
-    /// The URL of the server for this machine itself.
-    pub origin: &'a str,
+    /// Where the server is reached; the development pages are below its URL.
+    pub addresses: &'a Addresses,
     /// Records what happens, which only test servers do.
     pub events: Option<EventLog>,
     /// Signals shutdown.
@@ -103,21 +101,9 @@ pub(super) struct Dependencies<'a> {
 impl Services {
     /// Builds the services and starts their background tasks.
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
-        let Dependencies {
-            project,
-            keys,
-            pool,
-            shared,
-            leases,
-            is_new,
-            url,
-            origin,
-            events,
-            closing,
-            provider,
-            consent,
-        } = dependencies;
-        let entropy = Entropy::from_system();
+        let Dependencies { project, keys, pool, shared, leases, is_new, addresses, events, closing, provider, consent } =
+            dependencies;
+        let (entropy, url) = (Entropy::from_system(), addresses.url.as_str());
         let mail_server = outbound::build_mailer(config)?;
         let is_development = profiles::has_development_pages(config, &project.file.basalt);
         let has_token = project.file.basalt.inbox_token.is_some();
@@ -146,22 +132,8 @@ impl Services {
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
         let serving = current.clone();
-        let site_url = &config.policy.site.site_url;
-        let (replace_shop, shop) = watch::channel(Arc::new(build_shop(project, keys, site_url, is_development)));
-        let on_sale = shop.clone();
-        let inputs = OrderInputs {
-            project,
-            config,
-            url,
-            origin,
-            pool: app.pool.clone(),
-            outbox: Arc::clone(&outbox),
-            clock: Arc::clone(&app.clock),
-            entropy: entropy.fork(),
-            mail_host: &app.mail_host,
-        };
-        let (orders, simulator) = build_orders(inputs, Arc::new(move || on_sale.borrow().list_products()))?;
-        let payment = simulator.filter(|_| project.has_shop).map(PaymentPages::new);
+        let ShopServices { replace: replace_shop, shop, orders, payment } =
+            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), keys)?;
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
@@ -171,7 +143,7 @@ impl Services {
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
             functions: functions_rs::router(functions),
             shop,
-            orders: project.has_shop.then_some(orders),
+            orders,
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)

@@ -26,6 +26,7 @@ mod mails;
 mod mixed_versions;
 mod operator;
 mod orders;
+mod orders_crash;
 mod pooler;
 mod project_files;
 mod project_schema;
