@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use super::support::{Basalt, TempFolder, run};
+use super::support::{Basalt, TempFolder, free_port, run};
 
 const PRODUCTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../orders/tests/products");
 
@@ -17,12 +17,14 @@ struct Shop {
 impl Shop {
     /// Starts a shop whose folder of products has a file for templates 1 to 8.
     fn start(payment: &str) -> Self {
-        let folder = TempFolder::new();
+        // The command line finds an ephemeral server by the configured port.
+        let (folder, port) = (TempFolder::new(), free_port());
         let config = format!(
-            "[basalt.shop]\nowner = \"owner@example.com\"\nname = \"Paper & Post\"\n[basalt.shop.payment]\nproducts = \"{PRODUCTS}\"\n{payment}"
+            "[api]\nport = {port}\n[basalt.shop]\nowner = \"owner@example.com\"\nname = \"Paper & Post\"\n\
+             [basalt.shop.payment]\nproducts = \"{PRODUCTS}\"\n{payment}"
         );
         let config = folder.write("config.toml", &config);
-        let server = Basalt::serve(&["--ephemeral", "--config", &config]);
+        let server = Basalt::serve(&["--ephemeral", "--config", &config, "--port", &port.to_string()]);
         Self { server, folder }
     }
 
