@@ -21,10 +21,14 @@ use orders::{Order, OrderState, Provider};
 use url::form_urlencoded;
 use uuid::Uuid;
 
-use super::page::STYLE;
 use super::responses::{DEFAULT_POLICY, response, text};
 use crate::catalogue::SIMULATOR_PATH as PATH;
 
+/// The style sheet.
+const STYLE: &str = concat!(
+    include_str!("../../../frontend/development/base.css"),
+    include_str!("../../../frontend/development/payment/page.css")
+);
 /// The largest form, in bytes.
 const MAX_FORM: usize = 8 * 1024;
 /// The orders on the page.
