@@ -9,7 +9,7 @@ use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::html::escape_html;
 use uuid::Uuid;
 
-use crate::service::ShopFacts;
+use crate::shop_facts::ShopFacts;
 
 /// What all mails have in common.
 #[derive(Debug, Clone, Copy)]

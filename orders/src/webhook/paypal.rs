@@ -80,7 +80,9 @@ impl Transmission {
     }
 }
 
-/// Returns what is signed: id and time of the transmission, id of the webhook, CRC-32 of the body in decimal.
+/// Returns what is signed.
+///
+/// Id and time of the transmission, id of the webhook, CRC-32 of the body in decimal.
 pub fn format_message(id: &str, time: &str, webhook_id: &str, body: &[u8]) -> String {
     format!("{id}|{time}|{webhook_id}|{}", crc32(body))
 }

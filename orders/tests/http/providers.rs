@@ -11,15 +11,15 @@ use crate::provider_server::ProviderServer;
 
 const CERTIFICATE_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/simulator/certificate.pem");
 
-/// Returns the outcome of an event whose certificate is at `url`, for a shop with this API and file of roots.
+/// Returns the outcome of an event whose certificate is at `url`.
 async fn receive(shop: &TestShop, url: &str, event: &str) -> &'static str {
-    let signer = shop.with_settings(|settings| {
+    let simulated = shop.with_settings(|settings| {
         let paypal = settings.paypal.as_mut().expect("PayPal");
         let pinned = paypal.pinned.get_or_insert_with(|| panic!("a simulator"));
         url.clone_into(&mut pinned.url);
     });
     let body = json!({"id": event, "event_type": "CHECKOUT.ORDER.APPROVED", "resource": {}}).to_string();
-    let signed = signer.simulator.sign(Provider::PayPal, body.as_bytes(), DeliveryMode::Once);
+    let signed = simulated.simulator.sign(Provider::PayPal, body.as_bytes(), DeliveryMode::Once);
     let received = shop_of(shop).service.receive(Provider::PayPal, &signed.headers, &signed.body).await;
     received.map_or_else(|rejection| rejection.name(), |outcome| outcome.name())
 }

@@ -1,4 +1,4 @@
-//! The payment simulator below `/_dev/payment`: a checkout for people, whose events are those of the providers.
+//! The payment simulator below `/_dev/payment`: a checkout that signs the events of the providers.
 //!
 //! All endpoints are for this machine only.
 
