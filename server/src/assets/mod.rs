@@ -20,6 +20,8 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
+use orders::decision::Product;
+
 use crate::catalogue::Catalogue;
 use file::File;
 pub(crate) use fill::SiteConfig;
@@ -119,6 +121,11 @@ impl Shop {
     pub(crate) fn find_title(&self, id: u16) -> Option<String> {
         let catalogue = &self.pages.as_ref()?.catalogue;
         catalogue.find(id).map(|template| template.title.clone())
+    }
+
+    /// Returns what payments are compared with.
+    pub(crate) fn list_products(&self) -> Vec<Product> {
+        self.pages.as_ref().map(|pages| pages.catalogue.list_products()).unwrap_or_default()
     }
 
     /// Returns whether a form is sent to this path.

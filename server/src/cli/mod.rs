@@ -8,6 +8,7 @@ mod gotrue;
 mod healthcheck;
 mod init;
 mod keys;
+mod orders;
 mod process;
 mod serve;
 mod status;
@@ -50,6 +51,7 @@ const EXAMPLES: &str = "Examples:
   basalt restore shop.tar.gz --data DIR     restore it into a new folder
   basalt db reset                           recreate the embedded database from migrations and seed files
   basalt users import users.jsonl           import users with their password hashes
+  basalt orders list                        list the orders of the shop
   basalt keys add signing                   begin the rotation of the signing key
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
 
@@ -86,6 +88,8 @@ enum Command {
     Keys(keys::KeysArguments),
     /// Create, find, ban and delete accounts; import and export them
     Users(users::UsersArguments),
+    /// List orders of the shop, mail new download links, refund
+    Orders(orders::OrdersArguments),
 }
 
 /// Runs the command of the arguments.
@@ -107,6 +111,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),
         Command::Users(arguments) => users::run(arguments).map(succeed),
+        Command::Orders(arguments) => orders::run(arguments).map(succeed),
     };
     process::report_outcome(outcome, rename)
 }

@@ -5,9 +5,12 @@ mod endpoint;
 mod listeners;
 mod live_keys;
 mod options;
+pub(crate) mod payment_checks;
+pub(crate) mod payments;
 mod reloading;
 mod schemas;
 mod services;
+mod shop;
 mod source;
 mod test_profile;
 pub(crate) mod tls;
@@ -48,7 +51,7 @@ use listeners::{serve_metrics, spawn_http};
 use live_keys::LiveKeys;
 pub(crate) use options::{ServeOptions, TestOptions};
 use reloading::Reloading;
-pub(crate) use services::BUILT_IN_FUNCTIONS;
+pub(crate) use services::{BUILT_IN_FUNCTIONS, build_outbox};
 use services::{Dependencies, Services};
 pub(crate) use source::{DatabaseOptions, DatabaseSource, find_database};
 
@@ -165,7 +168,7 @@ impl Server {
             shared,
             leases: Some(replicas::job_leases(&pool, id)),
             is_new: false,
-            url: &endpoint.addresses.url,
+            addresses: &endpoint.addresses,
             events: None,
             closing: closing.clone(),
             provider,

@@ -1,0 +1,142 @@
+//! The orders of the shop: their settings and the payment simulator.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use gotrue_rs::app::App;
+use gotrue_rs::config::Config;
+use gotrue_rs::ports::clock::SharedClock;
+use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::mail::outbox::Outbox;
+use gotrue_rs::store::Pool;
+use orders::service::ListProducts;
+use orders::settings::PaymentSettings;
+use orders::simulator::{Simulator, simulate};
+use orders::{OrderService, ServicePorts, ShopFacts};
+use tokio::sync::watch;
+use url::Url;
+
+use crate::api_keys::LiveApiKeys;
+use crate::assets::Shop;
+use crate::catalogue::SIMULATOR_PATH;
+use crate::dev::payment::PaymentPages;
+use crate::outbound;
+use crate::profiles;
+use crate::project::Project;
+use crate::serve::configure::Addresses;
+use crate::serve::payment_checks::read_products;
+use crate::serve::shop::{PRODUCT, build_shop};
+
+/// What orders are built from.
+pub(crate) struct OrderInputs<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// The settings of the auth API.
+    pub config: &'a Config,
+    /// The URL of the server for clients.
+    pub url: &'a str,
+    /// The URL of the server for this machine.
+    pub origin: &'a str,
+    /// The database.
+    pub pool: Pool,
+    /// The queue of mails.
+    pub outbox: Arc<Outbox>,
+    /// The clock.
+    pub clock: SharedClock,
+    /// Randomness.
+    pub entropy: Entropy,
+    /// The host of `Message-ID`s.
+    pub mail_host: &'a str,
+}
+
+impl<'a> OrderInputs<'a> {
+    /// Returns the inputs of a server with this application.
+    pub(super) fn of_app(
+        project: &'a Project,
+        config: &'a Config,
+        addresses: &'a Addresses,
+        app: &'a App,
+        outbox: &Arc<Outbox>,
+    ) -> Self {
+        Self {
+            project,
+            config,
+            url: &addresses.url,
+            origin: &addresses.origin,
+            pool: app.pool.clone(),
+            outbox: Arc::clone(outbox),
+            clock: Arc::clone(&app.clock),
+            entropy: app.entropy.fork(),
+            mail_host: &app.mail_host,
+        }
+    }
+}
+
+/// The shop with its orders.
+pub(super) struct ShopServices {
+    /// Replaces the shop.
+    pub replace: watch::Sender<Arc<Shop>>,
+    /// The shop.
+    pub shop: watch::Receiver<Arc<Shop>>,
+    /// The orders, if there is a shop.
+    pub orders: Option<Arc<OrderService>>,
+    /// The payment simulator, in development.
+    pub payment: Option<PaymentPages>,
+}
+
+/// Builds the shop and its orders, which read the catalogue of the present shop.
+pub(super) fn start_shop(inputs: OrderInputs<'_>, keys: &LiveApiKeys) -> anyhow::Result<ShopServices> {
+    let (project, config) = (inputs.project, inputs.config);
+    let is_development = profiles::has_development_pages(config, &project.file.basalt);
+    let built = build_shop(project, keys, &config.policy.site.site_url, is_development);
+    let (replace, shop) = watch::channel(Arc::new(built));
+    if !project.has_shop {
+        return Ok(ShopServices { replace, shop, orders: None, payment: None });
+    }
+    let on_sale = shop.clone();
+    let (orders, simulator) = build_orders(inputs, Arc::new(move || on_sale.borrow().list_products()))?;
+    Ok(ShopServices { replace, shop, orders: Some(orders), payment: simulator.map(PaymentPages::new) })
+}
+
+/// Builds the service of orders, and the simulator where development pages are served.
+pub(crate) fn build_orders(
+    inputs: OrderInputs<'_>,
+    products: ListProducts,
+) -> anyhow::Result<(Arc<OrderService>, Option<Arc<Simulator>>)> {
+    let OrderInputs { project, config, url, origin, pool, outbox, clock, entropy, mail_host } = inputs;
+    let basalt = &project.file.basalt;
+    let is_simulated = profiles::has_development_pages(config, basalt);
+    let mut settings = resolve_paths(project, basalt.payment.clone());
+    if is_simulated {
+        let api = Url::parse(&format!("{origin}{SIMULATOR_PATH}/api/"))
+            .context("building the address of the payment simulator")?;
+        settings = simulate(settings, &api, &entropy);
+    }
+    let facts = ShopFacts {
+        name: basalt.mail_brand.name.clone().unwrap_or_else(|| PRODUCT.to_owned()),
+        brand: basalt.mail_brand.clone(),
+        owner: basalt.shop_owner.clone(),
+        mail_host: mail_host.to_owned(),
+        url: url.trim_end_matches('/').to_owned(),
+    };
+    let folder = read_products(project)?.unwrap_or_default();
+    let outbound = outbound::outbound_options(config);
+    let simulator_entropy = entropy.fork();
+    let ports = ServicePorts { pool, outbox, clock, entropy, outbound, products };
+    let service = Arc::new(OrderService::new(settings, facts, folder, ports));
+    let simulator = is_simulated.then(|| Arc::new(Simulator::new(Arc::clone(&service), simulator_entropy)));
+    Ok((service, simulator))
+}
+
+/// Returns the settings with paths that do not depend on the working folder.
+fn resolve_paths(project: &Project, mut settings: PaymentSettings) -> PaymentSettings {
+    let apis = [
+        settings.stripe.as_mut().map(|it| &mut it.api),
+        settings.paypal.as_mut().map(|it| &mut it.api),
+        settings.lemon_squeezy.as_mut().map(|it| &mut it.api),
+    ];
+    for api in apis.into_iter().flatten() {
+        api.ca_file = api.ca_file.take().map(|file| project.layout.folder.join(file));
+    }
+    settings
+}
