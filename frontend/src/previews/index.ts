@@ -6,7 +6,7 @@ import avif01Card1080 from "./01-card-1080.avif";
 import avif01Dark840 from "./01-dark-840.avif";
 import webp01Detail480 from "./01-detail-480.webp";
 import avif01Detail720 from "./01-detail-720.avif";
-import avif01Detail1440 from "./01-detail-1440.avif";
+import avif01Detail1200 from "./01-detail-1200.avif";
 import avif01Phone720 from "./01-phone-720.avif";
 import avif01Unloaded720 from "./01-unloaded-720.avif";
 import avif02Card360 from "./02-card-360.avif";
@@ -16,7 +16,7 @@ import avif02Card1080 from "./02-card-1080.avif";
 import avif02Dark840 from "./02-dark-840.avif";
 import webp02Detail480 from "./02-detail-480.webp";
 import avif02Detail720 from "./02-detail-720.avif";
-import avif02Detail1440 from "./02-detail-1440.avif";
+import avif02Detail1200 from "./02-detail-1200.avif";
 import avif02Phone720 from "./02-phone-720.avif";
 import avif02Unloaded720 from "./02-unloaded-720.avif";
 import avif03Card360 from "./03-card-360.avif";
@@ -26,7 +26,7 @@ import avif03Card1080 from "./03-card-1080.avif";
 import avif03Dark840 from "./03-dark-840.avif";
 import webp03Detail480 from "./03-detail-480.webp";
 import avif03Detail720 from "./03-detail-720.avif";
-import avif03Detail1440 from "./03-detail-1440.avif";
+import avif03Detail1200 from "./03-detail-1200.avif";
 import avif03Phone720 from "./03-phone-720.avif";
 import avif03Unloaded720 from "./03-unloaded-720.avif";
 import avif04Card360 from "./04-card-360.avif";
@@ -36,7 +36,7 @@ import avif04Card1080 from "./04-card-1080.avif";
 import avif04Dark840 from "./04-dark-840.avif";
 import webp04Detail480 from "./04-detail-480.webp";
 import avif04Detail720 from "./04-detail-720.avif";
-import avif04Detail1440 from "./04-detail-1440.avif";
+import avif04Detail1200 from "./04-detail-1200.avif";
 import avif04Phone720 from "./04-phone-720.avif";
 import avif04Unloaded720 from "./04-unloaded-720.avif";
 import avif05Card360 from "./05-card-360.avif";
@@ -46,7 +46,7 @@ import avif05Card1080 from "./05-card-1080.avif";
 import avif05Dark840 from "./05-dark-840.avif";
 import webp05Detail480 from "./05-detail-480.webp";
 import avif05Detail720 from "./05-detail-720.avif";
-import avif05Detail1440 from "./05-detail-1440.avif";
+import avif05Detail1200 from "./05-detail-1200.avif";
 import avif05Phone720 from "./05-phone-720.avif";
 import avif05Unloaded720 from "./05-unloaded-720.avif";
 import avif06Card360 from "./06-card-360.avif";
@@ -56,7 +56,7 @@ import avif06Card1080 from "./06-card-1080.avif";
 import avif06Dark840 from "./06-dark-840.avif";
 import webp06Detail480 from "./06-detail-480.webp";
 import avif06Detail720 from "./06-detail-720.avif";
-import avif06Detail1440 from "./06-detail-1440.avif";
+import avif06Detail1200 from "./06-detail-1200.avif";
 import avif06Phone720 from "./06-phone-720.avif";
 import avif06Unloaded720 from "./06-unloaded-720.avif";
 import avif07Card360 from "./07-card-360.avif";
@@ -66,7 +66,7 @@ import avif07Card1080 from "./07-card-1080.avif";
 import avif07Dark840 from "./07-dark-840.avif";
 import webp07Detail480 from "./07-detail-480.webp";
 import avif07Detail720 from "./07-detail-720.avif";
-import avif07Detail1440 from "./07-detail-1440.avif";
+import avif07Detail1200 from "./07-detail-1200.avif";
 import avif07Phone720 from "./07-phone-720.avif";
 import avif07Unloaded720 from "./07-unloaded-720.avif";
 import avif08Card360 from "./08-card-360.avif";
@@ -76,7 +76,7 @@ import avif08Card1080 from "./08-card-1080.avif";
 import avif08Dark840 from "./08-dark-840.avif";
 import webp08Detail480 from "./08-detail-480.webp";
 import avif08Detail720 from "./08-detail-720.avif";
-import avif08Detail1440 from "./08-detail-1440.avif";
+import avif08Detail1200 from "./08-detail-1200.avif";
 import avif08Phone720 from "./08-phone-720.avif";
 import avif08Unloaded720 from "./08-unloaded-720.avif";
 import avif09Card360 from "./09-card-360.avif";
@@ -86,7 +86,7 @@ import avif09Card1080 from "./09-card-1080.avif";
 import avif09Dark840 from "./09-dark-840.avif";
 import webp09Detail480 from "./09-detail-480.webp";
 import avif09Detail720 from "./09-detail-720.avif";
-import avif09Detail1440 from "./09-detail-1440.avif";
+import avif09Detail1200 from "./09-detail-1200.avif";
 import avif09Phone720 from "./09-phone-720.avif";
 import avif09Unloaded720 from "./09-unloaded-720.avif";
 import avif10Card360 from "./10-card-360.avif";
@@ -96,7 +96,7 @@ import avif10Card1080 from "./10-card-1080.avif";
 import avif10Dark840 from "./10-dark-840.avif";
 import webp10Detail480 from "./10-detail-480.webp";
 import avif10Detail720 from "./10-detail-720.avif";
-import avif10Detail1440 from "./10-detail-1440.avif";
+import avif10Detail1200 from "./10-detail-1200.avif";
 import avif10Phone720 from "./10-phone-720.avif";
 import avif10Unloaded720 from "./10-unloaded-720.avif";
 import avif11Card360 from "./11-card-360.avif";
@@ -106,7 +106,7 @@ import avif11Card1080 from "./11-card-1080.avif";
 import avif11Dark840 from "./11-dark-840.avif";
 import webp11Detail480 from "./11-detail-480.webp";
 import avif11Detail720 from "./11-detail-720.avif";
-import avif11Detail1440 from "./11-detail-1440.avif";
+import avif11Detail1200 from "./11-detail-1200.avif";
 import avif11Phone720 from "./11-phone-720.avif";
 import avif11Unloaded720 from "./11-unloaded-720.avif";
 import avif12Card360 from "./12-card-360.avif";
@@ -116,7 +116,7 @@ import avif12Card1080 from "./12-card-1080.avif";
 import avif12Dark840 from "./12-dark-840.avif";
 import webp12Detail480 from "./12-detail-480.webp";
 import avif12Detail720 from "./12-detail-720.avif";
-import avif12Detail1440 from "./12-detail-1440.avif";
+import avif12Detail1200 from "./12-detail-1200.avif";
 import avif12Phone720 from "./12-phone-720.avif";
 import avif12Unloaded720 from "./12-unloaded-720.avif";
 
@@ -158,10 +158,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif01Detail720, 720], [avif01Detail1440, 1440]),
+      avif: sources([avif01Detail720, 720], [avif01Detail1200, 1200]),
       webp: sources([webp01Detail480, 480]),
-      width: 1440,
-      height: 4990,
+      width: 1200,
+      height: 4158,
     },
     phone: single(avif01Phone720, 720, 4769),
     dark: single(avif01Dark840, 840, 2911),
@@ -176,10 +176,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif02Detail720, 720], [avif02Detail1440, 1440]),
+      avif: sources([avif02Detail720, 720], [avif02Detail1200, 1200]),
       webp: sources([webp02Detail480, 480]),
-      width: 1440,
-      height: 5707,
+      width: 1200,
+      height: 4756,
     },
     phone: single(avif02Phone720, 720, 5430),
     dark: single(avif02Dark840, 840, 3329),
@@ -194,10 +194,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif03Detail720, 720], [avif03Detail1440, 1440]),
+      avif: sources([avif03Detail720, 720], [avif03Detail1200, 1200]),
       webp: sources([webp03Detail480, 480]),
-      width: 1440,
-      height: 5503,
+      width: 1200,
+      height: 4586,
     },
     phone: single(avif03Phone720, 720, 4913),
     dark: single(avif03Dark840, 840, 3210),
@@ -212,10 +212,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif04Detail720, 720], [avif04Detail1440, 1440]),
+      avif: sources([avif04Detail720, 720], [avif04Detail1200, 1200]),
       webp: sources([webp04Detail480, 480]),
-      width: 1440,
-      height: 4757,
+      width: 1200,
+      height: 3964,
     },
     phone: single(avif04Phone720, 720, 4246),
     dark: single(avif04Dark840, 840, 2775),
@@ -230,10 +230,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif05Detail720, 720], [avif05Detail1440, 1440]),
+      avif: sources([avif05Detail720, 720], [avif05Detail1200, 1200]),
       webp: sources([webp05Detail480, 480]),
-      width: 1440,
-      height: 6262,
+      width: 1200,
+      height: 5218,
     },
     phone: single(avif05Phone720, 720, 5171),
     dark: single(avif05Dark840, 840, 3653),
@@ -248,10 +248,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif06Detail720, 720], [avif06Detail1440, 1440]),
+      avif: sources([avif06Detail720, 720], [avif06Detail1200, 1200]),
       webp: sources([webp06Detail480, 480]),
-      width: 1440,
-      height: 4205,
+      width: 1200,
+      height: 3504,
     },
     phone: single(avif06Phone720, 720, 3426),
     dark: single(avif06Dark840, 840, 2453),
@@ -266,10 +266,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif07Detail720, 720], [avif07Detail1440, 1440]),
+      avif: sources([avif07Detail720, 720], [avif07Detail1200, 1200]),
       webp: sources([webp07Detail480, 480]),
-      width: 1440,
-      height: 3842,
+      width: 1200,
+      height: 3202,
     },
     phone: single(avif07Phone720, 720, 3103),
     dark: single(avif07Dark840, 840, 2241),
@@ -284,10 +284,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif08Detail720, 720], [avif08Detail1440, 1440]),
+      avif: sources([avif08Detail720, 720], [avif08Detail1200, 1200]),
       webp: sources([webp08Detail480, 480]),
-      width: 1440,
-      height: 4104,
+      width: 1200,
+      height: 3420,
     },
     phone: single(avif08Phone720, 720, 3111),
     dark: single(avif08Dark840, 840, 2394),
@@ -302,10 +302,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif09Detail720, 720], [avif09Detail1440, 1440]),
+      avif: sources([avif09Detail720, 720], [avif09Detail1200, 1200]),
       webp: sources([webp09Detail480, 480]),
-      width: 1440,
-      height: 4229,
+      width: 1200,
+      height: 3524,
     },
     phone: single(avif09Phone720, 720, 4156),
     dark: single(avif09Dark840, 840, 2467),
@@ -320,10 +320,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif10Detail720, 720], [avif10Detail1440, 1440]),
+      avif: sources([avif10Detail720, 720], [avif10Detail1200, 1200]),
       webp: sources([webp10Detail480, 480]),
-      width: 1440,
-      height: 4790,
+      width: 1200,
+      height: 3992,
     },
     phone: single(avif10Phone720, 720, 4405),
     dark: single(avif10Dark840, 840, 2794),
@@ -338,10 +338,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif11Detail720, 720], [avif11Detail1440, 1440]),
+      avif: sources([avif11Detail720, 720], [avif11Detail1200, 1200]),
       webp: sources([webp11Detail480, 480]),
-      width: 1440,
-      height: 4675,
+      width: 1200,
+      height: 3896,
     },
     phone: single(avif11Phone720, 720, 4052),
     dark: single(avif11Dark840, 840, 2727),
@@ -356,10 +356,10 @@ export const previews: Record<number, Preview> = {
       height: 1350,
     },
     detail: {
-      avif: sources([avif12Detail720, 720], [avif12Detail1440, 1440]),
+      avif: sources([avif12Detail720, 720], [avif12Detail1200, 1200]),
       webp: sources([webp12Detail480, 480]),
-      width: 1440,
-      height: 5266,
+      width: 1200,
+      height: 4388,
     },
     phone: single(avif12Phone720, 720, 4560),
     dark: single(avif12Dark840, 840, 3072),
