@@ -6,12 +6,27 @@
 mod auth_client;
 mod desk;
 mod http;
+mod ownership;
+mod passkeys;
 mod policy;
 mod section;
+mod session;
+mod sign_in;
+mod store;
+mod token;
+mod upkeep;
+mod views;
+mod visit;
 
 pub use self::desk::{API_PATH, Desk, DeskSettings, MOUNT};
+pub use self::http::body::JsonBody;
 pub use self::http::error::DeskError;
 pub use self::http::headers::{CONTENT_SECURITY_POLICY, add_api_headers, add_file_headers};
+pub use self::http::query::Query;
 pub use self::http::respond;
 pub use self::policy::apply_policy;
 pub use self::section::{Owner, OwnerCall, Section};
+pub use self::sign_in::{SetupState, create_link, prepare_first_start};
+pub use self::store::list_statements;
+pub use self::upkeep::maintain;
+pub use self::views::{PageViews, ViewedPage};

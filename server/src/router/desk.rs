@@ -1,11 +1,14 @@
 //! The owner's desk: its API and its files.
 
-use ::desk::{API_PATH, Desk};
+use std::sync::Arc;
+
+use ::desk::{API_PATH, Desk, PageViews};
 use axum::extract::Request;
 use axum::response::Response;
+use http::{Method, StatusCode};
 
 use super::is_below;
-use crate::assets::DeskFiles;
+use crate::assets::{DeskFiles, Shop};
 
 /// The desk of a shop.
 pub(crate) struct DeskArea {
@@ -13,9 +16,21 @@ pub(crate) struct DeskArea {
     pub api: Desk,
     /// The files of the application.
     pub files: DeskFiles,
+    /// The counters of page requests.
+    pub views: Arc<PageViews>,
 }
 
 impl DeskArea {
+    /// Counts the request of a page of the shop that was answered.
+    pub(super) fn record_view(&self, shop: &Shop, request: &Request, response: &Response) {
+        if request.method() == Method::GET
+            && response.status() == StatusCode::OK
+            && let Some(page) = shop.find_viewed_page(request.uri())
+        {
+            self.views.record(page, request.headers());
+        }
+    }
+
     /// Answers a request below `/_desk`.
     pub(super) async fn answer(&self, request: Request) -> Response {
         let path = request.uri().path();

@@ -201,7 +201,11 @@ impl EdgeRouter {
         if request.method() == Method::POST && shop.has_form(request.uri().path()) {
             return self.handle_form(request).await;
         }
-        shop.answer(request.method(), request.uri(), request.headers())
+        let response = shop.answer(request.method(), request.uri(), request.headers());
+        if let Some(desk) = &self.desk {
+            desk.record_view(&shop, &request, &response);
+        }
+        response
     }
 
     /// Answers CORS here, so that error responses of the gateway carry it too; the auth API sees no origin.

@@ -8,6 +8,7 @@ use functions_rs::Functions;
 use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings, TemplateTitles};
+use futures::future::OptionFuture;
 use gateway::{Gateway, PublicOrigin, Service};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
@@ -128,7 +129,15 @@ impl Services {
             upkeep::start(current.clone(), leases, closing.clone())
         };
         let digests = build_digests(project, &app, Arc::clone(&outbox));
-        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, digests.run(wait_for_shutdown(closing)))) });
+        let desk = desk::build(project, config, &app, url, &outbox)?;
+        let desk_upkeep = desk.as_ref().map(|desk| {
+            ::desk::maintain(Arc::clone(&app), Arc::clone(&desk.views), wait_for_shutdown(closing.clone()))
+        });
+        let upkeep = tokio::spawn(async move {
+            let digests = digests.run(wait_for_shutdown(closing));
+            drop(tokio::join!(upkeep, digests, OptionFuture::from(desk_upkeep)));
+        });
+        let (desk, replace_desk) = desk.map(|desk| (desk.area, desk.replacement)).unzip();
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
@@ -137,7 +146,6 @@ impl Services {
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
-        let (desk, replace_desk) = desk::build(project, config, &app, url, &outbox)?.unzip();
         let replace = Replacements { app: replace, shop: replace_shop, desk: replace_desk };
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
