@@ -6,6 +6,7 @@ mod endpoint;
 mod listeners;
 mod live_keys;
 mod options;
+pub(crate) mod payments;
 mod reloading;
 mod schemas;
 mod services;
@@ -49,7 +50,7 @@ use listeners::{serve_metrics, spawn_http};
 use live_keys::LiveKeys;
 pub(crate) use options::{ServeOptions, TestOptions};
 use reloading::Reloading;
-pub(crate) use services::BUILT_IN_FUNCTIONS;
+pub(crate) use services::{BUILT_IN_FUNCTIONS, build_outbox};
 use services::{Dependencies, Services};
 pub(crate) use source::{DatabaseOptions, DatabaseSource, find_database};
 
@@ -169,7 +170,7 @@ impl Server {
             shared,
             leases: Some(replicas::job_leases(&pool, id)),
             is_new: false,
-            url: &endpoint.addresses.url,
+            addresses: &endpoint.addresses,
             events: None,
             closing: closing.clone(),
             provider,

@@ -24,6 +24,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::desk::{self, DeskReplacement};
+use super::configure::Addresses;
+use super::payments::{OrderInputs, ShopServices, start_shop};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
@@ -38,7 +40,7 @@ use http_edge::ShutdownSignal;
 use http_edge::request::TrustedProxies;
 
 /// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
-pub(super) const PRODUCT: &str = "Email Templates";
+pub(crate) const PRODUCT: &str = "Email Templates";
 /// The functions that can be served.
 pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
 /// Identical submissions of one visitor within this time count as one submission.
@@ -88,8 +90,8 @@ pub(super) struct Dependencies<'a> {
     pub leases: Option<JobLeases>,
     /// Whether the database is new, so that nothing in it is due for deletion.
     pub is_new: bool,
-    /// The URL of the server for clients, below which the development pages are.
-    pub url: &'a str,
+    /// Where the server is reached; the development pages are below its URL.
+    pub addresses: &'a Addresses,
     /// Records what happens, which only test servers do.
     pub events: Option<EventLog>,
     /// Signals shutdown.
@@ -103,9 +105,9 @@ pub(super) struct Dependencies<'a> {
 impl Services {
     /// Builds the services and starts their background tasks.
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
-        let Dependencies { project, keys, pool, shared, leases, is_new, url, events, closing, provider, consent } =
+        let Dependencies { project, keys, pool, shared, leases, is_new, addresses, events, closing, provider, consent } =
             dependencies;
-        let entropy = Entropy::from_system();
+        let (entropy, url) = (Entropy::from_system(), addresses.url.as_str());
         let mail_server = outbound::build_mailer(config)?;
         let is_development = profiles::has_development_pages(config, &project.file.basalt);
         let has_token = project.file.basalt.inbox_token.is_some();
@@ -142,7 +144,8 @@ impl Services {
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
         let serving = current.clone();
-        let (replace_shop, shop) = watch::channel(Arc::new(build_shop(project, keys, &config.policy.site.site_url)));
+        let ShopServices { replace: replace_shop, shop, orders, payment } =
+            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), keys)?;
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
@@ -153,10 +156,12 @@ impl Services {
             functions: functions_rs::router(functions),
             shop,
             desk,
+            orders,
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)
                 .with_consent(consent)
+                .with_payment(payment)
                 .with_explanations(explanations.store().cloned()),
             gateway: build_api_key_gateway(keys, current),
             proxies,
@@ -187,10 +192,13 @@ async fn wait_for_shutdown(mut closing: ShutdownSignal) {
 }
 
 /// Builds the pages at `/`: the shop if the project has one, otherwise the status of the server.
-pub(super) fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str) -> Shop {
+///
+/// In development, payment links that lead nowhere lead to the simulator.
+pub(super) fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str, is_development: bool) -> Shop {
     if project.has_shop {
         let site = SiteConfig { url: "", key: &keys.shown().publishable_key, site_url };
-        Shop::load(&site, Arc::clone(&project.catalogue))
+        let simulated = is_development.then(|| Arc::new(project.catalogue.with_simulated_payments()));
+        Shop::load(&site, simulated.unwrap_or_else(|| Arc::clone(&project.catalogue)))
     } else {
         Shop::status_page()
     }
@@ -254,7 +262,7 @@ fn build_explanations(
 
 /// Builds the outbox.
 /// Messages are rows of the transactions that enqueue them; without a mail server they stay for the inbox.
-fn build_outbox(pool: &Pool, shared: &SharedPorts, kept: KeptMessages, entropy: &Entropy) -> Outbox {
+pub(crate) fn build_outbox(pool: &Pool, shared: &SharedPorts, kept: KeptMessages, entropy: &Entropy) -> Outbox {
     let (table, clock) = (OutboxTable::new(pool.clone()), Arc::clone(&shared.clock));
     let outbox = kept.apply_to(Outbox::new(table, clock, entropy.fork(), kept.destination));
     match &shared.faults {

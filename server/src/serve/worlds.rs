@@ -161,7 +161,7 @@ impl WorldBackends {
             shared,
             leases: None,
             is_new: true,
-            url: &plan.url,
+            addresses: &addresses,
             events: Some(plan.events.clone()),
             closing: signal.clone(),
             provider,
