@@ -144,6 +144,12 @@ impl Shop {
         self.pages.as_ref().map(|pages| pages.catalogue.list_products()).unwrap_or_default()
     }
 
+    /// Returns ids and titles of the templates on sale.
+    pub(crate) fn list_titles(&self) -> Vec<(u16, String)> {
+        let templates = self.pages.iter().flat_map(|pages| &pages.catalogue.templates);
+        templates.map(|template| (template.id, template.title.clone())).collect()
+    }
+
     /// Returns whether a form is sent to this path.
     pub(crate) fn has_form(&self, path: &str) -> bool {
         self.pages.is_some() && path == FORM_PATH

@@ -8,7 +8,6 @@ use functions_rs::Functions;
 use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings, TemplateTitles};
-use futures::future::OptionFuture;
 use gateway::{Gateway, PublicOrigin, Service};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
@@ -23,8 +22,8 @@ use provider_simulator::Simulator;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::desk::{self, DeskReplacement};
 use super::configure::Addresses;
+use super::desk::{self, DeskInputs, DeskReplacement, StartedDesk};
 use super::payments::{OrderInputs, ShopServices, start_shop};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
@@ -130,26 +129,21 @@ impl Services {
         } else {
             upkeep::start(current.clone(), leases, closing.clone())
         };
-        let digests = build_digests(project, &app, Arc::clone(&outbox));
-        let desk = desk::build(project, config, &app, url, &outbox)?;
-        let desk_upkeep = desk.as_ref().map(|desk| {
-            ::desk::maintain(Arc::clone(&app), Arc::clone(&desk.views), wait_for_shutdown(closing.clone()))
-        });
-        let upkeep = tokio::spawn(async move {
-            let digests = digests.run(wait_for_shutdown(closing));
-            drop(tokio::join!(upkeep, digests, OptionFuture::from(desk_upkeep)));
-        });
-        let (desk, replace_desk) = desk.map(|desk| (desk.area, desk.replacement)).unzip();
+        let ShopServices { replace: replace_shop, shop, orders, payment } =
+            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), keys)?;
+        let inputs = DeskInputs { project, config, app: &app, url, outbox: &outbox, shop: &shop, orders: &orders };
+        let StartedDesk { area: desk, replacement, upkeep: desk_upkeep } =
+            desk::start(inputs, wait_for_shutdown(closing.clone()))?;
+        let digests = build_digests(project, &app, Arc::clone(&outbox)).run(wait_for_shutdown(closing));
+        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, digests, desk_upkeep)) });
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
         let serving = current.clone();
-        let ShopServices { replace: replace_shop, shop, orders, payment } =
-            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), keys)?;
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
-        let replace = Replacements { app: replace, shop: replace_shop, desk: replace_desk };
+        let replace = Replacements { app: replace, shop: replace_shop, desk: replacement };
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
