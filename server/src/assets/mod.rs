@@ -2,6 +2,7 @@
 
 mod brotli;
 mod content;
+mod desk_files;
 mod file;
 mod fill;
 mod page_template;
@@ -15,14 +16,16 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use desk::ViewedPage;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
-
 use orders::decision::Product;
 
 use crate::catalogue::Catalogue;
+use desk_files::DESK_PREFIX;
+pub(crate) use desk_files::DeskFiles;
 use file::File;
 pub(crate) use fill::SiteConfig;
 pub(crate) use pages::FormOutcome;
@@ -82,7 +85,9 @@ impl Shop {
         let Files { names, get } = built;
         let mut files: HashMap<String, File> = names
             .iter()
-            .filter(|name| !is_variant(name, names) && !name.starts_with(PAGES_PREFIX))
+            .filter(|name| {
+                !is_variant(name, names) && ![PAGES_PREFIX, DESK_PREFIX].iter().any(|prefix| name.starts_with(prefix))
+            })
             .filter_map(|name| Some((name.clone(), File::load(name, site, get)?)))
             .collect();
         let fallback = files.remove(INDEX).unwrap_or_else(|| File::new(INDEX, Bytes::new()));
@@ -123,9 +128,26 @@ impl Shop {
         catalogue.find(id).map(|template| template.title.clone())
     }
 
+    /// Returns the page at an address, if its requests are counted.
+    pub(crate) fn find_viewed_page(&self, uri: &Uri) -> Option<ViewedPage> {
+        let pages = self.pages.as_ref()?;
+        match pages.find(uri.path(), uri.query()) {
+            Page::Catalogue | Page::Category(_) => Some(ViewedPage::Catalogue),
+            Page::Template(at) => Some(ViewedPage::Template(pages.catalogue.templates[at].id)),
+            Page::Submission => Some(ViewedPage::Submission),
+            Page::TemplateNotFound | Page::NotFound | Page::Sitemap => None,
+        }
+    }
+
     /// Returns what payments are compared with.
     pub(crate) fn list_products(&self) -> Vec<Product> {
         self.pages.as_ref().map(|pages| pages.catalogue.list_products()).unwrap_or_default()
+    }
+
+    /// Returns ids and titles of the templates on sale.
+    pub(crate) fn list_titles(&self) -> Vec<(u16, String)> {
+        let templates = self.pages.iter().flat_map(|pages| &pages.catalogue.templates);
+        templates.map(|template| (template.id, template.title.clone())).collect()
     }
 
     /// Returns whether a form is sent to this path.

@@ -1,6 +1,7 @@
 //! Routes the requests of `basalt serve` to the auth API, functions, development pages or shop.
 //! Routing uses the raw path. Nothing is decoded or normalized here, so that two parsers of a path cannot disagree.
 
+mod desk;
 mod error_responses;
 mod explain;
 mod forwarded;
@@ -30,6 +31,7 @@ use crate::api_keys::{ApiKeyGateway, RequestCredentials};
 use crate::assets::{Shop, add_security_headers};
 use crate::dev::DevelopmentPages;
 use crate::metrics;
+pub(crate) use desk::DeskArea;
 pub(crate) use explain::RouterExplanations;
 pub(crate) use forwarded::ForwardedServices;
 
@@ -74,6 +76,8 @@ pub(crate) struct EdgeRouter {
     pub forwarded: Option<ForwardedServices>,
     /// The shop; a reload of the settings replaces it.
     pub shop: watch::Receiver<Arc<Shop>>,
+    /// The owner's desk, if the shop has one.
+    pub desk: Option<DeskArea>,
     /// The orders of the shop, if there is one.
     pub orders: Option<Arc<OrderService>>,
     /// The development pages.
@@ -95,6 +99,7 @@ enum Area {
     OAuthMetadata,
     Functions,
     Dev,
+    Desk,
     /// A service of the operator; whether a caller on this machine needs no key.
     Forwarded(Route, bool),
     NotServed(&'static str, &'static str),
@@ -103,7 +108,7 @@ enum Area {
 
 impl Area {
     fn from_path(path: &str) -> Self {
-        let below = |mount: &str| path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let below = |mount: &str| is_below(path, mount);
         if below("/auth/v1") {
             return Self::Auth;
         }
@@ -125,6 +130,7 @@ impl Area {
             Self::Auth | Self::OAuthMetadata => "auth",
             Self::Functions => "functions",
             Self::Dev => "dev",
+            Self::Desk => "desk",
             Self::Forwarded(route, _) => route.service.name(),
             Self::NotServed(..) => "not_served",
             Self::Shop => "shop",
@@ -163,7 +169,10 @@ impl EdgeRouter {
     /// The request is unmodified: access by callers on this machine depends on its headers.
     fn find_area(&self, request: &Request) -> Area {
         let path = request.uri().path();
-        let area = Area::from_path(path);
+        let area = match (&self.desk, Area::from_path(path)) {
+            (Some(_), Area::Shop) if is_below(path, ::desk::MOUNT) => Area::Desk,
+            (_, area) => area,
+        };
         let found = self.forwarded.as_ref().and_then(|services| Some((services, services.find_route(path, area)?)));
         found.map_or(area, |(services, route)| Area::Forwarded(route, services.is_local(route, request)))
     }
@@ -182,6 +191,10 @@ impl EdgeRouter {
                 let response = error_responses::not_served(mount, what);
                 cors::GATEWAY.apply(self.explanations.not_served(&request, mount, response))
             }
+            Area::Desk => match &self.desk {
+                Some(desk) => desk.answer(request).await,
+                None => self.handle_shop(request).await,
+            },
             Area::Shop => self.handle_shop(request).await,
         }
     }
@@ -195,7 +208,11 @@ impl EdgeRouter {
         if request.method() == Method::POST && shop.has_form(request.uri().path()) {
             return self.handle_form(request).await;
         }
-        shop.answer(request.method(), request.uri(), request.headers())
+        let response = shop.answer(request.method(), request.uri(), request.headers());
+        if let Some(desk) = &self.desk {
+            desk.record_view(&shop, &request, &response);
+        }
+        response
     }
 
     /// Answers CORS here, so that error responses of the gateway carry it too; the auth API sees no origin.
@@ -229,6 +246,11 @@ impl EdgeRouter {
             client: peer_address(request).map(|peer| self.proxies.find_client(peer, headers)),
         }
     }
+}
+
+/// Returns whether a path is that of a mount, or below it.
+fn is_below(path: &str, mount: &str) -> bool {
+    path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn peer_address(request: &Request) -> Option<IpAddr> {

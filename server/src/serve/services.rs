@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::configure::Addresses;
+use super::desk::{self, DeskInputs, DeskReplacement, StartedDesk};
 use super::payments::{OrderInputs, ShopServices, start_shop};
 use super::shop::PRODUCT;
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
@@ -49,6 +50,8 @@ pub(super) struct Replacements {
     pub app: watch::Sender<Arc<App>>,
     /// The shop.
     pub shop: watch::Sender<Arc<Shop>>,
+    /// The application of the owner's desk, if there is one.
+    pub desk: Option<DeskReplacement>,
 }
 
 /// The router and the background tasks of a running server.
@@ -125,23 +128,27 @@ impl Services {
         } else {
             upkeep::start(current.clone(), leases, closing.clone())
         };
-        let digests = build_digests(project, &app, Arc::clone(&outbox));
-        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, digests.run(wait_for_shutdown(closing)))) });
+        let ShopServices { replace: replace_shop, shop, orders, payment } =
+            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), keys)?;
+        let inputs = DeskInputs { project, config, app: &app, url, outbox: &outbox, shop: &shop, orders: &orders };
+        let StartedDesk { area: desk, replacement, upkeep: desk_upkeep } =
+            desk::start(inputs, wait_for_shutdown(closing.clone()))?;
+        let digests = build_digests(project, &app, Arc::clone(&outbox)).run(wait_for_shutdown(closing));
+        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, digests, desk_upkeep)) });
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
         let serving = current.clone();
-        let ShopServices { replace: replace_shop, shop, orders, payment } =
-            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), keys)?;
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
-        let replace = Replacements { app: replace, shop: replace_shop };
+        let replace = Replacements { app: replace, shop: replace_shop, desk: replacement };
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
             functions: functions_rs::router(functions),
             shop,
+            desk,
             orders,
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))

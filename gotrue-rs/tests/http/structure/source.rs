@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of the binary.
-pub(crate) const CRATES: [&str; 11] = [
+pub(crate) const CRATES: [&str; 12] = [
     "gotrue-rs",
     "gotrue-rules",
     "functions-rs",
+    "desk",
     "http-edge",
     "gateway",
     "messages",

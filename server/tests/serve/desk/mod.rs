@@ -1,0 +1,9 @@
+//! The owner's desk over HTTP, in the real binary.
+
+mod access;
+mod desk_client;
+mod figures;
+mod orders;
+mod session;
+mod setup;
+mod sign_in;
