@@ -40,7 +40,7 @@ const STATES: Record<MessageState, { label: string; tone: Tone; explanation: str
   held: {
     label: "Held",
     tone: "neutral",
-    explanation: "It is not sent on its own. Send it again to deliver it.",
+    explanation: "The server keeps it in the inbox of the development mode and sends it to no one.",
   },
 };
 
@@ -53,7 +53,7 @@ const KINDS: Record<string, string> = {
   notice: "Notice to you",
   confirmation: "Confirmation",
   reply: "Reply",
-  download: "Download link",
+  delivery: "Download link",
   refund: "Refund notice",
 };
 

@@ -5,11 +5,11 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 /** Returns a time some milliseconds ago. */
-export function ago(milliseconds: number): string {
+function ago(milliseconds: number): string {
   return new Date(NOW - milliseconds).toISOString();
 }
 
-export const TEMPLATES = [
+const TEMPLATES = [
   "Monthly Newsletter",
   "Product Promotion",
   "Welcome Series",
@@ -153,7 +153,7 @@ function order(index: number) {
     messages: is("paid")
       ? []
       : [
-          message("download", buyer_email, paid_at, {
+          message("delivery", buyer_email, paid_at, {
             subject: `Your template: ${template?.title}`,
           }),
         ],

@@ -93,8 +93,8 @@ function SetupNeeded() {
       introduction="This shop has no owner. Open the one-time link that the server prints when it starts: its address contains “#setup=”."
     >
       <p className="text-small text-ink-soft">
-        The link is in the output or the log of the server. If it is out of date, start the server
-        again: it prints a new one.
+        The link is valid once, for 24 hours. The command <code>basalt desk link</code> prints
+        another one.
       </p>
     </AccessLayout>
   );

@@ -21,13 +21,24 @@ const DAY_FORM = /^\d{4}-\d{2}-\d{2}$/;
 /** More days than this are summed up by week. */
 const MOST_DAILY_BARS = 92;
 
+/** The most days of a range. */
+const MOST_DAYS = 400;
+
+/** Returns what is wrong with a range; `undefined` if it can be shown. */
+export function checkRange({ from, to }: Range): string | undefined {
+  if (!DAY_FORM.test(from) || !DAY_FORM.test(to)) return "Enter both days.";
+  if (from > to) return "The first day must not be after the last day.";
+  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+  return days > MOST_DAYS ? `Choose at most ${MOST_DAYS} days.` : undefined;
+}
+
 /** Returns the range of the address: a number of days, or two days; otherwise the last 30 days. */
 export function rangeOf(
   get: (name: string) => string,
   now = Date.now(),
 ): Range & { days?: number } {
   const [from, to] = [get("from"), get("to")];
-  if (DAY_FORM.test(from) && DAY_FORM.test(to) && from <= to) return { from, to };
+  if (checkRange({ from, to }) === undefined) return { from, to };
   const days = PRESETS.find((preset) => String(preset) === get("days")) ?? DEFAULT_DAYS;
   return { from: dayBefore(days - 1, now), to: dayBefore(0, now), days };
 }

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { Button } from "../../shell/ui/button.tsx";
 import { TextField } from "../../shell/ui/field.tsx";
-import { PRESETS, type Range } from "./model.ts";
+import { checkRange, PRESETS, type Range } from "./model.ts";
 
 interface RangeBarProps {
   range: Range & { days?: number };
@@ -18,13 +18,14 @@ export function RangeBar({ range, onChange }: RangeBarProps) {
 
   function onSubmit(event: FormEvent): void {
     event.preventDefault();
-    if (!from || !to || from > to) setError("The first day must not be after the last day.");
-    else onChange({ from, to, days: "" });
+    const found = checkRange({ from, to });
+    setError(found);
+    if (!found) onChange({ from, to, days: "" });
   }
 
   return (
     <div className="pb-3">
-      <fieldset aria-label="Range" className="flex min-w-0 flex-wrap gap-1.5">
+      <fieldset aria-label="Range" className="flex min-w-0 flex-wrap gap-1 sm:gap-1.5">
         {PRESETS.map((days) => (
           <Choice
             key={days}
@@ -34,7 +35,7 @@ export function RangeBar({ range, onChange }: RangeBarProps) {
               onChange({ days: String(days), from: "", to: "" });
             }}
           >
-            {days === 365 ? "12 months" : `${days} days`}
+            {days === 365 ? "1 year" : `${days} days`}
           </Choice>
         ))}
         <Choice isPressed={isCustom} onClick={() => setCustom(true)}>
@@ -77,7 +78,7 @@ function Choice({ isPressed, onClick, children }: ChoiceProps) {
       type="button"
       aria-pressed={isPressed}
       onClick={onClick}
-      className="min-h-9 rounded-medium border border-line bg-sheet px-3 text-small text-ink-soft hover:border-edge hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:font-strong aria-pressed:text-paper"
+      className="min-h-9 rounded-medium border border-line bg-sheet px-2.5 text-small sm:px-3 text-ink-soft hover:border-edge hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:font-strong aria-pressed:text-paper"
     >
       {children}
     </button>

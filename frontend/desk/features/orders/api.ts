@@ -44,7 +44,6 @@ const DetailSchema = v.object({
 export type OrderSummary = v.InferOutput<typeof SummarySchema>;
 export type OrderList = v.InferOutput<typeof ListSchema>;
 export type OrderDetail = v.InferOutput<typeof DetailSchema>;
-export type OrderEvent = v.InferOutput<typeof EventSchema>;
 
 /** The filters of the list, as the API names them; `""` if not set. */
 export type OrderFilters = Record<"state" | "search" | "template", string>;

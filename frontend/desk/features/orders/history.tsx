@@ -30,7 +30,7 @@ export function OrderHistory({ order: { messages, events } }: { order: OrderDeta
           </h3>
           <ol className="space-y-3 border-l border-line pl-4">
             {events.map(({ at, kind, detail }) => (
-              <li key={`${at} ${kind}`} className="relative">
+              <li key={`${at} ${kind} ${detail}`} className="relative">
                 <span
                   aria-hidden="true"
                   className="absolute top-2 -left-[1.2rem] size-1.5 rounded-full bg-edge"

@@ -1,7 +1,7 @@
 import { Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useNavigate } from "react-router-dom";
-import { formatPlural } from "../../shell/format/format.ts";
+import { formatCount } from "../../shell/format/format.ts";
 import { useFilters } from "../../shell/list/use-filters.ts";
 import { Button } from "../../shell/ui/button.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
@@ -20,13 +20,13 @@ export function BulkBar({ ids, total, onAll, onNone }: BulkBarProps) {
   const { query } = useFilters();
   const navigate = useNavigate();
   return (
-    <div className="sticky top-14 z-20 flex flex-wrap items-center gap-2 border-b border-line bg-wall px-4 py-2 lg:top-0 lg:px-5">
+    <div className="sticky top-14 z-20 flex flex-wrap items-center gap-x-1 gap-y-2 border-b border-line bg-wall px-4 py-2 lg:top-0 lg:px-5">
       <p role="status" className="mr-auto text-small font-strong">
-        {formatPlural(ids.length, "submission")} selected
+        {formatCount(ids.length)} selected
       </p>
       {ids.length < total && (
         <Button kind="quiet" onClick={onAll}>
-          Select all {total}
+          All {total}
         </Button>
       )}
       <Button kind="quiet" onClick={onNone}>

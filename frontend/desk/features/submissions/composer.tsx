@@ -6,7 +6,8 @@ import { ReplyForm } from "./reply-form.tsx";
 
 /** Writes a reply, or a note that only the owner sees. The key r leads to the reply. */
 export function Composer({ submission }: { submission: Detail }) {
-  const [kind, setKind] = useState<"reply" | "note">("reply");
+  const canReply = submission.senders.length > 0;
+  const [kind, setKind] = useState<"reply" | "note">(canReply ? "reply" : "note");
   const root = useRef<HTMLElement>(null);
 
   function focusText(): void {
@@ -39,10 +40,13 @@ export function Composer({ submission }: { submission: Detail }) {
           </button>
         ))}
       </fieldset>
-      {kind === "reply" ? (
-        <ReplyForm submission={submission} />
-      ) : (
-        <NoteForm submission={submission} />
+      {kind === "note" && <NoteForm submission={submission} />}
+      {kind === "reply" && canReply && <ReplyForm submission={submission} />}
+      {kind === "reply" && !canReply && (
+        <p className="text-ink-soft">
+          The submission contains no e-mail address, so it cannot be answered by e-mail. Keep in a
+          note how you answered it.
+        </p>
       )}
     </section>
   );

@@ -1,6 +1,5 @@
 /** What was written about a submission and not sent yet. */
 export interface Draft {
-  to?: string;
   subject?: string;
   text?: string;
   note?: string;

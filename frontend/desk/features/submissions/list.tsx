@@ -84,6 +84,7 @@ export function Submissions({ list, wanted, filters, open }: SubmissionsProps) {
                 key={submission.id}
                 submission={submission}
                 address={addresses[row] ?? ""}
+                showsStatus={wanted.status === ""}
                 isOpen={submission.id === open}
                 isChosen={chosen.has(submission.id)}
                 onChoose={choose}

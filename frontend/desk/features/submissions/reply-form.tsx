@@ -19,7 +19,7 @@ export function ReplyForm({ submission }: { submission: Detail }) {
   const { id, senders, description } = submission;
   const { shop_name: shop } = useSession();
   const draft = draftOf(id);
-  const [to, setTo] = useState(draft.to ?? senders[0] ?? "");
+  const [to, setTo] = useState(senders[0] ?? "");
   const [subject, setSubject] = useState(draft.subject ?? `Your request to ${shop}`);
   const [text, setText] = useState(draft.text ?? "");
   const [problem, setProblem] = useState<{ field: string; error: string }>();
@@ -34,40 +34,20 @@ export function ReplyForm({ submission }: { submission: Detail }) {
 
   function onSubmit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
-    const found = checkReply({ to, subject, text });
+    const found = checkReply({ subject, text });
     setProblem(found);
     if (found) event.currentTarget.querySelector<HTMLElement>(`[name=${found.field}]`)?.focus();
-    else if (wait === 0) void sending.run(id, { to: to.trim(), subject: subject.trim(), text });
+    else if (wait === 0) void sending.run(id, { to, subject: subject.trim(), text });
   }
 
   const errorOf = (field: string) => (problem?.field === field ? problem.error : undefined);
   return (
     <form noValidate onSubmit={onSubmit} className="space-y-4">
-      {senders.length > 0 ? (
-        <SelectField
-          label="To"
-          name="to"
-          value={to}
-          onChange={(event) => setTo(event.target.value)}
-        >
-          {senders.map((sender) => (
-            <option key={sender}>{sender}</option>
-          ))}
-        </SelectField>
-      ) : (
-        <TextField
-          label="To"
-          name="to"
-          type="email"
-          value={to}
-          error={errorOf("to")}
-          hint="The submission contains no e-mail address."
-          onChange={(event) => {
-            setTo(event.target.value);
-            keepDraft(id, { ...draftOf(id), to: event.target.value });
-          }}
-        />
-      )}
+      <SelectField label="To" name="to" value={to} onChange={(event) => setTo(event.target.value)}>
+        {senders.map((sender) => (
+          <option key={sender}>{sender}</option>
+        ))}
+      </SelectField>
       <TextField
         label="Subject"
         name="subject"

@@ -8,6 +8,8 @@ import { describeStatus, nameSenders } from "./model.ts";
 interface SubmissionRowProps {
   submission: Summary;
   address: string;
+  /** Whether the list contains several statuses. */
+  showsStatus: boolean;
   isOpen: boolean;
   isChosen: boolean;
   onChoose: (id: string, isChosen: boolean) => void;
@@ -15,7 +17,7 @@ interface SubmissionRowProps {
 
 /** A submission in the list: who, what, when, and its states. */
 export function SubmissionRow(props: SubmissionRowProps) {
-  const { submission, address, isOpen, isChosen, onChoose } = props;
+  const { submission, address, showsStatus, isOpen, isChosen, onChoose } = props;
   const { id, senders, excerpt, created_at, status, template, replies, delivery } = submission;
   const name = nameSenders(senders);
   const isNew = status === "new";
@@ -37,7 +39,7 @@ export function SubmissionRow(props: SubmissionRowProps) {
         to={address}
         data-row={id}
         aria-current={isOpen ? "true" : undefined}
-        className="grid min-h-18 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-3 gap-y-0.5 py-2.5 pr-4 -outline-offset-2 lg:pr-5 @3xl:grid-cols-[15rem_minmax(0,1fr)_auto_5.5rem] @3xl:items-center @3xl:gap-x-5"
+        className="grid min-h-18 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-3 gap-y-0.5 py-2.5 pr-4 -outline-offset-2 lg:pr-5 @3xl:grid-cols-[17.5rem_minmax(0,1fr)_auto_5.5rem] @3xl:items-center @3xl:gap-x-5"
       >
         <span className={`flex min-w-0 items-center gap-2 ${isNew ? "font-strong" : ""}`}>
           {isNew && <span aria-hidden="true" className="size-2 shrink-0 rounded-full bg-accent" />}
@@ -49,7 +51,9 @@ export function SubmissionRow(props: SubmissionRowProps) {
         <span className="order-last col-span-2 flex flex-wrap items-center gap-1.5 @3xl:order-none @3xl:col-span-1 @3xl:justify-end">
           <States delivery={delivery} replies={replies} />
           {template && <Badge tone="neutral">{template.title || `Template ${template.id}`}</Badge>}
-          <Badge tone={describeStatus(status).tone}>{describeStatus(status).label}</Badge>
+          {showsStatus && (
+            <Badge tone={describeStatus(status).tone}>{describeStatus(status).label}</Badge>
+          )}
         </span>
         <span className="text-right text-small text-ink-soft">
           <Time at={created_at} />

@@ -76,7 +76,7 @@ function NoteCard({ submission, note }: { submission: string; note: Note }) {
             className="-my-1 ml-auto"
           />
         </div>
-        <p className="mt-1 max-w-text rounded-medium bg-note px-3.5 py-2.5 text-small wrap-anywhere whitespace-pre-wrap">
+        <p className="mt-1 max-w-text rounded-medium bg-memo px-3.5 py-2.5 text-small wrap-anywhere whitespace-pre-wrap">
           {note.text}
         </p>
         {removal.failure && (

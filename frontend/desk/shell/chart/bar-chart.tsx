@@ -99,7 +99,7 @@ export function BarChart({ summary, bars, caption, unit }: BarChartProps) {
             key={position}
             x={LEFT + (position + 0.5) * slot}
             y={HEIGHT - 6}
-            textAnchor={position === 0 && slot < LABEL_WIDTH ? "start" : "middle"}
+            textAnchor="middle"
             className="fill-ink-soft text-note"
           >
             {bars[position]?.label}

@@ -4,6 +4,7 @@ type FailureKind =
   | "forbidden"
   | "missing"
   | "refused"
+  | "limited"
   | "busy"
   | "offline"
   | "unexpected";
@@ -36,6 +37,8 @@ export function describeFailure(failure: Failure): { title: string; advice: stri
         title: "This no longer exists",
         advice: hint ?? "It was deleted, or the address is wrong. Go back to the list.",
       };
+    case "limited":
+      return { title: message, advice: hint ?? "Wait until the time is over and try again." };
     case "busy":
       return {
         title: "The server is busy",

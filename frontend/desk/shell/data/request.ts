@@ -116,7 +116,7 @@ async function readFailure(response: Response): Promise<Failure> {
     message: error.success ? sentence(error.output.message) : "The request failed.",
     hint: error.success && error.output.hint ? sentence(error.output.hint) : undefined,
   };
-  if (failure.kind === "busy") {
+  if (failure.kind === "busy" || failure.kind === "limited") {
     failure.retryAt = Date.now() + retryAfter(response.headers.get("retry-after"));
   }
   if (failure.kind === "signed-out") for (const listener of signedOutListeners) listener();
@@ -127,7 +127,8 @@ function kindOf(status: number, code: string): Failure["kind"] {
   if (status === 401) return code === "desk_session_missing" ? "signed-out" : "refused";
   if (status === 403) return "forbidden";
   if (status === 404 && code === "not_found") return "missing";
-  if (status === 429 || status === 503) return "busy";
+  if (status === 429) return "limited";
+  if (status === 503) return "busy";
   if (code === "provider_refused") return "refused";
   return status < 500 ? "refused" : "unexpected";
 }

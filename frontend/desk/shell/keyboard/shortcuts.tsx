@@ -85,7 +85,7 @@ export function ShortcutProvider({ children }: { children: ReactNode }) {
 }
 
 /** Tells whether a key is not meant for a field, a dialog or the browser. */
-export function isForShortcuts(event: KeyboardEvent): boolean {
+function isForShortcuts(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false;
   if (document.querySelector("dialog[open]")) return false;
   const target = event.target;

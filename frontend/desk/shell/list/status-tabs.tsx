@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "react";
 import { Link, useLocation } from "react-router-dom";
 import { formatCount } from "../format/format.ts";
 import { withChanges } from "./use-filters.ts";
@@ -22,8 +23,14 @@ interface StatusTabsProps {
 export function StatusTabs({ label, path, name, tabs }: StatusTabsProps) {
   const search = new URLSearchParams(useLocation().search);
   const current = search.get(name) ?? "";
+  const row = useRef<HTMLElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is the current one
+  useEffect(() => {
+    if (row.current) scrollToCurrent(row.current);
+  }, [current]);
   return (
     <nav
+      ref={row}
       aria-label={label}
       className="-mx-4 overflow-x-auto px-4 [scrollbar-width:none] lg:-mx-5 lg:px-5"
     >
@@ -47,4 +54,11 @@ export function StatusTabs({ label, path, name, tabs }: StatusTabsProps) {
       </ul>
     </nav>
   );
+}
+
+/** Scrolls the row, without the page, so that the current tab is in the middle. */
+function scrollToCurrent(row: HTMLElement): void {
+  const tab = row.querySelector<HTMLElement>("[aria-current]");
+  if (tab)
+    row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
 }

@@ -64,9 +64,10 @@ interface IconButtonProps extends Omit<ButtonProps, "children"> {
 }
 
 /** A button that shows only an icon. */
-export function IconButton({ label, ...props }: IconButtonProps) {
+export function IconButton({ label, className = "", ...props }: IconButtonProps) {
+  const classes = `w-10 shrink-0 px-0 lg:w-9 ${className}`;
   return (
-    <Button {...props} kind={props.kind ?? "quiet"} title={label} className="w-10 px-0 lg:w-9">
+    <Button {...props} kind={props.kind ?? "quiet"} title={label} className={classes}>
       <span className="sr-only">{label}</span>
     </Button>
   );
