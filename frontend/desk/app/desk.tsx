@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { SetupPage } from "../features/access/setup-page.tsx";
 import { SignInPage } from "../features/access/sign-in-page.tsx";
 import { useReloadOnReturn } from "../shell/data/use-query.ts";
@@ -7,6 +7,7 @@ import { SessionProvider, useSessionControl } from "../shell/session/session.tsx
 import { FailureNotice } from "../shell/ui/failure-notice.tsx";
 import { ToastProvider } from "../shell/ui/toasts.tsx";
 import { Screens } from "./screens.tsx";
+import { takeSetupToken } from "./setup-token.ts";
 import { StartSkeleton } from "./start-skeleton.tsx";
 
 /** The application. The sign-in appears at every address, which stays, so that it leads back there. */
@@ -25,6 +26,12 @@ export function Desk({ setupToken }: { setupToken: string | undefined }) {
 function Entrance({ setupToken }: { setupToken: string | undefined }) {
   const { current, reload, enter } = useSessionControl();
   const [token, setToken] = useState(setupToken);
+  // The link can be opened in this tab, which then only changes the fragment.
+  useEffect(() => {
+    const onFragment = () => setToken((before) => takeSetupToken() ?? before);
+    window.addEventListener("hashchange", onFragment);
+    return () => window.removeEventListener("hashchange", onFragment);
+  }, []);
   useReloadOnReturn();
   switch (current.state) {
     case "loading":
