@@ -24,7 +24,7 @@ export default defineConfig({
   },
   test: {
     environment: "happy-dom",
-    include: ["{src,build,development,emails}/**/*.test.{ts,tsx}"],
+    include: ["{src,build,desk,development,emails}/**/*.test.{ts,tsx}"],
     setupFiles: ["src/test-setup.ts"],
   },
 });

@@ -85,6 +85,32 @@ test.each([
   expect(lint({ [path]: importing(specifier) })).toEqual([`${path}: noRestrictedImports`]);
 });
 
+test.each([
+  ["a feature of the desk", "another feature", "desk/features/a/page.ts", "../b/page.ts"],
+  ["a feature of the desk", "its app", "desk/features/a/page.ts", "../../app/screens.ts"],
+  ["a feature of the desk", "the shop", "desk/features/a/page.ts", "../../../src/app/routes.ts"],
+  ["the shell of the desk", "features", "desk/shell/ui/button.ts", "../../features/a/page.ts"],
+  ["the shell of the desk", "the app", "desk/shell/ui/button.ts", "../../app/screens.ts"],
+])("%s cannot import %s", (_, __, path, specifier) => {
+  expect(lint({ [path]: importing(specifier) })).toEqual([`${path}: noRestrictedImports`]);
+});
+
+test("a feature of the desk can import its own files, the shell and shared code", () => {
+  expect(
+    lint({
+      "desk/features/a/page.ts": [
+        'import { value } from "./model.ts";',
+        'import { button } from "../../shell/ui/button.ts";',
+        'import { message } from "../../shared/message.ts";',
+        'import { result } from "../../../src/shared/result.ts";',
+        "export const used = [value, button, message, result];",
+        "",
+      ].join("\n"),
+      "desk/features/a/model.ts": "export const value = 1;\n",
+    }),
+  ).toEqual([]);
+});
+
 test("files cannot import each other in a cycle, not even for types", () => {
   expect(
     lint({

@@ -15,6 +15,7 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
  * @property {string} publishableKey
  * @property {string} secretKey
  * @property {string} inboxUrl
+ * @property {string} deskSetupUrl The link that makes the first owner of the desk.
  * @property {(text: string) => Promise<void>} writeCatalogue Writes `catalogue.toml` and reloads it.
  * @property {() => Promise<void>} stop
  */
@@ -52,6 +53,7 @@ export async function startBasalt(change = (config) => config) {
     publishable_key: publishableKey,
     secret_key: secretKey,
     inbox_url: inboxUrl,
+    desk_setup_url: deskSetupUrl,
   } = JSON.parse(started);
   async function stop() {
     child.kill("SIGTERM");
@@ -63,7 +65,7 @@ export async function startBasalt(change = (config) => config) {
     await writeFile(join(folder, "catalogue.toml"), text);
     child.kill("SIGHUP");
   }
-  return { url, publishableKey, secretKey, inboxUrl, writeCatalogue, stop };
+  return { url, publishableKey, secretKey, inboxUrl, deskSetupUrl, writeCatalogue, stop };
 }
 
 /** @param {import("node:stream").Readable} stream */

@@ -1,5 +1,4 @@
-import { createHmac } from "node:crypto";
-import type { Page } from "@playwright/test";
+import { codeOf, withAuthenticator } from "./authenticators.ts";
 import { startBasalt } from "./basalt.mjs";
 import {
   type App,
@@ -12,20 +11,6 @@ import {
   signOut,
   test,
 } from "./developer.ts";
-
-/** Returns the TOTP code of a secret, some steps of 30 s from now (RFC 6238). */
-function codeOf(secret: string, steps = 0): string {
-  const bits = [...secret].map((letter) =>
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(letter).toString(2).padStart(5, "0"),
-  );
-  const bytes = bits.join("").match(/.{8}/g) ?? [];
-  const key = Buffer.from(bytes.map((byte) => Number.parseInt(byte, 2)));
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + steps));
-  const hash = createHmac("sha1", key).update(counter).digest();
-  const at = (hash.at(-1) ?? 0) & 15;
-  return ((hash.readUInt32BE(at) & 0x7fff_ffff) % 1_000_000).toString().padStart(6, "0");
-}
 
 /** Returns the current and the next assurance level of the session. */
 async function levels(app: App): Promise<[string | null | undefined, string | null | undefined]> {
@@ -79,22 +64,6 @@ test("a TOTP factor raises the assurance level, and is required at the next sign
   expect(await answer(app, enrolled.id, codeOf(enrolled.totp.secret, 1))).toBeUndefined();
   expect(await levels(app)).toEqual(["aal2", "aal2"]);
 });
-
-/** Adds a virtual authenticator that approves every request: a platform or a cross-platform one. */
-async function withAuthenticator(page: Page, transport: "internal" | "usb"): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  await session.send("WebAuthn.enable");
-  await session.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      protocol: "ctap2",
-      transport,
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-}
 
 test.describe("with keys", () => {
   // The pages start first, because the server must know their origin.

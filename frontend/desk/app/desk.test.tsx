@@ -1,0 +1,130 @@
+import { configure, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { MemoryRouter } from "react-router-dom";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { setCsrfToken } from "../shell/data/csrf.ts";
+import { forgetEntries } from "../shell/data/query-cache.ts";
+import { answer } from "../stand-in/api.ts";
+import { Desk } from "./desk.tsx";
+
+// A list has many rows, which take a while to render on a busy machine.
+configure({ asyncUtilTimeout: 5_000 });
+vi.setConfig({ testTimeout: 30_000 });
+
+/** Requests that have an answer other than that of the stand-in. */
+let refused: Record<string, { status: number; content: unknown }> = {};
+
+beforeEach(() => {
+  refused = {};
+  answer({ method: "POST", url: apiUrl("/stand-in"), body: { isSignedIn: true, isSetup: false } });
+  vi.stubGlobal("fetch", async (path: string, init: RequestInit = {}) => {
+    const method = init.method ?? "GET";
+    const url = new URL(path, "http://localhost");
+    const body = typeof init.body === "string" ? JSON.parse(init.body) : {};
+    const refusal = refused[`${method} ${url.pathname.replace("/_desk/api", "")}`];
+    const { status, content } = refusal ?? answer({ method, url, body });
+    const text = content === undefined || status === 204 ? null : JSON.stringify(content);
+    return new Response(text, { status });
+  });
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  forgetEntries();
+  setCsrfToken(undefined);
+});
+
+function apiUrl(path: string): URL {
+  return new URL(`http://localhost/_desk/api${path}`);
+}
+
+function open(path: string): void {
+  render(
+    <MemoryRouter initialEntries={[path]}>
+      <Desk setupToken={undefined} />
+    </MemoryRouter>,
+  );
+}
+
+/** Opens the first entry with this text; returns its id. */
+async function openRow(text: string): Promise<string> {
+  const [found] = await screen.findAllByText(text);
+  const row = found?.closest("a");
+  if (!row) throw new Error(`no row has the text ${text}`);
+  fireEvent.click(row);
+  return row.dataset.row ?? "";
+}
+
+async function enterCode(): Promise<void> {
+  fireEvent.change(await screen.findByLabelText("E-mail address"), {
+    target: { value: "owner@shop.example" },
+  });
+  fireEvent.change(screen.getByLabelText("Password"), { target: { value: "secret" } });
+  fireEvent.click(screen.getByRole("button", { name: "Continue" }));
+  fireEvent.change(await screen.findByLabelText("Code of the authenticator app"), {
+    target: { value: "123 456" },
+  });
+  fireEvent.click(screen.getByRole("button", { name: "Sign in" }));
+}
+
+test("a session that ends leads to the sign-in and back to the same address", async () => {
+  open("/orders?state=refunded");
+  expect(await screen.findByRole("heading", { name: "Orders" })).toBeTruthy();
+  answer({ method: "POST", url: apiUrl("/stand-in"), body: { isSignedIn: false } });
+  fireEvent.click(await screen.findByRole("link", { name: /^Paid/ }));
+  expect(await screen.findByRole("heading", { name: "Sign in to the desk" })).toBeTruthy();
+  await enterCode();
+  expect(await screen.findByRole("heading", { name: "Orders" })).toBeTruthy();
+  const current = await screen.findByRole("link", { name: /^Paid/ });
+  expect(current.getAttribute("aria-current")).toBe("page");
+});
+
+test("empty fields are refused with the focus in the first", async () => {
+  answer({ method: "POST", url: apiUrl("/stand-in"), body: { isSignedIn: false } });
+  open("/");
+  fireEvent.click(await screen.findByRole("button", { name: "Continue" }));
+  expect(screen.getByText("Enter an e-mail address.")).toBeTruthy();
+  expect(document.activeElement).toBe(screen.getByLabelText("E-mail address"));
+});
+
+test("a shop without an owner says where the link is", async () => {
+  answer({
+    method: "POST",
+    url: apiUrl("/stand-in"),
+    body: { isSignedIn: false, isSetup: true },
+  });
+  open("/");
+  expect(await screen.findByText(/basalt desk link/)).toBeTruthy();
+});
+
+test("a status is shown at once, and again the old one if the server refuses it", async () => {
+  open("/submissions");
+  const id = await openRow("anna@whitfield-bakery.example");
+  const closed = await screen.findByRole("button", { name: "Closed" });
+  refused[`PATCH /submissions/${id}`] = { status: 500, content: {} };
+  fireEvent.click(closed);
+  expect(closed.getAttribute("aria-pressed")).toBe("true");
+  expect(await screen.findByText(/is still “New”/)).toBeTruthy();
+  expect(closed.getAttribute("aria-pressed")).toBe("false");
+});
+
+test("a reply that fails keeps its text and says what to do", async () => {
+  open("/submissions");
+  const id = await openRow("anna@whitfield-bakery.example");
+  refused[`POST /submissions/${id}/reply`] = { status: 503, content: {} };
+  const text = await screen.findByLabelText("Text");
+  fireEvent.change(text, { target: { value: "We can do that." } });
+  fireEvent.click(screen.getByRole("button", { name: "Send reply" }));
+  const alert = await screen.findByRole("alert");
+  expect(alert.textContent).toMatch(/Nothing is lost/);
+  expect((text as HTMLTextAreaElement).value).toBe("We can do that.");
+});
+
+test("a refund names amount and buyer and is sent after the confirmation only", async () => {
+  open("/orders?state=paid");
+  await openRow("lea.moreau@atelier-moreau.example");
+  fireEvent.click(await screen.findByRole("button", { name: "Refund" }));
+  expect(screen.getByRole("heading", { name: /Refund .*28\.00 to lea\.moreau@/ })).toBeTruthy();
+  expect(screen.getAllByText("Paid").length).toBeGreaterThan(0);
+  fireEvent.click(screen.getByRole("button", { name: /^Refund .*28/ }));
+  await waitFor(() => expect(screen.getByText(/The amount is refunded/)).toBeTruthy());
+});

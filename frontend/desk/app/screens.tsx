@@ -1,0 +1,47 @@
+import { ChartColumn, CircleUserRound, Inbox, ReceiptText } from "lucide-react";
+import { lazy, Suspense } from "react";
+import { Navigate, Route, Routes } from "react-router-dom";
+import { SubmissionsPage } from "../features/submissions/page.tsx";
+import { Frame, type NavigationItem } from "../shell/frame/frame.tsx";
+import { NotFoundPage } from "../shell/frame/not-found-page.tsx";
+import { useSession } from "../shell/session/session.tsx";
+import { ListSkeleton } from "../shell/ui/skeleton.tsx";
+import { ScreenBoundary } from "./screen-boundary.tsx";
+
+const OrdersPage = lazy(async () => ({
+  default: (await import("../features/orders/page.tsx")).OrdersPage,
+}));
+const FiguresPage = lazy(async () => ({
+  default: (await import("../features/figures/page.tsx")).FiguresPage,
+}));
+const AccountPage = lazy(async () => ({
+  default: (await import("../features/account/page.tsx")).AccountPage,
+}));
+
+const ITEMS: readonly NavigationItem[] = [
+  { path: "/submissions", label: "Submissions", icon: Inbox },
+  { path: "/orders", label: "Orders", icon: ReceiptText },
+  { path: "/figures", label: "Figures", icon: ChartColumn },
+  { path: "/account", label: "Account", icon: CircleUserRound },
+];
+
+/** All screens of a signed-in user. */
+export function Screens() {
+  const { shop_name: name } = useSession();
+  return (
+    <Frame name={name} application="Desk" items={ITEMS}>
+      <ScreenBoundary>
+        <Suspense fallback={<ListSkeleton />}>
+          <Routes>
+            <Route index element={<Navigate to="/submissions" replace />} />
+            <Route path="/submissions/:id?" element={<SubmissionsPage />} />
+            <Route path="/orders/:id?" element={<OrdersPage />} />
+            <Route path="/figures" element={<FiguresPage />} />
+            <Route path="/account" element={<AccountPage />} />
+            <Route path="*" element={<NotFoundPage />} />
+          </Routes>
+        </Suspense>
+      </ScreenBoundary>
+    </Frame>
+  );
+}

@@ -1,0 +1,45 @@
+import { useState } from "react";
+import { useQuery } from "../../shell/data/use-query.ts";
+import { PageHeader } from "../../shell/frame/page-header.tsx";
+import { useFilters } from "../../shell/list/use-filters.ts";
+import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
+import { loadFigures } from "./api.ts";
+import { DailyChart } from "./daily-chart.tsx";
+import { FiguresSkeleton } from "./figures-skeleton.tsx";
+import { type Metric, rangeOf } from "./model.ts";
+import { RangeBar } from "./range-bar.tsx";
+import { TemplateTable } from "./template-table.tsx";
+import { Totals } from "./totals.tsx";
+
+/** How often templates were seen, requested and bought. */
+export function FiguresPage() {
+  const filters = useFilters();
+  const range = rangeOf(filters.get);
+  const { from, to } = range;
+  const { value, failure, isOutdated, reload } = useQuery(`figures?${from}.${to}`, () =>
+    loadFigures(from, to),
+  );
+  const [metric, setMetric] = useState<Metric>("views");
+  return (
+    <div className="lg:h-full lg:overflow-y-auto">
+      <PageHeader title="Figures">
+        <RangeBar key={`${from} ${to}`} range={range} onChange={filters.set} />
+      </PageHeader>
+      <div className="mx-auto max-w-280 space-y-6 p-4 lg:p-6">
+        {failure && <FailureNotice failure={failure} onRetry={reload} />}
+        {!value && !failure && <FiguresSkeleton />}
+        {value && (
+          <div aria-busy={isOutdated} className={`space-y-6 ${isOutdated ? "opacity-60" : ""}`}>
+            <Totals totals={value.totals} metric={metric} onChoose={setMetric} />
+            <DailyChart days={value.days} metric={metric} />
+            <TemplateTable templates={value.templates} />
+            <p className="text-small text-ink-soft">
+              Views are counted from page requests at the server, without cookies. A day begins at
+              midnight UTC. Test orders are not counted.
+            </p>
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+import * as v from "valibot";
+import { MessageSchema, TemplateReferenceSchema } from "../../shared/message.ts";
+import { Nothing, send } from "../../shell/data/request.ts";
+import { queryOf } from "../../shell/list/use-filters.ts";
+
+export const STATES = ["paid", "delivered", "refunded"] as const;
+
+export type OrderState = (typeof STATES)[number];
+
+const SUMMARY = {
+  id: v.string(),
+  number: v.number(),
+  paid_at: v.string(),
+  state: v.picklist(STATES),
+  template: v.nullish(TemplateReferenceSchema),
+  buyer_email: v.nullish(v.string(), ""),
+  amount_minor: v.number(),
+  currency: v.string(),
+  provider: v.string(),
+  is_test: v.boolean(),
+  delivered_at: v.nullish(v.string()),
+  refunded_at: v.nullish(v.string()),
+  downloads: v.number(),
+};
+
+const SummarySchema = v.object(SUMMARY);
+
+const ListSchema = v.object({
+  orders: v.array(SummarySchema),
+  counts: v.object({ paid: v.number(), delivered: v.number(), refunded: v.number() }),
+  next: v.nullish(v.string()),
+});
+
+const EventSchema = v.object({ at: v.string(), kind: v.string(), detail: v.nullish(v.string()) });
+
+const DetailSchema = v.object({
+  ...SUMMARY,
+  provider_reference: v.string(),
+  download_expires_at: v.nullish(v.string()),
+  messages: v.array(MessageSchema),
+  events: v.array(EventSchema),
+});
+
+export type OrderSummary = v.InferOutput<typeof SummarySchema>;
+export type OrderList = v.InferOutput<typeof ListSchema>;
+export type OrderDetail = v.InferOutput<typeof DetailSchema>;
+
+/** The filters of the list, as the API names them; `""` if not set. */
+export type OrderFilters = Record<"state" | "search" | "template", string>;
+
+export function loadOrders(filters: OrderFilters, before: string) {
+  return send({ path: `/orders${queryOf({ ...filters, before })}` }, ListSchema);
+}
+
+export function loadOrder(id: string) {
+  return send({ path: `/orders/${id}` }, DetailSchema);
+}
+
+/** Mails a new download link; older links end. */
+export function resendDownload(id: string) {
+  return send({ method: "POST", path: `/orders/${id}/resend`, body: {} }, Nothing);
+}
+
+/** Refunds the whole amount at the payment provider. */
+export function refundOrder(id: string) {
+  return send({ method: "POST", path: `/orders/${id}/refund`, body: {} }, Nothing);
+}

@@ -1,0 +1,66 @@
+import type { ReactNode } from "react";
+import { formatPlural } from "../../shell/format/format.ts";
+import { Time } from "../../shell/format/time.tsx";
+import type { OrderDetail } from "./api.ts";
+import { describeDownload, nameProduct, nameProvider } from "./model.ts";
+
+/** What is known about an order. */
+export function OrderFacts({ order }: { order: OrderDetail }) {
+  const { buyer_email: buyer, paid_at, delivered_at, refunded_at, downloads } = order;
+  return (
+    <dl className="grid gap-x-8 gap-y-3 sm:grid-cols-2">
+      <Fact name="Buyer">
+        {buyer ? (
+          <a href={`mailto:${buyer}`} className="underline underline-offset-4">
+            {buyer}
+          </a>
+        ) : (
+          "No address: the provider did not report one"
+        )}
+      </Fact>
+      <Fact name="Template">{nameProduct(order)}</Fact>
+      <Fact name="Paid">
+        <Time at={paid_at} isFull />
+      </Fact>
+      <Fact name="Download link sent">
+        {delivered_at ? <Time at={delivered_at} isFull /> : "Not yet"}
+      </Fact>
+      {refunded_at && (
+        <Fact name="Refunded">
+          <Time at={refunded_at} isFull />
+        </Fact>
+      )}
+      <Fact name="Downloads">
+        {downloads === 0 ? "None yet" : formatPlural(downloads, "download")}
+      </Fact>
+      <Fact name="Download link">
+        <DownloadLink order={order} />
+      </Fact>
+      <Fact name="Payment">
+        {nameProvider(order.provider)}{" "}
+        <code className="text-small wrap-anywhere text-ink-soft">{order.provider_reference}</code>
+      </Fact>
+    </dl>
+  );
+}
+
+function DownloadLink({ order }: { order: OrderDetail }) {
+  const validity = describeDownload(order);
+  const end = order.download_expires_at;
+  if (validity === "none" || !end) return "None";
+  return (
+    <>
+      {validity === "valid" ? "Works until " : "Expired "}
+      <Time at={end} isFull />
+    </>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <dt className="text-small text-ink-soft">{name}</dt>
+      <dd className="wrap-anywhere">{children}</dd>
+    </div>
+  );
+}

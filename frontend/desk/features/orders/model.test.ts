@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import type { OrderDetail } from "./api.ts";
+import { describeDownload, nameEvent, nameProduct, nameProvider } from "./model.ts";
+
+const NOW = Date.parse("2026-11-23T12:00:00Z");
+
+function order(changes: Partial<OrderDetail>): OrderDetail {
+  return {
+    id: "1",
+    number: 1,
+    paid_at: "2026-11-20T12:00:00Z",
+    state: "delivered",
+    template: { id: 1, title: "Newsletter" },
+    buyer_email: "a@b.example",
+    amount_minor: 2800,
+    currency: "USD",
+    provider: "stripe",
+    is_test: false,
+    downloads: 0,
+    provider_reference: "cs_1",
+    download_expires_at: "2026-12-01T12:00:00Z",
+    messages: [],
+    events: [],
+    ...changes,
+  };
+}
+
+test("a download link is valid until its end and never after a refund", () => {
+  expect(describeDownload(order({}), NOW)).toBe("valid");
+  expect(describeDownload(order({ download_expires_at: "2026-11-23T11:00:00Z" }), NOW)).toBe(
+    "over",
+  );
+  expect(describeDownload(order({ download_expires_at: null }), NOW)).toBe("none");
+  expect(describeDownload(order({ state: "refunded" }), NOW)).toBe("none");
+});
+
+test("what has no name of its own is still readable", () => {
+  expect(nameProduct(order({ template: { id: 7, title: "" } }))).toBe("Template 7");
+  expect(nameProvider("new_provider")).toBe("new_provider");
+  expect(nameEvent("checkout.session.completed")).toBe("Checkout session completed");
+});

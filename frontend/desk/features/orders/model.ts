@@ -1,0 +1,51 @@
+import type { Tone } from "../../shell/ui/badge.tsx";
+import type { OrderDetail, OrderState, OrderSummary } from "./api.ts";
+
+const STATE_LABELS: Record<OrderState, { label: string; tone: Tone }> = {
+  paid: { label: "Paid", tone: "warning" },
+  delivered: { label: "Delivered", tone: "good" },
+  refunded: { label: "Refunded", tone: "neutral" },
+};
+
+/** Returns the word and the colour of a state. `paid` is the one that still needs a delivery. */
+export function describeOrderState(state: OrderState) {
+  return STATE_LABELS[state];
+}
+
+const PROVIDERS: Record<string, string> = {
+  stripe: "Stripe",
+  paypal: "PayPal",
+  lemon_squeezy: "Lemon Squeezy",
+  lemonsqueezy: "Lemon Squeezy",
+  simulator: "Payment simulator",
+};
+
+/** Returns the name of a payment provider. */
+export function nameProvider(provider: string): string {
+  return PROVIDERS[provider] ?? provider;
+}
+
+/** Returns the title of the bought template. */
+export function nameProduct({ template }: Pick<OrderSummary, "template">): string {
+  return template ? template.title || `Template ${template.id}` : "Unknown template";
+}
+
+const EVENTS: Record<string, string> = {
+  paid: "Paid",
+  delivered: "Download link sent",
+  downloaded: "Downloaded",
+  refunded: "Refunded",
+  resent: "New download link sent",
+};
+
+/** Returns the name of an event. */
+export function nameEvent(kind: string): string {
+  return EVENTS[kind] ?? kind.charAt(0).toUpperCase() + kind.slice(1).replaceAll(/[_.]/g, " ");
+}
+
+/** Says how long the download link works. */
+export function describeDownload(order: OrderDetail, now = Date.now()): "none" | "valid" | "over" {
+  const { download_expires_at: end, state } = order;
+  if (!end || state === "refunded") return "none";
+  return Date.parse(end) > now ? "valid" : "over";
+}

@@ -1,0 +1,49 @@
+import { Link } from "react-router-dom";
+import { formatMoney } from "../../shell/format/format.ts";
+import { Time } from "../../shell/format/time.tsx";
+import { Badge } from "../../shell/ui/badge.tsx";
+import type { OrderSummary } from "./api.ts";
+import { describeOrderState, nameProduct } from "./model.ts";
+
+interface OrderRowProps {
+  order: OrderSummary;
+  address: string;
+  isOpen: boolean;
+}
+
+/** An order in the list: amount, product, buyer, state and time. */
+export function OrderRow({ order, address, isOpen }: OrderRowProps) {
+  const { id, number, amount_minor, currency, buyer_email, state, is_test, paid_at } = order;
+  const { label, tone } = describeOrderState(state);
+  return (
+    <li className={`relative border-b border-line ${isOpen ? "bg-sheet" : "hover:bg-sheet/70"}`}>
+      {isOpen && <span aria-hidden="true" className="absolute inset-y-0 left-0 w-0.5 bg-accent" />}
+      <Link
+        to={address}
+        data-row={id}
+        aria-current={isOpen ? "true" : undefined}
+        className="grid min-h-18 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-4 gap-y-1 px-4 py-2.5 -outline-offset-2 lg:px-5 @3xl:grid-cols-[4.5rem_minmax(0,1.2fr)_minmax(0,1fr)_8.5rem_5.5rem_6rem] @3xl:items-center @3xl:gap-x-5 @3xl:[&]:min-h-14"
+      >
+        <span className="hidden text-small text-ink-soft @3xl:block">
+          <span className="sr-only">Order </span>#{number}
+        </span>
+        <span className="truncate font-strong">{nameProduct(order)}</span>
+        <span className="order-3 truncate text-small text-ink-soft @3xl:order-none">
+          {buyer_email || "No address"}
+        </span>
+        <span className="order-4 flex flex-wrap justify-end gap-1.5 @3xl:order-none @3xl:justify-start">
+          {is_test && <Badge tone="info">Test</Badge>}
+          <Badge tone={tone}>{label}</Badge>
+        </span>
+        <span
+          className={`order-2 text-right font-strong @3xl:order-none ${state === "refunded" ? "text-ink-soft line-through" : ""}`}
+        >
+          {formatMoney(amount_minor, currency)}
+        </span>
+        <span className="order-5 hidden text-right text-small text-ink-soft @3xl:order-none @3xl:block">
+          <Time at={paid_at} />
+        </span>
+      </Link>
+    </li>
+  );
+}

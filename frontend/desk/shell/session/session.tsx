@@ -1,0 +1,111 @@
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from "react";
+import * as v from "valibot";
+import { setCsrfToken } from "../data/csrf.ts";
+import type { Failure } from "../data/failure.ts";
+import { forgetEntries } from "../data/query-cache.ts";
+import { API, Nothing, onSignedOut, send } from "../data/request.ts";
+
+export const SessionSchema = v.object({
+  user: v.object({ id: v.string(), email: v.string() }),
+  csrf_token: v.string(),
+  expires_at: v.string(),
+  shop_name: v.string(),
+  /** Whether passkeys work at this address. */
+  passkeys: v.optional(v.boolean(), true),
+  factors: v.array(v.object({ id: v.string(), type: v.string(), name: v.nullish(v.string()) })),
+});
+
+export type Session = v.InferOutput<typeof SessionSchema>;
+
+const MissingSchema = v.object({
+  setup: v.optional(v.boolean(), false),
+  passkeys: v.optional(v.boolean(), true),
+});
+
+/** Whether a user is signed in, as far as it is known. */
+export type SessionState =
+  | { state: "loading" }
+  | { state: "failed"; failure: Failure }
+  | { state: "signed-out"; needsSetup: boolean; hasPasskeys: boolean }
+  | { state: "signed-in"; session: Session };
+
+interface SessionControl {
+  current: SessionState;
+  /** Begins a session that a sign-in returned. */
+  enter: (session: Session) => void;
+  /** Asks the server again. */
+  reload: () => void;
+  /** Ends the session at the server; returns the failure, if there is one. */
+  signOut: () => Promise<Failure | undefined>;
+}
+
+const SessionContext = createContext<SessionControl | undefined>(undefined);
+
+/** Keeps the session: asks the server at the beginning and follows its end. */
+export function SessionProvider({ children }: { children: ReactNode }) {
+  const [current, setCurrent] = useState<SessionState>({ state: "loading" });
+
+  const enter = useCallback((session: Session) => {
+    setCsrfToken(session.csrf_token);
+    setCurrent({ state: "signed-in", session });
+  }, []);
+
+  const leave = useCallback(() => {
+    setCsrfToken(undefined);
+    forgetEntries();
+    setCurrent((last) => {
+      const hasPasskeys = last.state !== "signed-in" || last.session.passkeys;
+      return { state: "signed-out", needsSetup: false, hasPasskeys };
+    });
+  }, []);
+
+  const reload = useCallback(() => {
+    setCurrent({ state: "loading" });
+    void loadSession().then((found) => {
+      if (found.state === "signed-in") enter(found.session);
+      else setCurrent(found);
+    });
+  }, [enter]);
+
+  async function signOut(): Promise<Failure | undefined> {
+    const ended = await send({ method: "DELETE", path: "/session" }, Nothing);
+    if (!ended.ok && ended.error.kind !== "signed-out") return ended.error;
+    leave();
+    return undefined;
+  }
+
+  useEffect(reload, [reload]);
+  useEffect(() => onSignedOut(leave), [leave]);
+  return <SessionContext value={{ current, enter, reload, signOut }}>{children}</SessionContext>;
+}
+
+/** Returns the session and its actions. */
+export function useSessionControl(): SessionControl {
+  const control = useContext(SessionContext);
+  if (!control) throw new Error("useSessionControl is used outside of SessionProvider");
+  return control;
+}
+
+/** Returns the session of screens that only a signed-in user sees. */
+export function useSession(): Session {
+  const { current } = useSessionControl();
+  if (current.state !== "signed-in") throw new Error("this screen needs a session");
+  return current.session;
+}
+
+/** Asks for the session. A missing one is no failure, and its answer says whether an owner exists. */
+async function loadSession(): Promise<SessionState> {
+  try {
+    const response = await fetch(`${API}/session`, { cache: "no-store" });
+    const content: unknown = await response.json();
+    if (response.status === 401) {
+      const { setup, passkeys } = v.parse(MissingSchema, content);
+      return { state: "signed-out", needsSetup: setup, hasPasskeys: passkeys };
+    }
+    return { state: "signed-in", session: v.parse(SessionSchema, content) };
+  } catch (cause) {
+    console.error("The session could not be loaded:", cause);
+    const failure: Failure = { kind: "offline", code: "no_answer", message: "No answer." };
+    return { state: "failed", failure };
+  }
+}

@@ -1,0 +1,64 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { expect, test } from "./desk.ts";
+
+const SCREENS = {
+  Submissions: "/submissions",
+  "Submissions with filters": "/submissions?status=all&from=2026-01-01",
+  Orders: "/orders",
+  Figures: "/figures",
+  Account: "/account",
+  "Not found": "/nowhere",
+};
+
+test.use({ contextOptions: { reducedMotion: "reduce" } });
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test.describe(`in ${colorScheme} colours`, () => {
+    test.use({ colorScheme });
+
+    test("axe finds nothing on the screens of the desk", async ({ page, basalt }) => {
+      test.setTimeout(120_000);
+      await page.request.post("/functions/v1/send-submission", {
+        headers: { apikey: basalt.publishableKey },
+        data: { description: "A card in blue: visitor@example.com" },
+      });
+      const order = { template: "1", provider: "stripe", delivery: "once", email: "a@example.com" };
+      await page.request.post("/_dev/payment/pay", { form: order });
+      for (const width of [375, 1440]) {
+        await page.setViewportSize({ width, height: 800 });
+        for (const [name, path] of Object.entries(SCREENS)) {
+          await page.goto(`/_desk${path}`);
+          await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+          await expectNoViolations(page, `${name} at ${width}`);
+        }
+        for (const list of ["submissions?status=all", "orders"]) {
+          await page.goto(`/_desk/${list}`);
+          await page.locator("[data-row]").first().click();
+          await expect(page.getByRole("heading", { level: 2 }).first()).toBeFocused();
+          await expectNoViolations(page, `the first of ${list} at ${width}`);
+        }
+      }
+      await page.getByRole("button", { name: "Refund", exact: true }).click();
+      await expectNoViolations(page, "the dialog of a refund");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" })).toBeVisible();
+      await expectNoViolations(page, "the dialog of the shortcuts");
+      await page.context().clearCookies();
+      await page.goto("/_desk/");
+      await expect(page.getByRole("heading", { name: "Sign in to the desk" })).toBeVisible();
+      await expectNoViolations(page, "the sign-in");
+    });
+  });
+}
+
+/** Fails on a violation of axe's rules, and if the page scrolls sideways. */
+async function expectNoViolations(page: Page, name: string): Promise<void> {
+  await page.waitForLoadState("networkidle");
+  expect((await new AxeBuilder({ page }).analyze()).violations, name).toEqual([]);
+  const overhang = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+  expect(overhang, name).toBe(0);
+}

@@ -1,0 +1,54 @@
+import type { Page } from "@playwright/test";
+import { expect, mailsTo, test } from "./desk.ts";
+
+/** Buys a template with the payment simulator. */
+async function buy(page: Page, email: string): Promise<void> {
+  const form = { template: "1", provider: "stripe", delivery: "once", email };
+  expect((await page.request.post("/_dev/payment/pay", { form })).ok()).toBe(true);
+}
+
+test("an order is found, its link sent again and its amount refunded", async ({ page, basalt }) => {
+  const buyer = `buyer-${Date.now()}@example.com`;
+  await buy(page, buyer);
+  await page.goto("/_desk/orders");
+  await page.keyboard.press("/");
+  await page.keyboard.type(buyer);
+  await expect(page).toHaveURL(/search=/);
+  await page.getByRole("link", { name: buyer }).click();
+  await expect(page.getByRole("heading", { name: /^Order #/ })).toBeFocused();
+  await expect(page.getByText("$28.00").first()).toBeVisible();
+
+  const before = (await mailsTo(basalt.inboxUrl, buyer)).length;
+  await page.getByRole("button", { name: "Send a new download link" }).click();
+  await expect(page.getByText(/A new download link is on its way/)).toBeVisible();
+  await expect(async () => {
+    expect((await mailsTo(basalt.inboxUrl, buyer)).length).toBe(before + 1);
+  }).toPass();
+
+  await page.getByRole("button", { name: "Refund", exact: true }).click();
+  await expect(page.getByRole("dialog", { name: `Refund $28.00 to ${buyer}?` })).toBeVisible();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await expect(page.getByRole("button", { name: "Refund", exact: true })).toBeFocused();
+  await page.getByRole("button", { name: "Refund", exact: true }).click();
+  await page.getByRole("button", { name: "Refund $28.00" }).click();
+  await expect(page.getByText("The amount is refunded.")).toBeVisible();
+});
+
+test("the figures show views with a table of the same values", async ({ page }) => {
+  for (let view = 0; view < 3; view += 1) await page.goto("/template/2");
+  await page.goto("/_desk/figures");
+  await expect(page.getByRole("heading", { name: "Views per day" })).toBeVisible();
+  await page.getByRole("button", { name: "7 days" }).click();
+  await expect(page).toHaveURL(/days=7/);
+  await page.getByText("Show as a table").click();
+  await expect(page.getByRole("region", { name: "Values per day" }).getByRole("row")).toHaveCount(
+    8,
+  );
+  await page.getByRole("button", { name: /^Purchases/ }).click();
+  await expect(page.getByRole("heading", { name: "Purchases per day" })).toBeVisible();
+  await page.getByRole("button", { name: "Custom" }).click();
+  await page.getByLabel("First day").fill("2026-02-01");
+  await page.getByLabel("Last day").fill("2026-01-01");
+  await page.getByRole("button", { name: "Show", exact: true }).click();
+  await expect(page.getByText("The first day must not be after the last day.")).toBeVisible();
+});

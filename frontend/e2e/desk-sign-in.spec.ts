@@ -1,0 +1,89 @@
+import { codeOf, withAuthenticator } from "./authenticators.ts";
+import { enterOwner, expect, setUp, signIn, setupTest as test } from "./desk.ts";
+
+test("the one-time link makes the owner once", async ({ page, empty }) => {
+  await page.goto(`${empty.url}/_desk/`);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("The desk is not set up yet");
+
+  const owner = await setUp(page, empty.deskSetupUrl);
+  expect(page.url()).not.toContain("setup");
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "Submissions" })).toBeVisible();
+
+  await page.getByRole("button", { name: /Account of/ }).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Sign in to the desk");
+
+  await page.goto("about:blank");
+  await page.goto(empty.deskSetupUrl);
+  await page.getByLabel("E-mail address").fill("other@example.com");
+  await page.getByLabel("New password").fill("another long sentence 8");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page.getByRole("alert")).toContainText("not valid");
+  await page.getByRole("button", { name: /already set up/ }).click();
+
+  await page.getByLabel("E-mail address").fill(owner.email);
+  await page.getByRole("textbox", { name: "Password" }).fill("wrong");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page.getByRole("alert")).toBeVisible();
+  await expect(page.getByLabel("E-mail address")).toHaveValue(owner.email);
+});
+
+test("a session that ends leads to the sign-in and back to the same address", async ({
+  page,
+  empty,
+}) => {
+  const owner = await setUp(page, empty.deskSetupUrl);
+  await page.goto(`${empty.url}/_desk/figures?days=7`);
+  await expect(page.getByRole("heading", { name: "Views per day" })).toBeVisible();
+  await page.context().clearCookies();
+  await page.getByRole("button", { name: "90 days" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Sign in to the desk");
+  await signIn(page, owner);
+  await expect(page.getByRole("button", { name: "90 days" })).toHaveAttribute(
+    "aria-pressed",
+    "true",
+  );
+});
+
+test("a wrong code is refused and the right one accepted", async ({ page, empty }) => {
+  await page.goto(empty.deskSetupUrl);
+  const secret = await enterOwner(page, "codes@example.com");
+  const field = page.getByLabel("Code of the authenticator app");
+  await field.fill("12345");
+  await page.getByRole("button", { name: "Confirm" }).click();
+  await expect(page.getByText("Enter the six digits that the app shows now.")).toBeVisible();
+  await expect(field).toBeFocused();
+  await field.fill(codeOf(secret, 1000));
+  await page.getByRole("button", { name: "Confirm" }).click();
+  await expect(page.getByRole("alert")).toContainText("The code is not valid");
+  await field.fill(codeOf(secret));
+  await page.getByRole("button", { name: "Confirm" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Sign in faster with a passkey");
+});
+
+test("a passkey of the setup signs in, and is removed on the account's screen", async ({
+  page,
+  empty,
+}) => {
+  await withAuthenticator(page, "internal");
+  // Passkeys belong to a name, which an address of digits has not.
+  const origin = empty.url.replace("127.0.0.1", "localhost");
+  await page.goto(empty.deskSetupUrl.replace("127.0.0.1", "localhost"));
+  const secret = await enterOwner(page, "passkeys@example.com");
+  await page.getByLabel("Code of the authenticator app").fill(codeOf(secret));
+  await page.getByRole("button", { name: "Confirm" }).click();
+  await page.getByRole("button", { name: "Create a passkey" }).click();
+  await expect(page.getByRole("heading", { name: "Submissions" })).toBeVisible();
+
+  await page.getByRole("button", { name: /Account of/ }).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.goto(`${origin}/_desk/account`);
+  await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Account");
+
+  await page.getByRole("button", { name: /Remove the passkey/ }).click();
+  await page.getByRole("button", { name: "Remove passkey", exact: true }).click();
+  await expect(page.getByText("No passkey yet")).toBeVisible();
+  await expect(page.getByText("The passkey is removed.")).toBeVisible();
+});
