@@ -21,6 +21,7 @@ mod metrics;
 mod operator;
 mod otlp;
 mod outbound;
+mod parity;
 mod profiles;
 mod progress;
 mod project;

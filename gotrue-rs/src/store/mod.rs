@@ -52,6 +52,7 @@ binding::statements! {
         pub mod flow_state;
         pub mod hooks;
         pub mod identities;
+        pub mod inspection;
         pub mod key_sets;
         pub mod leases;
         pub mod limit_counters;

@@ -8,6 +8,7 @@ mod gotrue;
 mod healthcheck;
 mod init;
 mod keys;
+mod parity;
 mod process;
 mod serve;
 mod status;
@@ -51,7 +52,8 @@ const EXAMPLES: &str = "Examples:
   basalt db reset                           recreate the embedded database from migrations and seed files
   basalt users import users.jsonl           import users with their password hashes
   basalt keys add signing                   begin the rotation of the signing key
-  basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
+  basalt gotrue                             the auth server alone, configured by GOTRUE_* variables
+  basalt parity --compose FILE              what becomes of a self-hosted Supabase";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -84,6 +86,9 @@ enum Command {
     Gotrue(gotrue::GotrueArguments),
     /// Add, rotate and retire signing keys and API keys while servers run
     Keys(keys::KeysArguments),
+    /// Report what becomes of the settings and data of an installation of Supabase
+    #[command(long_about = parity::PARITY_HELP)]
+    Parity(parity::ParityArguments),
     /// Create, find, ban and delete accounts; import and export them
     Users(users::UsersArguments),
 }
@@ -92,8 +97,11 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let command = Cli::parse().command;
     // Only the drop-in replacement is configured by the variables of the auth server.
-    let rename =
-        if matches!(command, Command::Gotrue(_) | Command::Keys(_)) { str::to_owned } else { replace_setting_names };
+    let rename = if matches!(command, Command::Gotrue(_) | Command::Keys(_) | Command::Parity(_)) {
+        str::to_owned
+    } else {
+        replace_setting_names
+    };
     let outcome = match command {
         Command::Serve(arguments) => serve::run(&arguments).map(succeed),
         Command::Exec(arguments) => exec::run(&arguments),
@@ -106,6 +114,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),
+        Command::Parity(arguments) => parity::run(&arguments),
         Command::Users(arguments) => users::run(arguments).map(succeed),
     };
     process::report_outcome(outcome, rename)

@@ -25,6 +25,7 @@ mod limit_stores;
 mod mails;
 mod mixed_versions;
 mod operator;
+mod parity;
 mod pooler;
 mod project_files;
 mod project_schema;
