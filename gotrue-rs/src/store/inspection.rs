@@ -9,6 +9,9 @@ statements! {
 
     STATEMENT_TIMEOUT = "inspection.statement_timeout": "SET LOCAL statement_timeout = '20s'";
 
+    /// A role that policies restrict gets an error in place of wrong figures.
+    ROW_SECURITY = "inspection.row_security": "SET LOCAL row_security = off";
+
     LOCK_TIMEOUT = "inspection.lock_timeout": "SET LOCAL lock_timeout = '1s'";
 
     SERVER = "inspection.server":
@@ -134,6 +137,7 @@ pub enum FigureKind {
 pub async fn restrict(db: &mut Connection) -> Result<()> {
     db.execute(bind!(READ_ONLY)).await?;
     db.execute(bind!(STATEMENT_TIMEOUT)).await?;
+    db.execute(bind!(ROW_SECURITY)).await?;
     db.execute(bind!(LOCK_TIMEOUT)).await.map(|_| ())
 }
 

@@ -15,8 +15,9 @@ use crate::parity::{Report, Source, inspect_database, read_source, write_json, w
 pub(super) const PARITY_HELP: &str = "Report what becomes of the settings and data of an installation of Supabase
 
 Reads what configures the auth server today, and reports for each setting whether Basalt honours it, why it has no
-effect, or how it differs, with the row of docs/compatibility.md. Values are never printed. With --database, the data
-are looked at in short read-only transactions, for which a role that may only read is enough. Nothing is changed.
+effect, or how it differs, with the row of docs/compatibility.md. Secrets are never printed. With --database, the
+data are looked at in short read-only transactions, for which a role that may only read is enough (SELECT in schema
+auth, BYPASSRLS). Nothing is changed.
 
 Exit status: 0 if nothing stands in the way, 1 if there is something to look at first, 2 if a source cannot be read.";
 
@@ -61,11 +62,8 @@ pub(super) fn run(arguments: &ParityArguments) -> anyhow::Result<ExitCode> {
         }
     };
     let mut out = std::io::stdout().lock();
-    if arguments.json {
-        write_json(&report, &mut out)?
-    } else {
-        write_text(&report, &mut out)?
-    }
+    let write = if arguments.json { write_json } else { write_text };
+    write(&report, &mut out)?;
     out.flush()?;
     Ok(if report.matters() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

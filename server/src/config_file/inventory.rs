@@ -8,9 +8,9 @@ use super::problem::Problem;
 use super::read::{is_service_requested, line_number};
 use super::suggestion::suggest_name;
 
-/// What is done with a key.
+/// The effect of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum KeyState {
+pub(crate) enum KeyEffect {
     /// It has an effect.
     Used,
     /// It is known and has none.
@@ -29,7 +29,7 @@ pub(crate) struct FileKey {
     /// Its line, from 1.
     pub line: usize,
     /// What is done with it.
-    pub state: KeyState,
+    pub state: KeyEffect,
     /// The value as text; empty for a table or a list.
     pub text: String,
 }
@@ -84,13 +84,13 @@ impl Inventory<'_> {
         let joined = self.path.join(".");
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let state = if let Some((_, what)) = UNSUPPORTED_TABLES.iter().find(|(table, _)| *table == joined) {
-            KeyState::Service(what, is_service_requested(value.get_ref()))
+            KeyEffect::Service(what, is_service_requested(value.get_ref()))
         } else if let Some(key) = keys::find_key(&path) {
-            if matches!(key.usage, KeyUsage::Ignored) { KeyState::Ignored } else { KeyState::Used }
+            if matches!(key.usage, KeyUsage::Ignored) { KeyEffect::Ignored } else { KeyEffect::Used }
         } else if let (true, Some(table)) = (keys::is_table(&path), value.get_ref().as_table()) {
             return self.list_table(table);
         } else {
-            KeyState::Unknown(suggest_name(&path))
+            KeyEffect::Unknown(suggest_name(&path))
         };
         let text = match value.get_ref() {
             DeValue::String(text) => text.to_string(),

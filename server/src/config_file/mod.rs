@@ -31,7 +31,7 @@ use messages::MessageSender;
 
 pub(crate) use archive::ArchiveSettings;
 pub(crate) use basalt::{BasaltSettings, LogFormat};
-pub(crate) use inventory::{FileKey, KeyState, list_keys};
+pub(crate) use inventory::{FileKey, KeyEffect, list_keys};
 #[cfg(test)]
 pub(crate) use inventory::{list_ignored_names, list_service_tables};
 pub(crate) use key_names::{find_key_name, replace_setting_names};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use gotrue_rs::config::dotenv;
@@ -108,7 +108,9 @@ fn list_env_files(value: Option<&Yaml>) -> Vec<String> {
     }
 }
 
-/// Parses `environment`: a map, or a list of `NAME=value`; a name alone takes the value of the file's variables.
+/// Parses `environment`: a map, or a list of `NAME=value`.
+///
+/// A name alone takes the value of the file's variables.
 fn parse_environment(value: Option<&Yaml>, interpolation: &mut Interpolation<'_>) -> Vec<(String, String)> {
     let mut variables = Vec::new();
     match value {
@@ -135,7 +137,7 @@ fn parse_environment(value: Option<&Yaml>, interpolation: &mut Interpolation<'_>
 }
 
 /// Reads a file of variables.
-fn read_variables(path: &PathBuf) -> anyhow::Result<BTreeMap<String, String>> {
+fn read_variables(path: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     dotenv::parse_lines(&read_text(path)?).map_err(|wrong| anyhow::anyhow!("{}: {wrong}", path.display()))
 }
 

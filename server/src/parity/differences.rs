@@ -353,7 +353,7 @@ mod tests {
             let path = path.replace("template.*", "template.invite");
             let text = format!("{path} = 1");
             let keys = crate::config_file::list_keys(&text).expect("it is TOML");
-            assert_eq!(keys[0].state, crate::config_file::KeyState::Used, "{}", it.name);
+            assert_eq!(keys[0].state, crate::config_file::KeyEffect::Used, "{}", it.name);
         }
     }
 

@@ -1,4 +1,6 @@
-//! Substitution of variables in Compose files: `$A`, `${A}`, `${A:-b}`, `${A-b}`, `${A:?text}`, `${A:+b}`, `$$`.
+//! Substitution of variables in Compose files.
+//!
+//! The forms are `$A`, `${A}`, `${A:-b}`, `${A-b}`, `${A:?text}`, `${A:+b}` and `$$`.
 
 use std::collections::BTreeSet;
 

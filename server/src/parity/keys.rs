@@ -1,6 +1,6 @@
 //! What becomes of the keys of a `config.toml`.
 
-use crate::config_file::{FileKey, KeyState};
+use crate::config_file::{FileKey, KeyEffect};
 
 use super::differences::{Profile, find_differences};
 use super::finding::Finding;
@@ -44,20 +44,20 @@ pub(super) fn judge(
 ) -> Vec<Finding> {
     let name = key.path.as_str();
     let findings = match &key.state {
-        KeyState::Used => {
+        KeyEffect::Used => {
             let found = find_differences(name, &key.text, Profile::Serve, lookup);
             if found.is_empty() { vec![Finding::honoured(name)] } else { found }
         }
-        KeyState::Ignored => vec![Finding::no_effect(name, find_reason(name), false)],
-        KeyState::Service(_, false) => vec![Finding::honoured(name)],
-        KeyState::Service(what, true) => {
+        KeyEffect::Ignored => vec![Finding::no_effect(name, find_reason(name), false)],
+        KeyEffect::Service(_, false) => vec![Finding::honoured(name)],
+        KeyEffect::Service(what, true) => {
             let service = if name == "edge_runtime" { "functions" } else { name };
             let (remedy, matters) = find_remedy(name);
             let why = format!("Basalt does not have {what}: {remedy}");
             let is_forwarded = has_upstream(service);
             vec![if is_forwarded { Finding::honoured(name) } else { Finding::no_effect(name, why, matters) }]
         }
-        KeyState::Unknown(suggestion) => vec![Finding::unknown(name, suggestion.clone())],
+        KeyEffect::Unknown(suggestion) => vec![Finding::unknown(name, suggestion.clone())],
     };
     findings.into_iter().map(|finding| finding.at(key.line)).collect()
 }

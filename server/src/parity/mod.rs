@@ -1,6 +1,6 @@
 //! `basalt parity`: what becomes of the settings, services and data of an installation of Supabase.
 //!
-//! Values of settings are never shown. The database is only read.
+//! Secrets are never shown. The database is only read.
 
 mod compose;
 mod database;

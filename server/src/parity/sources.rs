@@ -14,7 +14,7 @@ use super::finding::{Finding, Verdict};
 use super::report::Report;
 use super::switch::SwitchPlan;
 use super::{keys, services, variables};
-use crate::config_file::{KeyState, ServerFacts, list_keys};
+use crate::config_file::{KeyEffect, ServerFacts, list_keys};
 use crate::project::{Project, ProjectArguments};
 
 /// Where the settings are.
@@ -115,7 +115,7 @@ fn report_config_file(path: &Path) -> anyhow::Result<Report> {
     report.findings.sort_by_key(|finding| finding.line);
     let unknown: BTreeSet<String> = listed
         .iter()
-        .filter(|key| matches!(key.state, KeyState::Unknown(_)))
+        .filter(|key| matches!(key.state, KeyEffect::Unknown(_)))
         .map(|key| format!("{} is not known", key.path))
         .collect();
     let all = problems.into_iter().chain(project.setting_problems(&url));
@@ -133,7 +133,10 @@ fn report_config_file(path: &Path) -> anyhow::Result<Report> {
 
 /// Reports what becomes of the services of a Compose file, and of the variables of its auth server.
 fn report_compose(path: &Path) -> anyhow::Result<Report> {
-    let file = read_compose(path, &|name| std::env::var(name).ok())?;
+    let process =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let process: BTreeMap<String, String> = process.collect();
+    let file = read_compose(path, &|name| process.get(name).cloned())?;
     let auth = find_auth_server(&file).with_context(|| {
         format!(
             "{} has no auth server: no service has the image supabase/gotrue, the name auth or a variable GOTRUE_JWT_…",

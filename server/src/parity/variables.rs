@@ -7,7 +7,7 @@ use gotrue_rs::config::{Setting, ValueType, find_nearest};
 use super::differences::{Profile, find_differences};
 use super::finding::Finding;
 
-/// Names that the reference reads by accident, because its library offers every field, or that it had once.
+/// Names that the reference had once, or that are often taken for others.
 const WITHOUT_EFFECT: &[(&str, &str)] = &[
     (
         "GOTRUE_EXTERNAL_SKIP_NONCE_CHECK",
@@ -131,6 +131,23 @@ mod tests {
             assert!(findings.iter().all(|it| !matches!(it.verdict, Verdict::Unknown(_))), "{name}: {findings:?}");
             let is_unused = matches!(setting.value_type, ValueType::Unused(..));
             assert_eq!(is_unused, matches!(findings[0].verdict, Verdict::NoEffect(_)), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_variable_of_the_reference_is_known() {
+        let document = include_str!("../../../docs/reference/configuration-variables.md");
+        let is_part =
+            |character: char| character.is_ascii_uppercase() || character.is_ascii_digit() || character == '_';
+        let section = document.split("\n## 3").next().unwrap_or_default();
+        let cells = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let names: Vec<&str> = cells.filter(|cell| cell.len() > 3 && cell.chars().all(is_part)).collect();
+        assert!(names.len() > 40, "{names:?}");
+        for name in names {
+            let is_known = |name: &str| {
+                judge_alone(name, "x").is_some_and(|found| !matches!(found[0].verdict, Verdict::Unknown(_)))
+            };
+            assert!(is_known(&format!("GOTRUE_{name}")) || is_known(name), "{name}");
         }
     }
 

@@ -145,7 +145,7 @@ async fn database_is_read_by_a_role_that_may_only_read() {
     let url = server.text("database_url");
     let mut db = PgConnection::connect(&url).await.expect("connected");
     let plant = "
-        CREATE ROLE reader LOGIN PASSWORD 'reader';
+        CREATE ROLE reader LOGIN BYPASSRLS PASSWORD 'reader';
         GRANT USAGE ON SCHEMA auth TO reader;
         GRANT SELECT ON auth.users, auth.identities, auth.schema_migrations TO reader;
         INSERT INTO auth.users (id, email, encrypted_password) VALUES

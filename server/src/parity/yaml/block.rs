@@ -100,14 +100,13 @@ impl Parser<'_> {
     /// Parses a key and its colon.
     pub(super) fn parse_key(&mut self) -> Result<String, YamlError> {
         self.values += 1;
-        let key = match self.peek() {
-            Some(quote @ (b'"' | b'\'')) => self.parse_quoted(quote)?,
-            _ => {
-                let line = self.rest().lines().next().unwrap_or_default();
-                let colon = find_colon(line).unwrap_or(line.len());
-                self.at += colon;
-                line[..colon].trim().to_owned()
-            }
+        let key = if let Some(quote @ (b'"' | b'\'')) = self.peek() {
+            self.parse_quoted(quote)?
+        } else {
+            let line = self.rest().lines().next().unwrap_or_default();
+            let colon = find_colon(line).unwrap_or(line.len());
+            self.at += colon;
+            line[..colon].trim().to_owned()
         };
         let rest = self.rest();
         self.at += rest.len() - rest.trim_start_matches([' ', '\t']).len();

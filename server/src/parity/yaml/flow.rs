@@ -22,7 +22,7 @@ impl Parser<'_> {
                 self.skip_blanks();
                 if self.is_at_line_end() { self.parse_child(least, true) } else { self.parse_inline(least) }
             }
-            Some(b'|' | b'>') => self.parse_block_scalar(least),
+            Some(b'|' | b'>') => Ok(self.parse_block_scalar(least)),
             Some(b'[' | b'{') => self.parse_flow(),
             Some(quote @ (b'"' | b'\'')) => self.parse_quoted(quote).map(Yaml::Text),
             _ => self.parse_plain(least),
@@ -93,7 +93,7 @@ impl Parser<'_> {
         Ok(to_plain_value(text))
     }
 
-    pub(super) fn parse_block_scalar(&mut self, least: usize) -> Result<Yaml, YamlError> {
+    pub(super) fn parse_block_scalar(&mut self, least: usize) -> Yaml {
         let mut lines = self.rest().split_inclusive('\n');
         let header = lines.next().unwrap_or_default();
         self.at += header.len();
@@ -122,7 +122,7 @@ impl Parser<'_> {
         if !header.contains('-') && !text.is_empty() {
             text.push('\n');
         }
-        Ok(Yaml::Text(text))
+        Yaml::Text(text)
     }
 
     /// Skips white space and comments between the parts of a flow value.
@@ -159,9 +159,9 @@ impl Parser<'_> {
                         let key = value.as_text().unwrap_or_default().to_owned();
                         let value = self.parse_flow_value()?;
                         if is_map {
-                            insert(&mut entries, key, value)
+                            insert(&mut entries, key, value);
                         } else {
-                            items.push(Yaml::Map(vec![(key, value)]))
+                            items.push(Yaml::Map(vec![(key, value)]));
                         }
                     } else if is_map {
                         insert(&mut entries, value.as_text().unwrap_or_default().to_owned(), Yaml::Null);

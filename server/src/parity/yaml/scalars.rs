@@ -48,33 +48,38 @@ pub(super) fn parse_escape(
     characters: &mut Peekable<std::iter::Skip<CharIndices<'_>>>,
     text: &mut String,
 ) -> Result<(), &'static str> {
-    let digits = match characters.next().map(|(_, character)| character) {
-        Some('n') => return push(text, '\n'),
-        Some('t') => return push(text, '\t'),
-        Some('r') => return push(text, '\r'),
-        Some('0') => return push(text, '\0'),
-        Some('e') => return push(text, '\u{1b}'),
-        Some('x') => 2,
-        Some('u') => 4,
-        Some('U') => 8,
-        Some('\n') => {
+    let escaped = characters.next().map(|(_, character)| character);
+    let digits = match escaped.ok_or("a quote is opened here that is never closed")? {
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        '\n' => {
             while characters.next_if(|(_, next)| *next == ' ' || *next == '\t').is_some() {}
             return Ok(());
         }
-        Some(other) => return push(text, other),
-        None => return Err("a quote is opened here that is never closed"),
+        other => {
+            text.push(unescape(other));
+            return Ok(());
+        }
     };
     let mut code = 0;
     for _ in 0..digits {
         let digit = characters.next().and_then(|(_, character)| character.to_digit(16));
         code = code * 16 + digit.ok_or("an escape has digits that are not hexadecimal")?;
     }
-    push(text, char::from_u32(code).ok_or("an escape is not a character")?)
+    text.push(char::from_u32(code).ok_or("an escape is not a character")?);
+    Ok(())
 }
 
-fn push(text: &mut String, character: char) -> Result<(), &'static str> {
-    text.push(character);
-    Ok(())
+fn unescape(character: char) -> char {
+    match character {
+        'n' => '\n',
+        't' => '\t',
+        'r' => '\r',
+        '0' => '\0',
+        'e' => '\u{1b}',
+        other => other,
+    }
 }
 
 #[cfg(test)]
