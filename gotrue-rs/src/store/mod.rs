@@ -2,6 +2,7 @@
 //!
 //! Times are parameters, never `now()`. Modules with statements are declared in `statements!`, which lists them.
 
+pub mod anonymise;
 pub mod binding;
 pub mod error;
 mod hosts;

@@ -3,6 +3,7 @@
 mod backup;
 mod check;
 mod db;
+mod db_anonymise;
 mod exec;
 mod gotrue;
 mod healthcheck;
@@ -72,7 +73,7 @@ enum Command {
     Healthcheck(healthcheck::HealthcheckArguments),
     /// Write a first supabase/config.toml
     Init(init::InitArguments),
-    /// Recreate the embedded database
+    /// Recreate the embedded database, or anonymise a copy of a database
     Db(db::DbArguments),
     /// Back up the embedded database and the data folder into one file, while the server runs
     #[command(long_about = backup::BACKUP_HELP)]

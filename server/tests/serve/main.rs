@@ -1,5 +1,6 @@
 //! Tests of the binary with an embedded database.
 
+mod anonymise;
 mod backup;
 mod bench;
 mod check;
