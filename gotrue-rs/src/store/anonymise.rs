@@ -101,7 +101,7 @@ pub async fn list_tables(connection: &mut PgConnection) -> Result<Vec<Table>> {
     Ok(tables)
 }
 
-/// Lists the tables of other schemas that are not those of PostgreSQL, by the size of their schema's name.
+/// Lists the tables of all other schemas except those of PostgreSQL.
 pub async fn list_other_tables(connection: &mut PgConnection) -> Result<Vec<String>> {
     let sql = format!(
         "SELECT n.nspname || '.' || c.relname
@@ -161,7 +161,9 @@ pub async fn drop_progress(connection: &mut PgConnection) -> Result<()> {
     execute(connection, "DROP SCHEMA IF EXISTS basalt_anonymisation CASCADE".to_owned()).await.map(drop)
 }
 
-/// Returns the next rows after a key, locked, each as a JSON object of the selected columns and the key.
+/// Returns the next rows after a key, locked, each as a JSON object.
+///
+/// The members are the selected columns and the key.
 pub async fn read_page(
     connection: &mut PgConnection,
     selection: Selection<'_>,

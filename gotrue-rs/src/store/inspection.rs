@@ -44,7 +44,7 @@ statements! {
                     WHEN encrypted_password LIKE '$fbscrypt$%' THEN 'firebase scrypt'
                     WHEN encrypted_password LIKE '$scrypt$%' THEN 'scrypt'
                     WHEN encrypted_password LIKE '{%' THEN 'encrypted'
-                    ELSE 'unknown'
+                    ELSE 'other format'
                 END AS name,
                 count(*) AS users
          FROM auth.users

@@ -101,3 +101,34 @@ impl Inventory<'_> {
         self.keys.push(FileKey { path: joined, line, state, text });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn tables_of_services_are_listed_once() {
+        let keys = list_keys("[storage]\nenabled = true\n[storage.buckets.a]\npublic = true\n[local_smtp]\nport = 1\n");
+        let keys = keys.expect("it is TOML");
+        let names: Vec<&str> = keys.iter().map(|key| key.path.as_str()).collect();
+        assert_eq!(names, ["storage", "inbucket.port"]);
+        assert_eq!(keys[0].state, KeyEffect::Service("file storage", true));
+        assert!(list_keys("[auth").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_text_does_not_panic(text in "\\PC{0,60}") {
+            drop(list_keys(&text));
+        }
+
+        #[test]
+        fn arbitrary_tables_do_not_panic(lines in proptest::collection::vec(
+            "(\\[|\\[\\[|)(auth|api|storage|functions|local_smtp|x)(\\.(email|external|[a-z]{1,4})|)(\\]|\\]\\]| = (1|true|\"a\"|\\[\\]|\\{\\}))", 0..12,
+        )) {
+            drop(list_keys(&lines.join("\n")));
+        }
+    }
+}

@@ -12,7 +12,7 @@ use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::secret::Secret;
 use serde_json::{Map, Value, json};
 
-use super::report::write_list;
+use super::lists::write_list;
 use crate::database::build_bulk_pool;
 
 /// The highest cost of bcrypt that is verified.
@@ -153,7 +153,7 @@ impl Inspection<'_> {
             if cost.is_some_and(|cost| cost > MAX_BCRYPT_COST) {
                 let text = format!("{count} passwords have {name}: only costs up to {MAX_BCRYPT_COST} are verified");
                 self.report.warnings.push(text);
-            } else if matches!(name.as_str(), "unknown" | "scrypt") {
+            } else if matches!(name.as_str(), "other format" | "scrypt") {
                 let text = format!(
                     "{count} passwords have a hash that cannot be verified ({name}): those users need a new one"
                 );

@@ -8,6 +8,7 @@ mod differences;
 mod finding;
 mod interpolation;
 mod keys;
+mod lists;
 mod report;
 mod services;
 mod sources;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::database::DatabaseReport;
 use super::finding::{Finding, Verdict};
+use super::lists::write_list;
 use super::services::{ServiceFinding, ServiceOutcome};
 use super::switch::SwitchPlan;
 
@@ -102,15 +103,6 @@ fn format_finding(finding: &Finding) -> String {
         Verdict::Unknown(None) => ": it has no effect".to_owned(),
     };
     format!("{mark}{}{place}{text}", finding.name)
-}
-
-/// Writes a list with a title, or nothing.
-pub(super) fn write_list(out: &mut dyn Write, title: &str, lines: &[String]) -> io::Result<()> {
-    if lines.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{title}")?;
-    lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
 }
 
 /// Writes commands without indentation, so that they can be copied.

@@ -91,10 +91,10 @@ fn list_disabled_providers(lookup: &dyn Fn(&str) -> Option<String>) -> Vec<Strin
 
 /// Reports what becomes of the keys of a `config.toml`.
 fn report_config_file(path: &Path) -> anyhow::Result<Report> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-    let listed = list_keys(&text).map_err(|problem| anyhow::anyhow!("{}: {problem}", path.display()))?;
     let arguments = ProjectArguments { config: Some(path.to_owned()), data: None };
     let (project, problems) = Project::inspect(&arguments)?;
+    let text = project.layout.read_config()?;
+    let listed = list_keys(&text).map_err(|problem| anyhow::anyhow!("{}: {problem}", path.display()))?;
     let lookup = |name: &str| listed.iter().find(|key| key.path == name).map(|key| key.text.clone());
     let has_upstream = |name: &str| {
         let service = Service::ALL.iter().find(|service| service.name() == name);

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart() {
+    fn names_are_distinguished() {
         let verdict = |name: &str, value: &str| judge_alone(name, value).map(|found| found[0].verdict.clone());
         assert_eq!(verdict("GOTRUE_JWT_EXP", "3600"), Some(Verdict::Honoured));
         assert_eq!(verdict("GOTRUE_SMTP_PASS_FILE", "/run/secrets/pass"), Some(Verdict::Honoured));

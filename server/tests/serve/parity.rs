@@ -173,7 +173,7 @@ async fn database_is_read_by_a_role_that_may_only_read() {
     );
     let warnings = database["warnings"].to_string();
     for expected in
-        ["20990101000000", "identities of github", "bcrypt cost 18", "unknown", "1 users have only identities"]
+        ["20990101000000", "identities of github", "bcrypt cost 18", "other format", "1 users have only identities"]
     {
         assert!(warnings.contains(expected), "{expected}: {warnings}");
     }

@@ -20,7 +20,6 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
     ("inspection.factors", "figures for an operator who asks for them"),
     ("inspection.passkeys", "figures for an operator who asks for them"),
     ("inspection.sso_providers", "figures for an operator who asks for them"),
-    ("inspection.oauth_clients", "figures for an operator who asks for them"),
     ("inspection.sizes", "figures for an operator who asks for them"),
     ("inspection.stranded", "figures for an operator who asks for them"),
     ("inspection.versions", "figures for an operator who asks for them"),
