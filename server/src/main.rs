@@ -1,6 +1,7 @@
 //! Basalt: one binary with the auth API, the functions and the shop, and an embedded PostgreSQL.
 
 mod announce;
+mod anonymise;
 mod api_keys;
 mod app;
 mod assets;
@@ -22,6 +23,7 @@ mod operator;
 mod order_commands;
 mod otlp;
 mod outbound;
+mod parity;
 mod profiles;
 mod progress;
 mod project;

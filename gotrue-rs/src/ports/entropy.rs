@@ -21,7 +21,7 @@ impl Entropy {
         Self(Mutex::new(ChaCha20Rng::from_os_rng()))
     }
 
-    /// Creates a deterministic generator, for tests.
+    /// Creates a deterministic generator, for tests and for values that need not be secret.
     pub fn from_seed(seed: u64) -> Self {
         Self(Mutex::new(ChaCha20Rng::seed_from_u64(seed)))
     }

@@ -2,6 +2,7 @@
 //!
 //! Times are parameters, never `now()`. Modules with statements are declared in `statements!`, which lists them.
 
+pub mod anonymise;
 pub mod binding;
 pub mod error;
 mod hosts;
@@ -53,6 +54,7 @@ binding::statements! {
         pub mod flow_state;
         pub mod hooks;
         pub mod identities;
+        pub mod inspection;
         pub mod key_sets;
         pub mod leases;
         pub mod limit_counters;

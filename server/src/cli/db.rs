@@ -1,4 +1,4 @@
-//! `basalt db`: commands for the embedded database.
+//! `basalt db`: commands for whole databases.
 
 use std::io::Write;
 
@@ -8,6 +8,7 @@ use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::migrate::AppliedFiles;
 
+use super::db_anonymise::{self, ANONYMISE_HELP};
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::data_folder::DataFolder;
@@ -29,11 +30,20 @@ enum DbAction {
     ///
     /// The keys are kept. A server that uses the database must be stopped first.
     Reset(ProjectArguments),
+    /// Replace personal data in a copy of a database by pseudonyms, and remove tokens and secrets
+    #[command(long_about = ANONYMISE_HELP)]
+    Anonymise(db_anonymise::AnonymiseArguments),
 }
 
-/// Runs a command for the embedded database.
+/// Runs a command for a database.
 pub(super) fn run(arguments: &DbArguments) -> anyhow::Result<()> {
-    let DbAction::Reset(project) = &arguments.action;
+    match &arguments.action {
+        DbAction::Reset(project) => run_reset(project),
+        DbAction::Anonymise(arguments) => db_anonymise::run(arguments),
+    }
+}
+
+fn run_reset(project: &ProjectArguments) -> anyhow::Result<()> {
     let project = Project::load(project)?;
     logging::start("warn", LogFormat::Text, None)?;
     if project.database_url()?.is_some() {

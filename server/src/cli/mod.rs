@@ -3,6 +3,7 @@
 mod backup;
 mod check;
 mod db;
+mod db_anonymise;
 mod desk;
 mod exec;
 mod gotrue;
@@ -10,6 +11,7 @@ mod healthcheck;
 mod init;
 mod keys;
 mod orders;
+mod parity;
 mod process;
 mod serve;
 mod status;
@@ -55,7 +57,8 @@ const EXAMPLES: &str = "Examples:
   basalt orders list                        list the orders of the shop
   basalt desk link                          print the link that makes the owner of the shop's desk
   basalt keys add signing                   begin the rotation of the signing key
-  basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
+  basalt gotrue                             the auth server alone, configured by GOTRUE_* variables
+  basalt parity --compose FILE              what becomes of a self-hosted Supabase";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -74,7 +77,7 @@ enum Command {
     Healthcheck(healthcheck::HealthcheckArguments),
     /// Write a first supabase/config.toml
     Init(init::InitArguments),
-    /// Recreate the embedded database
+    /// Recreate the embedded database, or anonymise a copy of a database
     Db(db::DbArguments),
     /// Back up the embedded database and the data folder into one file, while the server runs
     #[command(long_about = backup::BACKUP_HELP)]
@@ -90,6 +93,9 @@ enum Command {
     Desk(desk::DeskArguments),
     /// Add, rotate and retire signing keys and API keys while servers run
     Keys(keys::KeysArguments),
+    /// Report what becomes of the settings and data of an installation of Supabase
+    #[command(long_about = parity::PARITY_HELP)]
+    Parity(parity::ParityArguments),
     /// Create, find, ban and delete accounts; import and export them
     Users(users::UsersArguments),
     /// List orders of the shop, mail new download links, refund
@@ -100,8 +106,11 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let command = Cli::parse().command;
     // Only the drop-in replacement is configured by the variables of the auth server.
-    let rename =
-        if matches!(command, Command::Gotrue(_) | Command::Keys(_)) { str::to_owned } else { replace_setting_names };
+    let rename = if matches!(command, Command::Gotrue(_) | Command::Keys(_) | Command::Parity(_)) {
+        str::to_owned
+    } else {
+        replace_setting_names
+    };
     let outcome = match command {
         Command::Serve(arguments) => serve::run(&arguments).map(succeed),
         Command::Exec(arguments) => exec::run(&arguments),
@@ -115,6 +124,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
         Command::Desk(arguments) => desk::run(&arguments).map(succeed),
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),
+        Command::Parity(arguments) => parity::run(&arguments),
         Command::Users(arguments) => users::run(arguments).map(succeed),
         Command::Orders(arguments) => orders::run(arguments).map(succeed),
     };

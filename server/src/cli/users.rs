@@ -15,6 +15,7 @@ const EXAMPLES: &str = "Examples:
   basalt users show ann@example.com
   basalt users ban ann@example.com --for 24h
   basalt users export users.jsonl
+  basalt users export users.jsonl --anonymise
   basalt users import users.jsonl --dry-run
   basalt users import auth-export.json --format firebase --firebase-signer-key KEY --firebase-salt-separator Bw==
 

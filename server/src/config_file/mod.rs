@@ -6,6 +6,7 @@ mod archive;
 mod basalt;
 mod brand;
 mod expected_failures;
+mod inventory;
 mod key;
 mod key_names;
 mod keys;
@@ -33,6 +34,9 @@ use messages::MessageSender;
 
 pub(crate) use archive::ArchiveSettings;
 pub(crate) use basalt::{BasaltSettings, LogFormat};
+pub(crate) use inventory::{FileKey, KeyEffect, list_keys};
+#[cfg(test)]
+pub(crate) use inventory::{list_ignored_names, list_service_tables};
 pub(crate) use key_names::{find_key_name, replace_setting_names};
 pub(crate) use locations::SettingLocations;
 pub(crate) use problem::Problem;

@@ -277,7 +277,7 @@ fn describe_kind(kind: Kind) -> String {
 }
 
 /// Returns whether a table requests its service: one that only disables it is not worth a notice.
-fn is_service_requested(value: &DeValue<'_>) -> bool {
+pub(super) fn is_service_requested(value: &DeValue<'_>) -> bool {
     let Some(table) = value.as_table() else { return false };
     match table.get("enabled").map(toml::Spanned::get_ref) {
         Some(DeValue::Boolean(enabled)) => *enabled,

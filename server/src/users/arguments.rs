@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::anonymise::AnonymisationArguments;
 use crate::project::ProjectArguments;
 
 /// The database of the accounts.
@@ -131,4 +132,9 @@ pub(crate) struct ExportArguments {
     /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,
+    /// Replace personal data by pseudonyms, and remove tokens and secrets
+    #[arg(long)]
+    pub anonymise: bool,
+    #[command(flatten, next_help_heading = "Options of --anonymise")]
+    pub anonymisation: AnonymisationArguments,
 }

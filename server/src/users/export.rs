@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::arguments::ExportArguments;
 use super::database::UserDatabase;
+use crate::anonymise::{Anonymisation, RowRules};
 use crate::progress::progress_bar;
 
 /// Accounts per statement.
@@ -20,18 +21,20 @@ const PAGE_SIZE: i64 = 1000;
 /// Writes the accounts to a temporary file, which is renamed when it is complete.
 pub(crate) async fn export(database: &UserDatabase, arguments: &ExportArguments) -> anyhow::Result<()> {
     let file = &arguments.file;
+    let anonymisation = prepare_anonymisation(arguments).await?;
+    let rules = anonymisation.as_ref().map(Anonymisation::row_rules);
     let mut db = database.begin().await?;
     bulk::fix_snapshot(&mut db).await?;
     if file.as_os_str() == "-" {
         let mut out = BufWriter::new(std::io::stdout().lock());
-        write_accounts(&mut db, &mut out).await?;
+        write_accounts(&mut db, &mut out, rules.as_ref()).await?;
         return Ok(out.flush()?);
     }
     if file.exists() && !arguments.force {
         bail!("{} is there already; --force writes over it", file.display());
     }
     let part = file.with_extension("part");
-    let written = write_file(&mut db, &part).await;
+    let written = write_file(&mut db, &part, rules.as_ref()).await;
     let finished = written.and_then(|count| {
         std::fs::rename(&part, file).with_context(|| format!("writing {}", file.display()))?;
         Ok(count)
@@ -39,15 +42,31 @@ pub(crate) async fn export(database: &UserDatabase, arguments: &ExportArguments)
     if finished.is_err() {
         drop(std::fs::remove_file(&part));
     }
-    eprintln!("Wrote {} accounts to {}. It holds password hashes: keep it safe.", finished?, file.display());
+    let note = if rules.is_some() { "It holds pseudonyms." } else { "It holds password hashes: keep it safe." };
+    eprintln!("Wrote {} accounts to {}. {note}", finished?, file.display());
     Ok(())
 }
 
-async fn write_file(db: &mut Connection, part: &Path) -> anyhow::Result<u64> {
+/// Prepares an anonymised export, and prints a seed that was made for it.
+async fn prepare_anonymisation(arguments: &ExportArguments) -> anyhow::Result<Option<Anonymisation>> {
+    if !arguments.anonymise {
+        if !arguments.anonymisation.are_defaults() {
+            bail!("--password, --remove-passwords and --keep are options of --anonymise: add it");
+        }
+        return Ok(None);
+    }
+    let anonymisation = Anonymisation::prepare(&arguments.anonymisation).await?;
+    if let Some(seed) = &anonymisation.new_seed {
+        eprintln!("The seed is {seed}: --seed makes the same pseudonyms again.");
+    }
+    Ok(Some(anonymisation))
+}
+
+async fn write_file(db: &mut Connection, part: &Path, rules: Option<&RowRules<'_>>) -> anyhow::Result<u64> {
     let doing = || format!("writing {}", part.display());
     let options = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(part);
     let mut out = BufWriter::new(options.with_context(doing)?);
-    let count = write_accounts(db, &mut out).await?;
+    let count = write_accounts(db, &mut out, rules).await?;
     out.into_inner()
         .map_err(std::io::IntoInnerError::into_error)
         .and_then(|file| file.sync_all())
@@ -55,12 +74,19 @@ async fn write_file(db: &mut Connection, part: &Path) -> anyhow::Result<u64> {
     Ok(count)
 }
 
-async fn write_accounts(db: &mut Connection, out: &mut impl Write) -> anyhow::Result<u64> {
+async fn write_accounts(
+    db: &mut Connection,
+    out: &mut impl Write,
+    rules: Option<&RowRules<'_>>,
+) -> anyhow::Result<u64> {
     let bar = progress_bar(u64::try_from(bulk::count(db).await?).unwrap_or_default(), false);
     let mut after = Uuid::nil();
     loop {
-        let page = bulk::list_page(db, after, PAGE_SIZE).await?;
-        for line in &page {
+        let mut page = bulk::list_page(db, after, PAGE_SIZE).await?;
+        for line in &mut page {
+            if let Some(rules) = rules {
+                rules.replace_line(line);
+            }
             serde_json::to_writer(&mut *out, &omit_nulls(line))?;
             out.write_all(b"\n")?;
         }

@@ -1,5 +1,6 @@
 //! Tests of the binary with an embedded database.
 
+mod anonymise;
 mod backup;
 mod bench;
 mod check;
@@ -28,6 +29,7 @@ mod mixed_versions;
 mod operator;
 mod orders;
 mod orders_crash;
+mod parity;
 mod pooler;
 mod project_files;
 mod project_schema;

@@ -55,6 +55,15 @@ fn expected_versions() -> impl Iterator<Item = &'static str> {
     VERSIONS.lines()
 }
 
+/// Compares recorded versions of schema `auth` with those that this server works with.
+///
+/// Returns the missing and the unknown ones.
+pub fn compare_auth_versions(recorded: &[String]) -> (Vec<String>, Vec<String>) {
+    let missing = expected_versions().filter(|version| recorded.iter().all(|known| known != version));
+    let unknown = recorded.iter().filter(|version| expected_versions().all(|known| known != version.as_str()));
+    (missing.map(str::to_owned).collect(), unknown.cloned().collect())
+}
+
 /// Returns the newest version of schema `auth` that this server works with.
 pub fn newest_auth_version() -> &'static str {
     expected_versions().last().unwrap_or_default()

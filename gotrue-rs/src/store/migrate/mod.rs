@@ -14,7 +14,7 @@ mod project;
 mod roles;
 mod script;
 
-pub use auth::{AuthSchemaOutcome, migrate_auth, newest_auth_version};
+pub use auth::{AuthSchemaOutcome, compare_auth_versions, migrate_auth, newest_auth_version};
 pub use basalt::{FILES, migrate_basalt, run_files};
 pub use compatibility::{MigrationFile, MigrationStep, check_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};

@@ -21,8 +21,10 @@ const OAUTH_CRATES: [&str; 2] = ["gotrue-rules", "gotrue-rs"];
 const DEFINITIONS: [&str; 2] = ["gotrue-rules/src/domain/error/code.rs", "gotrue-rules/src/domain/error/oauth_code.rs"];
 
 /// Literals that equal the text of a code and mean something else: file, text, reason.
-const ALLOWED_LITERALS: &[(&str, &str, &str)] =
-    &[("gotrue-rs/src/ports/limits/keys.rs", "unknown", "the key of clients without an address")];
+const ALLOWED_LITERALS: &[(&str, &str, &str)] = &[
+    ("gotrue-rs/src/ports/limits/keys.rs", "unknown", "the key of clients without an address"),
+    ("server/src/parity/report.rs", "unknown", "the verdict of a setting that neither the reference nor Basalt knows"),
+];
 
 /// The start of the unit tests at the end of a file.
 const UNIT_TESTS: &str = "#[cfg(test)]\nmod tests";

@@ -1,0 +1,12 @@
+//! Anonymised copies of databases and exports: pseudonyms for personal data, no tokens, no secrets.
+
+mod database;
+mod metadata;
+mod options;
+mod pseudonyms;
+mod rows;
+mod rules;
+
+pub(crate) use database::{AnonymisationSummary, anonymise_database};
+pub(crate) use options::{Anonymisation, AnonymisationArguments};
+pub(crate) use rows::RowRules;

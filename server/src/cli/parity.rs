@@ -1,0 +1,82 @@
+//! `basalt parity`: reports what becomes of an installation of Supabase.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::process::build_runtime;
+use crate::config_file::LogFormat;
+use crate::logging;
+use crate::parity::{Report, Source, inspect_database, read_source, write_json, write_text};
+
+/// The long help of the command.
+pub(super) const PARITY_HELP: &str = "Report what becomes of the settings and data of an installation of Supabase
+
+Reads what configures the auth server today, and reports for each setting whether Basalt honours it, why it has no
+effect, or how it differs, with the row of docs/compatibility.md. Secrets are never printed. With --database, the
+data are looked at in short read-only transactions, for which a role that may only read is enough (SELECT in schema
+auth, BYPASSRLS). Nothing is changed.
+
+Exit status: 0 if nothing stands in the way, 1 if there is something to look at first, 2 if a source cannot be read.";
+
+const EXAMPLES: &str = "Examples:
+  basalt parity --compose docker/docker-compose.yml
+  basalt parity --config supabase/config.toml
+  basalt parity --env /etc/auth.env --database postgresql://reader:…@db:5432/postgres
+  basalt parity --compose docker-compose.yml --json > parity.json";
+
+/// The exit status if a source cannot be read.
+const UNREADABLE: u8 = 2;
+
+/// The arguments of `basalt parity`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ParityArguments {
+    /// A file of GOTRUE_* variables [default: those of the environment and of .env]
+    #[arg(long, value_name = "FILE", group = "source")]
+    env: Option<PathBuf>,
+    /// A config.toml of the Supabase CLI, with the .env files of its project
+    #[arg(long, value_name = "FILE", group = "source")]
+    config: Option<PathBuf>,
+    /// A Compose file, such as that of the official self-hosting, with the .env beside it
+    #[arg(long, value_name = "FILE", group = "source")]
+    compose: Option<PathBuf>,
+    /// Look at this database, too
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the report.
+pub(super) fn run(arguments: &ParityArguments) -> anyhow::Result<ExitCode> {
+    logging::start("error", LogFormat::Text, None)?;
+    let report = match read_report(arguments) {
+        Ok(report) => report,
+        Err(error) => {
+            eprintln!("basalt: {error:#}");
+            return Ok(ExitCode::from(UNREADABLE));
+        }
+    };
+    let mut out = std::io::stdout().lock();
+    let write = if arguments.json { write_json } else { write_text };
+    write(&report, &mut out)?;
+    out.flush()?;
+    Ok(if report.matters() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn read_report(arguments: &ParityArguments) -> anyhow::Result<Report> {
+    let source = match (&arguments.config, &arguments.compose) {
+        (Some(config), _) => Source::ConfigFile(config.clone()),
+        (None, Some(compose)) => Source::Compose(compose.clone()),
+        (None, None) => Source::Variables(arguments.env.clone()),
+    };
+    let mut report = read_source(&source)?;
+    if let Some(url) = &arguments.database {
+        report.database = Some(build_runtime()?.block_on(inspect_database(url, &report.disabled_providers))?);
+    }
+    Ok(report)
+}

@@ -1,0 +1,185 @@
+//! `basalt parity`, at the real binary.
+
+use std::process::Output;
+
+use serde_json::Value;
+use sqlx::{Connection, PgConnection};
+
+use super::support::{Basalt, TempFolder, run, run_with};
+
+/// A secret that no output may contain.
+const SECRET: &str = "a-secret-of-the-project-with-40-characters";
+
+/// A Compose file of the form of the official self-hosting, with fewer services.
+const COMPOSE: &str = "\
+name: project
+x-common: &common
+  restart: unless-stopped
+services:
+  auth:
+    <<: *common
+    image: supabase/gotrue:v2.196.0
+    healthcheck:
+      test: [ \"CMD\", \"wget\",
+        \"http://localhost:9999/health\" ]
+    environment:
+      GOTRUE_API_HOST: 0.0.0.0
+      GOTRUE_API_PORT: 9999
+      API_EXTERNAL_URL: ${PUBLIC_URL:?it is needed}
+      GOTRUE_DB_DRIVER: postgres
+      GOTRUE_DB_DATABASE_URL: postgres://auth:${DB_PASSWORD}@db:5432/postgres
+      GOTRUE_SITE_URL: ${SITE_URL:-http://localhost:3000}
+      GOTRUE_JWT_SECRET: ${JWT_SECRET}
+      GOTRUE_JWT_EXP: ${JWT_EXPIRY:-3600}
+      GOTRUE_MAILER_AUTOCONFIRM: ${AUTOCONFIRM}
+      GOTRUE_OPERATOR_TOKEN: ${JWT_SECRET}
+      GOTRUE_EXTERNAL_AZURE_ENABLED: \"true\"
+      GOTRUE_EXTERNAL_AZURE_CLIENT_ID: a-client
+      GOTRUE_EXTERNAL_AZURE_SECRET: ${DB_PASSWORD}
+      GOTRUE_EXTERNAL_AZURE_REDIRECT_URI: ${PUBLIC_URL}/auth/v1/callback
+  kong:
+    image: kong:2.8.1
+    entrypoint: bash -c 'eval \"echo \\\"$$(cat ~/temp.yml)\\\"\" > ~/kong.yml'
+  storage:
+    image: supabase/storage-api:v1
+    environment:
+      - ANON_KEY=${ANON_KEY:-}
+  db:
+    image: supabase/postgres:15
+";
+
+fn compose_project(auth_lines: &str) -> TempFolder {
+    let folder = TempFolder::new();
+    folder.write("docker-compose.yml", &COMPOSE.replace("  kong:\n", &format!("{auth_lines}  kong:\n")));
+    let variables = format!(
+        "PUBLIC_URL=http://localhost:8000\nJWT_SECRET={SECRET}\nDB_PASSWORD={SECRET}\nAUTOCONFIRM=\"false\"\n# a comment\n"
+    );
+    folder.write(".env", &variables);
+    folder
+}
+
+fn output_text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn report(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no JSON: {}", output_text(output)))
+}
+
+fn verdict<'v>(report: &'v Value, name: &str) -> &'v Value {
+    let settings = report["settings"].as_array().expect("settings");
+    settings.iter().find(|setting| setting["name"] == name).unwrap_or_else(|| panic!("{name} is not in {report}"))
+}
+
+#[test]
+fn compose_file_is_reported_without_its_secrets() {
+    let folder = compose_project("");
+    let file = folder.path("docker-compose.yml");
+    let output = run(&["parity", "--compose", &file, "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+    let found = report(&output);
+    assert_eq!(verdict(&found, "GOTRUE_SITE_URL")["verdict"], "honoured");
+    assert_eq!(verdict(&found, "GOTRUE_OPERATOR_TOKEN")["verdict"], "no_effect");
+    let azure = verdict(&found, "GOTRUE_EXTERNAL_AZURE_ENABLED");
+    assert_eq!((&azure["verdict"], azure["row"].is_string()), (&Value::from("different"), true));
+    assert_eq!((&found["problems"], &found["matters"]), (&serde_json::json!([]), &Value::from(false)));
+    let services = found["services"].as_array().expect("services");
+    let outcomes: Vec<&str> = services.iter().filter_map(|service| service["outcome"].as_str()).collect();
+    assert_eq!(outcomes, ["replaced", "replaced", "forwarded", "kept"]);
+
+    let text = output_text(&run(&["parity", "--compose", &file]));
+    for expected in ["To switch\n", "--no-deps auth", "[basalt.upstreams] storage = \"http://storage:5000\""] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert!(!text.contains(SECRET) && !found.to_string().contains(SECRET), "{text}");
+}
+
+#[test]
+fn unknown_names_and_missing_settings_have_an_exit_status() {
+    let folder = compose_project("      GOTRUE_JWT_EXPP: 60\n");
+    let output = run(&["parity", "--compose", &folder.path("docker-compose.yml"), "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(verdict(&report(&output), "GOTRUE_JWT_EXPP")["suggestion"], "GOTRUE_JWT_EXP");
+
+    let file = folder.write("auth.env", "GOTRUE_SITE_URL=http://localhost:3000\nPOSTGRES_DB=postgres\n");
+    let output = run(&["parity", "--env", &file, "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(report(&output)["problems"].to_string().contains("GOTRUE_JWT_SECRET"), "{}", output_text(&output));
+    assert_eq!(report(&output)["other_variables"], serde_json::json!(["POSTGRES_DB"]));
+
+    for arguments in [["--env", "missing.env"], ["--compose", "missing.yml"], ["--config", "missing.toml"]] {
+        let output = run(&["parity", arguments[0], &folder.path(arguments[1])]);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", output_text(&output));
+    }
+    let broken = folder.write("broken.yml", "services:\n  auth: \"x\n");
+    assert!(output_text(&run(&["parity", "--compose", &broken])).contains("line 2"));
+}
+
+#[test]
+fn config_file_of_the_cli_is_reported_by_line() {
+    let folder = TempFolder::new();
+    std::fs::create_dir(folder.0.join("supabase")).expect("a folder");
+    folder.write("supabase/.env", &format!("GITHUB_SECRET={SECRET}\n"));
+    let text = "project_id = \"shop\"\n[api]\nport = 54321\nschemas = [\"public\"]\n[auth]\nsite_url = \"http://127.0.0.1:3000\"\n\
+                enable_sign_up = true\n[auth.external.github]\nenabled = true\nclient_id = \"x\"\nsecret = \"env(GITHUB_SECRET)\"\n\
+                [storage]\nenabled = true\n[auth.email]\nmax_frequency = \"0s\"\n";
+    let file = folder.write("supabase/config.toml", text);
+    let output = run(&["parity", "--config", &file, "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", output_text(&output));
+    let found = report(&output);
+    assert_eq!(verdict(&found, "api.schemas")["verdict"], "no_effect");
+    assert_eq!(verdict(&found, "auth.external.github.secret")["verdict"], "honoured");
+    let unknown = verdict(&found, "auth.enable_sign_up");
+    assert_eq!((&unknown["suggestion"], &unknown["line"]), (&Value::from("auth.enable_signup"), &Value::from(7)));
+    assert!(
+        verdict(&found, "auth.email.max_frequency")["row"].as_str().is_some_and(|row| row.contains("max_frequency"))
+    );
+    assert_eq!(verdict(&found, "storage")["matters"], true);
+    assert_eq!(found["problems"], serde_json::json!([]));
+    assert!(!output_text(&output).contains(SECRET));
+}
+
+#[tokio::test]
+async fn database_is_read_by_a_role_that_may_only_read() {
+    let server = Basalt::serve(&["--ephemeral"]);
+    let url = server.text("database_url");
+    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let plant = "
+        CREATE ROLE reader LOGIN BYPASSRLS PASSWORD 'reader';
+        GRANT USAGE ON SCHEMA auth TO reader;
+        GRANT SELECT ON auth.users, auth.identities, auth.schema_migrations TO reader;
+        INSERT INTO auth.users (id, email, encrypted_password) VALUES
+            ('10000000-0000-4000-8000-000000000001', 'a@example.com', '$2a$10$aaaaaaaaaaaaaaaaaaaaaa'),
+            ('10000000-0000-4000-8000-000000000002', 'b@example.com', '$2a$18$aaaaaaaaaaaaaaaaaaaaaa'),
+            ('10000000-0000-4000-8000-000000000003', 'c@example.com', 'md5');
+        INSERT INTO auth.identities (user_id, provider, provider_id, identity_data) VALUES
+            ('10000000-0000-4000-8000-000000000001', 'github', '1', '{}');
+        INSERT INTO auth.schema_migrations VALUES ('20990101000000')";
+    sqlx::raw_sql(plant).execute(&mut db).await.expect("planted");
+    let password = url.split(['/', '@']).nth(2).expect("the role and its password");
+    let reader = url.replacen(password, "reader:reader", 1);
+    let folder = TempFolder::new();
+    let file = folder.write("auth.env", "GOTRUE_SITE_URL=http://localhost:3000\n");
+    let output = run_with(&["parity", "--env", &file, "--database", &reader, "--json"], &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", output_text(&output));
+    let database = &report(&output)["database"];
+    let sections = &database["sections"];
+    assert_eq!(sections["Users"]["all"], "3");
+    assert_eq!(sections["Identities by provider"]["github"], "1");
+    assert_eq!(sections["Passwords by hash"]["bcrypt cost 10"], "1");
+    assert_eq!(
+        (&sections["Migrations of schema auth"]["newer or foreign"], &sections["Database"]["role"]),
+        (&Value::from("1"), &Value::from("reader"))
+    );
+    let warnings = database["warnings"].to_string();
+    for expected in
+        ["20990101000000", "identities of github", "bcrypt cost 18", "other format", "1 users have only identities"]
+    {
+        assert!(warnings.contains(expected), "{expected}: {warnings}");
+    }
+    assert!(database["unreadable"].to_string().contains("Second factors"), "{database}");
+    assert!(!output_text(&output).contains("a@example.com"));
+
+    let nowhere = run(&["parity", "--env", &file, "--database", "postgresql://127.0.0.1:9/nowhere"]);
+    assert_eq!(nowhere.status.code(), Some(2), "{}", output_text(&nowhere));
+}
