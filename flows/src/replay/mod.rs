@@ -1,0 +1,1 @@
+//! Replays files of flows.
