@@ -79,6 +79,8 @@ const MAX_SENTENCE: usize = 300;
 const MAX_NAME: usize = 40;
 /// The longest part of a name between separators.
 const MAX_PART: usize = 20;
+/// The most digits of a name.
+const MAX_DIGITS: usize = 4;
 /// The longest part of a word of the API between separators.
 const MAX_WORD_PART: usize = 16;
 
@@ -109,6 +111,7 @@ pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= MAX_NAME
         && text.chars().all(is_allowed)
+        && text.bytes().filter(u8::is_ascii_digit).count() <= MAX_DIGITS
         && text.split(['_', '-', '.']).all(is_plain_part)
 }
 
@@ -206,7 +209,9 @@ pub(super) fn is_origin(text: &str) -> bool {
         let is_allowed = label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         !label.is_empty() && is_allowed && label.split('-').all(is_plain_part)
     };
+    let has_letters = host.bytes().any(|byte| byte.is_ascii_lowercase());
     is_scheme
+        && (has_letters || host == "127.0.0.1")
         && host.len() <= 60
         && host.split('.').all(is_label)
         && port.len() <= 5

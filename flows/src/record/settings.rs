@@ -68,9 +68,6 @@ impl Facts {
             auth["webauthn"] =
                 json!({ "rp_id": self.host(), "rp_display_name": "Recorded", "rp_origins": [self.site] });
         }
-        for provider in &session.providers {
-            auth["external"][provider] = json!({ "enabled": true });
-        }
         if session.providers.is_empty() {
             return json!({ "auth": auth });
         }
