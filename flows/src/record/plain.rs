@@ -1,5 +1,7 @@
 //! Which texts are parts of the API and can be written to a file; all others are replaced.
 
+use std::net::Ipv4Addr;
+
 /// Members whose values are words of the API.
 const WORD_MEMBERS: [&str; 47] = [
     "aal",
@@ -211,7 +213,7 @@ pub(super) fn is_origin(text: &str) -> bool {
     };
     let has_letters = host.bytes().any(|byte| byte.is_ascii_lowercase());
     is_scheme
-        && (has_letters || host == "127.0.0.1")
+        && (has_letters || host == Ipv4Addr::LOCALHOST.to_string())
         && host.len() <= 60
         && host.split('.').all(is_label)
         && port.len() <= 5
@@ -233,4 +235,10 @@ pub(super) fn is_email(text: &str) -> bool {
 pub(super) fn phone_digits(text: &str) -> Option<&str> {
     let digits = text.strip_prefix('+').unwrap_or(text);
     ((7..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
+}
+
+/// Returns whether a text is a day, such as the version of the API.
+pub(super) fn is_date(text: &str) -> bool {
+    let is_expected = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    text.len() == 10 && text.bytes().enumerate().all(is_expected)
 }

@@ -1,10 +1,11 @@
 //! Turns a recorded request into one with placeholders. Nothing that is no word of the API remains.
 
+use http_edge::request::APIKEY;
 use serde_json::{Map, Value, json};
 
 use super::exchange::{Exchange, RecordedBody};
 use super::infer;
-use super::plain::{is_email, is_name, is_origin, is_word, is_word_member, phone_digits};
+use super::plain::{is_date, is_email, is_name, is_origin, is_word, is_word_member, phone_digits};
 use super::session::FlowSession;
 use crate::format::{RequestBody, RequestStep};
 use crate::symbols::{is_uuid, jwt_claims};
@@ -48,7 +49,7 @@ fn path(session: &mut FlowSession, exchange: &Exchange) -> String {
     let pairs = parse_pairs(parts.query);
     let mut separator = '?';
     for (name, value) in pairs {
-        if name == "apikey" || infer::is_provider_detail(exchange, &name) {
+        if name == APIKEY.as_str() || infer::is_provider_detail(exchange, &name) {
             continue;
         }
         let name = if is_name(&name) { name } else { text(session, &name, "name") };
@@ -80,9 +81,9 @@ fn encode_outside_placeholders(text: &str) -> String {
 
 /// Adds key, access token and the headers that belong to the API.
 fn headers(session: &mut FlowSession, exchange: &Exchange, step: &mut RequestStep) {
-    let key = exchange.header("apikey").map(str::to_owned).or_else(|| exchange.query("apikey"));
+    let key = exchange.header(APIKEY.as_str()).map(str::to_owned).or_else(|| exchange.query(APIKEY.as_str()));
     if key.as_deref().is_some_and(is_secret_key) {
-        step.headers.insert("apikey".to_owned(), "{{keys.secret}}".into());
+        step.headers.insert(APIKEY.to_string(), "{{keys.secret}}".into());
     }
     if let Some(token) = exchange.bearer() {
         step.bearer = bearer(session, token, key.as_deref());
@@ -93,13 +94,9 @@ fn headers(session: &mut FlowSession, exchange: &Exchange, step: &mut RequestSte
         let filled = format!("{}:{}", text(session, id, "client_id"), text(session, secret, "client_secret"));
         step.headers.insert("authorization".to_owned(), json!({ "@concat": ["Basic ", { "@base64": filled }] }));
     }
-    if let Some(version) = exchange.header("x-supabase-api-version").filter(|version| is_version(version)) {
+    if let Some(version) = exchange.header("x-supabase-api-version").filter(|version| is_date(version)) {
         step.headers.insert("X-Supabase-Api-Version".to_owned(), version.into());
     }
-}
-
-fn is_version(text: &str) -> bool {
-    text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
 /// Returns the placeholder of an access token; `None` where it is the key of clients.
