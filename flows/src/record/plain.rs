@@ -117,6 +117,12 @@ pub(super) fn is_name(text: &str) -> bool {
         && text.split(['_', '-', '.']).all(is_plain_part)
 }
 
+/// Returns whether a text can be a segment of a path: lower-case words, and those of SCIM (RFC 7644).
+pub(super) fn is_path_segment(text: &str) -> bool {
+    const OF_SCIM: [&str; 6] = ["v2", "ResourceTypes", "Schemas", "ServiceProviderConfig", "Users", "Groups"];
+    OF_SCIM.contains(&text) || is_word(text) && !text.contains(['/', ':'])
+}
+
 /// Returns whether a part reads as a word: letters with at most a few digits at the end.
 fn is_plain_part(part: &str) -> bool {
     let letters = part.trim_end_matches(|each: char| each.is_ascii_digit());
@@ -199,7 +205,7 @@ pub(super) fn is_symbolic_path(text: &str) -> bool {
 }
 
 fn is_plain_path(text: &str) -> bool {
-    text.len() <= 200 && text.split('/').all(|segment| segment.is_empty() || is_name(segment))
+    text.len() <= 200 && text.split('/').all(|segment| segment.is_empty() || is_path_segment(segment))
 }
 
 /// Returns whether a text is the origin of an application: scheme, host, port.

@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::exchange::{Exchange, RecordedBody};
 use super::infer;
-use super::plain::{is_date, is_email, is_name, is_origin, is_word, is_word_member, phone_digits};
+use super::plain::{is_date, is_email, is_name, is_origin, is_path_segment, is_word, is_word_member, phone_digits};
 use super::session::FlowSession;
-use crate::format::{RequestBody, RequestStep};
+use crate::format::{RequestBody, RequestStep, Service};
 use crate::symbols::{is_uuid, jwt_claims};
 use crate::text::{encode, parse_pairs, split_origin, split_url};
 
@@ -40,7 +40,8 @@ fn path(session: &mut FlowSession, exchange: &Exchange) -> String {
     for segment in parts.base.split('/').skip(1) {
         path.push('/');
         let decoded = percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned();
-        if decoded.is_empty() || (is_name(&decoded) && session.known.find(&decoded).is_none()) {
+        let is_plain = is_path_segment(&decoded) || (exchange.service == Service::Functions && is_name(&decoded));
+        if decoded.is_empty() || (is_plain && session.known.find(&decoded).is_none()) {
             path.push_str(segment);
         } else {
             path.push_str(&text(session, &decoded, "path"));
@@ -254,7 +255,7 @@ fn url(session: &mut FlowSession, recorded: &str) -> Option<String> {
     let mut filled = start;
     for segment in parts.base.split('/').skip(1) {
         filled.push('/');
-        filled.push_str(&if segment.is_empty() || is_name(segment) {
+        filled.push_str(&if segment.is_empty() || is_path_segment(segment) {
             segment.to_owned()
         } else {
             text(session, segment, "path")
