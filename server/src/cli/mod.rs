@@ -13,6 +13,8 @@ mod keys;
 mod orders;
 mod parity;
 mod process;
+mod record;
+mod replay;
 mod serve;
 mod status;
 mod users;
@@ -56,6 +58,8 @@ const EXAMPLES: &str = "Examples:
   basalt users import users.jsonl           import users with their password hashes
   basalt orders list                        list the orders of the shop
   basalt desk link                          print the link that makes the owner of the shop's desk
+  basalt record --upstream URL --out flows  record the requests of an application
+  basalt replay flows                       replay them and report every difference
   basalt keys add signing                   begin the rotation of the signing key
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables
   basalt parity --compose FILE              what becomes of a self-hosted Supabase";
@@ -96,6 +100,12 @@ enum Command {
     /// Report what becomes of the settings and data of an installation of Supabase
     #[command(long_about = parity::PARITY_HELP)]
     Parity(parity::ParityArguments),
+    /// Record the requests of an application as flows that can be replayed
+    #[command(long_about = record::RECORD_HELP)]
+    Record(record::RecordArguments),
+    /// Replay recorded flows and report every difference
+    #[command(long_about = replay::REPLAY_HELP)]
+    Replay(replay::ReplayArguments),
     /// Create, find, ban and delete accounts; import and export them
     Users(users::UsersArguments),
     /// List orders of the shop, mail new download links, refund
@@ -125,6 +135,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Desk(arguments) => desk::run(&arguments).map(succeed),
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),
         Command::Parity(arguments) => parity::run(&arguments),
+        Command::Record(arguments) => record::run(&arguments).map(succeed),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Users(arguments) => users::run(arguments).map(succeed),
         Command::Orders(arguments) => orders::run(arguments).map(succeed),
     };

@@ -4,4 +4,5 @@ mod passkey;
 mod totp;
 
 pub use self::passkey::answer_options as passkeys;
+pub use self::passkey::answer_options_of;
 pub use self::totp::generate_totp as totp;

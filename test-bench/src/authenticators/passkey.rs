@@ -31,9 +31,18 @@ const HINT: &str = "send {\"options\": …} of a registration; for an authentica
 ///
 /// 400 for an invalid body, and where a browser would refuse: the passkey is of another relying party or not allowed.
 pub fn answer_options(app: &Arc<App>, body: &[u8]) -> Result<Value, TestApiError> {
+    answer_options_of(body, default_origin(app).as_deref())
+}
+
+/// The same, without a server; `default_origin` is the origin of options without one.
+///
+/// # Errors
+///
+/// As above.
+pub fn answer_options_of(body: &[u8], default_origin: Option<&str>) -> Result<Value, TestApiError> {
     let invalid = |problem: String| TestApiError::bad_request(problem, HINT);
     let request = PasskeyRequest::parse(body).map_err(invalid)?;
-    let origin = request.origin.clone().or_else(|| default_origin(app));
+    let origin = request.origin.clone().or_else(|| default_origin.map(str::to_owned));
     let origin = origin.ok_or_else(|| invalid("origin: no relying party is configured, give an origin".to_owned()))?;
     let (mut device, ceremony) = match &request.passkey {
         None => (create_device(&request, &origin).map_err(invalid)?, Ceremony::Create),

@@ -1,0 +1,216 @@
+//! Symbols: what values that differ in each run are shown as.
+//!
+//! `<uuid1>` is the same id wherever it stands in one run; `<time>` is an RFC 3339 time; `<now+3600>` a time in seconds
+//! relative to the request; a JWT is its header and claims; an opaque secret its name, alphabet and length.
+
+mod matchers;
+mod url;
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use self::matchers::{TimeForm, find_uuids, parse_jwt, time_form};
+pub(crate) use self::matchers::{decode_base64url, is_error_code, is_uuid, jwt_claims, jwt_header, shape};
+use self::url::format_url;
+
+/// The id that stands for none.
+const NIL: &str = "00000000-0000-0000-0000-000000000000";
+
+/// Members with a time in seconds.
+const EPOCHS: [&str; 8] =
+    ["expires_at", "iat", "exp", "nbf", "timestamp", "auth_time", "client_id_issued_at", "updated_at"];
+
+/// Members with an opaque secret.
+const SECRETS: [&str; 29] = [
+    "refresh_token",
+    "hashed_token",
+    "email_otp",
+    "provider_token",
+    "provider_refresh_token",
+    "token_hash",
+    "code",
+    "auth_code",
+    "token",
+    "state",
+    "flow_state",
+    "secret",
+    "client_secret",
+    "challenge",
+    "nonce",
+    "registration_access_token",
+    "code_challenge",
+    "code_verifier",
+    "otp",
+    "token_new",
+    "token_hash_new",
+    "authorization_id",
+    "clientDataJSON",
+    "attestationObject",
+    "authenticatorData",
+    "signature",
+    "credential_id",
+    "rawId",
+    "userHandle",
+];
+
+/// The symbols of one run: known texts, and ids in the order of their first occurrence.
+#[derive(Debug, Clone, Default)]
+pub struct Symbols {
+    /// Texts and what they are shown as, the longest first.
+    literals: Vec<(String, String)>,
+    ids: HashMap<String, String>,
+    /// Members with a secret that only the recorder shows as one.
+    are_all_secrets_hidden: bool,
+}
+
+impl Symbols {
+    /// Shows `text` as `<name>` from here on.
+    pub fn learn(&mut self, text: &str, name: &str) {
+        if text.is_empty() || self.literals.iter().any(|(known, _)| known == text) {
+            return;
+        }
+        let at = self.literals.partition_point(|(known, _)| known.len() >= text.len());
+        self.literals.insert(at, (text.to_owned(), format!("<{name}>")));
+    }
+
+    /// Shows members of credentials as secrets, too, which the recordings of this repository keep.
+    pub fn hide_credentials(&mut self) {
+        self.are_all_secrets_hidden = true;
+    }
+
+    /// Replaces known texts and ids.
+    pub fn text(&mut self, text: &str) -> String {
+        let mut shown = text.to_owned();
+        for (known, name) in &self.literals {
+            if shown.contains(known.as_str()) {
+                shown = shown.replace(known.as_str(), name);
+            }
+            let quoted = crate::text::encode(known);
+            if quoted != *known && shown.contains(&quoted) {
+                shown = shown.replace(&quoted, name);
+            }
+        }
+        let found = find_uuids(&shown);
+        let mut start = 0;
+        let mut out = String::with_capacity(shown.len());
+        for at in found {
+            out.push_str(&shown[start..at]);
+            out.push_str(&self.id(&shown[at..at + 36]));
+            start = at + 36;
+        }
+        out.push_str(&shown[start..]);
+        out
+    }
+
+    /// Returns the symbol of an id.
+    fn id(&mut self, id: &str) -> String {
+        if id == NIL {
+            return id.to_owned();
+        }
+        let next = self.ids.len() + 1;
+        self.ids.entry(id.to_ascii_lowercase()).or_insert_with(|| format!("<uuid{next}>")).clone()
+    }
+
+    /// Returns a URL as base, query and fragment.
+    pub fn url(&mut self, text: &str, now: f64) -> Value {
+        format_url(self, text, now)
+    }
+
+    /// Replaces everything that differs in each run; `key` is the name of the member, `now` the time of the request.
+    pub fn value(&mut self, value: &Value, key: &str, now: f64) -> Value {
+        match value {
+            Value::Object(members) => self.members(members, key, now),
+            Value::Array(items) => {
+                let mut items: Vec<&Value> = items.iter().collect();
+                // They are stored without an order.
+                if key == "identities" && items.iter().all(|item| item.is_object()) {
+                    items.sort_by_key(|item| item["provider"].as_str().unwrap_or("None").to_owned());
+                }
+                items.into_iter().map(|item| self.value(item, key, now)).collect()
+            }
+            Value::Bool(_) | Value::Null => value.clone(),
+            Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(seconds), _) if key == "expires_in" => round_expiry(seconds).into(),
+                (_, Some(seconds)) if EPOCHS.contains(&key) => epoch(seconds, now).into(),
+                _ => value.clone(),
+            },
+            Value::String(text) => self.string(text, key, now),
+        }
+    }
+
+    fn members(&mut self, members: &Map<String, Value>, key: &str, now: f64) -> Value {
+        let mut names: Vec<&String> = members.keys().collect();
+        names.sort();
+        // A serialised structure of one library with random members.
+        if key == "last_webauthn_challenge_data" {
+            return json!({ "type": members.get("type"), "members": names });
+        }
+        let shown = names.into_iter().map(|name| (self.text(name), self.value(&members[name], name, now)));
+        Value::Object(shown.collect())
+    }
+
+    fn string(&mut self, text: &str, key: &str, now: f64) -> Value {
+        let digits = (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse::<i64>());
+        if let (Some(Ok(seconds)), "expires_in") = (&digits, key) {
+            return round_expiry(*seconds).to_string().into();
+        }
+        if let Some((_, name)) = self.literals.iter().find(|(known, _)| known == text) {
+            return name.as_str().into();
+        }
+        #[expect(clippy::cast_precision_loss, reason = "seconds are far below 2^52")]
+        if let (Some(Ok(seconds)), true) = (&digits, EPOCHS.contains(&key)) {
+            return epoch(*seconds as f64, now).into();
+        }
+        match time_form(text) {
+            Some(TimeForm::Zero) => return "<time zero>".into(),
+            Some(TimeForm::Utc) => return "<time>".into(),
+            Some(TimeForm::Offset) => return "<time with offset>".into(),
+            None => {}
+        }
+        if let Some((header, claims)) = parse_jwt(text) {
+            let header = self.value(&header, "", now);
+            let claims = self.value(&claims, "", now);
+            return json!({ "jwt": { "header": header, "claims": claims } });
+        }
+        if key == "code" && is_error_code(text) {
+            return text.into();
+        }
+        if self.is_secret(key) && !text.is_empty() && !is_uuid(text) {
+            return format!("<{key} {}>", shape(text)).into();
+        }
+        match key {
+            "SAMLRequest" | "SAMLResponse" | "Signature" => return format!("<{key}>").into(),
+            "qr_code" => return format!("<{key} {}>", text.chars().take(24).collect::<String>()).into(),
+            _ => {}
+        }
+        if text.contains("://") && text.contains(['?', '#']) && !text.contains(' ') {
+            return self.url(text, now);
+        }
+        self.text(text).into()
+    }
+
+    fn is_secret(&self, key: &str) -> bool {
+        let is_credential = matches!(key, "credential_id" | "rawId" | "userHandle");
+        SECRETS.contains(&key) && (self.are_all_secrets_hidden || !is_credential)
+    }
+}
+
+/// Adds the second or two that passed since the token was issued.
+fn round_expiry(seconds: i64) -> i64 {
+    match (-seconds).rem_euclid(10) {
+        passed @ (1 | 2) => seconds + passed,
+        _ => seconds,
+    }
+}
+
+/// Returns a time in seconds relative to the request.
+fn epoch(seconds: f64, now: f64) -> String {
+    let delta = seconds - now;
+    let near = (delta / 10.0).round_ties_even() * 10.0;
+    match (delta - near).abs() <= 4.0 {
+        true if near == 0.0 => "<now>".to_owned(),
+        true => format!("<now{near:+.0}>"),
+        false => format!("<now{:+.0}>", delta.trunc()),
+    }
+}
