@@ -53,7 +53,7 @@ pub(crate) fn list_keys(text: &str) -> Result<Vec<FileKey>, Problem> {
 /// Returns the names of the known keys without effect.
 #[cfg(test)]
 pub(crate) fn list_ignored_names() -> impl Iterator<Item = &'static str> {
-    keys::KEYS.iter().filter(|key| matches!(key.usage, KeyUsage::Ignored)).map(|key| key.path)
+    keys::all_keys().filter(|key| matches!(key.usage, KeyUsage::Ignored)).map(|key| key.path)
 }
 
 /// Returns the names of the tables of services that Basalt does not have.
