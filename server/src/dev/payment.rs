@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use gotrue_rules::wire::html::escape_html;
-use http::header::LOCATION;
+use http::header::{LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use orders::admin::{self, OrderFilter};
@@ -60,6 +60,13 @@ impl PaymentPages {
 
     /// Answers a request below [`PATH`] that passed access control.
     pub(super) async fn answer(&self, request: Request) -> Response {
+        let mut response = self.answer_page(request).await;
+        // Without a referrer, browsers send a form with the origin `null`, which access control refuses.
+        response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+        response
+    }
+
+    async fn answer_page(&self, request: Request) -> Response {
         let path = request.uri().path().to_owned();
         let below = path.strip_prefix(PATH).unwrap_or_default();
         if let Some(call) = below.strip_prefix("/api/") {

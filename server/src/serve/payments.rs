@@ -9,6 +9,7 @@ use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::Pool;
+use orders::products::ProductFolder;
 use orders::service::ListProducts;
 use orders::settings::PaymentSettings;
 use orders::simulator::{Simulator, simulate};
@@ -120,6 +121,11 @@ pub(crate) fn build_orders(
         url: url.trim_end_matches('/').to_owned(),
     };
     let folder = read_products(project)?.unwrap_or_default();
+    if is_simulated && folder == ProductFolder::default() {
+        tracing::info!(
+            "downloads answer 503: set products under [basalt.shop.payment] to the folder frontend/products of the build"
+        );
+    }
     let outbound = outbound::outbound_options(config);
     let simulator_entropy = entropy.fork();
     let ports = ServicePorts { pool, outbox, clock, entropy, outbound, products };

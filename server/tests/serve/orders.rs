@@ -1,7 +1,5 @@
 //! Purchases with the payment simulator and with signed events, on the binary.
 
-use std::time::Duration;
-
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
@@ -222,7 +220,14 @@ async fn pages_of_payments_are_those_of_the_shop() {
     let answer =
         shop.server.client.post(shop.server.url("/shop/webhooks/paypal")).body(large).send().await.expect("an answer");
     assert_eq!(answer.status(), 413);
-    tokio::time::timeout(Duration::from_secs(5), shop.get(&shop.server.url("/_dev/payment"))).await.expect("in time");
+    let answer = shop.get(&shop.server.url("/_dev/payment")).await;
+    assert_eq!(answer.headers()["referrer-policy"], "same-origin", "forms carry the origin of the page");
+    let form = [("template", "1"), ("provider", "stripe"), ("delivery", "forged"), ("email", "ada@example.com")];
+    for (origin, expected) in [(shop.server.text("url"), 200), ("https://other.example".to_owned(), 403)] {
+        let request =
+            shop.server.client.post(shop.server.url("/_dev/payment/pay")).header("origin", origin).form(&form);
+        assert_eq!(request.send().await.expect("an answer").status(), expected);
+    }
 }
 
 #[test]
