@@ -87,3 +87,16 @@ test("a passkey of the setup signs in, and is removed on the account's screen", 
   await expect(page.getByText("No passkey yet")).toBeVisible();
   await expect(page.getByText("The passkey is removed.")).toBeVisible();
 });
+
+test("the first screen needs at most 110 kB of script on the wire", async ({ page, empty }) => {
+  const scripts: Promise<number>[] = [];
+  page.on("requestfinished", (request) => {
+    const isScript = request.resourceType() === "script";
+    if (isScript) scripts.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
+  });
+  await setUp(page, empty.deskSetupUrl);
+  await page.waitForLoadState("networkidle");
+  const sizes = await Promise.all(scripts);
+  expect(sizes.length).toBeGreaterThan(0);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(110_000);
+});

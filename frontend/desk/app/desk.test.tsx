@@ -1,4 +1,4 @@
-import { configure, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { cleanup, configure, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { MemoryRouter } from "react-router-dom";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { setCsrfToken } from "../shell/data/csrf.ts";
@@ -28,6 +28,8 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  // First, so that no screen loads again what is forgotten.
+  cleanup();
   vi.unstubAllGlobals();
   forgetEntries();
   setCsrfToken(undefined);

@@ -106,7 +106,8 @@ async function attempt(request: ApiRequest): Promise<Result<Response, Failure>> 
   }
 }
 
-async function readFailure(response: Response): Promise<Failure> {
+/** Returns the failure that a response describes. */
+export async function readFailure(response: Response): Promise<Failure> {
   const content = parseJson(await response.text().catch(() => undefined));
   const error = v.safeParse(ErrorSchema, content);
   const code = error.success ? error.output.code : `status ${response.status}`;

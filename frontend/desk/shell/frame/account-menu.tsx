@@ -34,6 +34,7 @@ export function AccountMenu() {
       className="relative shrink-0"
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !isOpen) return;
+        event.stopPropagation();
         setOpen(false);
         button.current?.focus();
       }}

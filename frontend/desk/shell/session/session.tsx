@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { setCsrfToken } from "../data/csrf.ts";
 import type { Failure } from "../data/failure.ts";
 import { forgetEntries } from "../data/query-cache.ts";
-import { API, Nothing, onSignedOut, send } from "../data/request.ts";
+import { API, Nothing, onSignedOut, readFailure, send } from "../data/request.ts";
 
 export const SessionSchema = v.object({
   user: v.object({ id: v.string(), email: v.string() }),
@@ -16,6 +16,9 @@ export const SessionSchema = v.object({
 });
 
 export type Session = v.InferOutput<typeof SessionSchema>;
+
+/** The longest wait for the answer, in milliseconds. */
+const TIME_LIMIT = 20_000;
 
 const MissingSchema = v.object({
   setup: v.optional(v.boolean(), false),
@@ -96,7 +99,11 @@ export function useSession(): Session {
 /** Asks for the session. A missing one is no failure, and its answer says whether an owner exists. */
 async function loadSession(): Promise<SessionState> {
   try {
-    const response = await fetch(`${API}/session`, { cache: "no-store" });
+    const signal = AbortSignal.timeout(TIME_LIMIT);
+    const response = await fetch(`${API}/session`, { cache: "no-store", signal });
+    if (!response.ok && response.status !== 401) {
+      return { state: "failed", failure: await readFailure(response) };
+    }
     const content: unknown = await response.json();
     if (response.status === 401) {
       const { setup, passkeys } = v.parse(MissingSchema, content);
