@@ -62,12 +62,12 @@ def switch_over(cluster):
     wait_for_promotion(cluster, primary)
 
 
-def restart(part_of):
-    """Returns a fault that kills a part and starts it again."""
+def restart(part_of, after=0.5):
+    """Returns a fault that kills a part and starts it again after a while."""
     def fault(cluster):
         part = part_of(cluster)
         part.kill()
-        time.sleep(0.5)
+        time.sleep(after)
         part.start()
         time.sleep(1)
     return fault
@@ -138,7 +138,7 @@ FAULTS = {
     "HAProxy frozen": stop(lambda cluster: cluster.haproxy),
     "Redis killed": restart(lambda cluster: cluster.redis),
     "Redis frozen": stop(lambda cluster: cluster.redis),
-    "replica killed": restart(any_replica),
+    "replica killed": restart(any_replica, 3),
     "replica frozen": stop(any_replica),
     "rolling restart": restart_replicas,
     "key rotation": rotate_keys,
