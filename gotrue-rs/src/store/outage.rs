@@ -1,5 +1,6 @@
 //! The loss of the database, and for how long requests wait for it or its successor.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ const ATTEMPT_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Outage {
     longest_wait: Duration,
+    is_known: AtomicBool,
     times: Mutex<Times>,
     turn: tokio::sync::Mutex<()>,
 }
@@ -31,7 +33,8 @@ struct Times {
 impl Outage {
     /// Creates the state of a database that is not lost.
     pub(super) fn new(longest_wait: Duration) -> Self {
-        Self { longest_wait, times: Mutex::default(), turn: tokio::sync::Mutex::new(()) }
+        let (is_known, times) = Default::default();
+        Self { longest_wait, is_known, times, turn: tokio::sync::Mutex::new(()) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Times> {
@@ -42,17 +45,21 @@ impl Outage {
         self.lock().began_at.is_none()
     }
 
-    /// Records that a connection was opened.
+    /// Records that the database can be used.
     pub(super) fn end(&self) {
+        if !self.is_known.load(Ordering::Relaxed) {
+            return;
+        }
         let mut times = self.lock();
         if let Some(began_at) = times.began_at.take() {
             times.ended_at = Some(Instant::now());
+            self.is_known.store(false, Ordering::Relaxed);
             let lasted_ms = began_at.elapsed().as_millis();
             tracing::info!(lasted_ms, "the database can be reached again");
         }
     }
 
-    /// Records that an attempt to connect failed; returns until when the request waits, if it does.
+    /// Records that an attempt failed; returns until when the request waits, if it does.
     ///
     /// The time is counted from the first attempt that failed, so that requests of a longer outage fail at once.
     pub(super) fn begin(&self, cause: &sqlx::Error, tried_at: Instant) -> Option<Instant> {
@@ -65,6 +72,7 @@ impl Outage {
                 // The attempt is one of the outage that has ended meanwhile.
                 return Some(tried_at + self.longest_wait);
             }
+            self.is_known.store(true, Ordering::Relaxed);
             let wait_ms = self.longest_wait.as_millis();
             DATABASE_UNAVAILABLE.increment(&[reason_of(cause, true)]);
             tracing::warn!(error = %cause, wait_ms, "the database cannot be reached, requests wait for it");

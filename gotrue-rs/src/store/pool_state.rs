@@ -122,9 +122,9 @@ impl PoolInner {
         let tried_at = tokio::time::Instant::now();
         let cause = match self.connect().await {
             Err(cause) => cause,
-            connected => {
-                self.outage.end();
-                return connected;
+            Ok((connection, origin)) => {
+                self.end_outage(origin);
+                return Ok((connection, origin));
             }
         };
         let Some(until) = self.outage.begin(&cause, tried_at) else { return Err(cause) };
@@ -135,12 +135,20 @@ impl PoolInner {
         loop {
             let turn = self.outage.wait_for_turn().await;
             match self.connect().await {
-                Err(cause) if is_outage(&cause) => drop(turn),
-                connected => {
-                    self.outage.end();
-                    return connected;
+                Ok((connection, origin)) => {
+                    self.end_outage(origin);
+                    return Ok((connection, origin));
                 }
+                Err(cause) if is_outage(&cause) => drop(turn),
+                Err(cause) => return Err(cause),
             }
+        }
+    }
+
+    /// Ends the outage, unless the connection is one to a pooler, which accepts it without a database.
+    fn end_outage(&self, origin: ConnectionOrigin) {
+        if origin.is_direct {
+            self.outage.end();
         }
     }
 

@@ -10,7 +10,7 @@ use sqlx::postgres::{PgArguments, PgConnection, PgQueryResult, PgRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Row, ValueRef};
 use telemetry::catalog::DATABASE_UNAVAILABLE;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{sleep_until, timeout};
 use tracing::Instrument;
 
 use super::binding::BoundStatement;
@@ -99,7 +99,7 @@ impl Content {
                 return Ok(Message::Prepared(bound.sql, bound.values()?.to_arguments()?));
             }
             (Self::Bound(bound), Some(_)) => {
-                bound.values()?.push_statement(&mut text, bound.sql, bound.placeholders)?
+                bound.values()?.push_statement(&mut text, bound.sql, bound.placeholders)?;
             }
             (Self::BoundAndSettings(bound), Some(settings)) => {
                 bound.values()?.push_statement(&mut text, bound.sql, bound.placeholders)?;
@@ -119,11 +119,11 @@ impl Content {
 
 /// Runs a query on the open transaction, or on a connection of its own, within the time limit.
 ///
-/// Outside a transaction it is repeated once if it certainly had no effect.
+/// Outside a transaction it is repeated if it certainly had no effect.
 macro_rules! on {
     ($self:ident, $name:expr, $sql:expr, $content:expr, |$connection:ident, $message:ident| $query:expr) => {{
         let (content, is_transaction) = ($content, $self.is_transaction());
-        let mut may_repeat = !is_transaction;
+        let (mut repetitions, began_at) = (0, tokio::time::Instant::now());
         loop {
             let mut own = None;
             let lease = match &mut $self.inner {
@@ -151,8 +151,10 @@ macro_rules! on {
                 trace.record_statement(trace_statement($name, &outcome, elapsed), $sql, is_transaction);
             };
             $self.journal.trace(record);
-            if may_repeat && outcome.as_ref().is_err_and(|cause| content.can_be_repeated(cause)) {
-                may_repeat = false;
+            let failed = outcome.as_ref().err().filter(|cause| !is_transaction && content.can_be_repeated(cause));
+            if let Some(at) = failed.and_then(|cause| lease.find_repetition(cause, repetitions, began_at)) {
+                sleep_until(at).await;
+                repetitions += 1;
                 continue;
             }
             break outcome.map_err(|cause| record_unavailable(&$self.journal, lease.failure($name, cause)));
@@ -186,15 +188,18 @@ impl Connection {
         reach(&journal, Step::Transaction("BEGIN"), "begin").await?;
         journal.trace(Trace::roll_back);
         let failed = |cause| record_unavailable(&journal, Error::connecting("begin", cause));
-        let mut may_repeat = true;
+        let (mut repetitions, began_at) = (0, tokio::time::Instant::now());
         loop {
             let mut lease = pool.lease().await.map_err(failed)?;
-            match lease.begin().instrument(statement_span("BEGIN")).await {
-                Ok(()) => return Ok(Self::new(Inner::Transaction(lease), journal)),
-                // Nothing else was sent, so another session may begin.
-                Err(cause) if may_repeat && is_session_lost(&cause) => may_repeat = false,
-                Err(cause) => return Err(failed(cause)),
+            let begun = lease.begin().instrument(statement_span("BEGIN")).await;
+            let Err(cause) = begun else { return Ok(Self::new(Inner::Transaction(lease), journal)) };
+            // Nothing else was sent, so another session may begin.
+            let next = Some(&cause).filter(|cause| is_session_lost(cause));
+            match next.and_then(|cause| lease.find_repetition(cause, repetitions, began_at)) {
+                Some(at) => sleep_until(at).await,
+                None => return Err(failed(cause)),
             }
+            repetitions += 1;
         }
     }
 
