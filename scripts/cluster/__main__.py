@@ -110,15 +110,15 @@ async def measure(options, binary, is_reference=False):
             try:
                 for _ in range(options.reference_rounds if is_reference else options.rounds):
                     rounds.append(await run_round(cluster, load, name))
-            except NotInTime as failure:
-                print(f"{name}: {failure}\n{cluster.describe()}", flush=True)
-                return False
             finally:
                 if rounds:
                     show(name, rounds)
             is_complete &= all(one.is_named for one in rounds)
         await load.finish()
         return report(cluster, load.record) and is_complete
+    except NotInTime as failure:
+        print(f"{failure}\n{cluster.describe()}", flush=True)
+        return False
     finally:
         await asyncio.to_thread(cluster.end)
 
