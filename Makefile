@@ -148,7 +148,7 @@ soak: $(SHOP) ## Fault injection with hostile clients: make soak [SOAK="--minute
 	@cargo build --package server
 	@python3 scripts/soak $(SOAK)
 
-bench-cluster: $(SHOP) ## Faults of a PostgreSQL cluster with four replicas: make bench-cluster [CLUSTER="--rounds 10"]
+bench-cluster: $(SHOP) ## Faults of every part of a PostgreSQL cluster, with four replicas: make bench-cluster [CLUSTER="--rounds 2 --only switchover"]
 	@$(NEED) cargo postgres
 	@cargo build --release --package server
 	@python3 scripts/cluster $(CLUSTER)

@@ -1,4 +1,4 @@
-"""The parts of the cluster: etcd, two PostgreSQL nodes under Patroni, pgbouncer, HAProxy, Redis and replicas of the server."""
+"""Processes of the cluster, how they are signalled, and what is asked of them."""
 
 import json
 import os
@@ -14,86 +14,22 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "replay"), str(ROOT / "scripts/soak")]
 import postgres  # noqa: E402
-from server_process import FOREIGN, GOTRUE, service_token  # noqa: E402,F401
+from configuration import PATRONI  # noqa: E402
 
 PROGRAMS = {"etcd": "etcd-server", "patroni": "patroni", "haproxy": "haproxy", "pgbouncer": "pgbouncer", "redis-server": "redis-server"}
 START_LIMIT = 60
-ROLES = """
-CREATE ROLE supabase_auth_admin LOGIN CREATEROLE; CREATE ROLE anon; CREATE ROLE authenticated; CREATE ROLE service_role;
-CREATE SCHEMA auth AUTHORIZATION supabase_auth_admin; GRANT CREATE ON DATABASE postgres TO supabase_auth_admin;
-ALTER ROLE supabase_auth_admin SET search_path = auth;
-"""
-PATRONI = """
-scope: basalt
-name: {name}
-etcd3: {{hosts: "127.0.0.1:{etcd}"}}
-restapi: {{listen: "127.0.0.1:{rest}", connect_address: "127.0.0.1:{rest}"}}
-bootstrap:
-  dcs:
-    ttl: 20
-    loop_wait: 2
-    retry_timeout: 5
-    synchronous_mode: true
-    postgresql: {{use_pg_rewind: true, parameters: {{max_connections: 200, wal_keep_size: 256MB}}}}
-  initdb: [{{encoding: UTF8}}, {{locale: C}}, {{auth: trust}}]
-postgresql:
-  listen: "127.0.0.1:{port}"
-  connect_address: "127.0.0.1:{port}"
-  data_dir: {data}
-  bin_dir: {programs}
-  pgpass: {home}/pgpass-{name}
-  pg_hba: ["local all all trust", "host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust"]
-  authentication:
-    superuser: {{username: postgres}}
-    replication: {{username: replicator}}
-    rewind: {{username: postgres}}
-  parameters: {{unix_socket_directories: "{home}"}}
-"""
-HAPROXY = """
-global
-  maxconn 2000
-defaults
-  mode tcp
-  timeout connect 1s
-  timeout client 30s
-  timeout server 30s
-  default-server inter 500ms fall 2 rise 1
-frontend api
-  mode http
-  bind 127.0.0.1:{api}
-  default_backend replicas
-backend replicas
-  mode http
-  option httpchk GET /health
-{replicas}
-frontend primary
-  bind 127.0.0.1:{primary}
-  default_backend nodes
-backend nodes
-  option httpchk GET /primary
-  default-server on-marked-down shutdown-sessions
-{nodes}
-"""
-PGBOUNCER = """
-[databases]
-* = host=127.0.0.1 port={primary}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {pgbouncer}
-unix_socket_dir =
-auth_type = trust
-auth_file = {users}
-pool_mode = {mode}
-max_client_conn = 500
-default_pool_size = 40
-"""
+END_LIMIT = 15
+
+
+class NotInTime(Exception):
+    """A condition did not hold in time."""
 
 
 def require_programs(names):
     """Ends with the packages to install if a program is missing."""
     missing = [PROGRAMS[name] for name in names if shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin") is None]
     if missing:
-        raise SystemExit(f"install these packages first: apt-get install {' '.join(missing)}")
+        raise SystemExit(f"install these packages first: apt-get install {' '.join(missing)} python3-etcd")
 
 
 class Part:
@@ -102,9 +38,10 @@ class Part:
     def __init__(self, name, command, home, environment=None, account=None):
         self.name, self.command, self.home, self.account = name, [str(word) for word in command], home, account
         self.environment, self.process = environment, None
+        self.log = home / f"{name}.log"
 
     def start(self):
-        with open(self.home / f"{self.name}.log", "ab") as log:
+        with open(self.log, "ab") as log:
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.home,
                                             env=self.environment, start_new_session=True, **postgres.identity(self.account))
 
@@ -118,14 +55,20 @@ class Part:
             self.process.wait()
 
     def end(self):
-        """Ends it in order; kills it after ten seconds."""
+        """Ends it in order; kills it if that takes too long."""
         if self.process is None or self.process.poll() is not None:
             return
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(10)
+            self.process.wait(END_LIMIT)
         except subprocess.TimeoutExpired:
             self.kill()
+
+    def log_from(self, offset):
+        """The text of its log from a position on."""
+        with open(self.log, "rb") as log:
+            log.seek(offset)
+            return log.read().decode(errors="replace")
 
 
 class Node(Part):
@@ -168,7 +111,7 @@ class Node(Part):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{self.rest}{path}", data, {"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=20 if body else 0.5) as response:
+            with urllib.request.urlopen(request, timeout=30 if body else 2) as response:
                 return response.status
         except urllib.error.HTTPError as error:
             return error.code
@@ -176,13 +119,24 @@ class Node(Part):
             return None
 
 
+def answer_of(port, path):
+    """The status and the text of a GET; None without an answer."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=2) as response:
+            return response.status, response.read().decode(errors="replace")
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+    except OSError:
+        return None, ""
+
+
 def wait_until(what, holds, limit=START_LIMIT):
-    """Waits until the condition holds; ends the run if it does not."""
+    """Waits until the condition holds."""
     end = time.monotonic() + limit
     while not holds():
         if time.monotonic() > end:
-            raise SystemExit(f"{what}: not within {limit} s")
-        time.sleep(0.1)
+            raise NotInTime(f"{what}: not within {limit} s")
+        time.sleep(0.2)
 
 
 def sql(port, text):

@@ -146,7 +146,8 @@ pub(crate) fn build_replica(settings: &DatabaseSettings, api: &ApiPolicy) -> any
     if settings.replica_url.is_empty() {
         return Ok(None);
     }
-    let replica = DatabaseSettings { url: settings.replica_url.clone(), ..settings.clone() };
+    let (url, failover_wait) = (settings.replica_url.clone(), Duration::ZERO);
+    let replica = DatabaseSettings { url, failover_wait, ..settings.clone() };
     let (url, statement_mode) = parse_url(&replica)?;
     let options = build_options(&url, url.target.unwrap_or_default(), session(&replica, api.max_request_duration))?;
     let pool = Pool::new(configure_pool(PoolOptions { statement_mode, ..options }, &replica, api));
@@ -161,10 +162,12 @@ pub(crate) fn build_pool(settings: &DatabaseSettings, api: &ApiPolicy) -> anyhow
 
 fn configure_pool(usual: PoolOptions, settings: &DatabaseSettings, api: &ApiPolicy) -> PoolOptions {
     let or_none = |length: Duration| (!length.is_zero()).then_some(length);
+    let deadline = or_none(api.max_request_duration);
     let most = if settings.max_pool_size == 0 { DEFAULT_POOL_SIZE } else { settings.max_pool_size };
     PoolOptions {
-        acquire_timeout: or_none(api.max_request_duration)
-            .map_or(usual.acquire_timeout, |deadline| deadline.min(usual.acquire_timeout)),
+        acquire_timeout: deadline.map_or(usual.acquire_timeout, |deadline| deadline.min(usual.acquire_timeout)),
+        // Half of a request's time stays for its statements.
+        failover_wait: deadline.map_or(settings.failover_wait, |deadline| settings.failover_wait.min(deadline / 2)),
         should_expose_database_errors: !api.are_database_errors_hidden,
         max_lifetime: or_none(settings.conn_max_lifetime).or(usual.max_lifetime),
         idle_timeout: or_none(settings.conn_max_idle_time).or(usual.idle_timeout),
@@ -187,7 +190,7 @@ pub(crate) fn build_limits_pool(settings: &DatabaseSettings) -> anyhow::Result<P
 /// Builds a pool of one connection for readiness checks.
 /// It is a pool of its own, so that many requests do not make the server look unready.
 pub(crate) fn build_probe_pool(settings: &DatabaseSettings, api: &ApiPolicy) -> anyhow::Result<Pool> {
-    build_pool(&DatabaseSettings { max_pool_size: 1, ..settings.clone() }, api)
+    build_pool(&DatabaseSettings { max_pool_size: 1, failover_wait: Duration::ZERO, ..settings.clone() }, api)
 }
 
 /// Builds a pool for bulk work by one caller, with a statement timeout of one hour.

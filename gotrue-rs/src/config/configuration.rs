@@ -78,6 +78,10 @@ pub struct DatabaseSettings {
     pub replica_max_lag: Duration,
     /// The maximum wait for a database that is down at the start; zero for none. Default one minute.
     pub start_timeout: Duration,
+    /// How long requests wait for a database that was lost, from the loss on; zero for not at all.
+    ///
+    /// Default 5 seconds.
+    pub failover_wait: Duration,
 }
 
 impl Default for DatabaseSettings {
@@ -92,6 +96,7 @@ impl Default for DatabaseSettings {
             replica_url: Secret::default(),
             replica_max_lag: Duration::from_secs(5),
             start_timeout: Duration::from_mins(1),
+            failover_wait: Duration::from_secs(5),
         }
     }
 }

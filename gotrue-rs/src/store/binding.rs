@@ -43,6 +43,11 @@ impl Statement {
         self.sql
     }
 
+    /// Whether it only reads, so that executing it twice has the effect of executing it once.
+    pub fn is_read(&self) -> bool {
+        is_read(self.sql)
+    }
+
     /// The names of the parameters in the order of their numbers.
     pub const fn parameters(&self) -> &'static [&'static str] {
         self.parameters
@@ -115,6 +120,13 @@ impl Message {
     }
 }
 
+/// What a `SELECT` with an effect of its own calls.
+const EFFECTS: [&str; 2] = ["pg_", "count_limits("];
+
+fn is_read(sql: &str) -> bool {
+    sql.trim_start().starts_with("SELECT") && !EFFECTS.iter().any(|effect| sql.contains(effect))
+}
+
 /// A statement with the values of all its parameters, built by [`bind!`](crate::bind).
 pub struct BoundStatement {
     pub(super) name: &'static str,
@@ -125,6 +137,19 @@ pub struct BoundStatement {
 }
 
 impl BoundStatement {
+    /// The values.
+    ///
+    /// # Errors
+    /// One cannot be encoded.
+    pub(super) fn values(&self) -> Result<&EncodedValues, BoxDynError> {
+        self.values.as_ref().map_err(|cause| cause.to_string().into())
+    }
+
+    /// Whether it only reads; see [`Statement::is_read`].
+    pub(super) fn is_read(&self) -> bool {
+        is_read(self.sql)
+    }
+
     /// Encodes the values in the order of the parameters.
     #[doc(hidden)]
     pub fn encode<const COUNT: usize>(

@@ -52,24 +52,7 @@ impl Error {
 
     /// Why the database is unusable, as a label of metrics; `None` if it is usable.
     pub(super) fn unavailable_reason(&self) -> Option<&'static str> {
-        if !self.is_unavailable() {
-            return None;
-        }
-        let is_timeout = matches!(&self.cause, sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut);
-        let sqlstate = self.sqlstate().unwrap_or_default();
-        Some(match &self.cause {
-            sqlx::Error::PoolTimedOut => "pool_exhausted",
-            sqlx::Error::PoolClosed => "shutdown",
-            sqlx::Error::Database(_) if sqlstate == READ_ONLY => "read_only",
-            sqlx::Error::Database(_) if sqlstate == DISK_FULL => "disk_full",
-            sqlx::Error::Database(_) if sqlstate.starts_with("53") => "server_overloaded",
-            sqlx::Error::Database(_) if sqlstate.starts_with("57P") => "server_stopping",
-            sqlx::Error::Database(_) if is_transient(&sqlstate) => "transaction_aborted",
-            _ if is_timeout && self.is_connecting => "connect_timeout",
-            _ if is_timeout => "statement_timeout",
-            _ if self.is_connecting => "connect",
-            _ => "connection_lost",
-        })
+        self.is_unavailable().then(|| reason_of(&self.cause, self.is_connecting))
     }
 
     /// The name of the violated constraint, if a constraint was violated.
@@ -137,6 +120,28 @@ impl From<Error> for refusal::Error {
     }
 }
 
+/// Why the database is unusable, as a label of metrics.
+pub(super) fn reason_of(cause: &sqlx::Error, is_connecting: bool) -> &'static str {
+    let sqlstate = cause.as_database_error().and_then(sqlx::error::DatabaseError::code).unwrap_or_default();
+    match cause {
+        sqlx::Error::PoolTimedOut => "pool_exhausted",
+        sqlx::Error::PoolClosed => "shutdown",
+        sqlx::Error::Database(_) if sqlstate == READ_ONLY => "read_only",
+        sqlx::Error::Database(_) if sqlstate == DISK_FULL => "disk_full",
+        sqlx::Error::Database(_) if sqlstate.starts_with("53") => "server_overloaded",
+        sqlx::Error::Database(_) if sqlstate.starts_with("57P") => "server_stopping",
+        sqlx::Error::Database(_) if is_transient(&sqlstate) => "transaction_aborted",
+        _ if is_timeout(cause) && is_connecting => "connect_timeout",
+        _ if is_timeout(cause) => "statement_timeout",
+        _ if is_connecting => "connect",
+        _ => "connection_lost",
+    }
+}
+
+fn is_timeout(cause: &sqlx::Error) -> bool {
+    matches!(cause, sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::TimedOut)
+}
+
 /// Whether a connection must be closed after this error.
 ///
 /// That is the case if the session is over, its state is unknown, or its server no longer accepts writes.
@@ -159,6 +164,12 @@ pub(super) fn ends_session(error: &sqlx::Error) -> bool {
         | sqlx::Error::TypeNotFound { .. } => false,
         _ => true,
     }
+}
+
+/// Whether the session ended, other than by a time limit: another one may succeed at once.
+pub(super) fn is_session_lost(error: &sqlx::Error) -> bool {
+    let is_of_session = matches!(error, sqlx::Error::Database(_) | sqlx::Error::Io(_) | sqlx::Error::Protocol(_));
+    is_of_session && !is_timeout(error) && ends_session(error)
 }
 
 /// `read_only_sql_transaction`: a standby, or a demoted primary.

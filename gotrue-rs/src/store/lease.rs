@@ -6,10 +6,13 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::error::Elapsed;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::error::{Error, ends_session, is_read_only};
 use super::pool_state::{ConnectionOrigin, PoolInner, current_runtime};
+
+/// The interval between repetitions of a statement.
+const REPEAT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The known state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +76,18 @@ impl Lease {
         if self.shared.options.should_expose_database_errors { error } else { error.without_database_text() }
     }
 
+    /// When a failed statement without effect is repeated on another connection; `None` if it is not.
+    ///
+    /// It is repeated once at once, and then while requests wait for a lost database.
+    pub(super) fn find_repetition(&self, cause: &sqlx::Error, repetitions: u32, began_at: Instant) -> Option<Instant> {
+        let now = Instant::now();
+        if repetitions == 0 {
+            return Some(now);
+        }
+        let next = now + REPEAT_INTERVAL;
+        self.shared.outage.begin(cause, began_at).filter(|until| next < *until).map(|_| next)
+    }
+
     /// Opens a transaction.
     pub(super) async fn begin(&mut self) -> sqlx::Result<()> {
         let limit = self.statement_timeout();
@@ -132,7 +147,10 @@ impl Lease {
             )));
         };
         match &outcome {
-            Ok(_) => self.state = before.after_success(),
+            Ok(_) => {
+                self.state = before.after_success();
+                self.shared.outage.end();
+            }
             Err(error) if ends_session(error) => {
                 if is_read_only(error) {
                     self.shared.hosts.record_refused_write();

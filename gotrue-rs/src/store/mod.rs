@@ -12,6 +12,7 @@ mod lease;
 mod literal;
 mod merged_metadata;
 pub mod migrate;
+mod outage;
 mod pending_tokens;
 pub mod placeholders;
 pub mod pool;

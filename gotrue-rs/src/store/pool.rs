@@ -133,7 +133,7 @@ impl Pool {
         let permit = self.acquire_permit(&self.0.permits).await?;
         let (connection, origin) = match self.0.reuse().await {
             Some(idle) => (idle.connection, idle.origin),
-            None => self.0.connect().await?,
+            None => self.0.connect_or_wait().await?,
         };
         POOL_WAIT.record(&[], started.elapsed());
         Ok(Lease::new(connection, origin, Arc::clone(&self.0), permit))

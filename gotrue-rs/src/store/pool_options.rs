@@ -29,6 +29,10 @@ pub struct PoolOptions {
     pub acquire_timeout: Duration,
     /// The maximum time to open a connection, authentication included.
     pub connect_timeout: Duration,
+    /// How long requests wait for a server that was lost, or its successor; zero for not at all.
+    ///
+    /// The time is counted from the loss on.
+    pub failover_wait: Duration,
     /// The maximum time for a ping before reuse, and for a rollback after use.
     pub ping_timeout: Duration,
     /// The maximum time of a statement before its connection counts as dead.
@@ -56,6 +60,7 @@ impl PoolOptions {
             max_connections: 40,
             acquire_timeout: Duration::from_secs(3),
             connect_timeout: Duration::from_secs(2),
+            failover_wait: Duration::ZERO,
             ping_timeout: Duration::from_secs(1),
             statement_timeout: Duration::from_secs(3),
             should_expose_database_errors: true,

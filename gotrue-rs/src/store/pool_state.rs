@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use sqlx::PgConnection;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 use super::hosts::{HostConnection, Hosts};
+use super::outage::{Outage, is_outage};
 use super::pool_options::PoolOptions;
 use super::pooler::SessionSettings;
 
@@ -20,6 +21,7 @@ const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
 pub(super) struct PoolInner {
     pub(super) options: PoolOptions,
     pub(super) hosts: Hosts,
+    pub(super) outage: Outage,
     /// The SQL that begins a transaction where statements are not prepared.
     pub(super) transaction_settings: String,
     pub(super) permits: Arc<Semaphore>,
@@ -59,6 +61,7 @@ impl PoolInner {
         let transaction_settings = options.session.as_ref().map(SessionSettings::to_sql).unwrap_or_default();
         Self {
             hosts: Hosts::new(&options),
+            outage: Outage::new(options.failover_wait),
             options,
             transaction_settings,
             permits: Arc::new(Semaphore::new(most)),
@@ -110,6 +113,43 @@ impl PoolInner {
             self.lock_idle().connections.retain(|idle| self.hosts.is_wanted(idle.origin.host));
         }
         Ok((connection, ConnectionOrigin { opened_at: Instant::now(), host, is_direct }))
+    }
+
+    /// Opens a connection; while the database has only just been lost, waits until it accepts one.
+    ///
+    /// Nothing has been sent yet, so waiting repeats nothing.
+    pub(super) async fn connect_or_wait(&self) -> sqlx::Result<(PgConnection, ConnectionOrigin)> {
+        let tried_at = tokio::time::Instant::now();
+        let cause = match self.connect().await {
+            Err(cause) => cause,
+            Ok((connection, origin)) => {
+                self.end_outage(origin);
+                return Ok((connection, origin));
+            }
+        };
+        let Some(until) = self.outage.begin(&cause, tried_at) else { return Err(cause) };
+        timeout_at(until, self.connect_again()).await.unwrap_or(Err(cause))
+    }
+
+    async fn connect_again(&self) -> sqlx::Result<(PgConnection, ConnectionOrigin)> {
+        loop {
+            let turn = self.outage.wait_for_turn().await;
+            match self.connect().await {
+                Ok((connection, origin)) => {
+                    self.end_outage(origin);
+                    return Ok((connection, origin));
+                }
+                Err(cause) if is_outage(&cause) => drop(turn),
+                Err(cause) => return Err(cause),
+            }
+        }
+    }
+
+    /// Ends the outage, unless the connection is one to a pooler, which accepts it without a database.
+    fn end_outage(&self, origin: ConnectionOrigin) {
+        if origin.is_direct {
+            self.outage.end();
+        }
     }
 
     /// Keeps a connection for reuse, and closes the oldest one that has exceeded the idle timeout.

@@ -10,11 +10,11 @@ use sqlx::postgres::{PgArguments, PgConnection, PgQueryResult, PgRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Row, ValueRef};
 use telemetry::catalog::DATABASE_UNAVAILABLE;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{sleep_until, timeout};
 use tracing::Instrument;
 
 use super::binding::BoundStatement;
-use super::error::{Error, Result};
+use super::error::{Error, Result, is_read_only, is_session_lost};
 use super::injected_rejection::InjectedRejection;
 use super::lease::Lease;
 use super::pool::Pool;
@@ -89,55 +89,76 @@ enum Content {
 
 impl Content {
     /// Returns what is sent for the statement on this connection.
-    fn into_message(self, lease: &Lease, is_transaction: bool) -> std::result::Result<Message, BoxDynError> {
+    fn to_message(&self, lease: &Lease, is_transaction: bool) -> std::result::Result<Message, BoxDynError> {
         let settings = lease.transaction_settings();
         // A transaction has its settings from its begin.
         let mut text = settings.filter(|_| !is_transaction).unwrap_or_default().to_owned();
         match (self, settings) {
-            (Self::Untyped(sql), _) => text.push_str(&sql),
+            (Self::Untyped(sql), _) => text.push_str(sql),
             (Self::Bound(bound) | Self::BoundAndSettings(bound), None) => {
-                return Ok(Message::Prepared(bound.sql, bound.values?.to_arguments()?));
+                return Ok(Message::Prepared(bound.sql, bound.values()?.to_arguments()?));
             }
-            (Self::Bound(bound), Some(_)) => bound.values?.push_statement(&mut text, bound.sql, bound.placeholders)?,
+            (Self::Bound(bound), Some(_)) => {
+                bound.values()?.push_statement(&mut text, bound.sql, bound.placeholders)?;
+            }
             (Self::BoundAndSettings(bound), Some(settings)) => {
-                bound.values?.push_statement(&mut text, bound.sql, bound.placeholders)?;
+                bound.values()?.push_statement(&mut text, bound.sql, bound.placeholders)?;
                 text.push_str("; ");
                 text.push_str(settings);
             }
         }
         Ok(Message::Text(text))
     }
+
+    /// Whether another session may execute the statement after this failure: it had no effect, or has none.
+    fn can_be_repeated(&self, cause: &sqlx::Error) -> bool {
+        let Self::Bound(bound) = self else { return false };
+        is_read_only(cause) || bound.is_read() && is_session_lost(cause)
+    }
 }
 
 /// Runs a query on the open transaction, or on a connection of its own, within the time limit.
+///
+/// Outside a transaction it is repeated if it certainly had no effect.
 macro_rules! on {
     ($self:ident, $name:expr, $sql:expr, $content:expr, |$connection:ident, $message:ident| $query:expr) => {{
-        let mut own = None;
-        let is_transaction = $self.is_transaction();
-        let lease = match &mut $self.inner {
-            Inner::Pool(pool) => {
-                let lease = pool.lease().await;
-                own.insert(lease.map_err(|cause| record_unavailable(&$self.journal, Error::connecting($name, cause)))?)
+        let (content, is_transaction) = ($content, $self.is_transaction());
+        let (mut repetitions, began_at) = (0, tokio::time::Instant::now());
+        loop {
+            let mut own = None;
+            let lease = match &mut $self.inner {
+                Inner::Pool(pool) => {
+                    let lease = pool.lease().await;
+                    own.insert(
+                        lease.map_err(|cause| record_unavailable(&$self.journal, Error::connecting($name, cause)))?,
+                    )
+                }
+                Inner::Transaction(lease) => lease,
+            };
+            let encoded = content.to_message(lease, is_transaction);
+            let $message = encoded.map_err(|cause| Error::in_statement($name, sqlx::Error::Encode(cause)))?;
+            let limit = $self.statement_timeout.unwrap_or(lease.statement_timeout());
+            let started_at = Instant::now();
+            let span = statement_span($name);
+            let (before, $connection) = lease.start();
+            let outcome = timeout(limit, $query).instrument(span.clone()).await;
+            let outcome = lease.finish(before, outcome);
+            record_outcome(&span, &outcome);
+            let elapsed = started_at.elapsed();
+            log_slow($name, elapsed);
+            count_statement($name, &outcome, elapsed);
+            let record = |trace: &mut Trace| {
+                trace.record_statement(trace_statement($name, &outcome, elapsed), $sql, is_transaction);
+            };
+            $self.journal.trace(record);
+            let failed = outcome.as_ref().err().filter(|cause| !is_transaction && content.can_be_repeated(cause));
+            if let Some(at) = failed.and_then(|cause| lease.find_repetition(cause, repetitions, began_at)) {
+                sleep_until(at).await;
+                repetitions += 1;
+                continue;
             }
-            Inner::Transaction(lease) => lease,
-        };
-        let encoded = $content.into_message(lease, is_transaction);
-        let $message = encoded.map_err(|cause| Error::in_statement($name, sqlx::Error::Encode(cause)))?;
-        let limit = $self.statement_timeout.unwrap_or(lease.statement_timeout());
-        let started_at = Instant::now();
-        let span = statement_span($name);
-        let (before, $connection) = lease.start();
-        let outcome = timeout(limit, $query).instrument(span.clone()).await;
-        let outcome = lease.finish(before, outcome);
-        record_outcome(&span, &outcome);
-        let elapsed = started_at.elapsed();
-        log_slow($name, elapsed);
-        count_statement($name, &outcome, elapsed);
-        let record = |trace: &mut Trace| {
-            trace.record_statement(trace_statement($name, &outcome, elapsed), $sql, is_transaction);
-        };
-        $self.journal.trace(record);
-        outcome.map_err(|cause| record_unavailable(&$self.journal, lease.failure($name, cause)))
+            break outcome.map_err(|cause| record_unavailable(&$self.journal, lease.failure($name, cause)));
+        }
     }};
 }
 
@@ -167,9 +188,19 @@ impl Connection {
         reach(&journal, Step::Transaction("BEGIN"), "begin").await?;
         journal.trace(Trace::roll_back);
         let failed = |cause| record_unavailable(&journal, Error::connecting("begin", cause));
-        let mut lease = pool.lease().await.map_err(failed)?;
-        lease.begin().instrument(statement_span("BEGIN")).await.map_err(failed)?;
-        Ok(Self::new(Inner::Transaction(lease), journal))
+        let (mut repetitions, began_at) = (0, tokio::time::Instant::now());
+        loop {
+            let mut lease = pool.lease().await.map_err(failed)?;
+            let begun = lease.begin().instrument(statement_span("BEGIN")).await;
+            let Err(cause) = begun else { return Ok(Self::new(Inner::Transaction(lease), journal)) };
+            // Nothing else was sent, so another session may begin.
+            let next = Some(&cause).filter(|cause| is_session_lost(cause));
+            match next.and_then(|cause| lease.find_repetition(cause, repetitions, began_at)) {
+                Some(at) => sleep_until(at).await,
+                None => return Err(failed(cause)),
+            }
+            repetitions += 1;
+        }
     }
 
     /// Opens a transaction that waits for a third party.

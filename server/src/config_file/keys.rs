@@ -189,6 +189,7 @@ const KEYS: &[Key] = &[
     setting("basalt.database.max_lifetime", Duration, "DB_CONN_MAX_LIFETIME"),
     setting("basalt.database.max_idle_time", Duration, "DB_CONN_MAX_IDLE_TIME"),
     setting("basalt.database.start_timeout", Duration, "DB_START_TIMEOUT"),
+    setting("basalt.database.failover_wait", Duration, "DB_FAILOVER_WAIT"),
     setting("basalt.database.replica_url", Text, "DB_REPLICA_URL"),
     setting("basalt.database.replica_max_lag", Duration, "DB_REPLICA_MAX_LAG"),
     custom("basalt.database.archive", Text),

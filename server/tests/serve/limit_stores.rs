@@ -90,6 +90,15 @@ async fn store_with_tls_counts_and_an_untrusted_one_is_refused_at_the_start() {
     assert!(log.contains("certificate") && log.contains("UnknownIssuer"), "{log}");
 }
 
+#[test]
+fn store_without_tls_at_a_port_configured_with_tls_is_refused_at_the_start() {
+    for options in [&[][..], &["--requirepass", "right"]] {
+        let redis = Redis::start(free_port(), options);
+        let log = refuse(&format!("url = \"rediss://127.0.0.1:{}/0\"", redis.port));
+        assert!(log.contains("answers without TLS at this port: use redis://"), "{log}");
+    }
+}
+
 #[tokio::test]
 async fn wrong_credentials_and_missing_permissions_are_refused_at_the_start() {
     let redis = Redis::start(free_port(), &["--requirepass", "right"]);

@@ -44,6 +44,7 @@ const NOT_CROSSED: &[(&str, &str)] = &[
     ("GOTRUE_DB_CONN_MAX_LIFETIME", "connections, not data"),
     ("GOTRUE_DB_CONN_MAX_IDLE_TIME", "connections, not data"),
     ("GOTRUE_DB_START_TIMEOUT", REAL_TIME),
+    ("GOTRUE_DB_FAILOVER_WAIT", REAL_TIME),
     ("GOTRUE_DB_REPLICA_MAX_LAG", "worlds have no replica"),
     ("GOTRUE_RETENTION_AUDIT_ENTRIES", CLEANUP),
     ("GOTRUE_RETENTION_REVOKED_TOKENS", CLEANUP),

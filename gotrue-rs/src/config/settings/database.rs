@@ -59,6 +59,13 @@ pub(super) const SECTION: Section = Section {
         span("GOTRUE_DB_START_TIMEOUT", |d, _, v| d.config.database.start_timeout = v.to_std())
             .default("1m")
             .doc("How long a database that is down at the start is waited for; 0s: not at all.", "5m"),
+        span("GOTRUE_DB_FAILOVER_WAIT", |d, _, v| d.config.database.failover_wait = v.to_std())
+            .default("5s")
+            .doc(
+                "Time after the loss of the database within which requests wait for it or a new primary, before anything of \
+                 theirs was sent; later ones fail at once with 503. 0s: none waits.",
+                "10s",
+            ),
         Setting::new(
             "GOTRUE_DB_REPLICA_URL",
             ValueType::Custom("a URL of a PostgreSQL database", check::parse_replica_url),

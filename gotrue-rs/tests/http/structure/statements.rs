@@ -43,6 +43,68 @@ fn sql_names_its_parameters() {
     }
 }
 
+/// A read may be executed again after its connection was lost.
+///
+/// It calls no function with an effect of its own.
+#[test]
+fn statements_that_may_be_repeated_only_read() {
+    let names: HashSet<&str> = store::list_statements().filter(|it| it.is_read()).map(|it| it.name()).collect();
+    assert!(names.contains("users.with_session"), "{names:?}");
+    let mut others = Vec::new();
+    for statement in store::list_statements().filter(|it| it.is_read()) {
+        let sql = statement.sql().to_lowercase();
+        let is_separator = |character: char| character != '_' && !character.is_alphanumeric();
+        let called = sql.match_indices('(').filter_map(|(at, _)| sql[..at].rsplit(is_separator).next());
+        let unknown = called.filter(|name| !name.is_empty() && !WITHOUT_EFFECT.contains(name));
+        others.extend(unknown.map(|name| format!("{} calls {name}", statement.name())));
+    }
+    assert!(others.is_empty(), "{others:#?}");
+}
+
+/// Functions, operators and keywords before a parenthesis that change nothing.
+const WITHOUT_EFFECT: &[&str] = &[
+    "all",
+    "and",
+    "any",
+    "array",
+    "array_position",
+    "as",
+    "clock_timestamp",
+    "coalesce",
+    "count",
+    "exists",
+    "extract",
+    "filter",
+    "from",
+    "greatest",
+    "in",
+    "json_agg",
+    "json_build_object",
+    "jsonb_agg",
+    "jsonb_build_object",
+    "lateral",
+    "least",
+    "length",
+    "lower",
+    "make_interval",
+    "max",
+    "min",
+    "not",
+    "or",
+    "over",
+    "position",
+    "select",
+    "string_to_array",
+    "substr",
+    "sum",
+    "to_jsonb",
+    "to_regclass",
+    "unnest",
+    "values",
+    "when",
+    "where",
+];
+
 /// A `statement!` outside of `statements!` would be neither prepared nor planned by a test.
 #[test]
 fn statements_of_the_sources_are_listed() {

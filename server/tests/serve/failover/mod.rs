@@ -18,6 +18,8 @@ use cluster::Cluster;
 
 /// From the promotion, when the new primary accepts writes, to the first acknowledged write.
 const RECOVERY: Duration = Duration::from_secs(1);
+/// Requests do not wait for a new primary.
+const NO_WAIT: &str = "[basalt.database]\nfailover_wait = \"0s\"\n";
 /// The number of clients that write at the same time.
 const CLIENTS: usize = 6;
 
@@ -108,7 +110,7 @@ async fn record(observed: &mut Observed, response: reqwest::Response, email: Opt
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failover_loses_no_acknowledged_write_and_signs_no_user_out() {
     let (mut cluster, scratch) = (Cluster::start("failover").await, TempFolder::new());
-    let config = scratch.write("config.toml", "[auth.rate_limit]\ntoken_refresh = 1000000\n");
+    let config = scratch.write("config.toml", &format!("{NO_WAIT}[auth.rate_limit]\ntoken_refresh = 1000000\n"));
     let arguments = ["--config", &config, "--data", &scratch.path("data"), "--database-url", &cluster.url()];
     let server = Basalt::serve(&arguments);
     let admin = Admin::of(&server);
@@ -147,9 +149,63 @@ async fn failover_loses_no_acknowledged_write_and_signs_no_user_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_wait_for_the_new_primary_and_are_executed_once() {
+    let (mut cluster, scratch) = (Cluster::start("waiting").await, TempFolder::new());
+    let server = Basalt::serve(&["--data", &scratch.path("data"), "--database-url", &cluster.url()]);
+    let admin = Admin::of(&server);
+    // Every client has a connection of the pool, which its next request finds dead.
+    let create = |round: &'static str| {
+        let admin = &admin;
+        let clients = (0..CLIENTS).map(move |client| async move {
+            admin.create_user(&format!("{round}-{client}@example.com")).await.status().as_u16()
+        });
+        futures::future::join_all(clients)
+    };
+    assert_eq!(create("before").await, [200; CLIENTS]);
+    cluster.primary.kill();
+    let promotion = async {
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        cluster.standby.promote();
+    };
+    let (during, emails, ()) = tokio::join!(create("during"), admin.list_emails(), promotion);
+    assert_eq!(during, [200; CLIENTS]);
+    assert!(emails.len() >= CLIENTS, "{emails:?}");
+    let sql = "SELECT (count(*) = count(DISTINCT email) AND count(*) = 12)::text FROM auth.users";
+    assert_eq!(cluster.standby.query(sql).await.as_deref(), Some("true"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_wait_only_at_the_beginning_of_an_outage() {
+    let (mut cluster, scratch) = (Cluster::start("outage").await, TempFolder::new());
+    let config = scratch.write("config.toml", "[basalt.database]\nfailover_wait = \"1s\"\n");
+    let arguments = ["--config", &config, "--data", &scratch.path("data"), "--database-url", &cluster.url()];
+    let server = Basalt::serve(&arguments);
+    let admin = Admin::of(&server);
+    assert_eq!(admin.create_user("ann@example.com").await.status(), 200);
+    cluster.primary.kill();
+    let mut waited = Vec::new();
+    for _ in 0..2 {
+        let began = Instant::now();
+        let response = admin.create_user("bob@example.com").await;
+        assert_eq!(response.status(), 503);
+        assert!(response.headers().contains_key("retry-after"));
+        waited.push(began.elapsed());
+    }
+    assert!(waited[0] >= Duration::from_millis(900) && waited[1] < Duration::from_millis(500), "{waited:?}");
+    cluster.standby.promote();
+    cluster.standby.wait_until("SELECT (NOT pg_is_in_recovery())::text").await;
+    let promoted_at = Instant::now();
+    while admin.create_user("carl@example.com").await.status() != 200 {
+        assert!(promoted_at.elapsed() < RECOVERY, "writes do not succeed again");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn server_that_becomes_read_only_is_left_and_used_again() {
     let (cluster, scratch) = (Cluster::start("read-only").await, TempFolder::new());
-    let server = Basalt::serve(&["--data", &scratch.path("data"), "--database-url", &cluster.url()]);
+    let config = scratch.write("config.toml", NO_WAIT);
+    let arguments = ["--config", &config, "--data", &scratch.path("data"), "--database-url", &cluster.url()];
+    let server = Basalt::serve(&arguments);
     let admin = Admin::of(&server);
     assert_eq!(admin.create_user("ann@example.com").await.status(), 200);
     let database = "ALTER DATABASE postgres SET default_transaction_read_only =";

@@ -43,6 +43,17 @@ pub(super) fn build_tls_config() -> Result<Arc<ClientConfig>, StoreError> {
     Ok(Arc::new(config.map_err(|error| StoreError::Io(std::io::Error::other(error)))?.with_no_client_auth()))
 }
 
+/// Whether a server answers without TLS.
+///
+/// Such a server takes the beginning of TLS for half a command and stays silent.
+pub(super) async fn answers_plain_text(Node { host, port }: Node<'_>) -> std::io::Result<bool> {
+    let mut stream = TcpStream::connect((host, port)).await?;
+    stream.write_all(b"PING\r\n").await?;
+    let mut first = [0];
+    let count = stream.read(&mut first).await?;
+    Ok(count == 1 && matches!(first, [b'+' | b'-']))
+}
+
 impl RedisConnection {
     /// Opens a connection to a node, which can differ from the configured one in a cluster.
     pub(super) async fn open(

@@ -18,6 +18,11 @@ pub enum StoreError {
     /// Another node of the cluster has the keys.
     #[error("another node of the cluster has the keys of rate limits: {0}")]
     Redirected(Redirection),
+    /// The server answers without TLS at the port that is configured with TLS.
+    #[error(
+        "the store of rate limits answers without TLS at this port: use redis:// (valkey://), or its port with TLS"
+    )]
+    PlainText,
     /// The reply is malformed.
     #[error(transparent)]
     Malformed(#[from] MalformedReply),
@@ -39,7 +44,7 @@ impl StoreError {
                 let is_other = text.starts_with("ERR ") && !text.starts_with("ERR max number of clients");
                 is_other || PERMANENT.iter().any(|code| text.starts_with(code))
             }
-            Self::Malformed(_) => true,
+            Self::Malformed(_) | Self::PlainText => true,
             // An untrusted certificate, or a server without TLS.
             Self::Io(error) => matches!(error.get_ref(), Some(cause) if cause.is::<rustls::Error>()),
             Self::Redirected(_) | Self::Database(_) | Self::Timeout => false,

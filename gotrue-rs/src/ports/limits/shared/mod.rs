@@ -142,6 +142,7 @@ impl SharedLimits {
         let operations = [operation];
         let written = tokio::select! {
             written = store.run(&operations) => written,
+            () = store.wait_for_plain_text() => Err(StoreError::PlainText),
             () = clock.timeout(LONGEST_CHECK) => Err(StoreError::Timeout),
         };
         written.map(drop).or_else(|error| if error.is_permanent() { Err(error) } else { Ok(()) })

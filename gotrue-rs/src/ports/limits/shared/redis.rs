@@ -8,7 +8,7 @@ use gotrue_rules::wire::hex::encode_hex;
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 
-use super::connection::{Node, RedisConnection, build_tls_config};
+use super::connection::{Node, RedisConnection, answers_plain_text, build_tls_config};
 use super::error::StoreError;
 use super::operation::{StoreOperation, StoreOutcome};
 use super::redirection::{Redirection, parse_redirection};
@@ -42,6 +42,16 @@ impl RedisStore {
         let script = encode_hex(digest(&SHA1_FOR_LEGACY_USE_ONLY, SCRIPT.as_bytes()).as_ref());
         let (idle, moved_to) = Default::default();
         Ok(Self { address, tls, script, idle, moved_to, permits: Semaphore::new(MAX_CONNECTIONS) })
+    }
+
+    /// Waits until the server answers without TLS although it is configured with TLS.
+    ///
+    /// Does not end otherwise.
+    pub(super) async fn wait_for_plain_text(&self) {
+        let node = Node { host: &self.address.host, port: self.address.port };
+        if self.tls.is_none() || !answers_plain_text(node).await.unwrap_or(false) {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Applies the operations.
