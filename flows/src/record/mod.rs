@@ -1,1 +1,22 @@
-//! Records flows.
+//! Records flows: from the traffic of a proxy, or from HAR files.
+
+mod body;
+mod exchange;
+mod har;
+mod infer;
+mod known;
+mod plain;
+mod proxy;
+mod redact;
+mod request;
+mod separate;
+mod session;
+mod settings;
+mod websocket;
+mod writer;
+
+pub use self::exchange::{Exchange, RecordedBody};
+pub use self::har::{HarOptions, import_har};
+pub use self::proxy::{ProxyOptions, RecordingProxy};
+pub use self::separate::{Recorder, RecorderOptions};
+pub use self::session::RecordedUrls;

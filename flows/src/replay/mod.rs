@@ -1,1 +1,157 @@
-//! Replays files of flows.
+//! Replays files of flows and reports what differs.
+
+mod files;
+mod glob;
+mod report;
+mod update;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::BoxFuture;
+use reqwest::Client;
+use reqwest::redirect::Policy;
+use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+pub use self::files::{FlowFile, find_flows};
+pub use self::glob::matches_glob;
+pub use self::report::{Report, format_json, format_junit, format_text};
+pub use self::update::update_file;
+
+use crate::FlowError;
+use crate::format::{Profile, load_settings};
+use crate::runner::{FlowOutcome, run_flow};
+use crate::sources::Scope;
+use crate::standins::{self, StartedStandIns};
+use crate::targets::{Target, Targets, WantedServer};
+
+/// The longest wait for one response; servers wait for hooks and providers.
+const RESPONSE_LIMIT: Duration = Duration::from_mins(1);
+
+/// How flows are replayed.
+#[derive(Clone)]
+pub struct ReplayOptions {
+    /// The largest number of flows at a time.
+    pub jobs: usize,
+    /// Replaces the profile of the files.
+    pub profile: Option<Profile>,
+    /// Values that replace those of sources.
+    pub given: Map<String, Value>,
+}
+
+/// The outcome of one file.
+#[derive(Debug, Clone)]
+pub struct FileOutcome {
+    /// The file.
+    pub path: PathBuf,
+    /// The name of its flow.
+    pub name: String,
+    /// How it went.
+    pub outcome: FlowOutcome,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// Creates the HTTP client of replays: without redirects and proxies.
+///
+/// # Errors
+/// The system's root certificates cannot be read.
+pub fn build_client() -> Result<Client, FlowError> {
+    let builder = Client::builder().no_proxy().redirect(Policy::none()).timeout(RESPONSE_LIMIT);
+    builder
+        .build()
+        .map_err(|error| FlowError::new(format!("no HTTP client: {error}"), "check the system's certificates"))
+}
+
+/// Replays the flows, several at a time, and calls `done` after each.
+pub async fn replay_all(
+    files: Vec<FlowFile>,
+    targets: Arc<dyn Targets>,
+    client: &Client,
+    options: &ReplayOptions,
+    mut done: impl FnMut(&FileOutcome),
+) -> Vec<FileOutcome> {
+    let permits = Arc::new(Semaphore::new(options.jobs.max(1)));
+    let mut running = JoinSet::new();
+    for (number, file) in files.into_iter().enumerate() {
+        let (targets, client, options) = (Arc::clone(&targets), client.clone(), options.clone());
+        let permits = Arc::clone(&permits);
+        running.spawn(async move {
+            let _permit = permits.acquire_owned().await;
+            let started = Instant::now();
+            let outcome = replay_file(&file, targets.as_ref(), client, &options).await;
+            let duration = started.elapsed();
+            (number, FileOutcome { path: file.path, name: file.flow.name, outcome, duration })
+        });
+    }
+    let mut outcomes = Vec::new();
+    while let Some(joined) = running.join_next().await {
+        if let Ok((number, outcome)) = joined {
+            done(&outcome);
+            outcomes.push((number, outcome));
+        }
+    }
+    outcomes.sort_by_key(|(number, _)| *number);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// Replays one file on a server of its own.
+async fn replay_file(file: &FlowFile, targets: &dyn Targets, client: Client, options: &ReplayOptions) -> FlowOutcome {
+    let failed = |error: FlowError| FlowOutcome { steps: Vec::new(), error: Some(error) };
+    let (mut wanted, started) = match prepare(file, options).await {
+        Ok(prepared) => prepared,
+        Err(error) => return failed(error),
+    };
+    for each in &started {
+        wanted.names.extend(each.names.clone());
+    }
+    let target = match targets.open(&wanted).await {
+        Ok(target) => target,
+        Err(error) => return failed(error.at("starting the server")),
+    };
+    let scope = Arc::new(build_scope(&wanted, Arc::clone(&target), client, (&started, options)));
+    let before =
+        |number: usize| -> BoxFuture<'_, Result<(), FlowError>> { Box::pin(targets.before_step(&target, number)) };
+    let mut outcome = run_flow(&file.flow, &scope, Some(&before)).await;
+    if let Err(error) = targets.close(&target).await {
+        outcome.error.get_or_insert(error.at("ending the server"));
+    }
+    outcome
+}
+
+async fn prepare(file: &FlowFile, options: &ReplayOptions) -> Result<(WantedServer, Vec<StartedStandIns>), FlowError> {
+    let folder = file.path.parent().unwrap_or(std::path::Path::new("."));
+    let settings = load_settings(&file.flow, folder)?;
+    let mut started = Vec::new();
+    for each in standins::all() {
+        started.push(each.start(&settings).await?);
+    }
+    let wanted = WantedServer {
+        flow: file.flow.name.clone(),
+        profile: options.profile.unwrap_or(file.flow.profile),
+        settings: Arc::new(settings),
+        names: Map::new(),
+    };
+    Ok((wanted, started))
+}
+
+fn build_scope(
+    wanted: &WantedServer,
+    target: Arc<Target>,
+    client: Client,
+    (started, options): (&[StartedStandIns], &ReplayOptions),
+) -> Scope {
+    let scope = Scope::new(&wanted.flow, target, Arc::clone(&wanted.settings), client)
+        .with_sources(started.iter().map(|each| Arc::clone(&each.sources)).collect())
+        .with_given(options.given.clone());
+    for (name, value) in &wanted.names {
+        scope.set(name, value.clone());
+        if let Some(url) = value.as_str().filter(|text| text.contains("://")) {
+            scope.symbols().learn(url, name);
+        }
+    }
+    scope
+}

@@ -6,7 +6,7 @@ use super::ReceivedResponse;
 use crate::FlowError;
 use crate::expressions::find_path;
 use crate::format::RequestStep;
-use crate::sources::Scope;
+use crate::sources::{Scope, parse_url};
 use crate::text::{parse_pairs, split_url};
 
 /// Sets the variables of the step. One that is not there is an error of the step that uses it; in a set-up step, of this one.
@@ -48,7 +48,7 @@ fn find(response: &ReceivedResponse, place: &str) -> Result<Option<Value>, FlowE
         "headers" => response.header(path).map(Value::from),
         "location" => response.header("location").and_then(|location| find_in_url(&location, path)),
         _ => {
-            let hint = "write json.…, text, status, headers.…, location.base, location.query.… or location.fragment.…";
+            let hint = "write json.…, text, status, headers.…, location, location.base, location.query.… or location.fragment.…";
             return Err(FlowError::new(format!("{place:?} is no place in a response"), hint));
         }
     };
@@ -59,7 +59,7 @@ fn find_in_url(location: &str, path: &str) -> Option<Value> {
     let parts = split_url(location);
     let (part, name) = path.split_once('.').unwrap_or((path, ""));
     let pairs = match part {
-        "" => return Some(location.into()),
+        "" => return Some(parse_url(location)),
         "query" if name.is_empty() => return Some(object(parse_pairs(parts.query))),
         "fragment" if name.is_empty() => return Some(object(parse_pairs(parts.fragment))),
         "base" => return Some(parts.base.into()),

@@ -71,7 +71,7 @@ fn cut(arguments: &Value) -> Result<Value, FlowError> {
 }
 
 /// Returns the parts of a URL.
-pub(super) fn parse_url(text: &str) -> Value {
+pub(crate) fn parse_url(text: &str) -> Value {
     let parts = split_url(text);
     let (origin, path) = split_origin(parts.base).unwrap_or(("", parts.base));
     let (scheme, host) = origin.split_once("://").unwrap_or_default();

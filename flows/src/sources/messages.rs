@@ -105,19 +105,25 @@ pub(super) async fn take(arguments: &Value, scope: &Scope) -> Result<Value, Flow
     let query = MessageQuery::of(arguments);
     let to = query.to.ok_or_else(|| wanted("message", "{\"to\": \"{{email1}}\"}"))?;
     let wait = arguments["wait"].as_f64().unwrap_or(DEFAULT_WAIT).clamp(0.0, 120.0);
-    let give_up = tokio::time::Instant::now() + Duration::from_secs_f64(wait);
+    let number = arguments["number"].as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(1).max(1);
+    let started = tokio::time::Instant::now();
     loop {
-        let listed = source.list(&scope.client, &query).await?;
-        for mut message in listed {
-            let id = message["id"].as_str().map_or_else(|| message["id"].to_string(), str::to_owned);
-            if scope.take_message(&id) {
+        let mut listed = source.list(&scope.client, &query).await?;
+        listed.retain(|message| !scope.is_taken(&id_of(message)));
+        let waited = started.elapsed().as_secs_f64();
+        // A server may send fewer messages than the recorded one; the last of them counts.
+        if listed.len() >= number || !listed.is_empty() && waited > wait / 2.0 {
+            listed.truncate(number);
+            let newest =
+                listed.iter().map(|message| scope.take_message(&id_of(message))).filter(|is_new| *is_new).count();
+            if let Some(mut message) = listed.pop().filter(|_| newest > 0) {
                 if let Some(link) = message["link"].as_str().map(parse_url) {
                     message["query"] = link["query"].clone();
                 }
                 return Ok(message);
             }
         }
-        if tokio::time::Instant::now() >= give_up {
+        if waited >= wait {
             let kind = query.kind.map_or_else(String::new, |kind| format!(" of the kind {kind}"));
             return Err(FlowError::new(
                 format!("no message{kind} to {to} arrived within {wait} seconds"),
@@ -128,12 +134,15 @@ pub(super) async fn take(arguments: &Value, scope: &Scope) -> Result<Value, Flow
     }
 }
 
+fn id_of(message: &Value) -> String {
+    message["id"].as_str().map_or_else(|| message["id"].to_string(), str::to_owned)
+}
+
 /// Returns the messages that were not returned before, without marking them.
 pub(super) async fn list(arguments: &Value, scope: &Scope) -> Result<Value, FlowError> {
     let source = source_of(scope)?;
     let listed = source.list(&scope.client, &MessageQuery::of(arguments)).await?;
-    let is_new = |message: &Value| message["id"].as_str().is_none_or(|id| !scope.is_taken(id));
-    Ok(listed.into_iter().filter(is_new).collect())
+    Ok(listed.into_iter().filter(|message| !scope.is_taken(&id_of(message))).collect())
 }
 
 fn source_of(scope: &Scope) -> Result<&MessageSource, FlowError> {

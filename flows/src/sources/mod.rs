@@ -12,6 +12,7 @@ use std::pin::Pin;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::computed::parse_url;
 pub(crate) use self::crypto::{sha256, sign_token};
 pub use self::messages::MessageSource;
 pub use self::scope::Scope;

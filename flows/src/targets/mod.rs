@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 pub use self::test_api::TestApiClient;
-pub use self::url::{UrlTargets, UrlTargetsOptions};
+pub use self::url::{UrlTargets, UrlTargetsOptions, find_auth_api};
 pub use self::worlds::{TestServer, WorldTargets};
 
 use crate::FlowError;
@@ -55,6 +55,11 @@ pub type TargetFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, FlowError>>
 pub trait Targets: Send + Sync {
     /// Provides a server of this behaviour with these settings.
     fn open<'a>(&'a self, wanted: &'a WantedServer) -> TargetFuture<'a, Arc<Target>>;
+
+    /// Called before each step of a flow with its number.
+    fn before_step<'a>(&'a self, _target: &'a Target, _number: usize) -> TargetFuture<'a, ()> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// Ends what [`Targets::open`] provided.
     fn close<'a>(&'a self, target: &'a Target) -> TargetFuture<'a, ()>;

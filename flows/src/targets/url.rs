@@ -64,7 +64,7 @@ impl UrlTargets {
 ///
 /// # Errors
 /// The server is unreachable, or has no auth API.
-pub(crate) async fn find_auth_api(client: &Client, url: &str) -> Result<(String, String), FlowError> {
+pub async fn find_auth_api(client: &Client, url: &str) -> Result<(String, String), FlowError> {
     let url = url.trim_end_matches('/');
     if let Some(project) = url.strip_suffix(MOUNT) {
         return Ok((project.to_owned(), url.to_owned()));

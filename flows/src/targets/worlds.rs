@@ -39,6 +39,9 @@ impl TestServer {
             .args(["serve", "--test", "--json", "--port", "0"])
             .args(arguments)
             .current_dir(folder)
+            // Refused requests are part of flows.
+            .env("LOG_LEVEL", "error")
+            .env_remove("DATABASE_URL")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())

@@ -9,6 +9,8 @@ mod healthcheck;
 mod init;
 mod keys;
 mod process;
+mod record;
+mod replay;
 mod serve;
 mod status;
 mod users;
@@ -50,6 +52,8 @@ const EXAMPLES: &str = "Examples:
   basalt restore shop.tar.gz --data DIR     restore it into a new folder
   basalt db reset                           recreate the embedded database from migrations and seed files
   basalt users import users.jsonl           import users with their password hashes
+  basalt record --upstream URL --out flows  record the requests of an application
+  basalt replay flows                       replay them and report every difference
   basalt keys add signing                   begin the rotation of the signing key
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
 
@@ -84,6 +88,12 @@ enum Command {
     Gotrue(gotrue::GotrueArguments),
     /// Add, rotate and retire signing keys and API keys while servers run
     Keys(keys::KeysArguments),
+    /// Record the requests of an application as flows that can be replayed
+    #[command(long_about = record::RECORD_HELP)]
+    Record(record::RecordArguments),
+    /// Replay recorded flows and report every difference
+    #[command(long_about = replay::REPLAY_HELP)]
+    Replay(replay::ReplayArguments),
     /// Create, find, ban and delete accounts; import and export them
     Users(users::UsersArguments),
 }
@@ -106,6 +116,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),
+        Command::Record(arguments) => record::run(&arguments).map(succeed),
+        Command::Replay(arguments) => replay::run(&arguments),
         Command::Users(arguments) => users::run(arguments).map(succeed),
     };
     process::report_outcome(outcome, rename)

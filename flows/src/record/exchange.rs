@@ -1,0 +1,114 @@
+//! A request and its response, as the proxy saw them or as a HAR file has them.
+
+use http::HeaderMap;
+use serde_json::Value;
+
+use crate::format::Service;
+use crate::runner::ReceivedResponse;
+use crate::text::{parse_pairs, split_url};
+
+/// A body, unless it is too large for a recording.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RecordedBody {
+    /// The whole body.
+    Whole(Vec<u8>),
+    /// Its size; the content was passed on and not kept.
+    TooLarge(u64),
+}
+
+impl Default for RecordedBody {
+    fn default() -> Self {
+        Self::Whole(Vec::new())
+    }
+}
+
+/// A request and its response.
+#[derive(Debug, Clone, Default)]
+pub struct Exchange {
+    /// The method.
+    pub method: String,
+    /// Path and query below the API.
+    pub path: String,
+    /// The API.
+    pub service: Service,
+    /// The headers of the request.
+    pub headers: HeaderMap,
+    /// The body of the request.
+    pub body: RecordedBody,
+    /// The status of the response.
+    pub status: u16,
+    /// The headers of the response.
+    pub response_headers: HeaderMap,
+    /// The body of the response.
+    pub response_body: RecordedBody,
+    /// When the request arrived, in seconds.
+    pub at: f64,
+    /// The address of the client, to separate flows.
+    pub client: String,
+}
+
+impl Exchange {
+    /// Returns a header of the request.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Returns the access token of the request.
+    pub(super) fn bearer(&self) -> Option<&str> {
+        let value = self.header("authorization")?;
+        let (scheme, token) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+    }
+
+    /// Returns the path without query.
+    pub(super) fn route(&self) -> &str {
+        split_url(&self.path).base
+    }
+
+    /// Returns a parameter of the query.
+    pub(super) fn query(&self, name: &str) -> Option<String> {
+        parse_pairs(split_url(&self.path).query).into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    /// Returns the JSON of the request, null if there is none.
+    pub(super) fn json(&self) -> Value {
+        match &self.body {
+            RecordedBody::Whole(bytes) => serde_json::from_slice(bytes).unwrap_or_default(),
+            RecordedBody::TooLarge(_) => Value::Null,
+        }
+    }
+
+    /// Returns the JSON of the response, null if there is none.
+    pub(super) fn response_json(&self) -> Value {
+        match &self.response_body {
+            RecordedBody::Whole(bytes) => serde_json::from_slice(bytes).unwrap_or_default(),
+            RecordedBody::TooLarge(_) => Value::Null,
+        }
+    }
+
+    /// Returns whether the server did what was wanted.
+    pub(super) fn is_success(&self) -> bool {
+        if self.status >= 400 {
+            return false;
+        }
+        // Redirects carry errors to applications.
+        let location = self.location().unwrap_or_default();
+        let parts = split_url(&location);
+        let pairs = parse_pairs(parts.query).into_iter().chain(parse_pairs(parts.fragment));
+        !pairs.into_iter().any(|(name, _)| name == "error" || name == "error_code")
+    }
+
+    /// Returns where the response redirects to.
+    pub(super) fn location(&self) -> Option<String> {
+        self.response_headers.get("location").and_then(|value| value.to_str().ok()).map(str::to_owned)
+    }
+
+    /// Returns the response for the symbols.
+    pub(super) fn response(&self) -> ReceivedResponse {
+        let body = match &self.response_body {
+            RecordedBody::Whole(bytes) => bytes.clone(),
+            RecordedBody::TooLarge(_) => Vec::new(),
+        };
+        ReceivedResponse { status: self.status, headers: self.response_headers.clone(), body }
+    }
+}

@@ -1,0 +1,276 @@
+//! Turns a recorded request into one with placeholders. Nothing that is no word of the API remains.
+
+use serde_json::{Map, Value, json};
+
+use super::exchange::{Exchange, RecordedBody};
+use super::infer;
+use super::plain::{is_email, is_name, is_origin, is_word, is_word_member, phone_digits};
+use super::session::FlowSession;
+use crate::format::{RequestBody, RequestStep};
+use crate::symbols::{is_uuid, jwt_claims};
+use crate::text::{encode, parse_pairs, split_origin, split_url};
+
+/// Larger numbers can be numbers of phones or accounts.
+const MAX_NUMBER: f64 = 100_000.0;
+/// The longest generated text.
+const MAX_TEXT: usize = 4096;
+/// The deepest value of a body.
+const MAX_DEPTH: usize = 32;
+
+/// Builds the request of an exchange.
+pub(super) fn build(session: &mut FlowSession, exchange: &Exchange) -> RequestStep {
+    infer::prepare(session, exchange);
+    let mut step = RequestStep {
+        method: exchange.method.clone(),
+        path: path(session, exchange),
+        service: exchange.service,
+        repeat: 1,
+        ..RequestStep::default()
+    };
+    headers(session, exchange, &mut step);
+    step.body = body(session, exchange);
+    step
+}
+
+/// Returns the path with placeholders.
+fn path(session: &mut FlowSession, exchange: &Exchange) -> String {
+    let parts = split_url(&exchange.path);
+    let mut path = String::new();
+    for segment in parts.base.split('/').skip(1) {
+        path.push('/');
+        let decoded = percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned();
+        if decoded.is_empty() || (is_name(&decoded) && session.known.find(&decoded).is_none()) {
+            path.push_str(segment);
+        } else {
+            path.push_str(&text(session, &decoded, "path"));
+        }
+    }
+    let pairs = parse_pairs(parts.query);
+    let mut separator = '?';
+    for (name, value) in pairs {
+        if name == "apikey" || infer::is_provider_detail(exchange, &name) {
+            continue;
+        }
+        let name = if is_name(&name) { name } else { text(session, &name, "name") };
+        path.push(separator);
+        separator = '&';
+        path.push_str(&name);
+        path.push('=');
+        let filled = text(session, &value, &name);
+        path.push_str(&encode_outside_placeholders(&filled));
+    }
+    path
+}
+
+/// Percent-encodes text between placeholders, whose values the replay encodes.
+fn encode_outside_placeholders(text: &str) -> String {
+    let mut encoded = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        let Some((name, after)) = behind.split_once("}}") else { break };
+        encoded.push_str(&encode(before));
+        encoded.push_str("{{");
+        encoded.push_str(name);
+        encoded.push_str("}}");
+        rest = after;
+    }
+    encoded.push_str(&encode(rest));
+    encoded
+}
+
+/// Adds key, access token and the headers that belong to the API.
+fn headers(session: &mut FlowSession, exchange: &Exchange, step: &mut RequestStep) {
+    let key = exchange.header("apikey").map(str::to_owned).or_else(|| exchange.query("apikey"));
+    if key.as_deref().is_some_and(is_secret_key) {
+        step.headers.insert("apikey".to_owned(), "{{keys.secret}}".into());
+    }
+    if let Some(token) = exchange.bearer() {
+        step.bearer = bearer(session, token, key.as_deref());
+    } else if let Some(pair) = exchange.header("authorization").and_then(|value| value.strip_prefix("Basic ")) {
+        let pair = crate::symbols::decode_base64url(&pair.replace('+', "-").replace('/', "_")).unwrap_or_default();
+        let pair = String::from_utf8_lossy(&pair).into_owned();
+        let (id, secret) = pair.split_once(':').unwrap_or((&pair, ""));
+        let filled = format!("{}:{}", text(session, id, "client_id"), text(session, secret, "client_secret"));
+        step.headers.insert("authorization".to_owned(), json!({ "@concat": ["Basic ", { "@base64": filled }] }));
+    }
+    if let Some(version) = exchange.header("x-supabase-api-version").filter(|version| is_version(version)) {
+        step.headers.insert("X-Supabase-Api-Version".to_owned(), version.into());
+    }
+}
+
+fn is_version(text: &str) -> bool {
+    text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+}
+
+/// Returns the placeholder of an access token; `None` where it is the key of clients.
+fn bearer(session: &mut FlowSession, token: &str, key: Option<&str>) -> Option<Value> {
+    if let Some(known) = session.known.find(token) {
+        return Some(format!("{{{{{known}}}}}").into());
+    }
+    if is_secret_key(token) {
+        return Some("{{keys.secret}}".into());
+    }
+    let role = jwt_claims(token).map(|claims| claims["role"].as_str().unwrap_or_default().to_owned());
+    if key == Some(token) || token.starts_with("sb_publishable_") || role.as_deref() == Some("anon") {
+        return None;
+    }
+    let name = session.name("token");
+    let what = match role {
+        Some(_) => "an access token from before the recording",
+        None => "a bearer token that no recorded response had",
+    };
+    session.known.insert(token, name.clone());
+    session.set(&name, json!({ "@provided": what }));
+    Some(format!("{{{{{name}}}}}").into())
+}
+
+/// Returns whether a key is one of servers.
+fn is_secret_key(key: &str) -> bool {
+    key.starts_with("sb_secret_") || jwt_claims(key).is_some_and(|claims| claims["role"] == "service_role")
+}
+
+fn body(session: &mut FlowSession, exchange: &Exchange) -> RequestBody {
+    let bytes = match &exchange.body {
+        RecordedBody::Whole(bytes) if bytes.is_empty() => return RequestBody::None,
+        RecordedBody::Whole(bytes) => bytes,
+        RecordedBody::TooLarge(size) => {
+            let name = session.name("body");
+            session.set(
+                &name,
+                json!({ "@provided": format!("a body of {size} bytes, which is too large for a recording") }),
+            );
+            return RequestBody::Raw(format!("{{{{{name}}}}}").into());
+        }
+    };
+    let content_type = exchange.header("content-type").unwrap_or_default();
+    if content_type.starts_with("application/x-www-form-urlencoded") {
+        let pairs = parse_pairs(&String::from_utf8_lossy(bytes));
+        let form =
+            pairs.into_iter().filter(|(name, _)| !infer::is_provider_detail(exchange, name)).map(|(name, value)| {
+                let name = if is_name(&name) { name } else { text(session, &name, "name") };
+                let value = text(session, &value, &name);
+                (name, value.into())
+            });
+        return RequestBody::Form(Value::Object(form.collect()));
+    }
+    if let Ok(json) = serde_json::from_slice::<Value>(bytes) {
+        return RequestBody::Json(value(session, &json, "", 0));
+    }
+    // Its form is unknown, and with it what of it is personal.
+    let name = session.name("body");
+    session.set(&name, json!({ "@words": bytes.len().min(MAX_TEXT) }));
+    RequestBody::Raw(format!("{{{{{name}}}}}").into())
+}
+
+/// Replaces the texts and large numbers of a body.
+fn value(session: &mut FlowSession, json: &Value, name: &str, depth: usize) -> Value {
+    if depth > MAX_DEPTH {
+        return Value::Null;
+    }
+    if let Some(credential) = infer::credential(session, json) {
+        return credential;
+    }
+    match json {
+        Value::Object(members) => {
+            let mut filled = Map::new();
+            for (name, item) in members {
+                let item = value(session, item, name, depth + 1);
+                let name = if is_name(name) { name.clone() } else { text(session, name, "name") };
+                filled.insert(name, item);
+            }
+            Value::Object(filled)
+        }
+        Value::Array(items) => items.iter().map(|item| value(session, item, name, depth + 1)).collect(),
+        Value::String(recorded) => text(session, recorded, name).into(),
+        Value::Number(number) if number.as_f64().is_none_or(|number| number.abs() >= MAX_NUMBER) => {
+            let recorded = number.to_string();
+            let digits = recorded.bytes().filter(u8::is_ascii_digit).count();
+            let name = match session.known.find(&recorded) {
+                Some(known) => known.to_owned(),
+                None => session.generate(&recorded, "number", json!({ "number": digits })),
+            };
+            format!("{{{{{name}}}}}").into()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Replaces a text: by the placeholder of a known value, or of a generated one of its kind.
+pub(super) fn text(session: &mut FlowSession, recorded: &str, name: &str) -> String {
+    if recorded.is_empty() {
+        return String::new();
+    }
+    if let Some(known) = session.known.find(recorded) {
+        return format!("{{{{{known}}}}}");
+    }
+    if is_word_member(name) && is_word(recorded) {
+        return recorded.to_owned();
+    }
+    if let Some(found) = url(session, recorded) {
+        return found;
+    }
+    if is_email(recorded) {
+        return format!("{{{{{}}}}}", session.email(recorded));
+    }
+    if let Some(digits) = phone_digits(recorded).filter(|_| matches!(name, "phone" | "new_phone" | "to")) {
+        let digits = digits.to_owned();
+        let sign = if recorded.starts_with('+') { "+" } else { "" };
+        return format!("{sign}{{{{{}}}}}", session.phone(&digits));
+    }
+    let length = recorded.chars().count().min(MAX_TEXT);
+    let name = if is_uuid(recorded) {
+        session.generate(recorded, "id", json!({ "uuid": null }))
+    } else if name.contains("password") {
+        let source = if length < 8 { "words" } else { "password" };
+        session.generate(recorded, "password", json!({ source: length }))
+    } else if recorded.bytes().all(|byte| byte.is_ascii_digit()) {
+        session.generate(recorded, "digits", json!({ "random": { "alphabet": "digits", "length": length } }))
+    } else if jwt_claims(recorded).is_some() {
+        session.generate(recorded, "token", json!({ "provided": "a token that no recorded response had" }))
+    } else {
+        session.generate(recorded, "text", json!({ "words": length }))
+    };
+    format!("{{{{{name}}}}}")
+}
+
+/// Replaces a URL of the server or of an application.
+fn url(session: &mut FlowSession, recorded: &str) -> Option<String> {
+    let urls = session.urls.clone();
+    let known =
+        urls.bases.iter().map(|url| (url, "{{base}}")).chain(urls.projects.iter().map(|url| (url, "{{project}}")));
+    let (start, rest) =
+        match known.into_iter().find_map(|(url, name)| Some((name.to_owned(), recorded.strip_prefix(url.as_str())?))) {
+            Some(found) => found,
+            None => {
+                let (origin, rest) = split_origin(recorded)?;
+                if !is_origin(origin) {
+                    return None;
+                }
+                session.add_origin(origin);
+                (origin.to_owned(), rest)
+            }
+        };
+    let parts = split_url(rest);
+    if !parts.base.is_empty() && !parts.base.starts_with('/') {
+        return None;
+    }
+    let mut filled = start;
+    for segment in parts.base.split('/').skip(1) {
+        filled.push('/');
+        filled.push_str(&if segment.is_empty() || is_name(segment) {
+            segment.to_owned()
+        } else {
+            text(session, segment, "path")
+        });
+    }
+    for (mark, raw) in [('?', parts.query), ('#', parts.fragment)] {
+        let mut separator = mark;
+        for (name, value) in parse_pairs(raw) {
+            let name = if is_name(&name) { name } else { text(session, &name, "name") };
+            let value = text(session, &value, &name);
+            filled.push_str(&format!("{separator}{name}={value}"));
+            separator = '&';
+        }
+    }
+    Some(filled)
+}

@@ -1,0 +1,7 @@
+//! Tests of recording, format and comparison without a server.
+
+mod comparison;
+mod files;
+mod privacy;
+mod recording;
+mod support;

@@ -1,0 +1,189 @@
+//! `basalt replay`: replays recorded flows and reports what differs.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use flows::FlowError;
+use flows::format::Profile;
+use flows::replay::{
+    FileOutcome, FlowFile, ReplayOptions, Report, build_client, find_flows, format_json, format_junit, format_text,
+    replay_all, update_file,
+};
+use flows::sources::MessageSource;
+use flows::targets::{TestServer, UrlTargets, UrlTargetsOptions, WorldTargets};
+use gotrue_rs::ports::entropy::Entropy;
+use reqwest::Client;
+use serde_json::{Map, Value};
+
+use super::process::build_runtime;
+use crate::config_file::LogFormat;
+use crate::data_folder::DataFolder;
+use crate::logging;
+
+/// The long help of the command.
+pub(super) const REPLAY_HELP: &str = "Replay recorded flows and report every difference
+
+Each flow runs in a world of its own, on a test server that this command starts, with the profile and the settings that
+its file names. Codes in messages, one-time passwords, passkeys and consents come from that world. With --against the
+same flows run against another server: a hosted project, a container, a version of the reference.
+
+Exit status: 0 if every flow is as recorded, 1 if one differs or cannot be finished, 2 if nothing could be replayed.";
+
+/// The arguments of `basalt replay`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  basalt replay flows/                                   every flow below a folder
+  basalt replay flows/ --only 'sign_up.*' --jobs 4       some of them
+  basalt replay flows/ --update                          accept the differences
+  basalt replay flows/ --junit replay.xml                for CI
+  basalt replay flows/ --against http://127.0.0.1:9999 --jwt-secret \"$JWT_SECRET\" --messages http://127.0.0.1:8025")]
+pub(super) struct ReplayArguments {
+    /// Files of flows, or folders with them
+    #[arg(required = true, value_name = "FLOWS")]
+    flows: Vec<PathBuf>,
+    /// Replay against this server: the URL of a project or of an auth API
+    #[arg(long, value_name = "URL")]
+    against: Option<String>,
+    /// With --against: the key of clients
+    #[arg(long, value_name = "KEY", env = "SUPABASE_PUBLISHABLE_KEY", hide_env_values = true)]
+    publishable_key: Option<String>,
+    /// With --against: the key of servers, for flows that need one
+    #[arg(long, value_name = "KEY", env = "SUPABASE_SECRET_KEY", hide_env_values = true)]
+    secret_key: Option<String>,
+    /// With --against: the secret of its tokens, from which keys are made
+    #[arg(long, value_name = "SECRET", env = "SUPABASE_JWT_SECRET", hide_env_values = true)]
+    jwt_secret: Option<String>,
+    /// With --against: where its messages are: Mailpit, or a URL that ends with /_dev/messages
+    #[arg(long, value_name = "URL", requires = "against")]
+    messages: Option<String>,
+    /// The largest number of flows at a time [default: the number of processors]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Replay only flows whose names match; can be repeated
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
+    /// Replay with this profile in place of the recorded one
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<ProfileArgument>,
+    /// A value that no source has, such as an access token from before the recording; can be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_given)]
+    given: Vec<(String, Value)>,
+    /// Write the new values into the files of flows that differ
+    #[arg(long)]
+    update: bool,
+    /// Write a report in the XML of JUnit
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Print one JSON document in place of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProfileArgument {
+    Serve,
+    Gotrue,
+}
+
+impl From<ProfileArgument> for Profile {
+    fn from(profile: ProfileArgument) -> Self {
+        match profile {
+            ProfileArgument::Serve => Self::Serve,
+            ProfileArgument::Gotrue => Self::Gotrue,
+        }
+    }
+}
+
+fn parse_given(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let is_structured = value.starts_with(['{', '[']);
+    let parsed = is_structured.then(|| serde_json::from_str(value).ok()).flatten();
+    Ok((name.to_owned(), parsed.unwrap_or_else(|| value.into())))
+}
+
+/// Replays the flows and returns the exit status.
+pub(super) fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
+    logging::start("warn", LogFormat::Text, None)?;
+    match build_runtime()?.block_on(replay(arguments)) {
+        Ok(report) if report.failed == 0 => Ok(ExitCode::SUCCESS),
+        Ok(_) => Ok(ExitCode::FAILURE),
+        Err(error) => {
+            eprintln!("basalt: {error:#}");
+            Ok(ExitCode::from(2))
+        }
+    }
+}
+
+async fn replay(arguments: &ReplayArguments) -> anyhow::Result<Report> {
+    let files = find_flows(&arguments.flows, &arguments.only)?;
+    let client = build_client()?;
+    let options = ReplayOptions {
+        jobs: arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)),
+        profile: arguments.profile.map(Profile::from),
+        given: arguments.given.iter().cloned().collect::<Map<_, _>>(),
+    };
+    let print = |file: &FileOutcome| {
+        if !arguments.json {
+            let _ = writeln!(std::io::stdout(), "{}", format_text(file));
+        }
+    };
+    let outcomes = if let Some(url) = &arguments.against {
+        let targets = UrlTargets::find(&client, against(arguments, url)).await?;
+        replay_all(files.clone(), Arc::new(targets), &client, &options, print).await
+    } else {
+        let folder = DataFolder::open_ephemeral(&Entropy::from_system().base32(12))?;
+        let server = start_server(&client, &folder).await?;
+        let targets = Arc::new(WorldTargets::new(server));
+        let outcomes = replay_all(files.clone(), Arc::clone(&targets) as _, &client, &options, print).await;
+        if let Some(targets) = Arc::into_inner(targets) {
+            targets.stop().await;
+        }
+        outcomes
+    };
+    finish(arguments, &files, &outcomes)
+}
+
+fn against(arguments: &ReplayArguments, url: &str) -> UrlTargetsOptions {
+    UrlTargetsOptions {
+        url: url.to_owned(),
+        publishable_key: arguments.publishable_key.clone(),
+        secret_key: arguments.secret_key.clone(),
+        jwt_secret: arguments.jwt_secret.clone(),
+        messages: arguments.messages.as_deref().map(MessageSource::of_url),
+    }
+}
+
+/// Starts a test server of this binary, or uses the one of `basalt exec`.
+#[expect(clippy::disallowed_methods, reason = "basalt exec passes a server on by the environment")]
+async fn start_server(client: &Client, folder: &DataFolder) -> anyhow::Result<TestServer> {
+    if let (Ok(url), Ok(key)) = (std::env::var("BASALT_TEST_URL"), std::env::var("BASALT_TEST_KEY")) {
+        return Ok(TestServer::attach(client.clone(), url, key));
+    }
+    let binary = std::env::current_exe()?;
+    Ok(TestServer::start(client.clone(), &binary, folder.path(), &[]).await?)
+}
+
+fn finish(arguments: &ReplayArguments, files: &[FlowFile], outcomes: &[FileOutcome]) -> anyhow::Result<Report> {
+    let report = Report::of(outcomes);
+    let mut out = std::io::stdout();
+    if arguments.update {
+        for (file, outcome) in files.iter().zip(outcomes) {
+            if update_file(file, outcome)? && !arguments.json {
+                writeln!(out, "wrote {}", file.path.display())?;
+            }
+        }
+    }
+    if let Some(path) = &arguments.junit {
+        std::fs::write(path, format_junit(outcomes))
+            .map_err(|error| FlowError::new(format!("{}: {error}", path.display()), "name a file for --junit"))?;
+    }
+    if arguments.json {
+        write!(out, "{}", format_json(outcomes))?;
+    } else {
+        writeln!(out, "{} passed, {} failed", report.passed, report.failed)?;
+    }
+    Ok(report)
+}
