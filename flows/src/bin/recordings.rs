@@ -14,9 +14,11 @@ const HELP: &str = "recordings [--server PATH] [--only GLOB]… [--jobs N] [--pg
 Replays the flows of replay/flows against `PATH gotrue` (default: target/debug/basalt).
 
   --only GLOB    flows whose names match, such as 'user.*'; may be repeated
-  --jobs N       servers that run at once (default: 4)
+  --jobs N       servers that run at once (default: 3)
   --pgbouncer    servers connect through pgbouncer in transaction mode
   --verbose      print every difference of a flow instead of the first three
+  --mutate N     change one expected value in each of N flows; succeeds if each change is found
+  --seed TEXT    which N flows and values those are (default: 1)
   --json FILE    write the outcome of each flow to this file
   --flows DIR    other flows than those of replay/flows
 ";
@@ -60,6 +62,7 @@ fn parse(arguments: Vec<String>) -> Result<Command, FlowError> {
     options.search = std::env::var("PATH").unwrap_or_default().into();
     options.programs = std::env::var("PG_BIN_DIR").ok().map(PathBuf::from);
     let mut command = Command { options, is_verbose: false, json: None };
+    let (mut mutated, mut seed) = (None, "1".to_owned());
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| FlowError::new(format!("{argument} needs a value"), HELP));
@@ -74,12 +77,18 @@ fn parse(arguments: Vec<String>) -> Result<Command, FlowError> {
                 let jobs = value()?.parse();
                 command.options.jobs = jobs.map_err(|_| FlowError::new("--jobs needs a number", HELP))?;
             }
+            "--mutate" => {
+                let wanted = value()?.parse::<usize>();
+                mutated = Some(wanted.map_err(|_| FlowError::new("--mutate needs a number", HELP))?);
+            }
+            "--seed" => seed = value()?,
             "--json" => command.json = Some(value()?.into()),
             "--pgbouncer" => command.options.uses_pooler = true,
             "--verbose" => command.is_verbose = true,
             other => return Err(FlowError::new(format!("{other} is no option"), HELP)),
         }
     }
+    command.options.mutation = mutated.map(|wanted| (wanted, seed));
     Ok(command)
 }
 
@@ -112,6 +121,12 @@ async fn run(command: &Command) -> Result<bool, FlowError> {
         let text = serde_json::to_string_pretty(&words).unwrap_or_default();
         std::fs::write(path, text)
             .map_err(|error| FlowError::new(format!("{}: {error}", path.display()), "name another file"))?;
+    }
+    if let Some((wanted, _)) = &command.options.mutation {
+        let is_found = |recording: &&RecordingOutcome| !recording.outcome.is_success();
+        let found = outcomes.iter().filter(is_found).count();
+        print(&format!("{found} of {wanted} changed values were found\n"));
+        return Ok(found == *wanted);
     }
     Ok(passed == outcomes.len() && !outcomes.is_empty())
 }

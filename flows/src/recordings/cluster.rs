@@ -126,7 +126,7 @@ pub(super) fn as_account(mut command: Command, account: Option<Account>) -> Comm
     command
 }
 
-/// Returns the account `postgres` or `nobody` if this process is root.
+/// Returns an account without privileges if this process is root.
 fn unprivileged_account() -> Option<Account> {
     if std::fs::metadata("/proc/self").ok()?.uid() != 0 {
         return None;
@@ -140,7 +140,9 @@ fn unprivileged_account() -> Option<Account> {
     find("postgres").or_else(|| find("nobody"))
 }
 
-/// Returns the folder of `initdb` and `postgres`: a given one, the newest of the system, or one of the search path.
+/// Returns the folder of `initdb` and `postgres`.
+///
+/// It is a given one, the newest of the system, or one of the search path.
 fn find_programs(given: Option<&Path>, search: &OsStr) -> Result<PathBuf, FlowError> {
     let has_programs = |folder: &PathBuf| folder.join("initdb").exists() && folder.join("postgres").exists();
     if let Some(folder) = given {

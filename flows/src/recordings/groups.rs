@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::RecordingsOptions;
+use super::mutation::mutate;
 use crate::FlowError;
 use crate::format::{Flow, Settings, load_settings};
 
@@ -24,17 +26,28 @@ pub(super) struct Group {
 }
 
 /// Reads the flows whose names match a glob and groups them, the largest group first.
-pub(super) fn load_groups(folder: &Path, only: &[String]) -> Result<Vec<Group>, FlowError> {
-    let mut by_settings: BTreeMap<String, Group> = BTreeMap::new();
-    for file in list_files(folder)? {
+pub(super) fn load_groups(options: &RecordingsOptions) -> Result<Vec<Group>, FlowError> {
+    let mut flows: Vec<Flow> = Vec::new();
+    let mut files = BTreeMap::new();
+    for file in list_files(&options.flows)? {
         let place = file.display().to_string();
-        let text = std::fs::read_to_string(&file)
-            .map_err(|error| FlowError::new(format!("{place}: {error}"), "check the file"))?;
+        let failed = |error: std::io::Error| FlowError::new(format!("{place}: {error}"), "check the file");
+        let text = std::fs::read_to_string(&file).map_err(failed)?;
         let flow = Flow::parse(&text).map_err(|error| error.at(&place))?;
-        if !only.is_empty() && !only.iter().any(|glob| matches_glob(glob, &flow.name)) {
-            continue;
+        let is_wanted = options.only.is_empty() || options.only.iter().any(|glob| matches_glob(glob, &flow.name));
+        if is_wanted {
+            files.insert(flow.name.clone(), file);
+            flows.push(flow);
         }
-        let settings = load_settings(&flow, file.parent().unwrap_or(folder)).map_err(|error| error.at(&place))?;
+    }
+    if let Some((wanted, seed)) = &options.mutation {
+        flows = mutate(flows, seed, *wanted);
+        flows.sort_by(|left, right| left.name.cmp(&right.name));
+    }
+    let mut by_settings: BTreeMap<String, Group> = BTreeMap::new();
+    for flow in flows {
+        let folder = files[&flow.name].parent().unwrap_or(&options.flows);
+        let settings = load_settings(&flow, folder).map_err(|error| error.at(&flow.name))?;
         // A flow that counts what all have made has a server of its own.
         let alone = settings.others.contains_key("isolated").then_some(&flow.name);
         let key = format!("{:?}", (&settings.env, &settings.sql, &settings.others, alone));
@@ -87,4 +100,27 @@ pub fn matches_glob(glob: &str, name: &str) -> bool {
     let Some((start, rest)) = glob.split_once('*') else { return glob == name };
     let Some(name) = name.strip_prefix(start) else { return false };
     (0..=name.len()).filter(|at| name.is_char_boundary(*at)).any(|at| matches_glob(rest, &name[at..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn globs_match_whole_names() {
+        assert!(matches_glob("user.*", "user.address_changes"));
+        assert!(matches_glob("*.health", "meta.health"));
+        assert!(!matches_glob("user", "user.address_changes"));
+        assert!(!matches_glob("*.health", "meta.healthy"));
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_matches_itself_and_the_star(name in "[^*]{0,20}") {
+            prop_assert!(matches_glob(&name, &name));
+            prop_assert!(matches_glob("*", &name));
+        }
+    }
 }

@@ -2,10 +2,12 @@
 
 mod cluster;
 mod groups;
+mod mutation;
 mod pooler;
 mod server;
 
 use std::ffi::OsString;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,12 +21,15 @@ pub use self::groups::matches_glob;
 use self::cluster::Cluster;
 use self::groups::{Group, load_groups};
 use self::pooler::Pooler;
-use self::server::{Server, ServerOptions};
+use self::server::{Server, ServerOptions, migrate};
 use crate::FlowError;
 use crate::format::Flow;
 use crate::runner::{FlowOutcome, run_flow};
 use crate::sources::Scope;
 use crate::standins::{RecordedServices, StandIns, StartedStandIns, database};
+
+/// The database that those of the servers are copies of.
+const TEMPLATE: &str = "recordings_template";
 
 /// What is replayed, and with what.
 #[derive(Debug, Clone)]
@@ -39,6 +44,8 @@ pub struct RecordingsOptions {
     pub server: PathBuf,
     /// Globs over names of flows; all if there are none.
     pub only: Vec<String>,
+    /// In how many flows one expected value is changed, and the seed of the choice.
+    pub mutation: Option<(usize, String)>,
     /// How many servers run at once.
     pub jobs: usize,
     /// Whether servers connect through pgbouncer.
@@ -71,7 +78,7 @@ struct Environment<'a> {
     pooler: Option<Pooler>,
     bootstrap: String,
     client: Client,
-    /// Roles belong to the whole cluster: one database is prepared at a time.
+    /// Roles and the template belong to the whole cluster: one database is prepared at a time.
     preparing: tokio::sync::Mutex<()>,
 }
 
@@ -83,7 +90,7 @@ pub async fn replay_recordings(
     options: &RecordingsOptions,
     report: &(dyn Fn(&RecordingOutcome) + Sync),
 ) -> Result<Vec<RecordingOutcome>, FlowError> {
-    let groups = load_groups(&options.flows, &options.only)?;
+    let groups = load_groups(options)?;
     let failed = |error: std::io::Error| {
         FlowError::new(format!("{}: {error}", options.bootstrap.display()), "run it in the repository")
     };
@@ -96,6 +103,7 @@ pub async fn replay_recordings(
     };
     let preparing = tokio::sync::Mutex::default();
     let environment = Environment { options, cluster, pooler, bootstrap, client: client()?, preparing };
+    environment.prepare_template().await?;
     let outcomes = stream::iter(&groups)
         .map(|group| environment.run_group(group, report))
         .buffer_unordered(options.jobs.max(1))
@@ -105,6 +113,13 @@ pub async fn replay_recordings(
 }
 
 impl Environment<'_> {
+    /// Creates the database that those of the servers are copies of.
+    async fn prepare_template(&self) -> Result<(), FlowError> {
+        self.execute("postgres", &format!("create database \"{TEMPLATE}\"")).await?;
+        self.execute(TEMPLATE, &self.bootstrap).await?;
+        migrate(&self.options.server, &auth_database(self.cluster.port, TEMPLATE)).await
+    }
+
     /// Replays the flows of a group on one server, one after the other.
     async fn run_group(&self, group: &Group, report: &(dyn Fn(&RecordingOutcome) + Sync)) -> Vec<RecordingOutcome> {
         let mut outcomes = Vec::new();
@@ -133,9 +148,9 @@ impl Environment<'_> {
     }
 
     async fn start(&self, group: &Group) -> Result<(Server, StartedStandIns), FlowError> {
-        self.execute("postgres", &format!("create database \"{}\"", group.name)).await?;
         {
             let _one = self.preparing.lock().await;
+            self.execute("postgres", &format!("create database \"{}\" template \"{TEMPLATE}\"", group.name)).await?;
             self.execute(&group.name, &self.bootstrap).await?;
         }
         for statement in &group.settings.sql {
@@ -150,7 +165,7 @@ impl Environment<'_> {
             settings: &group.settings,
             names: &services.names,
             database: self.cluster.url(&group.name),
-            auth_database: format!("postgres://supabase_auth_admin:root@127.0.0.1:{port}/{}", group.name),
+            auth_database: auth_database(port, &group.name),
             log: &log,
             search: &self.options.search,
         });
@@ -181,6 +196,11 @@ impl Environment<'_> {
     }
 }
 
+/// Returns the URL of a database for a server.
+fn auth_database(port: u16, database: &str) -> String {
+    format!("postgres://supabase_auth_admin:root@127.0.0.1:{port}/{database}")
+}
+
 /// The number of steps with a recording.
 fn count_recorded(flow: &Flow) -> usize {
     use crate::format::Action;
@@ -200,7 +220,7 @@ fn client() -> Result<Client, FlowError> {
 
 /// Returns a port that is free now.
 fn free_port() -> Result<u16, FlowError> {
-    let bound = std::net::TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    let bound = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
     bound
         .map(|address| address.port())
         .map_err(|error| FlowError::new(format!("no free port: {error}"), "close programs that listen"))
@@ -215,7 +235,8 @@ pub fn repository_options(repository: &Path, server: PathBuf) -> RecordingsOptio
         bootstrap: replay.join("bootstrap.sql"),
         server,
         only: Vec::new(),
-        jobs: 4,
+        mutation: None,
+        jobs: 3,
         uses_pooler: false,
         temporary: std::env::temp_dir(),
         logs: std::env::temp_dir().join("basalt-replay-logs"),

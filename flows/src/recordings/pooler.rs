@@ -1,7 +1,7 @@
 //! pgbouncer in transaction mode between the servers under test and their database.
 
 use std::ffi::OsStr;
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ impl Pooler {
         let pooler = Self { port, folder, process };
         let started = Instant::now();
         while started.elapsed() < START {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
                 return Ok(pooler);
             }
             std::thread::sleep(Duration::from_millis(20));

@@ -116,6 +116,29 @@ impl Server {
     }
 }
 
+/// Creates the schema in a database, which those of the servers are copies of.
+pub(super) async fn migrate(program: &Path, database: &str) -> Result<(), FlowError> {
+    let failed = |problem: String| {
+        FlowError::new(format!("{}: {problem}", program.display()), "build it with cargo build --package server")
+    };
+    let output = Command::new(program)
+        .args(["gotrue", "migrate"])
+        .env_clear()
+        .env("DATABASE_URL", database)
+        .env("GOTRUE_DB_DRIVER", "postgres")
+        .env("API_EXTERNAL_URL", "http://localhost")
+        .env("GOTRUE_SITE_URL", "http://localhost")
+        .env("GOTRUE_JWT_SECRET", "only-for-the-creation-of-the-schema")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),
+    }
+}
+
 fn target(base: String, env: Map<String, Value>, names: Map<String, Value>, database: String) -> Target {
     let secret = env.get("GOTRUE_JWT_SECRET").and_then(Value::as_str).unwrap_or_default().to_owned();
     // Valid for as long as a run can take.

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::capture::all_headers;
 use super::exact::{self, ExactRequest};
 use crate::FlowError;
-use crate::expressions::as_text;
 use crate::sources::Scope;
 
 /// Sends the requests of `{"requests": […]}` at once; each becomes `status`, `headers` and `json`.
@@ -26,10 +25,6 @@ async fn send(request: &Value, base: &str) -> Result<Value, FlowError> {
     let mut headers = http::HeaderMap::new();
     headers.insert(http::header::ACCEPT, http::HeaderValue::from_static("application/json"));
     headers.insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static("application/json;charset=UTF-8"));
-    if let Some(bearer) = request.get("bearer") {
-        let value = format!("Bearer {}", as_text(bearer)).parse();
-        headers.insert(http::header::AUTHORIZATION, value.map_err(|_| failed("the token is no header".to_owned()))?);
-    }
     let method = request["method"].as_str().unwrap_or("GET").parse();
     let method = method.map_err(|_| failed("the method is unknown".to_owned()))?;
     let url = format!("{base}{}", request["path"].as_str().unwrap_or_default());

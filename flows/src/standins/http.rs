@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -63,7 +64,7 @@ pub(super) struct HttpServer {
 impl HttpServer {
     /// Starts the server on a free port; with `tls` it is a proxy that answers for every host.
     pub(super) async fn start(defaults: Defaults, tls: Option<TlsAcceptor>) -> io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = format!("http://{}", listener.local_addr()?);
         let shared = Arc::new(Shared { state: Mutex::default(), arrived: Notify::new(), defaults, tls });
         let accepting = Arc::clone(&shared);

@@ -1,6 +1,7 @@
 //! Receives mails by SMTP.
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ pub(super) struct MailServer {
 impl MailServer {
     /// Starts the server on a free port.
     pub(super) async fn start() -> io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();
         let mailbox = Arc::new(Mailbox::default());
         let shared = Arc::clone(&mailbox);

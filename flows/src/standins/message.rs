@@ -10,7 +10,9 @@ use crate::text::{parse_pairs, split_url};
 /// The deepest part inside of parts.
 const MAX_DEPTH: usize = 8;
 
-/// A mail as flows see it: `to`, `sender`, `subject`, `headers`, `links`, `kinds`, `body`, `code`, `token_hash`.
+/// A mail as flows see it.
+///
+/// Its members are `to`, `sender`, `subject`, `headers`, `links`, `kinds`, `body`, `code` and `token_hash`.
 pub(super) fn parse_mail(to: &str, raw: &[u8]) -> Value {
     let (headers, body) = split_head(raw);
     let mut texts = Vec::new();
@@ -152,7 +154,9 @@ fn hex_pair(text: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// The value of a header with its encoded words decoded; names of addresses have quotes only where they need them.
+/// The value of a header with its encoded words decoded.
+///
+/// Names of addresses have quotes only where they need them.
 fn show_header(name: &str, value: &str) -> String {
     let decoded = decode_words(value);
     if !matches!(name, "from" | "to" | "reply-to" | "cc" | "sender") {
@@ -263,4 +267,42 @@ fn find_code(body: &str) -> Option<String> {
     plain.push_str(rest);
     let runs = digit_runs(&plain, 6, usize::MAX);
     runs.into_iter().find(|(from, to)| to - from <= 10).map(|(from, to)| plain[from..to].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn mail_with_two_texts_shows_links_and_code() {
+        let mail = parse_mail(
+            "ann@example.com",
+            b"From: \"Replay\" <auth@example.com>\r\nSubject: =?utf-8?q?Sch=C3=B6n?= 123456\r\n\
+              Content-Type: multipart/alternative;\r\n boundary=\"x\"\r\n\r\n--x\r\nContent-Type: text/plain\r\n\r\n\
+              Code 654321 or http://h/verify?token=3Dabc\r\n--x\r\nContent-Type: text/html\r\n\
+              Content-Transfer-Encoding: quoted-printable\r\n\r\n<a href=3D\"http://h/v?a=3D1&amp;b=3D2\">=\r\nGo</a>\r\n--x--\r\n",
+        );
+        assert_eq!(mail["sender"], "Replay <auth@example.com>");
+        assert_eq!(mail["subject"], "Schön 123456");
+        assert_eq!(mail["links"], json!(["http://h/verify?token=3Dabc", "http://h/v?a=1&b=2"]));
+        assert_eq!(mail["kinds"], json!(["text/plain", "text/html"]));
+        assert_eq!(mail["code"], "654321");
+        assert_eq!(mail["token_hash"], "3Dabc");
+        assert_eq!(mail_facts(&mail)["subject"], "Schön <6 digits>");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_as_a_mail(raw in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mail = parse_mail("ann@example.com", &raw);
+            prop_assert!(mail["links"].is_array());
+        }
+
+        #[test]
+        fn any_text_behind_a_head_is_read(text in "(Content-Type: multipart/x; boundary=b\r\n)?\r\n(--b|=\\?|&#|https?://|<|\\PC){0,40}") {
+            prop_assert!(parse_mail("ann@example.com", text.as_bytes())["body"].is_string());
+        }
+    }
 }

@@ -117,7 +117,9 @@ fn position(text: &str, part: &str) -> i64 {
     text.find(part).map_or(-1, |at| i64::try_from(text[..at].chars().count()).unwrap_or(i64::MAX))
 }
 
-/// A part of a text or list: from, to and step, each a number or null; negative ones count from the end.
+/// A part of a text or list: from, to and step, each a number or null.
+///
+/// Negative ones count from the end.
 fn part(of: &Arguments<'_>) -> Result<Value, FlowError> {
     let items: Vec<Value> = match of.any(0)? {
         Value::Array(items) => items.clone(),
@@ -201,7 +203,9 @@ fn hide_hashes(text: &str) -> String {
     shown
 }
 
-/// Replaces codes of six digits by `<code>`; a digit, `@` or `:` before them makes them part of something else.
+/// Replaces codes of six digits by `<code>`.
+///
+/// A digit, `@` or `:` before them makes them part of something else.
 fn hide_codes(text: &str) -> String {
     let mut shown = String::new();
     let mut end = 0;
@@ -227,4 +231,55 @@ fn url_parts(text: &str) -> Value {
     };
     let (scheme, host) = origin.split_once("://").unwrap_or_default();
     json!({ "scheme": scheme, "netloc": host, "path": path, "query": parts.query, "fragment": parts.fragment })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn compute(name: &str, arguments: &Value) -> Value {
+        call(name, arguments).expect("the arguments fit").expect("the name is known")
+    }
+
+    #[test]
+    fn parts_are_cut_as_slices_are() {
+        assert_eq!(compute("part", &json!(["abcdef", [null, 2, null]])), "ab");
+        assert_eq!(compute("part", &json!(["abcdef", [-2, null, null]])), "ef");
+        assert_eq!(compute("part", &json!(["abc", [null, null, -1]])), "cba");
+        assert_eq!(compute("part", &json!([[1, 2, 3], [1, null, null]])), json!([2, 3]));
+    }
+
+    #[test]
+    fn secrets_of_mails_are_hidden() {
+        let hash = "a1".repeat(28);
+        let text = format!("token pkce_{hash} and {hash}, code 123456, not 1234567 or :123456");
+        assert_eq!(
+            compute("hashes_and_codes_hidden", &json!([text])),
+            "token <pkce_hash> and <hash>, code <code>, not 1234567 or :123456"
+        );
+    }
+
+    #[test]
+    fn digits_are_found_and_replaced() {
+        assert_eq!(compute("digits", &json!(["your code is 123456.", 6, 10])), "123456");
+        assert_eq!(compute("digits", &json!(["none", 6, 10])), Value::Null);
+        assert_eq!(compute("digits_replaced", &json!(["a 123456 b", 6, 6, "<code>"])), "a <code> b");
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_survive_base64(raw in prop::collection::vec(any::<u8>(), 0..80)) {
+            let text = latin(&raw);
+            for (encode, decode) in [("as_base64", "from_base64"), ("as_base64url", "from_base64url")] {
+                prop_assert_eq!(compute(decode, &json!([compute(encode, &json!([text]))])), text.clone());
+            }
+        }
+
+        #[test]
+        fn any_part_of_any_text_exists(text in "\\PC{0,20}", from in -30_i64..30, to in -30_i64..30) {
+            prop_assert!(compute("part", &json!([text, [from, to, null]])).is_string());
+        }
+    }
 }

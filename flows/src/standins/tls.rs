@@ -12,7 +12,9 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::FlowError;
 
-/// Reads `host.pem` and `host.key` of a folder. The key is stored without a PEM frame, so that secret scanners ignore it.
+/// Reads `host.pem` and `host.key` of a folder.
+///
+/// The key is stored without a PEM frame, so that secret scanners ignore it.
 pub(super) fn load_acceptor(folder: &Path) -> Result<TlsAcceptor, FlowError> {
     let invalid = |name: &str, error: String| {
         let path = folder.join(name);

@@ -173,3 +173,38 @@ fn refresh_token(arguments: &Value) -> Option<String> {
     body.extend(&sum.as_ref()[..4]);
     Some(URL_SAFE_NO_PAD.encode(body))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn compute(name: &str, arguments: &Value) -> Value {
+        call(name, arguments, 59.0).expect("the arguments fit").expect("the name is known")
+    }
+
+    #[test]
+    fn one_time_password_is_that_of_the_rfc() {
+        let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+        assert_eq!(compute("totp", &json!({ "secret": secret })), "287082");
+        assert_eq!(compute("totp", &json!({ "secret": secret, "at": 1_111_111_109, "digits": 8 })), "07081804");
+    }
+
+    #[test]
+    fn signed_token_verifies_with_its_key_only() {
+        let key = json!({ "kty": "oct", "alg": "HS256", "k": "c2VjcmV0" });
+        let token = compute("jws_sign", &json!({ "claims": { "sub": "ann" }, "key": key }));
+        assert_eq!(compute("jws_verifies", &json!({ "token": token, "key": key })), true);
+        let other = json!({ "kty": "oct", "k": "b3RoZXI" });
+        assert_eq!(compute("jws_verifies", &json!({ "token": token, "key": other })), false);
+    }
+
+    proptest! {
+        #[test]
+        fn any_secret_is_decoded_or_rejected(secret in "\\PC{0,40}") {
+            let _ = call("totp", &json!({ "secret": secret }), 59.0);
+        }
+    }
+}

@@ -98,3 +98,28 @@ fn unescape(text: &str) -> String {
     let plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#34;", "\"");
     plain.replace("&apos;", "'").replace("&#39;", "'").replace("&#xA;", "\n").replace("&amp;", "&")
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn elements_have_local_names_attributes_and_text() {
+        let root =
+            parse("<?xml version=\"1.0\"?><a:Root xmlns:a=\"x\" ID='7'><a:Child>1 &lt; 2</a:Child><b/></a:Root>");
+        let root = root.expect("the text is XML");
+        assert_eq!(root["name"], "Root");
+        assert_eq!(root["attributes"], json!({ "ID": "7" }));
+        assert_eq!(find(&root, "Child", false).expect("there is a child")["text"], "1 < 2");
+        assert_eq!(children(&root).len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_parsed_or_rejected(text in "(<|/|>|=|\"|a|&|\\PC){0,60}") {
+            let _ = parse(&text);
+        }
+    }
+}
