@@ -10,7 +10,9 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use super::exchange::RecordedBody;
 
 /// The largest body that is recorded.
-const MAX_RECORDED: usize = 256 << 10;
+///
+/// The picture of a TOTP secret has some hundred kilobytes in the reference.
+const MAX_RECORDED: usize = 1 << 20;
 
 /// What was kept of a body.
 #[derive(Debug, Default)]

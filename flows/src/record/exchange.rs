@@ -1,6 +1,8 @@
 //! A request and its response, as the proxy saw them or as a HAR file has them.
 
 use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use http_edge::request::{BearerWhitespace, single_header};
 use serde_json::Value;
 
 use crate::format::Service;
@@ -55,9 +57,7 @@ impl Exchange {
 
     /// Returns the access token of the request.
     pub(super) fn bearer(&self) -> Option<&str> {
-        let value = self.header("authorization")?;
-        let (scheme, token) = value.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+        single_header(&self.headers, &AUTHORIZATION).bearer(BearerWhitespace::Trimmed).present()
     }
 
     /// Returns the path without query.

@@ -104,7 +104,8 @@ fn read_entry(entry: &Value, upstream: Option<&str>, folder: &Path) -> Option<(R
         response_headers: read_headers(&response["headers"]),
         response_body: read_content(&response["content"], folder),
         at,
-        client: entry["pageref"].as_str().unwrap_or_default().to_owned(),
+        // A user goes from page to page: flows are separated by tokens and pauses alone.
+        client: String::new(),
     };
     Some((urls, exchange))
 }

@@ -1,5 +1,7 @@
 //! Which texts are parts of the API and can be written to a file; all others are replaced.
 
+use std::net::Ipv4Addr;
+
 /// Members whose values are words of the API.
 const WORD_MEMBERS: [&str; 47] = [
     "aal",
@@ -115,6 +117,12 @@ pub(super) fn is_name(text: &str) -> bool {
         && text.split(['_', '-', '.']).all(is_plain_part)
 }
 
+/// Returns whether a text can be a segment of a path: lower-case words, and those of SCIM (RFC 7644).
+pub(super) fn is_path_segment(text: &str) -> bool {
+    const OF_SCIM: [&str; 6] = ["v2", "ResourceTypes", "Schemas", "ServiceProviderConfig", "Users", "Groups"];
+    OF_SCIM.contains(&text) || is_word(text) && !text.contains(['/', ':'])
+}
+
 /// Returns whether a part reads as a word: letters with at most a few digits at the end.
 fn is_plain_part(part: &str) -> bool {
     let letters = part.trim_end_matches(|each: char| each.is_ascii_digit());
@@ -197,7 +205,7 @@ pub(super) fn is_symbolic_path(text: &str) -> bool {
 }
 
 fn is_plain_path(text: &str) -> bool {
-    text.len() <= 200 && text.split('/').all(|segment| segment.is_empty() || is_name(segment))
+    text.len() <= 200 && text.split('/').all(|segment| segment.is_empty() || is_path_segment(segment))
 }
 
 /// Returns whether a text is the origin of an application: scheme, host, port.
@@ -211,7 +219,7 @@ pub(super) fn is_origin(text: &str) -> bool {
     };
     let has_letters = host.bytes().any(|byte| byte.is_ascii_lowercase());
     is_scheme
-        && (has_letters || host == "127.0.0.1")
+        && (has_letters || host == Ipv4Addr::LOCALHOST.to_string())
         && host.len() <= 60
         && host.split('.').all(is_label)
         && port.len() <= 5
@@ -233,4 +241,10 @@ pub(super) fn is_email(text: &str) -> bool {
 pub(super) fn phone_digits(text: &str) -> Option<&str> {
     let digits = text.strip_prefix('+').unwrap_or(text);
     ((7..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
+}
+
+/// Returns whether a text is a day, such as the version of the API.
+pub(super) fn is_date(text: &str) -> bool {
+    let is_expected = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    text.len() == 10 && text.bytes().enumerate().all(is_expected)
 }

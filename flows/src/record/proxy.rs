@@ -11,6 +11,7 @@ use gotrue_rs::ports::clock::{Clock, SystemClock};
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, Method, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Limited};
+use http_edge::request::forwarded::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
 use http_edge::{HttpLimits, ShutdownSignal};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -37,7 +38,7 @@ const FUNCTIONS: &str = "/functions/v1";
 /// The path at which a test names the flow of its next requests.
 const CONTROL: &str = "/_record/flow";
 /// The most requests that are open or wait for the recorder, which bounds the memory of their bodies.
-const MAX_REQUESTS: usize = 256;
+const MAX_REQUESTS: usize = 64;
 const MAX_CONTROL_BODY: usize = 4096;
 /// The headers that concern one connection (RFC 9110 §7.6.1).
 const CONNECTION_HEADERS: [HeaderName; 6] =
@@ -286,16 +287,16 @@ impl Completion {
 fn forward_headers(headers: &mut HeaderMap, target: &Uri, peer: Option<IpAddr>) {
     remove_connection_headers(headers);
     let host = headers.remove(HOST);
-    for (name, value) in [("x-forwarded-host", host), ("x-forwarded-proto", Some(HeaderValue::from_static("http")))] {
-        if let (false, Some(value)) = (headers.contains_key(name), value) {
-            headers.insert(HeaderName::from_static(name), value);
+    for (name, value) in [(X_FORWARDED_HOST, host), (X_FORWARDED_PROTO, Some(HeaderValue::from_static("http")))] {
+        if let (false, Some(value)) = (headers.contains_key(&name), value) {
+            headers.insert(name, value);
         }
     }
     if let Some(peer) = peer {
-        let earlier = headers.get("x-forwarded-for").and_then(|value| value.to_str().ok());
+        let earlier = headers.get(X_FORWARDED_FOR).and_then(|value| value.to_str().ok());
         let chain = earlier.map_or_else(|| peer.to_string(), |earlier| format!("{earlier}, {peer}"));
         if let Ok(chain) = HeaderValue::try_from(chain) {
-            headers.insert("x-forwarded-for", chain);
+            headers.insert(X_FORWARDED_FOR, chain);
         }
     }
     if let Some(host) = target.authority().and_then(|host| HeaderValue::try_from(host.as_str()).ok()) {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::plain::{
-    is_name, is_origin, is_sentence, is_sentence_member, is_symbol, is_symbolic_path, is_word, is_word_member,
+    is_date, is_name, is_origin, is_sentence, is_sentence_member, is_symbol, is_symbolic_path, is_word, is_word_member,
 };
 use crate::text::split_origin;
 
@@ -123,13 +123,4 @@ fn is_kept(text: &str, name: &str) -> bool {
         || (name == "code" && crate::symbols::is_error_code(text) && is_word(text))
         || (is_sentence_member(name) && is_sentence(text))
         || (text.contains("<base>") || text.contains("<project>")) && is_symbolic_path(text)
-}
-
-/// Returns whether a text is a day, such as the version of the API.
-fn is_date(text: &str) -> bool {
-    text.len() == 10
-        && text
-            .bytes()
-            .enumerate()
-            .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() })
 }

@@ -1,12 +1,13 @@
 //! Turns a recorded request into one with placeholders. Nothing that is no word of the API remains.
 
+use http_edge::request::APIKEY;
 use serde_json::{Map, Value, json};
 
 use super::exchange::{Exchange, RecordedBody};
 use super::infer;
-use super::plain::{is_email, is_name, is_origin, is_word, is_word_member, phone_digits};
+use super::plain::{is_date, is_email, is_name, is_origin, is_path_segment, is_word, is_word_member, phone_digits};
 use super::session::FlowSession;
-use crate::format::{RequestBody, RequestStep};
+use crate::format::{RequestBody, RequestStep, Service};
 use crate::symbols::{is_uuid, jwt_claims};
 use crate::text::{encode, parse_pairs, split_origin, split_url};
 
@@ -39,7 +40,8 @@ fn path(session: &mut FlowSession, exchange: &Exchange) -> String {
     for segment in parts.base.split('/').skip(1) {
         path.push('/');
         let decoded = percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned();
-        if decoded.is_empty() || (is_name(&decoded) && session.known.find(&decoded).is_none()) {
+        let is_plain = is_path_segment(&decoded) || (exchange.service == Service::Functions && is_name(&decoded));
+        if decoded.is_empty() || (is_plain && session.known.find(&decoded).is_none()) {
             path.push_str(segment);
         } else {
             path.push_str(&text(session, &decoded, "path"));
@@ -48,7 +50,7 @@ fn path(session: &mut FlowSession, exchange: &Exchange) -> String {
     let pairs = parse_pairs(parts.query);
     let mut separator = '?';
     for (name, value) in pairs {
-        if name == "apikey" || infer::is_provider_detail(exchange, &name) {
+        if name == APIKEY.as_str() || infer::is_provider_detail(exchange, &name) {
             continue;
         }
         let name = if is_name(&name) { name } else { text(session, &name, "name") };
@@ -80,9 +82,9 @@ fn encode_outside_placeholders(text: &str) -> String {
 
 /// Adds key, access token and the headers that belong to the API.
 fn headers(session: &mut FlowSession, exchange: &Exchange, step: &mut RequestStep) {
-    let key = exchange.header("apikey").map(str::to_owned).or_else(|| exchange.query("apikey"));
+    let key = exchange.header(APIKEY.as_str()).map(str::to_owned).or_else(|| exchange.query(APIKEY.as_str()));
     if key.as_deref().is_some_and(is_secret_key) {
-        step.headers.insert("apikey".to_owned(), "{{keys.secret}}".into());
+        step.headers.insert(APIKEY.to_string(), "{{keys.secret}}".into());
     }
     if let Some(token) = exchange.bearer() {
         step.bearer = bearer(session, token, key.as_deref());
@@ -93,13 +95,9 @@ fn headers(session: &mut FlowSession, exchange: &Exchange, step: &mut RequestSte
         let filled = format!("{}:{}", text(session, id, "client_id"), text(session, secret, "client_secret"));
         step.headers.insert("authorization".to_owned(), json!({ "@concat": ["Basic ", { "@base64": filled }] }));
     }
-    if let Some(version) = exchange.header("x-supabase-api-version").filter(|version| is_version(version)) {
+    if let Some(version) = exchange.header("x-supabase-api-version").filter(|version| is_date(version)) {
         step.headers.insert("X-Supabase-Api-Version".to_owned(), version.into());
     }
-}
-
-fn is_version(text: &str) -> bool {
-    text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
 }
 
 /// Returns the placeholder of an access token; `None` where it is the key of clients.
@@ -257,7 +255,7 @@ fn url(session: &mut FlowSession, recorded: &str) -> Option<String> {
     let mut filled = start;
     for segment in parts.base.split('/').skip(1) {
         filled.push('/');
-        filled.push_str(&if segment.is_empty() || is_name(segment) {
+        filled.push_str(&if segment.is_empty() || is_path_segment(segment) {
             segment.to_owned()
         } else {
             text(session, segment, "path")

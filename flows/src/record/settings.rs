@@ -89,20 +89,20 @@ impl Facts {
             ("SMTP_MAX_FREQUENCY", "1us".to_owned()),
             ("SMS_MAX_FREQUENCY", "1us".to_owned()),
             ("PASSWORD_HASH_COST", "4".to_owned()),
+            ("JWT_AUD", "authenticated".to_owned()),
+            ("JWT_DEFAULT_GROUP_NAME", "authenticated".to_owned()),
+            ("JWT_ADMIN_ROLES", "service_role,supabase_admin".to_owned()),
+            ("JWT_ISSUER", "{{base}}".to_owned()),
         ];
-        for limit in ["EMAIL_SENT", "SMS_SENT", "VERIFY", "TOKEN_REFRESH", "ANONYMOUS_USERS", "OTP"] {
-            env.push((
-                match limit {
-                    "EMAIL_SENT" => "RATE_LIMIT_EMAIL_SENT",
-                    "SMS_SENT" => "RATE_LIMIT_SMS_SENT",
-                    "VERIFY" => "RATE_LIMIT_VERIFY",
-                    "TOKEN_REFRESH" => "RATE_LIMIT_TOKEN_REFRESH",
-                    "ANONYMOUS_USERS" => "RATE_LIMIT_ANONYMOUS_USERS",
-                    _ => "RATE_LIMIT_OTP",
-                },
-                "100000".to_owned(),
-            ));
-        }
+        let limits = [
+            "RATE_LIMIT_EMAIL_SENT",
+            "RATE_LIMIT_SMS_SENT",
+            "RATE_LIMIT_VERIFY",
+            "RATE_LIMIT_TOKEN_REFRESH",
+            "RATE_LIMIT_ANONYMOUS_USERS",
+            "RATE_LIMIT_OTP",
+        ];
+        env.extend(limits.map(|limit| (limit, "100000".to_owned())));
         let mut named: Map<String, Value> =
             env.into_iter().map(|(name, value)| (format!("GOTRUE_{name}"), value.into())).collect();
         for (feature, name) in [("mfa_totp", "TOTP"), ("mfa_phone", "PHONE"), ("mfa_web_authn", "WEB_AUTHN")] {

@@ -57,10 +57,15 @@ pub struct FileOutcome {
 
 /// Creates the HTTP client of replays: without redirects and proxies.
 ///
+/// With `is_pooled` it uses connections for several requests.
+///
 /// # Errors
 /// The system's root certificates cannot be read.
-pub fn build_client() -> Result<Client, FlowError> {
-    let builder = Client::builder().no_proxy().redirect(Policy::none()).timeout(RESPONSE_LIMIT);
+pub fn build_client(is_pooled: bool) -> Result<Client, FlowError> {
+    let mut builder = Client::builder().no_proxy().redirect(Policy::none()).timeout(RESPONSE_LIMIT);
+    if !is_pooled {
+        builder = builder.pool_max_idle_per_host(0);
+    }
     builder
         .build()
         .map_err(|error| FlowError::new(format!("no HTTP client: {error}"), "check the system's certificates"))

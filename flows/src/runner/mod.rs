@@ -50,7 +50,7 @@ impl FlowOutcome {
     }
 }
 
-/// Called before each step with its number; the upgrade replay changes the server here.
+/// Called before each request with its number; the upgrade replay changes the server here.
 pub type BeforeStep<'a> = &'a (dyn Fn(usize) -> futures::future::BoxFuture<'a, Result<(), FlowError>> + Send + Sync);
 
 /// Replays a flow.
@@ -65,10 +65,14 @@ pub async fn run_flow(flow: &Flow, scope: &Arc<Scope>, before_step: Option<Befor
         outcome.error = Some(error.at("values"));
         return outcome;
     }
+    let mut requests = 0;
     for (number, step) in flow.steps.iter().enumerate() {
-        let prepared = match before_step {
-            Some(before) => before(number).await,
-            None => Ok(()),
+        let prepared = match (&step.action, before_step) {
+            (Action::Request(_), Some(before)) => {
+                requests += 1;
+                before(requests - 1).await
+            }
+            _ => Ok(()),
         };
         let ran = match prepared {
             Ok(()) => run_step(flow, step, scope).await,

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::{BodyExt, Limited};
+use http_edge::request::{APIKEY, bearer_value};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -20,7 +21,6 @@ use crate::sources::{Scope, resolve};
 use crate::symbols::Symbols;
 use crate::text::format_pairs;
 
-const APIKEY: HeaderName = HeaderName::from_static("apikey");
 /// The largest response.
 const MAX_BODY: usize = 64 << 20;
 
@@ -53,12 +53,12 @@ pub(super) async fn prepare(step: &RequestStep, scope: &Arc<Scope>) -> Result<Pr
     let (body, content) = fill_body(&step.body, scope, &mut headers).await?;
     if let Some(bearer) = &step.bearer {
         let bearer = resolve(scope, bearer, 0).await?;
-        headers.insert(AUTHORIZATION, header_value("bearer", &format!("Bearer {}", as_text(&bearer)))?);
+        headers.insert(AUTHORIZATION, bearer_value(&as_text(&bearer)).ok_or_else(|| invalid_header("authorization"))?);
     }
     insert_headers(&mut headers, &own_headers)?;
     if target.needs_key && !headers.contains_key(APIKEY) && url.starts_with(&target.project) {
         let key = target.publishable_key.as_deref().unwrap_or_default();
-        headers.insert(APIKEY, header_value("apikey", key)?);
+        headers.insert(APIKEY, header_value(APIKEY.as_str(), key)?);
     }
     let method =
         step.method.parse().map_err(|_| FlowError::new(format!("{:?} is no method", step.method), "check the file"))?;
@@ -128,8 +128,11 @@ fn insert_headers(headers: &mut HeaderMap, own: &Value) -> Result<(), FlowError>
 
 fn header_value(name: &str, text: &str) -> Result<HeaderValue, FlowError> {
     // Bytes above 127 are sent as UTF-8.
-    HeaderValue::from_bytes(text.as_bytes())
-        .map_err(|_| FlowError::new(format!("the header {name} cannot have this value"), "remove control characters"))
+    HeaderValue::from_bytes(text.as_bytes()).map_err(|_| invalid_header(name))
+}
+
+fn invalid_header(name: &str) -> FlowError {
+    FlowError::new(format!("the header {name} cannot have this value"), "remove control characters")
 }
 
 /// Sends a request and reads the whole response.

@@ -120,6 +120,10 @@ pub(super) async fn take(arguments: &Value, scope: &Scope) -> Result<Value, Flow
                 if let Some(link) = message["link"].as_str().map(parse_url) {
                     message["query"] = link["query"].clone();
                 }
+                // A message without a code is then reported by the name of the member.
+                if let Some(members) = message.as_object_mut() {
+                    members.retain(|_, member| !member.is_null());
+                }
                 return Ok(message);
             }
         }

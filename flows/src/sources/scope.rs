@@ -40,6 +40,7 @@ impl Scope {
     pub fn new(flow: &str, target: Arc<Target>, settings: Arc<Settings>, client: Client) -> Self {
         let mut symbols = Symbols::default();
         symbols.learn(&target.base, "base");
+        target.aliases.iter().for_each(|url| symbols.learn(url, "base"));
         symbols.learn(&target.project, "project");
         let mut variables = target.variables();
         variables.insert("flow".to_owned(), flow.into());

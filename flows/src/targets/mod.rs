@@ -1,6 +1,7 @@
 //! The servers that flows are replayed against.
 
 mod test_api;
+mod upgrade;
 mod url;
 mod worlds;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 pub use self::test_api::TestApiClient;
+pub use self::upgrade::UpgradeTargets;
 pub use self::url::{UrlTargets, UrlTargetsOptions, find_auth_api};
 pub use self::worlds::{TestServer, WorldTargets};
 
@@ -24,6 +26,8 @@ pub struct Target {
     pub base: String,
     /// The URL around it; the same where the auth API is at the root.
     pub project: String,
+    /// Other URLs that it calls itself by, such as the issuer of its tokens.
+    pub aliases: Vec<String>,
     /// The behaviour that it has.
     pub profile: Profile,
     /// The key of clients.
@@ -56,7 +60,7 @@ pub trait Targets: Send + Sync {
     /// Provides a server of this behaviour with these settings.
     fn open<'a>(&'a self, wanted: &'a WantedServer) -> TargetFuture<'a, Arc<Target>>;
 
-    /// Called before each step of a flow with its number.
+    /// Called before each request of a flow with its number among the requests.
     fn before_step<'a>(&'a self, _target: &'a Target, _number: usize) -> TargetFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }

@@ -52,6 +52,7 @@ impl UrlTargets {
             needs_key: options.publishable_key.is_some() || options.jwt_secret.is_some(),
             jwt_secret: options.jwt_secret.clone(),
             messages: options.messages,
+            aliases: find_issuer(client, &base).await.into_iter().collect(),
             base,
             project,
             ..Target::default()
@@ -81,6 +82,13 @@ pub async fn find_auth_api(client: &Client, url: &str) -> Result<(String, String
         }
     }
     Err(FlowError::new(format!("{url}: {problem}"), "give the URL of the project, or of its auth API"))
+}
+
+/// Returns the issuer of the server's tokens, which behind a gateway is another URL than the given one.
+async fn find_issuer(client: &Client, base: &str) -> Option<String> {
+    let response = client.get(format!("{base}/.well-known/openid-configuration")).send().await.ok()?;
+    let document: serde_json::Value = serde_json::from_slice(&response.bytes().await.ok()?).ok()?;
+    document["issuer"].as_str().filter(|issuer| *issuer != base).map(str::to_owned)
 }
 
 fn is_json(response: &reqwest::Response) -> bool {

@@ -79,6 +79,11 @@ impl TestServer {
         self.announcement[name].as_str()
     }
 
+    /// Returns a number of that line, such as `smtp_port`.
+    pub fn announced_number(&self, name: &str) -> Option<u64> {
+        self.announcement[name].as_u64()
+    }
+
     /// Ends it and waits for its end.
     pub async fn stop(mut self) {
         if let Some(mut child) = self.child.take() {
@@ -143,6 +148,7 @@ impl WorldTargets {
         Ok(Target {
             base: format!("{project}/auth/v1"),
             project,
+            aliases: Vec::new(),
             profile: wanted.profile,
             publishable_key: Some(publishable),
             secret_key: Some(secret),

@@ -1,7 +1,7 @@
 //! `basalt record`: a recording proxy in front of a server, or the import of a HAR file.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
@@ -54,8 +54,8 @@ pub(super) struct RecordArguments {
     #[arg(long, value_name = "N")]
     port: Option<u16>,
     /// The address of the proxy; others than 127.0.0.1 let other machines in
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    listen: std::net::IpAddr,
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    listen: IpAddr,
     /// The name of the flow, if it is only one
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
@@ -108,7 +108,7 @@ fn import(arguments: &RecordArguments, file: &std::path::Path) -> anyhow::Result
 }
 
 async fn record(arguments: &RecordArguments, upstream: &str) -> anyhow::Result<()> {
-    let client = build_client()?;
+    let client = build_client(true)?;
     let (project, base) = find_auth_api(&client, upstream).await?;
     let address = SocketAddr::new(arguments.listen, arguments.port.unwrap_or(DEFAULT_PORT));
     let listener = TcpListener::bind(address).await.with_context(|| format!("listening on {address}"))?;
@@ -136,7 +136,7 @@ async fn record(arguments: &RecordArguments, upstream: &str) -> anyhow::Result<(
 
 /// Returns the addresses that the server and its clients use for the auth API and the project.
 fn recorded_urls(url: &str, project: &str, base: &str) -> RecordedUrls {
-    let local = url.replace("127.0.0.1", "localhost");
+    let local = url.replace(&Ipv4Addr::LOCALHOST.to_string(), "localhost");
     let mut bases = vec![base.to_owned(), format!("{url}/auth/v1"), format!("{local}/auth/v1")];
     let mut projects = vec![url.to_owned(), local];
     if project == base {

@@ -13,7 +13,7 @@ use flows::replay::{
     replay_all, update_file,
 };
 use flows::sources::MessageSource;
-use flows::targets::{TestServer, UrlTargets, UrlTargetsOptions, WorldTargets};
+use flows::targets::{TestServer, UpgradeTargets, UrlTargets, UrlTargetsOptions, WorldTargets};
 use gotrue_rs::ports::entropy::Entropy;
 use reqwest::Client;
 use serde_json::{Map, Value};
@@ -28,7 +28,8 @@ pub(super) const REPLAY_HELP: &str = "Replay recorded flows and report every dif
 
 Each flow runs in a world of its own, on a test server that this command starts, with the profile and the settings that
 its file names. Codes in messages, one-time passwords, passkeys and consents come from that world. With --against the
-same flows run against another server: a hosted project, a container, a version of the reference.
+same flows run against another server: a hosted project, a container, a version of the reference. With --upgrade two
+binaries answer in turn on one database, as during a rolling update.
 
 Exit status: 0 if every flow is as recorded, 1 if one differs or cannot be finished, 2 if nothing could be replayed.";
 
@@ -59,6 +60,9 @@ pub(super) struct ReplayArguments {
     /// With --against: where its messages are: Mailpit, or a URL that ends with /_dev/messages
     #[arg(long, value_name = "URL", requires = "against")]
     messages: Option<String>,
+    /// Replay on two binaries in turn, request by request, on one database: basalt, or GoTrue's server
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "against")]
+    upgrade: Vec<PathBuf>,
     /// The largest number of flows at a time [default: the number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -119,7 +123,7 @@ pub(super) fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
 
 async fn replay(arguments: &ReplayArguments) -> anyhow::Result<Report> {
     let files = find_flows(&arguments.flows, &arguments.only)?;
-    let client = build_client()?;
+    let client = build_client(arguments.upgrade.is_empty())?;
     let options = ReplayOptions {
         jobs: arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)),
         profile: arguments.profile.map(Profile::from),
@@ -135,7 +139,15 @@ async fn replay(arguments: &ReplayArguments) -> anyhow::Result<Report> {
         replay_all(files.clone(), Arc::new(targets), &client, &options, print).await
     } else {
         let folder = DataFolder::open_ephemeral(&Entropy::from_system().base32(12))?;
-        let server = start_server(&client, &folder).await?;
+        let server = start_server(&client, &folder, arguments.upgrade.is_empty()).await?;
+        if let [old, new] = arguments.upgrade.as_slice() {
+            let targets = Arc::new(UpgradeTargets::new(server, client.clone(), old.clone(), new.clone()));
+            let outcomes = replay_all(files.clone(), Arc::clone(&targets) as _, &client, &options, print).await;
+            if let Some(targets) = Arc::into_inner(targets) {
+                targets.stop().await;
+            }
+            return finish(arguments, &files, &outcomes);
+        }
         let targets = Arc::new(WorldTargets::new(server));
         let outcomes = replay_all(files.clone(), Arc::clone(&targets) as _, &client, &options, print).await;
         if let Some(targets) = Arc::into_inner(targets) {
@@ -158,8 +170,8 @@ fn against(arguments: &ReplayArguments, url: &str) -> UrlTargetsOptions {
 
 /// Starts a test server of this binary, or uses the one of `basalt exec`.
 #[expect(clippy::disallowed_methods, reason = "basalt exec passes a server on by the environment")]
-async fn start_server(client: &Client, folder: &DataFolder) -> anyhow::Result<TestServer> {
-    if let (Ok(url), Ok(key)) = (std::env::var("BASALT_TEST_URL"), std::env::var("BASALT_TEST_KEY")) {
+async fn start_server(client: &Client, folder: &DataFolder, may_attach: bool) -> anyhow::Result<TestServer> {
+    if let (true, Ok(url), Ok(key)) = (may_attach, std::env::var("BASALT_TEST_URL"), std::env::var("BASALT_TEST_KEY")) {
         return Ok(TestServer::attach(client.clone(), url, key));
     }
     let binary = std::env::current_exe()?;

@@ -15,6 +15,7 @@ struct Implementation {
 }
 
 const TOKEN_TYPE: &str = "names the type of a token in a response";
+const FLOW_FILE: &str = "the name of a member in files of flows";
 const EXAMPLE: &str = "an example in the documentation of a variable";
 
 const IMPLEMENTATIONS: &[Implementation] = &[
@@ -29,6 +30,9 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("provider-simulator/src/catalog.rs", TOKEN_TYPE),
             ("gotrue-rules/src/domain/external/token_response.rs", "token types in the answers of providers"),
             ("server/src/users/database.rs", "sends a token to the auth API"),
+            ("flows/src/format/parse.rs", FLOW_FILE),
+            ("flows/src/format/write.rs", FLOW_FILE),
+            ("flows/src/record/plain.rs", TOKEN_TYPE),
         ],
     },
     Implementation {
@@ -62,7 +66,10 @@ const IMPLEMENTATIONS: &[Implementation] = &[
         decision: "answers CORS",
         pattern: "\"access-control-",
         home: "http-edge/src/request/cors.rs",
-        others: &[],
+        others: &[
+            ("flows/src/runner/observe.rs", "names of headers that recordings compare"),
+            ("flows/src/record/redact.rs", "leaves these headers out of recordings"),
+        ],
     },
     Implementation {
         decision: "compares API keys in constant time",

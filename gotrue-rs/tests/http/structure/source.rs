@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of the binary.
-pub(crate) const CRATES: [&str; 10] = [
+pub(crate) const CRATES: [&str; 11] = [
     "gotrue-rs",
     "gotrue-rules",
     "functions-rs",
@@ -14,6 +14,7 @@ pub(crate) const CRATES: [&str; 10] = [
     "provider-simulator",
     "test-bench",
     "telemetry",
+    "flows",
     "server",
 ];
 

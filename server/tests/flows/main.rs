@@ -1,0 +1,6 @@
+//! Tests of `basalt record` and `basalt replay` with the binary.
+
+mod application;
+mod record;
+mod replay;
+mod support;
