@@ -97,10 +97,8 @@ pub async fn replay_recordings(
     let bootstrap = std::fs::read_to_string(&options.bootstrap).map_err(failed)?;
     std::fs::create_dir_all(&options.logs).map_err(failed)?;
     let cluster = Cluster::start(&options.temporary, options.programs.as_deref(), &options.search)?;
-    let pooler = match options.uses_pooler {
-        true => Some(Pooler::start(&options.temporary, &cluster, &options.search)?),
-        false => None,
-    };
+    let pooler =
+        if options.uses_pooler { Some(Pooler::start(&options.temporary, &cluster, &options.search)?) } else { None };
     let preparing = tokio::sync::Mutex::default();
     let environment = Environment { options, cluster, pooler, bootstrap, client: client()?, preparing };
     environment.prepare_template().await?;

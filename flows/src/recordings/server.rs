@@ -133,10 +133,10 @@ pub(super) async fn migrate(program: &Path, database: &str) -> Result<(), FlowEr
         .output()
         .await
         .map_err(|error| failed(error.to_string()))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(failed(String::from_utf8_lossy(&output.stderr).into_owned())),
+    if output.status.success() {
+        return Ok(());
     }
+    Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
 fn target(base: String, env: Map<String, Value>, names: Map<String, Value>, database: String) -> Target {

@@ -170,7 +170,7 @@ where
         let is_head = head.method == "HEAD";
         let mut body = Vec::new();
         (&mut stream).take(length.unwrap_or(0).min(MAX_RECEIVED)).read_to_end(&mut body).await?;
-        let answer = answer(head, origin, &body, shared).await;
+        let answer = answer(&head, origin, &body, shared).await;
         stream.write_all(&format_answer(&answer, is_head)).await?;
         stream.flush().await?;
         if is_last {
@@ -202,7 +202,7 @@ async fn read_head<R: AsyncBufReadExt + Unpin>(stream: &mut R) -> io::Result<Opt
 }
 
 /// Stores a call and returns its answer: `status`, `headers`, and `json` or `text`.
-async fn answer(head: Head, origin: &str, body: &[u8], shared: &Shared) -> Value {
+async fn answer(head: &Head, origin: &str, body: &[u8], shared: &Shared) -> Value {
     let path = format!("{origin}{}", head.path);
     let text = std::str::from_utf8(body).map_or_else(|_| latin(body), Value::from);
     let call = json!({ "method": head.method, "path": path, "headers": head.headers, "body": text });

@@ -164,11 +164,13 @@ fn show_header(name: &str, value: &str) -> String {
     }
     let Some((display, address)) = decoded.rsplit_once('<') else { return decoded };
     let display = display.trim().trim_matches('"').replace("\\\"", "\"");
-    match display.contains(['(', ')', '<', '>', '@', ',', ':', ';', '.', '\\', '"', '[', ']']) {
-        _ if display.is_empty() => address.trim_end_matches('>').to_owned(),
-        true => format!("\"{}\" <{address}", display.replace('"', "\\\"")),
-        false => format!("{display} <{address}"),
+    if display.is_empty() {
+        return address.trim_end_matches('>').to_owned();
     }
+    if display.contains(['(', ')', '<', '>', '@', ',', ':', ';', '.', '\\', '"', '[', ']']) {
+        return format!("\"{}\" <{address}", display.replace('"', "\\\""));
+    }
+    format!("{display} <{address}")
 }
 
 /// Decodes words such as `=?utf-8?q?Sch=C3=B6n?=`; white space between two of them is dropped.

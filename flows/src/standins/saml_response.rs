@@ -105,15 +105,17 @@ impl<'a> Response<'a> {
     }
 
     fn statements(self) -> String {
-        let session = match self.arguments["session_ends"].is_null() {
-            true => String::new(),
-            false => format!(" SessionNotOnOrAfter=\"{}\"", self.at("session_ends", 0.0)),
+        let session = if self.arguments["session_ends"].is_null() {
+            String::new()
+        } else {
+            format!(" SessionNotOnOrAfter=\"{}\"", self.at("session_ends", 0.0))
         };
         let attributes: String =
             self.arguments["attributes"].as_object().into_iter().flatten().map(attribute).collect();
-        let attributes = match attributes.is_empty() {
-            true => String::new(),
-            false => format!("<saml:AttributeStatement>{attributes}</saml:AttributeStatement>"),
+        let attributes = if attributes.is_empty() {
+            attributes
+        } else {
+            format!("<saml:AttributeStatement>{attributes}</saml:AttributeStatement>")
         };
         format!(
             "<saml:AuthnStatement AuthnInstant=\"{}\"{session}><saml:AuthnContext><saml:AuthnContextClassRef>{CONTEXT}\

@@ -225,10 +225,7 @@ fn hide_codes(text: &str) -> String {
 /// The parts of a URL: scheme, netloc, path, query and fragment.
 fn url_parts(text: &str) -> Value {
     let parts = split_url(text);
-    let (origin, path) = match split_origin(parts.base) {
-        Some(split) => split,
-        None => ("", parts.base),
-    };
+    let (origin, path) = split_origin(parts.base).unwrap_or(("", parts.base));
     let (scheme, host) = origin.split_once("://").unwrap_or_default();
     json!({ "scheme": scheme, "netloc": host, "path": path, "query": parts.query, "fragment": parts.fragment })
 }
