@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay replay-flows soak soak-concurrency clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -138,6 +138,11 @@ replay: $(SHOP) ## Compare with the recorded responses of the reference: make re
 	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)
 	@cargo build --package server
 	@python3 replay/check.py $(REPLAY)
+
+replay-flows: $(SHOP) ## The same recordings as files of flows, without Python: make replay-flows [REPLAY="--only 'user.*' --pgbouncer"]
+	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)
+	@cargo build --package server --package flows --bin basalt --bin recordings
+	@$(dir $(DEBUG))recordings --server $(DEBUG) $(REPLAY)
 
 soak-concurrency: ## Long concurrency tests: refresh races, all interleavings, contention; about an hour
 	@$(NEED) cargo postgres

@@ -9,6 +9,7 @@ pub mod compare;
 pub mod expressions;
 pub mod format;
 pub mod record;
+pub mod recordings;
 pub mod replay;
 pub mod runner;
 pub mod sources;

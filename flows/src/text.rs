@@ -15,9 +15,10 @@ pub(crate) fn decode(text: &str) -> String {
     percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
-/// Splits a query or form into decoded pairs; a part without `=` is no pair.
+/// Splits a query or form into decoded pairs; a part without `=` has an empty value.
 pub(crate) fn parse_pairs(text: &str) -> Vec<(String, String)> {
-    let pairs = text.split('&').filter_map(|part| part.split_once('='));
+    let parts = text.split('&').filter(|part| !part.is_empty());
+    let pairs = parts.map(|part| part.split_once('=').unwrap_or((part, "")));
     pairs.map(|(name, value)| (decode(name), decode(value))).collect()
 }
 

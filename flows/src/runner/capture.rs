@@ -44,6 +44,7 @@ fn find(response: &ReceivedResponse, place: &str) -> Result<Option<Value>, FlowE
                 }
             }
         }
+        "headers" if path.is_empty() => Some(all_headers(response)),
         "headers" => response.header(path).map(Value::from),
         "location" => response.header("location").and_then(|location| find_in_url(&location, path)),
         _ => {
@@ -59,12 +60,24 @@ fn find_in_url(location: &str, path: &str) -> Option<Value> {
     let (part, name) = path.split_once('.').unwrap_or((path, ""));
     let pairs = match part {
         "" => return Some(parse_url(location)),
+        "query" if name.is_empty() => return Some(object(parse_pairs(parts.query))),
+        "fragment" if name.is_empty() => return Some(object(parse_pairs(parts.fragment))),
         "base" => return Some(parts.base.into()),
         "query" => parse_pairs(parts.query),
         "fragment" => parse_pairs(parts.fragment),
         _ => return None,
     };
     pairs.into_iter().find(|(known, _)| known == name).map(|(_, value)| value.into())
+}
+
+fn object(pairs: Vec<(String, String)>) -> Value {
+    Value::Object(pairs.into_iter().map(|(name, value)| (name, value.into())).collect())
+}
+
+/// Returns the headers by name, in the order of the response.
+pub(super) fn all_headers(response: &ReceivedResponse) -> Value {
+    let names = response.headers.keys().map(http::HeaderName::as_str);
+    object(names.filter_map(|name| Some((name.to_owned(), response.header(name)?))).collect())
 }
 
 /// Returns the start of a body for an error.

@@ -1,7 +1,9 @@
 //! Replays one flow: sends its requests, compares responses and notes.
 
 mod capture;
+mod exact;
 mod observe;
+mod parallel;
 mod request;
 
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::observe::observe;
 pub use self::observe::{RECORDED_HEADERS, ReceivedResponse};
+pub(crate) use self::parallel::send_all;
 
 use crate::FlowError;
 use crate::compare::{Comparison, Difference, compare_values};

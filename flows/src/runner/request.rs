@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::ReceivedResponse;
 use super::capture::excerpt;
+use super::exact::{self, ExactRequest};
 use crate::FlowError;
 use crate::expressions::{as_text, fill_path};
 use crate::format::{RequestBody, RequestStep, Service, SetupStatus};
@@ -142,6 +143,11 @@ pub(super) async fn send(request: &PreparedRequest, scope: &Scope) -> Result<Rec
             "check that the server runs",
         )
     };
+    if request.url.starts_with("http://") {
+        let (method, url) = (&request.method, request.url.as_str());
+        let exact = ExactRequest { method, url, headers: &request.headers, content: &request.content };
+        return exact::send(&exact).await.map_err(failed);
+    }
     let mut builder = scope.client.request(request.method.clone(), &request.url).headers(request.headers.clone());
     if !request.content.is_empty() {
         builder = builder.body(request.content.clone());

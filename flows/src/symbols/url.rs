@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Symbols;
-use crate::text::{decode, split_url};
+use crate::text::{parse_pairs, split_url};
 
 pub(super) fn format_url(symbols: &mut Symbols, text: &str, now: f64) -> Value {
     let parts = split_url(text);
@@ -13,11 +13,7 @@ pub(super) fn format_url(symbols: &mut Symbols, text: &str, now: f64) -> Value {
         if raw.is_empty() {
             continue;
         }
-        let mut pairs: Vec<(String, String)> = raw
-            .split('&')
-            .filter_map(|part| part.split_once('='))
-            .map(|(name, value)| (decode(name), decode(value)))
-            .collect();
+        let mut pairs = parse_pairs(raw);
         let value = if pairs.is_empty() {
             symbols.text(raw).into()
         } else {

@@ -1,0 +1,152 @@
+//! Replays the recordings of this repository against a binary and reports every difference.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use flows::FlowError;
+use flows::recordings::{RecordingOutcome, RecordingsOptions, replay_recordings, repository_options};
+use serde_json::{Map, Value};
+
+const HELP: &str = "recordings [--server PATH] [--only GLOB]… [--jobs N] [--pgbouncer] [--verbose] [--json FILE]
+
+Replays the flows of replay/flows against `PATH gotrue` (default: target/debug/basalt).
+
+  --only GLOB    flows whose names match, such as 'user.*'; may be repeated
+  --jobs N       servers that run at once (default: 3)
+  --pgbouncer    servers connect through pgbouncer in transaction mode
+  --verbose      print every difference of a flow instead of the first three
+  --mutate N     change one expected value in each of N flows; succeeds if each change is found
+  --seed TEXT    which N flows and values those are (default: 1)
+  --json FILE    write the outcome of each flow to this file
+  --flows DIR    other flows than those of replay/flows
+";
+/// The differences of a flow that are printed without `--verbose`.
+const SHOWN: usize = 3;
+
+struct Command {
+    options: RecordingsOptions,
+    is_verbose: bool,
+    json: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help") {
+        print(HELP);
+        return ExitCode::SUCCESS;
+    }
+    let result = parse(arguments).and_then(|command| {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| FlowError::new(error.to_string(), "free memory"))?;
+        runtime.block_on(run(&command))
+    });
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            print(&format!("{error}\n"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a program for developers is told by the environment where the tools are"
+)]
+fn parse(arguments: Vec<String>) -> Result<Command, FlowError> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut options = repository_options(&repository, repository.join("target/debug/basalt"));
+    options.search = std::env::var("PATH").unwrap_or_default().into();
+    options.programs = std::env::var("PG_BIN_DIR").ok().map(PathBuf::from);
+    let mut command = Command { options, is_verbose: false, json: None };
+    let (mut mutated, mut seed) = (None, "1".to_owned());
+    let mut arguments = arguments.into_iter();
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| FlowError::new(format!("{argument} needs a value"), HELP));
+        match argument.as_str() {
+            "--server" => command.options.server = value()?.into(),
+            "--flows" => command.options.flows = value()?.into(),
+            "--only" => {
+                let glob = value()?;
+                command.options.only.push(glob);
+            }
+            "--jobs" => {
+                let jobs = value()?.parse();
+                command.options.jobs = jobs.map_err(|_| FlowError::new("--jobs needs a number", HELP))?;
+            }
+            "--mutate" => {
+                let wanted = value()?.parse::<usize>();
+                mutated = Some(wanted.map_err(|_| FlowError::new("--mutate needs a number", HELP))?);
+            }
+            "--seed" => seed = value()?,
+            "--json" => command.json = Some(value()?.into()),
+            "--pgbouncer" => command.options.uses_pooler = true,
+            "--verbose" => command.is_verbose = true,
+            other => return Err(FlowError::new(format!("{other} is no option"), HELP)),
+        }
+    }
+    command.options.mutation = mutated.map(|wanted| (wanted, seed));
+    Ok(command)
+}
+
+async fn run(command: &Command) -> Result<bool, FlowError> {
+    let report = |recording: &RecordingOutcome| {
+        if !recording.outcome.is_success() {
+            print(&describe(recording, command.is_verbose));
+        }
+    };
+    let outcomes = replay_recordings(&command.options, &report).await?;
+    let mut areas: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut words = Map::new();
+    let (mut steps, mut same) = (0, 0);
+    for recording in &outcomes {
+        let area = areas.entry(recording.name.split('.').next().unwrap_or_default()).or_default();
+        let is_success = recording.outcome.is_success();
+        area.0 += usize::from(is_success);
+        area.1 += 1;
+        steps += recording.recorded;
+        same += recording.outcome.steps.iter().filter(|step| step.differences.is_empty()).count();
+        words.insert(recording.name.clone(), Value::from(if is_success { "ok" } else { "differs" }));
+    }
+    words.sort_keys();
+    for (area, (passed, all)) in &areas {
+        print(&format!("{area:24} {passed:3} of {all:3}\n"));
+    }
+    let passed = words.values().filter(|word| *word == "ok").count();
+    print(&format!("{same} of {steps} steps as recorded\n{passed} of {} flows as recorded\n", outcomes.len()));
+    if let Some(path) = &command.json {
+        let text = serde_json::to_string_pretty(&words).unwrap_or_default();
+        std::fs::write(path, text)
+            .map_err(|error| FlowError::new(format!("{}: {error}", path.display()), "name another file"))?;
+    }
+    if let Some((wanted, _)) = &command.options.mutation {
+        let is_found = |recording: &&RecordingOutcome| !recording.outcome.is_success();
+        let found = outcomes.iter().filter(is_found).count();
+        print(&format!("{found} of {wanted} changed values were found\n"));
+        return Ok(found == *wanted);
+    }
+    Ok(passed == outcomes.len() && !outcomes.is_empty())
+}
+
+fn describe(recording: &RecordingOutcome, is_verbose: bool) -> String {
+    let outcome = &recording.outcome;
+    let same = outcome.steps.iter().filter(|step| step.differences.is_empty()).count();
+    let mut text = format!("FAIL  {}: {same} of {} steps as recorded\n", recording.name, recording.recorded);
+    let differences = outcome.steps.iter().flat_map(|step| step.differences.iter().map(move |found| (step, found)));
+    for (step, found) in differences.take(if is_verbose { usize::MAX } else { SHOWN }) {
+        let lines = found.to_lines().replace('\n', "\n        ");
+        text.push_str(&format!("        step {} {}: {lines}\n", step.number, step.title));
+    }
+    if let Some(error) = &outcome.error {
+        text.push_str(&format!("        {error}\n"));
+    }
+    text
+}
+
+fn print(text: &str) {
+    // A closed pipe ends the reader's interest, not the run.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
