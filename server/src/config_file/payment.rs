@@ -36,7 +36,7 @@ pub(super) fn parse_payment(values: &Values, refuse: &mut dyn FnMut(&str, &str))
         match given.parse().ok().filter(|count| (1..=MAX_DOWNLOADS).contains(count)) {
             Some(count) => settings.max_downloads = count,
             None => {
-                refuse(&format!("{TABLE}.max_downloads"), "must be how often a file can be downloaded, from 1 to 1000")
+                refuse(&format!("{TABLE}.max_downloads"), "must be how often a file can be downloaded, from 1 to 1000");
             }
         }
     }

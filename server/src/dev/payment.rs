@@ -149,11 +149,12 @@ impl PaymentPages {
 
     fn format(&self, template: &str, message: &str, orders: &[Order]) -> String {
         let options: String = self.0.list_products().iter().map(|product| format_option(product, template)).collect();
-        let providers: String = self
+        let providers: Vec<String> = self
             .0
             .list_providers()
             .map(|it| format!("<option value=\"{}\">{}</option>", it.name(), it.title()))
             .collect();
+        let providers = providers.concat();
         let message =
             if message.is_empty() { String::new() } else { format!("<p role=\"status\">{}</p>", escape_html(message)) };
         let mut html = format!(
@@ -172,7 +173,9 @@ impl PaymentPages {
         );
         if !orders.is_empty() {
             html.push_str("<h2>Orders</h2>\n<ul>\n");
-            orders.iter().for_each(|order| push_order(&mut html, order));
+            for order in orders {
+                push_order(&mut html, order);
+            }
             html.push_str("</ul>\n");
         }
         html.push_str("</main>\n</body>\n</html>\n");

@@ -1,6 +1,6 @@
 //! Rounds of `kill -9` between webhook, order, mail and download; ignored, because they take minutes.
 //!
-//! `ROUNDS=50 cargo test -p server --test serve -- --ignored orders_crash`
+//! `cargo test -p server --test serve -- --ignored orders_crash`
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -21,6 +21,8 @@ use super::support::{Basalt, TempFolder, eventually, free_port, run};
 
 const PRODUCTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../orders/tests/products");
 const SECRET: &str = "whsec_of_the_rounds";
+/// The number of rounds.
+const ROUNDS: usize = 50;
 /// The payments of a round.
 const PAYMENTS: usize = 6;
 /// The longest time until the process is killed, in milliseconds after its first request.
@@ -184,10 +186,9 @@ impl Rounds {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes"]
 async fn orders_crash_rounds_lose_nothing_and_deliver_nothing_twice() {
-    let rounds = std::env::var("ROUNDS").ok().and_then(|it| it.parse().ok()).unwrap_or(50_usize);
     let (shop, entropy) = (Rounds::start(), Entropy::from_system());
     let (mut pending, mut complete) = (BTreeSet::new(), BTreeMap::<String, i64>::new());
-    for round in 0..rounds {
+    for round in 0..ROUNDS {
         let random = usize::from(u16::from_be_bytes(entropy.bytes::<2>()));
         let delay = Duration::from_millis(u64::try_from(random % LONGEST).expect("small"));
         for (buyer, count) in shop.run_round(round, &mut pending, delay).await {
@@ -199,7 +200,7 @@ async fn orders_crash_rounds_lose_nothing_and_deliver_nothing_twice() {
     for payment in &pending {
         assert!(shop.deliver(payment).await, "{payment} is stored once the shop runs");
     }
-    let expected = rounds * PAYMENTS;
+    let expected = ROUNDS * PAYMENTS;
     let buyers = || shop.sink.mails().into_iter().map(|mail| mail.to).collect::<BTreeSet<_>>();
     // A mail that a killed process was sending is due again after its lease.
     for _ in 0..30 {
@@ -227,7 +228,7 @@ async fn orders_crash_rounds_lose_nothing_and_deliver_nothing_twice() {
     eventually("the last downloads are counted", || shop.orders().iter().all(|it| it["state"] == "delivered"));
     let (repeated, downloads) = (mails.len() - expected, complete.values().sum::<i64>());
     eprintln!(
-        "{rounds} rounds: {expected} payments, {unanswered} unanswered at the end, {} mails accepted, {repeated} of them \
+        "{ROUNDS} rounds: {expected} payments, {unanswered} unanswered at the end, {} mails accepted, {repeated} of them \
          again with the same Message-ID, {downloads} downloads before a kill",
         mails.len()
     );
