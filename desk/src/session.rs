@@ -170,9 +170,10 @@ pub(crate) async fn start(visit: &Visit, proved: ProvedOwner<'_>) -> Result<Opti
 
 /// Returns the header that stores a session's token in the browser.
 pub(crate) fn build_cookie(token: &str, is_https: bool) -> (HeaderName, HeaderValue) {
-    let cookie = match is_https {
-        true => format!("{SECURE_COOKIE_NAME}={token}; Path=/_desk; HttpOnly; Secure; SameSite=Strict"),
-        false => format!("{COOKIE_NAME}={token}; Path=/_desk; HttpOnly; SameSite=Strict"),
+    let cookie = if is_https {
+        format!("{SECURE_COOKIE_NAME}={token}; Path=/_desk; HttpOnly; Secure; SameSite=Strict")
+    } else {
+        format!("{COOKIE_NAME}={token}; Path=/_desk; HttpOnly; SameSite=Strict")
     };
     (SET_COOKIE, HeaderValue::try_from(cookie).unwrap_or_else(|_| HeaderValue::from_static("")))
 }

@@ -1,4 +1,4 @@
-//! `POST /sign-in/totp` and `POST /setup/totp`: the code of the second factor, after which the session begins.
+//! `POST /sign-in/totp` and `POST /setup/totp`: the code, after which the session begins.
 
 use axum::response::Response;
 use gotrue_rs::store::users;

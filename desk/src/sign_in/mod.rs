@@ -97,7 +97,7 @@ pub(crate) async fn create_ticket(
     Ok(token.text)
 }
 
-/// Counts an attempt with a presented ticket of one of two purposes; returns its digest and its content.
+/// Counts an attempt with a ticket of one of two purposes; returns its digest and its content.
 ///
 /// # Errors
 /// 401 `ticket_expired`, 429.

@@ -1,4 +1,4 @@
-//! `POST /sign-in/passkey/options` and `POST /sign-in/passkey`: sign-in with a passkey that verifies the user.
+//! `POST /sign-in/passkey/options` and `…/passkey`: sign-in with a passkey that verifies the user.
 
 use axum::response::Response;
 use gotrue_rs::store::users;

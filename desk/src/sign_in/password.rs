@@ -63,7 +63,7 @@ async fn find_owner(step: SignIn<'_>, email: &str) -> Result<Option<User>, DeskE
     Ok(found.filter(|user| is_admitted(user, visit.now)))
 }
 
-/// Verifies the password of an owner; for all others it is verified for an address that nobody has.
+/// Verifies the password of an owner; for all others it is verified for an address that no user has.
 ///
 /// The auth API thus does equal work for all, and counts the guesses at each address alike.
 async fn verify_password(
