@@ -1,3 +1,4 @@
+import AxeBuilder from "@axe-core/playwright";
 import { expect, mailsTo, test } from "./orders.ts";
 
 const PROVIDERS = ["Stripe", "PayPal", "Lemon Squeezy"];
@@ -56,3 +57,28 @@ test("repeated, stale and forged events deliver nothing", async ({ page, basalt 
   }
   expect(await mailsTo(basalt.inboxUrl, "once@example.com")).toHaveLength(1);
 });
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`axe finds nothing on the pages of payments in ${colorScheme} colours`, async ({
+    page,
+    basalt,
+  }) => {
+    await page.emulateMedia({ colorScheme });
+    await page.request.post("/_dev/payment/pay", {
+      form: {
+        template: "1",
+        provider: "stripe",
+        delivery: "once",
+        email: `${colorScheme}@example.com`,
+      },
+    });
+    for (const path of ["/thank-you", "/shop/download/unknown", "/_dev/payment"]) {
+      await page.setViewportSize({ width: 375, height: 700 });
+      await page.goto(`${basalt.url}${path}`);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      expect((await new AxeBuilder({ page }).analyze()).violations, path).toEqual([]);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(width, path).toBe(375);
+    }
+  });
+}

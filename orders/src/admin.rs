@@ -91,7 +91,9 @@ fn mail_to_json(mail: &MailEntry) -> Value {
     })
 }
 
-/// Lists orders, the newest first; the limit is at most [`MAX_LIMIT`], and [`DEFAULT_LIMIT`] in place of zero.
+/// Lists orders, the newest first.
+///
+/// The limit is at most [`MAX_LIMIT`], and [`DEFAULT_LIMIT`] in place of zero.
 ///
 /// # Errors
 /// The database returned an error or was unreachable.

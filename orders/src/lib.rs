@@ -13,10 +13,12 @@ pub mod provider_api;
 pub mod refund;
 pub mod service;
 pub mod settings;
+pub mod shop_facts;
 pub mod simulator;
 pub mod store;
 pub mod token;
 pub mod webhook;
 
 pub use order::{Order, OrderState, Provider};
-pub use service::{OrderService, ServicePorts, ShopFacts};
+pub use service::{OrderService, ServicePorts};
+pub use shop_facts::ShopFacts;

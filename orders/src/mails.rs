@@ -9,7 +9,7 @@ use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::html::escape_html;
 use uuid::Uuid;
 
-use crate::service::ShopFacts;
+use crate::shop_facts::ShopFacts;
 
 /// What all mails have in common.
 #[derive(Debug, Clone, Copy)]
@@ -116,7 +116,7 @@ pub fn build_delivery(context: MailContext<'_>, language: Language, mail: Delive
     let (title, shop) = (escape_html(mail.title), escape_html(&facts.name));
     let html = |text: &str| fill(text, &format!("<strong>{title}</strong>"), &shop);
     let reference = format!("{}: {}", texts.reference, mail.order);
-    let content = [
+    let paragraphs = [
         format_paragraph(&html(texts.lead)),
         format_button(&facts.brand, &escape_html(mail.url), texts.label),
         format_paragraph(&html(texts.validity)),
@@ -130,7 +130,7 @@ pub fn build_delivery(context: MailContext<'_>, language: Language, mail: Delive
         title: &escape_html(&subject),
         preview: &shop,
         default_name: &shop,
-        content: &content.concat(),
+        content: &paragraphs.concat(),
     };
     let reply_to = facts.owner.iter().map(|owner| ("Reply-To".to_owned(), owner.clone()));
     EmailMessage {
@@ -162,13 +162,13 @@ pub struct OwnerNotice<'a> {
 pub fn build_notice(context: MailContext<'_>, owner: &str, notice: &OwnerNotice<'_>) -> EmailMessage {
     let facts = context.facts;
     let shop = escape_html(&facts.name);
-    let content: String = notice.lines.iter().map(|line| format_paragraph(&escape_html(line))).collect();
+    let paragraphs: String = notice.lines.iter().map(|line| format_paragraph(&escape_html(line))).collect();
     let page = MailPage {
         language: Language::English,
         title: notice.title,
         preview: &shop,
         default_name: &shop,
-        content: &content,
+        content: &paragraphs,
     };
     EmailMessage {
         purpose: "order_notice".into(),

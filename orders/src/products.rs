@@ -54,7 +54,7 @@ impl ProductFolder {
         Ok(Self { path: path.to_owned(), files })
     }
 
-    /// Returns the folder beside a program, below its parent folders, or the installed one.
+    /// Returns the folder beside a program, or the installed one.
     pub fn find_default(program: &Path) -> Option<PathBuf> {
         let beside = program.parent().map(|folder| folder.join("products"));
         beside.into_iter().chain([PathBuf::from(INSTALLED)]).find(|folder| folder.join(INDEX).is_file())

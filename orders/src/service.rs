@@ -11,7 +11,6 @@ use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::outbox::NewMail;
 use gotrue_rs::store::{Connection, Pool, Result};
 use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::policy::MailBrand;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::hex::encode_hex;
 use tokio::sync::OnceCell;
@@ -22,27 +21,13 @@ use crate::mails::{self, DeliveryMail, MailContext};
 use crate::products::ProductFolder;
 use crate::provider_api::ProviderApi;
 use crate::settings::PaymentSettings;
+use crate::shop_facts::ShopFacts;
 use crate::store;
 use crate::token::{DownloadGrant, DownloadKey};
 use crate::webhook::certificates::Certificates;
 
 /// Returns the templates on sale, as the catalogue has them now.
 pub type ListProducts = Arc<dyn Fn() -> Vec<Product> + Send + Sync>;
-
-/// What mails and pages say about the shop.
-#[derive(Debug, Clone)]
-pub struct ShopFacts {
-    /// The shop's name.
-    pub name: String,
-    /// The look of mails.
-    pub brand: MailBrand,
-    /// The owner's address.
-    pub owner: Option<String>,
-    /// The host of `Message-ID`s.
-    pub mail_host: String,
-    /// The URL of the server for browsers, without a slash at the end.
-    pub url: String,
-}
 
 /// What the service uses.
 pub struct ServicePorts {

@@ -41,7 +41,7 @@ pub(crate) struct FilterArguments {
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArguments {
+pub(crate) struct OrderListArguments {
     #[command(flatten)]
     filter: FilterArguments,
     /// The largest number of orders
@@ -62,7 +62,7 @@ pub(crate) struct OrderArguments {
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
-pub(crate) struct ExportArguments {
+pub(crate) struct OrderExportArguments {
     #[command(flatten)]
     filter: FilterArguments,
     /// The file, created readable by its owner only; - for standard output
@@ -169,7 +169,7 @@ async fn for_each(
 }
 
 /// Lists orders, the newest first.
-pub(crate) async fn list(database: &OrderDatabase, arguments: &ListArguments) -> anyhow::Result<()> {
+pub(crate) async fn list(database: &OrderDatabase, arguments: &OrderListArguments) -> anyhow::Result<()> {
     let mut left = arguments.limit;
     let mut out = std::io::stdout().lock();
     for_each(&database.service, to_filter(&arguments.filter), |order| {
@@ -218,7 +218,7 @@ pub(crate) async fn refund(database: &OrderDatabase, arguments: &OrderArguments)
 }
 
 /// Writes all orders to a file.
-pub(crate) async fn export(database: &OrderDatabase, arguments: &ExportArguments) -> anyhow::Result<()> {
+pub(crate) async fn export(database: &OrderDatabase, arguments: &OrderExportArguments) -> anyhow::Result<()> {
     let file = &arguments.file;
     if file.as_os_str() == "-" {
         let mut out = BufWriter::new(std::io::stdout().lock());
@@ -242,7 +242,7 @@ pub(crate) async fn export(database: &OrderDatabase, arguments: &ExportArguments
 
 async fn write_orders(
     database: &OrderDatabase,
-    arguments: &ExportArguments,
+    arguments: &OrderExportArguments,
     out: &mut impl Write,
 ) -> anyhow::Result<u64> {
     const HEADER: &str = "number,id,paid_at,state,template,title,buyer_email,amount,currency,provider,provider_reference,is_test,\

@@ -63,7 +63,9 @@ impl OrderService {
         response
     }
 
-    /// Opens the file of a valid link and counts the download; nothing is counted for a file that cannot be opened.
+    /// Opens the file of a valid link and counts the download.
+    ///
+    /// Nothing is counted for a file that cannot be opened.
     async fn open_download(&self, token: &str, is_head: bool) -> Result<(ProductFile, File), DownloadFailure> {
         let key = self.download_key().await.map_err(|error| report(&error))?;
         let grant = key.verify(token).ok_or(DownloadFailure::Unknown)?;

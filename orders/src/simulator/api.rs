@@ -20,7 +20,7 @@ impl Simulator {
                 (StatusCode::OK, json!({ "data": { "type": "orders", "id": id, "attributes": { "refunded": true } } }))
             }
             ("POST", ["v1", "oauth2", "token"]) => {
-                (StatusCode::OK, json!({ "access_token": "simulated", "token_type": "Bearer", "expires_in": 300 }))
+                (StatusCode::OK, json!({ "access_token": "simulated", "expires_in": 300 }))
             }
             ("GET", ["v2", "checkout", "orders", id]) => match self.find_buyer(id) {
                 Some(email) => {

@@ -1,4 +1,6 @@
-//! A simulator of the payment providers, for development and tests: signs events as they do and answers their APIs.
+//! A simulator of the payment providers, for development and tests.
+//!
+//! It signs events as the providers do and answers their APIs.
 //!
 //! Its key for PayPal's format is public. Only a service whose settings [`simulate`] completed trusts it.
 
@@ -29,7 +31,9 @@ const CERTIFICATE_PATH: &str = "v1/notifications/certs/simulated";
 /// The buyers of orders at PayPal that are remembered.
 const MAX_BUYERS: usize = 1000;
 
-/// Completes settings by simulated providers in place of those that are not configured; `api` is the base URL of [`Simulator::answer_api`].
+/// Completes settings by simulated providers in place of those that are not configured.
+///
+/// `api` is the base URL of [`Simulator::answer_api`].
 pub fn simulate(settings: PaymentSettings, api: &Url, entropy: &Entropy) -> PaymentSettings {
     let endpoint = || ApiEndpoint { url: api.clone(), ca_file: None };
     let secret = || Secret::new(entropy.base32(32));

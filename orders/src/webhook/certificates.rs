@@ -160,7 +160,9 @@ fn load_roots(ca_file: Option<&Path>) -> Result<Vec<TrustAnchor<'static>>, Strin
     if anchors.is_empty() { Err("there are no trusted roots".to_owned()) } else { Ok(anchors) }
 }
 
-/// Returns whether a certificate may be read from a URL: it is at the API or at PayPal's host of certificates for it.
+/// Returns whether a certificate may be read from a URL.
+///
+/// It is at the API or at PayPal's host of certificates for it.
 pub fn is_certificate_url(url: &str, api: &Url) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let origin = |it: &Url| (it.scheme().to_owned(), it.host_str().map(str::to_owned), it.port_or_known_default());

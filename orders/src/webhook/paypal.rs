@@ -80,7 +80,9 @@ impl Transmission {
     }
 }
 
-/// Returns what is signed: id and time of the transmission, id of the webhook, CRC-32 of the body in decimal.
+/// Returns what is signed.
+///
+/// Id and time of the transmission, id of the webhook, CRC-32 of the body in decimal.
 pub fn format_message(id: &str, time: &str, webhook_id: &str, body: &[u8]) -> String {
     format!("{id}|{time}|{webhook_id}|{}", crc32(body))
 }
@@ -145,8 +147,10 @@ fn parse_refund(refund: &Value) -> Result<EventContent, WebhookRejection> {
     let links = refund["links"].as_array().map_or(&[][..], Vec::as_slice);
     let up = links.iter().find(|link| link["rel"] == "up").and_then(|link| find_text(link, "/href"));
     let capture = up.and_then(|url| url.rsplit('/').next()).filter(|id| is_identifier(id));
-    let total = find_amount(refund, "/seller_payable_breakdown/total_refunded_amount/value");
-    match (capture, total.or_else(|| find_amount(refund, "/amount/value"))) {
+    // A reversal may have a negative amount.
+    let find_returned = |pointer: &str| parse_amount(find_text(refund, pointer)?.trim_start_matches('-'));
+    let total = find_returned("/seller_payable_breakdown/total_refunded_amount/value");
+    match (capture, total.or_else(|| find_returned("/amount/value"))) {
         (Some(capture), Some(amount_minor)) => {
             Ok(EventContent::Refund(RefundReport { reference: capture.to_owned(), amount_minor }))
         }

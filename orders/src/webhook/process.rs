@@ -128,13 +128,13 @@ impl OrderService {
                 let lines = describe_wrong_amount(event, payment, product);
                 self.store_for_owner(event, payment, WebhookOutcome::WrongAmount, &lines).await
             }
-            PaymentDecision::Deliver(product) => match self.find_buyer(payment).await? {
-                Some(buyer) => self.store_order(event, payment, product, &buyer).await,
-                None => {
-                    let lines = describe_no_buyer(event, payment, product);
-                    self.store_for_owner(event, payment, WebhookOutcome::NoBuyer, &lines).await
+            PaymentDecision::Deliver(product) => {
+                if let Some(buyer) = self.find_buyer(payment).await? {
+                    return self.store_order(event, payment, product, &buyer).await;
                 }
-            },
+                let lines = describe_no_buyer(event, payment, product);
+                self.store_for_owner(event, payment, WebhookOutcome::NoBuyer, &lines).await
+            }
         }
     }
 

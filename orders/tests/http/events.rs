@@ -115,6 +115,33 @@ async fn capture_waits_for_the_api_that_names_its_buyer() {
 }
 
 #[tokio::test]
+async fn reversal_of_paypal_ends_the_order_of_its_capture() {
+    let shop = TestShop::start().await;
+    let capture = json!({
+        "id": "WH-1",
+        "event_type": "PAYMENT.CAPTURE.COMPLETED",
+        "resource": {
+            "id": "CAP1",
+            "amount": {"value": "28.00", "currency_code": "USD"},
+            "invoice_id": "plink_1",
+            "payer": {"email_address": "ada@example.com"},
+        },
+    });
+    assert_eq!(shop.outcome(PayPal, &capture).await, "ordered");
+    let reversed = json!({
+        "id": "WH-2",
+        "event_type": "PAYMENT.CAPTURE.REVERSED",
+        "resource": {
+            "id": "REF1",
+            "amount": {"value": "-28.00", "currency_code": "USD"},
+            "links": [{"rel": "self", "href": "https://x.example/a"}, {"rel": "up", "href": "https://x.example/captures/CAP1"}],
+        },
+    });
+    assert_eq!(shop.outcome(PayPal, &reversed).await, "refunded");
+    assert_eq!(shop.orders().await, ["CAP1 refunded"]);
+}
+
+#[tokio::test]
 async fn taxes_and_variants_of_lemon_squeezy_are_understood() {
     let shop = TestShop::start().await;
     shop.products.lock().expect("a list")[0].references = vec!["4711".to_owned()];

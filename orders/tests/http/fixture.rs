@@ -34,13 +34,23 @@ impl TestShop {
     pub(crate) async fn start() -> Self {
         let database = Arc::new(TestDatabase::clone_migrated().await);
         let clock = FakeClock::at("2026-11-21T12:00:00Z".parse().expect("a time"));
-        let (pool, entropy) = (database.auth_pool(), Entropy::from_seed(7));
-        let outbox = Outbox::new(
-            OutboxTable::new(pool.clone()),
-            Arc::new(clock.clone()),
-            entropy.fork(),
-            MailDestination::Server,
-        );
+        // Nothing listens there, so that a call of the API fails.
+        let api = Url::parse("http://127.0.0.1:9/api/").expect("a URL");
+        let settings = PaymentSettings { download_validity: Duration::from_hours(48), ..PaymentSettings::default() };
+        Self::on(database, clock, simulate(settings, &api, &Entropy::from_seed(7)))
+    }
+
+    /// Starts another shop on the same database, with changed settings.
+    pub(crate) fn with_settings(&self, change: impl FnOnce(&mut PaymentSettings)) -> Self {
+        let mut settings = self.service.settings().clone();
+        change(&mut settings);
+        Self::on(Arc::clone(&self.database), self.clock.clone(), settings)
+    }
+
+    fn on(database: Arc<TestDatabase>, clock: FakeClock, settings: PaymentSettings) -> Self {
+        let (pool, entropy) = (database.auth_pool(), Entropy::from_system());
+        let table = OutboxTable::new(pool.clone());
+        let outbox = Outbox::new(table, Arc::new(clock.clone()), entropy.fork(), MailDestination::Server);
         let products = Arc::new(Mutex::new(vec![Product {
             template: 1,
             title: "Professional Newsletter".to_owned(),
@@ -48,10 +58,6 @@ impl TestShop {
             references: vec!["plink_1".to_owned()],
         }]));
         let on_sale = Arc::clone(&products);
-        // Nothing listens there, so that a call of the API fails.
-        let api = Url::parse("http://127.0.0.1:9/api/").expect("a URL");
-        let settings = PaymentSettings { download_validity: Duration::from_hours(48), ..PaymentSettings::default() };
-        let settings = simulate(settings, &api, &entropy);
         let facts = ShopFacts {
             name: "Paper & Post".to_owned(),
             brand: MailBrand::default(),

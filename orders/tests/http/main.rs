@@ -2,4 +2,6 @@
 
 mod events;
 mod fixture;
+mod provider_server;
+mod providers;
 mod statements;

@@ -14,7 +14,7 @@ use super::process::build_runtime;
 use crate::config_file::{Problem, replace_setting_names};
 use crate::project::{Project, ProjectArguments};
 use crate::project_schema::{SchemaFiles, find_missing_hook_functions, list_unserved_functions};
-use crate::serve::payments::{check_payments, describe_placeholders};
+use crate::serve::payment_checks::{check_payments, describe_placeholders};
 use crate::serve::{BUILT_IN_FUNCTIONS, tls};
 use crate::{api_keys, outbound};
 

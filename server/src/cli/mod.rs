@@ -52,6 +52,7 @@ const EXAMPLES: &str = "Examples:
   basalt restore shop.tar.gz --data DIR     restore it into a new folder
   basalt db reset                           recreate the embedded database from migrations and seed files
   basalt users import users.jsonl           import users with their password hashes
+  basalt orders list                        list the orders of the shop
   basalt desk link                          print the link that makes the owner of the shop's desk
   basalt keys add signing                   begin the rotation of the signing key
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";

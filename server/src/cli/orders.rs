@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::process::build_runtime;
 use crate::logging;
-use crate::order_commands::{self, ExportArguments, ListArguments, OrderArguments, OrderDatabase};
+use crate::order_commands::{self, OrderArguments, OrderDatabase, OrderExportArguments, OrderListArguments};
 use crate::users::DatabaseArguments;
 
 const EXAMPLES: &str = "Examples:
@@ -30,7 +30,7 @@ pub(super) struct OrdersArguments {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List orders, newest first
-    List(ListArguments),
+    List(OrderListArguments),
     /// Show an order with its mails and the events of its payment
     Show(OrderArguments),
     /// Mail a new download link to the buyer; older links end
@@ -38,7 +38,7 @@ enum Action {
     /// Refund an order at its payment provider; its link ends
     Refund(OrderArguments),
     /// Export orders to a file, as CSV or as JSON
-    Export(ExportArguments),
+    Export(OrderExportArguments),
 }
 
 /// Runs a command for orders.

@@ -1,73 +1,12 @@
 //! The known keys of `config.toml`: their kinds and the settings of the auth server they map to.
 //! The names are those of the Supabase CLI's file; `*` stands for any one name, or for one of [`allowed_names`].
 
-/// The type of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// true or false.
-    Bool,
-    /// A whole number, zero or more.
-    Count,
-    /// Text.
-    Text,
-    /// A length of time in Go's notation: `90s`, `1h30m`.
-    Duration,
-    /// A list of texts.
-    List,
-    /// One of these texts.
-    Choice(&'static [&'static str]),
-    /// Any value; it is not read.
-    Any,
-}
-
-/// The effect of a value.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum KeyUsage {
-    /// Sets the setting of that name (without `GOTRUE_`), with the CLI's default if it has one.
-    Setting(&'static str, Option<&'static str>),
-    /// Sets the negated value: `enable_signup` becomes `DISABLE_SIGNUP`.
-    Negated(&'static str, &'static str),
-    /// Handled by separate code, or by Basalt itself.
-    Custom,
-    /// Known, without effect.
-    Ignored,
-}
-
-/// A known key.
-#[derive(Debug)]
-pub(super) struct Key {
-    /// Its full name.
-    pub path: &'static str,
-    /// The type of its value.
-    pub kind: Kind,
-    /// The effect of its value.
-    pub usage: KeyUsage,
-}
-
-const fn setting(path: &'static str, kind: Kind, name: &'static str) -> Key {
-    Key { path, kind, usage: KeyUsage::Setting(name, None) }
-}
-
-const fn setting_or(path: &'static str, kind: Kind, name: &'static str, default: &'static str) -> Key {
-    Key { path, kind, usage: KeyUsage::Setting(name, Some(default)) }
-}
-
-const fn negated(path: &'static str, name: &'static str, default: &'static str) -> Key {
-    Key { path, kind: Kind::Bool, usage: KeyUsage::Negated(name, default) }
-}
-
-pub(super) const fn custom(path: &'static str, kind: Kind) -> Key {
-    Key { path, kind, usage: KeyUsage::Custom }
-}
-
-const fn ignored(path: &'static str) -> Key {
-    Key { path, kind: Kind::Any, usage: KeyUsage::Ignored }
-}
-
-use Kind::{Bool, Choice, Count, Duration, List, Text};
 use gotrue_rules::domain::policy::PROVIDERS;
 
-use super::payment::PAYMENT_KEYS;
+use super::key::Kind::{Bool, Choice, Count, Duration, List, Text};
+pub(super) use super::key::{Key, KeyUsage, Kind};
+use super::key::{custom, ignored, negated, setting, setting_or};
+use super::payment_keys::PAYMENT_KEYS;
 
 /// The character classes that a password policy can require.
 pub(super) const PASSWORD_REQUIREMENTS: &[&str] =

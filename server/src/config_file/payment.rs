@@ -8,8 +8,6 @@ use gotrue_rules::wire::go_duration::GoDuration;
 use orders::settings::{ApiEndpoint, LemonSqueezySettings, PayPalSettings, PaymentSettings, StripeSettings};
 use url::Url;
 
-use super::keys::Kind::{Bool, Count, Duration as Length, Text};
-use super::keys::{Key, custom};
 use super::read::Values;
 
 /// The table.
@@ -20,27 +18,6 @@ const PAYPAL_API: &str = "https://api-m.paypal.com/";
 const LEMON_SQUEEZY_API: &str = "https://api.lemonsqueezy.com/";
 /// The highest number of downloads of a link.
 const MAX_DOWNLOADS: u16 = 1000;
-
-/// The keys of the table.
-pub(super) const PAYMENT_KEYS: &[Key] = &[
-    custom("basalt.shop.payment.download_validity", Length),
-    custom("basalt.shop.payment.max_downloads", Count),
-    custom("basalt.shop.payment.products", Text),
-    custom("basalt.shop.payment.allow_placeholder_links", Bool),
-    custom("basalt.shop.payment.stripe.webhook_secret", Text),
-    custom("basalt.shop.payment.stripe.api_key", Text),
-    custom("basalt.shop.payment.stripe.api_url", Text),
-    custom("basalt.shop.payment.stripe.ca_file", Text),
-    custom("basalt.shop.payment.paypal.webhook_id", Text),
-    custom("basalt.shop.payment.paypal.client_id", Text),
-    custom("basalt.shop.payment.paypal.client_secret", Text),
-    custom("basalt.shop.payment.paypal.api_url", Text),
-    custom("basalt.shop.payment.paypal.ca_file", Text),
-    custom("basalt.shop.payment.lemon_squeezy.webhook_secret", Text),
-    custom("basalt.shop.payment.lemon_squeezy.api_key", Text),
-    custom("basalt.shop.payment.lemon_squeezy.api_url", Text),
-    custom("basalt.shop.payment.lemon_squeezy.ca_file", Text),
-];
 
 /// Parses the table; a faulty value is refused and left out.
 pub(super) fn parse_payment(values: &Values, refuse: &mut dyn FnMut(&str, &str)) -> PaymentSettings {

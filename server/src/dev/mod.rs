@@ -1,4 +1,4 @@
-//! Development pages below `/_dev`: inbox of kept messages, provider simulator, and consent page.
+//! Development pages below `/_dev`: inbox of kept messages, simulators, and consent page.
 //! [`access`] alone decides about access to them.
 
 mod access;

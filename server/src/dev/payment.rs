@@ -1,4 +1,4 @@
-//! The payment simulator below `/_dev/payment`: a checkout for people, whose events are those of the providers.
+//! The payment simulator below `/_dev/payment`: a checkout that signs the events of the providers.
 //!
 //! All endpoints are for this machine only.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use gotrue_rules::wire::html::escape_html;
-use http::header::LOCATION;
+use http::header::{LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use orders::admin::{self, OrderFilter};
@@ -21,10 +21,14 @@ use orders::{Order, OrderState, Provider};
 use url::form_urlencoded;
 use uuid::Uuid;
 
-use super::page::STYLE;
 use super::responses::{DEFAULT_POLICY, response, text};
 use crate::catalogue::SIMULATOR_PATH as PATH;
 
+/// The style sheet.
+const STYLE: &str = concat!(
+    include_str!("../../../frontend/development/base.css"),
+    include_str!("../../../frontend/development/payment/page.css")
+);
 /// The largest form, in bytes.
 const MAX_FORM: usize = 8 * 1024;
 /// The orders on the page.
@@ -56,6 +60,13 @@ impl PaymentPages {
 
     /// Answers a request below [`PATH`] that passed access control.
     pub(super) async fn answer(&self, request: Request) -> Response {
+        let mut response = self.answer_page(request).await;
+        // Without a referrer, browsers send a form with the origin `null`, which access control refuses.
+        response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+        response
+    }
+
+    async fn answer_page(&self, request: Request) -> Response {
         let path = request.uri().path().to_owned();
         let below = path.strip_prefix(PATH).unwrap_or_default();
         if let Some(call) = below.strip_prefix("/api/") {

@@ -9,7 +9,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use provider_simulator::Simulator;
 use serde_json::{Map, Value};
 
-use super::payments::check_payments;
+use super::payment_checks::check_payments;
 use super::test_profile;
 use crate::api_keys::ApiKeys;
 use crate::dev::consent;

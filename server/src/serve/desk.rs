@@ -16,7 +16,7 @@ use orders::OrderService;
 use tokio::sync::watch;
 use url::Url;
 
-use super::services::PRODUCT;
+use super::shop::PRODUCT;
 use crate::app;
 use crate::assets::{DeskFiles, Shop};
 use crate::project::Project;

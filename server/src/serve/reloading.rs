@@ -15,8 +15,9 @@ use provider_simulator::Simulator;
 use tokio::time::MissedTickBehavior;
 
 use super::live_keys::LiveKeys;
-use super::payments::check_payments;
-use super::services::{Replacements, build_shop};
+use super::payment_checks::check_payments;
+use super::services::Replacements;
+use super::shop::build_shop;
 use crate::api_keys::ApiKeys;
 use crate::catalogue::CATALOGUE_FILE;
 use crate::dev::consent;

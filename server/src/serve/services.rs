@@ -25,9 +25,10 @@ use tokio::task::JoinHandle;
 use super::configure::Addresses;
 use super::desk::{self, DeskInputs, DeskReplacement, StartedDesk};
 use super::payments::{OrderInputs, ShopServices, start_shop};
+use super::shop::PRODUCT;
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
-use crate::assets::{Shop, SiteConfig};
+use crate::assets::Shop;
 use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
@@ -38,8 +39,6 @@ use crate::{app, database, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
 use http_edge::request::TrustedProxies;
 
-/// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
-pub(crate) const PRODUCT: &str = "Email Templates";
 /// The functions that can be served.
 pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
 /// Identical submissions of one visitor within this time count as one submission.
@@ -183,19 +182,6 @@ fn start_worker(
 
 async fn wait_for_shutdown(mut closing: ShutdownSignal) {
     drop(closing.wait_for(|closing| *closing).await);
-}
-
-/// Builds the pages at `/`: the shop if the project has one, otherwise the status of the server.
-///
-/// In development, payment links that lead nowhere lead to the simulator.
-pub(super) fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str, is_development: bool) -> Shop {
-    if project.has_shop {
-        let site = SiteConfig { url: "", key: &keys.shown().publishable_key, site_url };
-        let simulated = is_development.then(|| Arc::new(project.catalogue.with_simulated_payments()));
-        Shop::load(&site, simulated.unwrap_or_else(|| Arc::clone(&project.catalogue)))
-    } else {
-        Shop::status_page()
-    }
 }
 
 /// Builds the check of API keys, which accepts tokens of the present application.

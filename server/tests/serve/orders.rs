@@ -1,11 +1,9 @@
 //! Purchases with the payment simulator and with signed events, on the binary.
 
-use std::time::Duration;
-
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use super::support::{Basalt, TempFolder, run};
+use super::support::{Basalt, TempFolder, free_port, run};
 
 const PRODUCTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../orders/tests/products");
 
@@ -17,12 +15,14 @@ struct Shop {
 impl Shop {
     /// Starts a shop whose folder of products has a file for templates 1 to 8.
     fn start(payment: &str) -> Self {
-        let folder = TempFolder::new();
+        // The command line finds an ephemeral server by the configured port.
+        let (folder, port) = (TempFolder::new(), free_port());
         let config = format!(
-            "[basalt.shop]\nowner = \"owner@example.com\"\nname = \"Paper & Post\"\n[basalt.shop.payment]\nproducts = \"{PRODUCTS}\"\n{payment}"
+            "[api]\nport = {port}\n[basalt.shop]\nowner = \"owner@example.com\"\nname = \"Paper & Post\"\n\
+             [basalt.shop.payment]\nproducts = \"{PRODUCTS}\"\n{payment}"
         );
         let config = folder.write("config.toml", &config);
-        let server = Basalt::serve(&["--ephemeral", "--config", &config]);
+        let server = Basalt::serve(&["--ephemeral", "--config", &config, "--port", &port.to_string()]);
         Self { server, folder }
     }
 
@@ -220,7 +220,14 @@ async fn pages_of_payments_are_those_of_the_shop() {
     let answer =
         shop.server.client.post(shop.server.url("/shop/webhooks/paypal")).body(large).send().await.expect("an answer");
     assert_eq!(answer.status(), 413);
-    tokio::time::timeout(Duration::from_secs(5), shop.get(&shop.server.url("/_dev/payment"))).await.expect("in time");
+    let answer = shop.get(&shop.server.url("/_dev/payment")).await;
+    assert_eq!(answer.headers()["referrer-policy"], "same-origin", "forms carry the origin of the page");
+    let form = [("template", "1"), ("provider", "stripe"), ("delivery", "forged"), ("email", "ada@example.com")];
+    for (origin, expected) in [(shop.server.text("url"), 200), ("https://other.example".to_owned(), 403)] {
+        let request =
+            shop.server.client.post(shop.server.url("/_dev/payment/pay")).header("origin", origin).form(&form);
+        assert_eq!(request.send().await.expect("an answer").status(), expected);
+    }
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! What a shop must have before it takes money.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use gotrue_rs::config::Config;
+use orders::products::ProductFolder;
+
+use crate::profiles;
+use crate::project::Project;
+
+/// Returns the configured folder of products, or the one beside the binary or of the package.
+fn find_products(project: &Project) -> Option<PathBuf> {
+    let configured = project.file.basalt.payment.products.as_ref().map(|folder| project.layout.folder.join(folder));
+    configured.or_else(|| ProductFolder::find_default(&std::env::current_exe().ok()?))
+}
+
+/// Reads the products; `None` if there is no folder.
+pub(super) fn read_products(project: &Project) -> anyhow::Result<Option<ProductFolder>> {
+    let Some(folder) = find_products(project) else { return Ok(None) };
+    let read = ProductFolder::read(&folder);
+    read.map(Some).with_context(|| format!("reading {}/products.json, the index of what buyers get", folder.display()))
+}
+
+/// Returns a warning about payment links that lead nowhere.
+pub(crate) fn describe_placeholders(project: &Project) -> Option<String> {
+    let titles = project.catalogue.list_placeholders();
+    (project.has_shop && !titles.is_empty()).then(|| {
+        format!(
+            "the payment links of these templates lead nowhere, give each a link in catalogue.toml: {}",
+            titles.join(", ")
+        )
+    })
+}
+
+/// Refuses to sell what cannot be delivered, and links that lead nowhere on a public site.
+pub(crate) fn check_payments(project: &Project, config: &Config) -> anyhow::Result<()> {
+    if !project.has_shop {
+        return Ok(());
+    }
+    let basalt = &project.file.basalt;
+    let is_development = profiles::has_development_pages(config, basalt);
+    if let Some(warning) = describe_placeholders(project) {
+        if !is_development && !basalt.payment.allow_placeholder_links {
+            bail!("{warning}. A shop without payments sets allow_placeholder_links = true under [basalt.shop.payment]");
+        }
+        let templates = project.catalogue.list_placeholders().join(", ");
+        if is_development {
+            tracing::info!(templates, "payment links that lead nowhere lead to the payment simulator");
+        } else {
+            tracing::warn!(
+                templates,
+                "payment links lead nowhere: give each of these templates a link in catalogue.toml"
+            );
+        }
+    }
+    if !basalt.payment.has_provider() {
+        return Ok(());
+    }
+    if config.smtp.is_none() && !is_development && basalt.inbox_token.is_none() {
+        bail!("[basalt.shop.payment] needs a mail server for download links: set [auth.email.smtp]");
+    }
+    let Some(folder) = read_products(project)? else {
+        bail!(
+            "[basalt.shop.payment] needs the files for buyers, and there is no folder products beside the binary and no \
+             /usr/share/basalt/products: set products to the folder that `npm run build` writes, frontend/products"
+        );
+    };
+    let missing = folder.list_missing(&project.catalogue.list_for_sale());
+    if !missing.is_empty() {
+        bail!(
+            "{} has no file for these templates, which have a payment link: {}. Add the files to it and to products.json, \
+             or make them custom designs by link = \"\" in catalogue.toml",
+            folder.path.display(),
+            missing.join(", ")
+        );
+    }
+    Ok(())
+}
