@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::auth_session::AuthSession;
 use crate::http::error::DeskError;
 use crate::ownership::is_admitted;
 use crate::token::{Token, derive_csrf_token, hash_presented, is_equal};
@@ -123,15 +124,6 @@ fn is_in_force(account: &User, session: &Session, visit: &Visit) -> bool {
     let policy = &visit.app.policy.sessions;
     let context = SessionContext { session, account, policy, token_time: None, now: visit.now };
     context.decide_validity() == SessionValidity::Valid
-}
-
-/// A session of the auth API and its user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AuthSession {
-    /// `user_id`.
-    pub user_id: Uuid,
-    /// `id`.
-    pub session_id: Uuid,
 }
 
 /// What a sign-in has proved.

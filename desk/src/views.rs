@@ -125,7 +125,9 @@ impl PageViews {
             .collect();
         let written = page_views::add(db, &rows).await;
         if written.is_err() {
-            counted.into_iter().for_each(|(counter, views)| self.add(counter, views));
+            for (counter, views) in counted {
+                self.add(counter, views);
+            }
         }
         written
     }

@@ -5,10 +5,10 @@ use http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::SignIn;
+use super::step::SignIn;
 use crate::auth_client::AuthCall;
+use crate::auth_session::AuthSession;
 use crate::http::error::DeskError;
-use crate::session::AuthSession;
 use crate::store::tickets::Purpose;
 
 /// The name of the factor.

@@ -29,6 +29,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("provider-simulator/src/catalog.rs", TOKEN_TYPE),
             ("gotrue-rules/src/domain/external/token_response.rs", "token types in the answers of providers"),
             ("server/src/users/database.rs", "sends a token to the auth API"),
+            ("desk/src/auth_client.rs", "sends a token to the auth API"),
         ],
     },
     Implementation {
@@ -77,6 +78,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("gotrue-rules/src/domain/mfa/verification.rs", "codes of a phone factor"),
             ("test-bench/src/api/mod.rs", "the key of the test API, which no service accepts"),
             ("server/src/dev/access.rs", "the token of the inbox, which is no API key"),
+            ("desk/src/token.rs", "the token of the desk against forged requests, which is no API key"),
             ("provider-simulator/src/registration.rs", "client secrets at the simulated providers"),
             ("provider-simulator/src/profile.rs", "proofs of a client secret at a simulated provider"),
             ("provider-simulator/src/oauth1.rs", "signatures of OAuth 1.0a at a simulated provider"),
