@@ -34,7 +34,7 @@ impl Sender {
     pub(crate) fn of(head: &Parts) -> Self {
         Self {
             resolved: head.extensions.get().cloned(),
-            peer: head.extensions.get().cloned(),
+            peer: head.extensions.get().copied(),
             user_agent: head.headers.get(USER_AGENT).cloned(),
         }
     }
@@ -144,7 +144,7 @@ impl AuthClient {
             request.extensions_mut().insert(resolved.clone());
         }
         if let Some(peer) = &sender.peer {
-            request.extensions_mut().insert(peer.clone());
+            request.extensions_mut().insert(*peer);
         }
         let Ok(response) = self.0.clone().oneshot(request).await;
         let (head, body) = response.into_parts();

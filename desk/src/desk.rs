@@ -11,7 +11,6 @@ use gotrue_rules::domain::user::Time;
 use http::Method;
 use http::request::Parts;
 use tokio::sync::watch;
-use url::Url;
 
 use crate::auth_client::{AuthClient, Sender};
 use crate::http::body::{self, JsonBody};
@@ -23,6 +22,7 @@ use crate::http::respond;
 use crate::passkeys::PasskeyRequest;
 use crate::section::{Owner, OwnerCall, Section};
 use crate::session::{self, DeskSession};
+use crate::settings::DeskSettings;
 use crate::sign_in::{self, SignIn};
 use crate::store::setup_links;
 use crate::visit::Visit;
@@ -33,21 +33,6 @@ pub const MOUNT: &str = "/_desk";
 pub const API_PATH: &str = "/_desk/api";
 /// How long the answer to the question whether there is an owner is kept.
 const SETUP_KEPT: TimeDelta = TimeDelta::seconds(5);
-
-/// What the desk knows about its shop.
-#[derive(Debug, Clone)]
-pub struct DeskSettings {
-    /// The name of the shop.
-    pub shop_name: String,
-    /// The URLs of the site, whose pages may send requests; the first is that of the server.
-    pub own_urls: Vec<Url>,
-}
-
-impl DeskSettings {
-    fn is_https(&self) -> bool {
-        self.own_urls.first().is_some_and(|url| url.scheme() == "https")
-    }
-}
 
 /// The desk of one server.
 pub struct Desk {

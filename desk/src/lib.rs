@@ -5,6 +5,7 @@
 //! design.
 
 mod auth_client;
+mod auth_session;
 mod desk;
 mod figures;
 mod http;
@@ -14,6 +15,7 @@ mod passkeys;
 mod policy;
 mod section;
 mod session;
+mod settings;
 mod sign_in;
 mod store;
 mod token;
@@ -21,7 +23,7 @@ mod upkeep;
 mod views;
 mod visit;
 
-pub use self::desk::{API_PATH, Desk, DeskSettings, MOUNT};
+pub use self::desk::{API_PATH, Desk, MOUNT};
 pub use self::figures::{Figures, ListTemplates};
 pub use self::http::body::JsonBody;
 pub use self::http::error::DeskError;
@@ -31,6 +33,7 @@ pub use self::http::respond;
 pub use self::orders::Orders;
 pub use self::policy::apply_policy;
 pub use self::section::{Owner, OwnerCall, Section};
+pub use self::settings::DeskSettings;
 pub use self::sign_in::{SetupState, create_link, prepare_first_start};
 pub use self::store::list_statements;
 pub use self::upkeep::maintain;

@@ -31,7 +31,7 @@ mod tests {
 
     use super::*;
 
-    fn user(app_metadata: Value) -> User {
+    fn user(app_metadata: &Value) -> User {
         User { app_metadata: app_metadata.as_object().cloned().unwrap_or_default(), ..User::default() }
     }
 
@@ -50,17 +50,17 @@ mod tests {
             (json!({}), false),
         ];
         for (app_metadata, expected) in cases {
-            assert_eq!(is_admitted(&user(app_metadata.clone()), now), expected, "{app_metadata}");
+            assert_eq!(is_admitted(&user(&app_metadata), now), expected, "{app_metadata}");
         }
         let claims =
-            User { role: OWNER.into(), user_metadata: user(json!({"role": "owner"})).app_metadata, ..User::default() };
+            User { role: OWNER.into(), user_metadata: user(&json!({"role": "owner"})).app_metadata, ..User::default() };
         assert!(!is_admitted(&claims, now));
     }
 
     #[test]
     fn banned_deleted_and_anonymous_users_are_not_admitted() {
         let now = Time::UNIX_EPOCH;
-        let owner = user(json!({"role": "owner"}));
+        let owner = user(&json!({"role": "owner"}));
         let later = Some(now + TimeDelta::seconds(1));
         for refused in [
             User { banned_until: later, ..owner.clone() },

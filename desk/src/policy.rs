@@ -8,9 +8,9 @@ const LOCALHOST: &str = "localhost";
 
 /// Changes the policy of the auth API to that of the desk at `url`.
 ///
-/// Passwords, second factors and passkeys are available whatever the shop's visitors may use. The hardened profile, which
-/// is applied before, requires that passkeys verify the user and that a code counts once. There is no captcha: the desk
-/// has no widget for it, and the limits of wrong passwords and codes apply.
+/// Passwords, second factors and passkeys are available whatever the shop's visitors may use. The hardened profile,
+/// which is applied before, requires that passkeys verify the user and that a code counts once. There is no captcha:
+/// the desk has no widget for it, and the limits of wrong passwords and codes apply.
 pub fn apply_policy(policy: &mut Policy, url: &str) {
     policy.security.captcha = None;
     policy.sign_up.email_enabled = true;
@@ -29,7 +29,7 @@ pub fn apply_policy(policy: &mut Policy, url: &str) {
     policy.passkeys.enabled = policy.webauthn.relying_party.is_some();
 }
 
-/// Returns the id of the relying party and the origin of the desk; `None` at an address, which is no valid id.
+/// Returns the id of the relying party and the origin of the desk; an address is no valid id.
 ///
 /// The addresses of this machine itself are also reached as `localhost`, which is one.
 fn find_relying_party(url: &Url) -> Option<(String, String)> {

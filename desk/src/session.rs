@@ -10,6 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::auth_session::AuthSession;
 use crate::http::error::DeskError;
 use crate::ownership::is_admitted;
 use crate::token::{Token, derive_csrf_token, hash_presented, is_equal};
@@ -125,15 +126,6 @@ fn is_in_force(account: &User, session: &Session, visit: &Visit) -> bool {
     context.decide_validity() == SessionValidity::Valid
 }
 
-/// A session of the auth API and its user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AuthSession {
-    /// `user_id`.
-    pub user_id: Uuid,
-    /// `id`.
-    pub session_id: Uuid,
-}
-
 /// What a sign-in has proved.
 #[derive(Debug)]
 pub(crate) struct ProvedOwner<'a> {
@@ -170,9 +162,10 @@ pub(crate) async fn start(visit: &Visit, proved: ProvedOwner<'_>) -> Result<Opti
 
 /// Returns the header that stores a session's token in the browser.
 pub(crate) fn build_cookie(token: &str, is_https: bool) -> (HeaderName, HeaderValue) {
-    let cookie = match is_https {
-        true => format!("{SECURE_COOKIE_NAME}={token}; Path=/_desk; HttpOnly; Secure; SameSite=Strict"),
-        false => format!("{COOKIE_NAME}={token}; Path=/_desk; HttpOnly; SameSite=Strict"),
+    let cookie = if is_https {
+        format!("{SECURE_COOKIE_NAME}={token}; Path=/_desk; HttpOnly; Secure; SameSite=Strict")
+    } else {
+        format!("{COOKIE_NAME}={token}; Path=/_desk; HttpOnly; SameSite=Strict")
     };
     (SET_COOKIE, HeaderValue::try_from(cookie).unwrap_or_else(|_| HeaderValue::from_static("")))
 }

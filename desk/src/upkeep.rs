@@ -13,7 +13,7 @@ use crate::store::events;
 use crate::views::PageViews;
 
 /// The interval of the writes of views.
-const INTERVAL: Duration = Duration::from_secs(60);
+const INTERVAL: Duration = Duration::from_mins(1);
 /// Expired rows are deleted at every sixtieth write.
 const CLEANUP_ROUNDS: u64 = 60;
 /// How long the log of the desk is kept.

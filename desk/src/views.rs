@@ -40,7 +40,7 @@ const PROGRAMS: [&str; 20] = [
     "whatsapp",
 ];
 
-/// Headers by which browsers say that they fetch a page that nobody has requested yet.
+/// Headers by which browsers mark pages that they fetch before a visitor requests them.
 const PREFETCH_HEADERS: [HeaderName; 3] =
     [HeaderName::from_static("sec-purpose"), HeaderName::from_static("purpose"), HeaderName::from_static("x-moz")];
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
@@ -104,7 +104,9 @@ impl PageViews {
         }
     }
 
-    /// Adds the counts to those in the database, in one statement; after a failure they are kept for the next time.
+    /// Adds the counts to those in the database, in one statement.
+    ///
+    /// After a failure they are kept for the next time.
     ///
     /// # Errors
     /// The database fails.
@@ -123,7 +125,9 @@ impl PageViews {
             .collect();
         let written = page_views::add(db, &rows).await;
         if written.is_err() {
-            counted.into_iter().for_each(|(counter, views)| self.add(counter, views));
+            for (counter, views) in counted {
+                self.add(counter, views);
+            }
         }
         written
     }
@@ -154,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn visits_are_told_from_programs_and_prefetches() {
+    fn requests_of_programs_and_prefetches_are_no_visits() {
         assert!(check(&[("user-agent", FIREFOX)]));
         assert!(check(&[("user-agent", FIREFOX), ("sec-fetch-dest", "document")]));
         for headers in [

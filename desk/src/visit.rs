@@ -13,8 +13,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::auth_client::Sender;
+use crate::auth_session::AuthSession;
 use crate::http::error::DeskError;
-use crate::session::AuthSession;
 use crate::store::events::{self, Event};
 
 /// How long an access token for a call in the process is valid, in seconds.

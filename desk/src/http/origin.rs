@@ -19,7 +19,8 @@ pub(crate) struct OwnOrigin {
 
 /// Requires that a request comes from a page of the own site.
 ///
-/// The own sites are the configured URLs, and the host that the request names: a browser sets both headers itself.
+/// The own sites are the configured URLs, and the host that the request names: a browser sets both headers itself. If
+/// the first URL is one of HTTPS, pages of plain HTTP are another site, because others may have written them.
 ///
 /// # Errors
 /// 403 `desk_csrf`.
@@ -37,7 +38,9 @@ pub(crate) fn require_own_origin(headers: &HeaderMap, own_urls: &[Url]) -> Resul
     };
     let origin = origin.to_str().ok().and_then(|text| Url::parse(text).ok()).filter(Url::has_host);
     let Some(origin) = origin else { return Err(refused("The request has an unreadable origin.")) };
-    if own_urls.iter().any(|url| url.origin() == origin.origin()) || is_named_host(headers, &origin) {
+    let needs_https = own_urls.first().is_some_and(|url| url.scheme() == "https");
+    let is_named = is_named_host(headers, &origin) && (origin.scheme() == "https" || !needs_https);
+    if is_named || own_urls.iter().any(|url| url.origin() == origin.origin()) {
         return Ok(OwnOrigin { is_https: origin.scheme() == "https" });
     }
     Err(refused("The request comes from another site."))
@@ -59,7 +62,11 @@ mod tests {
     use super::*;
 
     fn check(headers: &[(HeaderName, &str)]) -> Option<bool> {
-        let own = [Url::parse("https://shop.example/shop").expect("a URL")];
+        check_at("https://shop.example/shop", headers)
+    }
+
+    fn check_at(own: &str, headers: &[(HeaderName, &str)]) -> Option<bool> {
+        let own = [Url::parse(own).expect("a URL")];
         let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).expect("text")));
         require_own_origin(&headers.collect(), &own).ok().map(|own| own.is_https)
     }
@@ -68,16 +75,18 @@ mod tests {
     fn origins_of_the_own_site_pass() {
         assert_eq!(check(&[(ORIGIN, "https://shop.example")]), Some(true));
         assert_eq!(check(&[(ORIGIN, "https://shop.example"), (SEC_FETCH_SITE, "same-origin")]), Some(true));
-        assert_eq!(check(&[(ORIGIN, "http://127.0.0.1:9"), (HOST, "127.0.0.1:9")]), Some(false));
+        let local = [(ORIGIN, "http://localhost:9"), (HOST, "localhost:9")];
+        assert_eq!(check_at("http://127.0.0.1:9", &local), Some(false));
         assert_eq!(check(&[(ORIGIN, "https://a.example"), (HOST, "a.example:443")]), Some(true));
     }
 
     #[test]
     fn other_origins_are_refused() {
-        let refused: [&[(HeaderName, &str)]; 9] = [
+        let refused: [&[(HeaderName, &str)]; 10] = [
             &[],
             &[(HOST, "shop.example")],
             &[(ORIGIN, "null"), (HOST, "shop.example")],
+            &[(ORIGIN, "http://shop.example"), (HOST, "shop.example")],
             &[(ORIGIN, "https://evil.example"), (HOST, "shop.example")],
             &[(ORIGIN, "http://shop.example:81"), (HOST, "shop.example")],
             &[(ORIGIN, "https://shop.example"), (SEC_FETCH_SITE, "same-site")],

@@ -1,4 +1,4 @@
-//! `POST /sign-in/totp` and `POST /setup/totp`: the code of the second factor, after which the session begins.
+//! `POST /sign-in/totp` and `POST /setup/totp`: the code, after which the session begins.
 
 use axum::response::Response;
 use gotrue_rs::store::users;
@@ -6,11 +6,12 @@ use http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{SignIn, ticket_expired, use_ticket};
+use super::step::{SignIn, ticket_expired, use_ticket};
 use crate::auth_client::AuthCall;
+use crate::auth_session::AuthSession;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
-use crate::session::{AuthSession, ProvedOwner, SignInMethod};
+use crate::session::{ProvedOwner, SignInMethod};
 use crate::store::tickets::Purpose;
 
 /// The factors of one user that a code is compared with.

@@ -5,18 +5,18 @@ use http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::SignIn;
+use super::step::SignIn;
 use crate::auth_client::AuthCall;
+use crate::auth_session::AuthSession;
 use crate::http::error::DeskError;
-use crate::session::AuthSession;
 use crate::store::tickets::Purpose;
 
 /// The name of the factor.
 const FACTOR_NAME: &str = "Owner's desk";
 
-/// Enrolls a TOTP factor in the name of a session; returns what the page shows, and the ticket of its first code.
+/// Enrolls a TOTP factor; returns what the page shows, and the ticket of its first code.
 ///
-/// Unverified factors of an earlier sign-in are deleted: their secret may have been seen by nobody.
+/// Unverified factors of an earlier sign-in are deleted: their secret may be lost.
 pub(super) async fn enroll(
     step: SignIn<'_>,
     session: AuthSession,

@@ -1,4 +1,4 @@
-//! `POST /sign-in/passkey/options` and `POST /sign-in/passkey`: sign-in with a passkey that verifies the user.
+//! `POST /sign-in/passkey/options` and `…/passkey`: sign-in with a passkey that verifies the user.
 
 use axum::response::Response;
 use gotrue_rs::store::users;
@@ -7,7 +7,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::password::read_issued_session;
-use super::{SignIn, invalid_credentials, ticket_expired, use_ticket};
+use super::step::{SignIn, invalid_credentials, ticket_expired, use_ticket};
 use crate::auth_client::AuthCall;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;

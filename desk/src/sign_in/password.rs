@@ -10,13 +10,14 @@ use http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{SignIn, enrollment, invalid_credentials};
+use super::enrollment;
+use super::step::{SignIn, invalid_credentials};
 use crate::auth_client::{AuthAnswer, AuthCall};
+use crate::auth_session::AuthSession;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::respond;
 use crate::ownership::is_admitted;
-use crate::session::AuthSession;
 use crate::store::tickets::Purpose;
 
 /// The longest address and the longest password, in characters.
@@ -63,7 +64,7 @@ async fn find_owner(step: SignIn<'_>, email: &str) -> Result<Option<User>, DeskE
     Ok(found.filter(|user| is_admitted(user, visit.now)))
 }
 
-/// Verifies the password of an owner; for all others it is verified for an address that nobody has.
+/// Verifies the password of an owner; for all others it is verified for an address that no user has.
 ///
 /// The auth API thus does equal work for all, and counts the guesses at each address alike.
 async fn verify_password(

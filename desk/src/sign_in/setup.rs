@@ -14,13 +14,14 @@ use serde_json::json;
 use std::sync::Arc;
 use uuid::Uuid;
 
+use super::enrollment;
 use super::password::{read_credentials, read_issued_session};
-use super::{SignIn, enrollment};
+use super::step::SignIn;
 use crate::auth_client::AuthCall;
+use crate::auth_session::AuthSession;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::respond;
-use crate::session::AuthSession;
 use crate::store::setup_links::{self, Claim};
 use crate::token::{Token, hash_presented};
 

@@ -20,7 +20,7 @@ statements! {
 pub(crate) struct Event<'a> {
     /// When.
     pub at: Time,
-    /// By whom, if it is known.
+    /// The user, if it is known.
     pub user_id: Option<Uuid>,
     /// What, such as `sign_in`.
     pub action: &'a str,

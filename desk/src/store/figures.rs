@@ -16,7 +16,8 @@ statements! {
           AND v.day <= :to::text::date
         GROUP BY v.day, v.template
         UNION ALL
-        SELECT 'requests', ((s.created_at AT TIME ZONE 'UTC')::date)::text, coalesce(s.template, 0), NULL, count(*), NULL, 0
+        SELECT 'requests', ((s.created_at AT TIME ZONE 'UTC')::date)::text, coalesce(s.template, 0), NULL, count(*),
+               NULL, 0
         FROM basalt.submissions s
         WHERE s.created_at >= (:from::text::date)::timestamp AT TIME ZONE 'UTC'
           AND s.created_at < (:to::text::date + 1)::timestamp AT TIME ZONE 'UTC'

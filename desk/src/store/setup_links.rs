@@ -4,7 +4,7 @@ use gotrue_rs::store::{Connection, Result};
 use gotrue_rs::{bind, statements};
 use gotrue_rules::domain::user::Time;
 
-/// Whether there is an owner. Reads all users, so it is asked only while nobody has used a link.
+/// Whether there is an owner. Reads all users, so it is evaluated only before a link is used.
 macro_rules! owner_exists {
     () => {
         "EXISTS (SELECT
@@ -22,7 +22,9 @@ statements! {
          SELECT :token_hash, :now::timestamptz, :expires_at::timestamptz
          WHERE CASE
                    WHEN NOT :is_requested
-                        AND EXISTS (SELECT FROM basalt.desk_setup_links k WHERE k.used_at IS NOT NULL OR k.expires_at > :now)
+                        AND EXISTS (SELECT
+                                    FROM basalt.desk_setup_links k
+                                    WHERE k.used_at IS NOT NULL OR k.expires_at > :now)
                    THEN false
                    ELSE NOT ", owner_exists!(), "
                END
@@ -99,7 +101,7 @@ pub(crate) async fn insert(
     Ok(db.execute(bind!(INSERT, token_hash, now, expires_at, is_requested)).await? > 0)
 }
 
-/// Whether there is no owner yet, and nobody has used a link.
+/// Whether there is no owner yet, and no link was used.
 pub(crate) async fn is_open(db: &mut Connection) -> Result<bool> {
     let (is_open,): (bool,) = db.fetch_one(bind!(IS_OPEN)).await?;
     Ok(is_open)

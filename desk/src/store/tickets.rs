@@ -7,7 +7,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use crate::session::AuthSession;
+use crate::auth_session::AuthSession;
 
 statements! {
     INSERT = "desk_tickets.insert": "

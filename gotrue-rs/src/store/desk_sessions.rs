@@ -60,15 +60,19 @@ statements! {
         WITH tickets AS (
             DELETE FROM basalt.desk_tickets
             WHERE expires_at < :before
-            RETURNING session_id
+            RETURNING purpose, session_id
         ), ended AS (
             DELETE FROM basalt.desk_sessions
             WHERE expires_at < :now
             RETURNING session_id
         )
         DELETE FROM sessions
-        WHERE id IN (SELECT session_id FROM tickets UNION SELECT session_id FROM ended)
-          AND id NOT IN (SELECT session_id FROM basalt.desk_sessions WHERE expires_at >= :now)";
+        WHERE id = ANY (ARRAY(SELECT session_id
+                              FROM tickets
+                              WHERE purpose IN ('code', 'enrollment')
+                              UNION
+                              SELECT session_id
+                              FROM ended))";
 }
 
 /// A session of the desk with its user and its session of the auth API.

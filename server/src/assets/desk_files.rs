@@ -46,7 +46,9 @@ impl DeskFiles {
         Self { files, index }
     }
 
-    /// Answers a request below `/_desk`: with a file, or with the page, whose script knows the paths without extension.
+    /// Answers a request below `/_desk` with a file, or with the page.
+    ///
+    /// The script of the page knows the paths without an extension.
     pub(crate) fn answer(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response {
         let response = if matches!(*method, Method::GET | Method::HEAD) {
             let name = path.strip_prefix(desk::MOUNT).unwrap_or_default().trim_start_matches('/');

@@ -14,8 +14,9 @@ use crate::project::Project;
 use crate::serve::desk::format_setup_link;
 use crate::users::{DatabaseArguments, UserDatabase};
 
-const EXAMPLES: &str = "The link makes the first owner: it is valid once, for 24 hours, and ends the links printed before. The desk is served with
-the shop ([basalt.shop] in config.toml) at /_desk.";
+const EXAMPLES: &str =
+    "The link makes the first owner: it is valid once, for 24 hours, and ends the links printed before. The desk is
+served with the shop ([basalt.shop] in config.toml) at /_desk.";
 
 /// The arguments of `basalt desk`.
 #[derive(Debug, Args)]

@@ -44,7 +44,7 @@ impl DeskReplacement {
     }
 }
 
-/// Builds an application with the policy of the desk, which shares pool, counters and threads with `app`.
+/// Builds an application with the policy of the desk; pool, counters and threads are those of `app`.
 fn build_app(app: &App, config: &Config, url: &str, outbox: Arc<Outbox>) -> anyhow::Result<Arc<App>> {
     let mut config = config.clone();
     desk::apply_policy(&mut config.policy, url);

@@ -33,6 +33,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("flows/src/format/parse.rs", FLOW_FILE),
             ("flows/src/format/write.rs", FLOW_FILE),
             ("flows/src/record/plain.rs", TOKEN_TYPE),
+            ("desk/src/auth_client.rs", "sends a token to the auth API"),
         ],
     },
     Implementation {
@@ -84,6 +85,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("gotrue-rules/src/domain/mfa/verification.rs", "codes of a phone factor"),
             ("test-bench/src/api/mod.rs", "the key of the test API, which no service accepts"),
             ("server/src/dev/access.rs", "the token of the inbox, which is no API key"),
+            ("desk/src/token.rs", "the token of the desk against forged requests, which is no API key"),
             ("provider-simulator/src/registration.rs", "client secrets at the simulated providers"),
             ("provider-simulator/src/profile.rs", "proofs of a client secret at a simulated provider"),
             ("provider-simulator/src/oauth1.rs", "signatures of OAuth 1.0a at a simulated provider"),

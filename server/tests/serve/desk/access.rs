@@ -97,7 +97,8 @@ async fn cookie_is_for_the_desk_alone() {
     assert!(cookie.ends_with("; Path=/_desk; HttpOnly; SameSite=Strict"), "{cookie}");
 
     let folder = TempFolder::new();
-    let settings = "[api]\nexternal_url = \"https://shop.example\"\n[basalt.shop]\nowner = \"owner@shop.example\"\n";
+    let settings = "[api]\nexternal_url = \"https://shop.example\"\n[basalt.shop]\nowner = \"owner@shop.example\"\n\
+                    [basalt.shop.payment]\nallow_placeholder_links = true\n";
     let config = folder.write("config.toml", settings);
     let port = free_port().to_string();
     let server = Basalt::serve(&["--config", &config, "--ephemeral", "--port", &port]);

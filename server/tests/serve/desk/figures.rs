@@ -8,8 +8,7 @@ use super::desk_client::{EMAIL, PASSWORD, Shop, code_of, send};
 use crate::support::{Basalt, TempFolder};
 
 const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
-const SETTINGS: &str = "external_url = \"http://127.0.0.1:9\"\n\
-    [auth]\njwt_secret = \"a secret for the replicas of a test, long enough\"\n\
+const SETTINGS: &str = "[auth]\nexternal_url = \"http://127.0.0.1:9\"\njwt_secret = \"a secret for the replicas of a test, long enough\"\n\
     publishable_key = \"sb_publishable_0123456789abcdefghijkl\"\nsecret_key = \"sb_secret_0123456789abcdefghijkl\"\n\
     [basalt.shop]\nowner = \"owner@shop.example\"\n";
 
