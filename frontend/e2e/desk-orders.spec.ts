@@ -11,6 +11,7 @@ test("an order is found, its link sent again and its amount refunded", async ({ 
   const buyer = `buyer-${Date.now()}@example.com`;
   await buy(page, buyer);
   await page.goto("/_desk/orders");
+  await expect(page.getByRole("link", { name: buyer })).toBeVisible();
   await page.keyboard.press("/");
   await page.keyboard.type(buyer);
   await expect(page).toHaveURL(/search=/);

@@ -82,6 +82,13 @@ test("a passkey of the setup signs in, and is removed on the account's screen", 
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Account");
 
+  // A change of the passkeys needs password and code.
+  await page.getByRole("button", { name: /Remove the passkey/ }).click();
+  await page.getByRole("button", { name: "Remove passkey", exact: true }).click();
+  await expect(page.getByRole("alert")).toContainText("sign in with password and code");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await signIn(page, { email: "passkeys@example.com", secret });
   await page.getByRole("button", { name: /Remove the passkey/ }).click();
   await page.getByRole("button", { name: "Remove passkey", exact: true }).click();
   await expect(page.getByText("No passkey yet")).toBeVisible();

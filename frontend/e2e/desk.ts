@@ -45,6 +45,7 @@ export const setupTest = shopTest.extend<{ empty: Basalt }>({
     await use(basalt);
     await basalt.stop();
   },
+  baseURL: async ({ empty }, use) => use(empty.url),
 });
 
 /** Follows the one-time link until the desk is shown, without a passkey. */

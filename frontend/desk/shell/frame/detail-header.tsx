@@ -34,6 +34,8 @@ export function DetailHeader({ title, back, list, badges, children }: DetailHead
   }, [back, navigate]);
   return (
     <div className="px-4 pt-3 lg:px-7 lg:pt-6">
+      {/* A phone hides the list with its heading. */}
+      <h1 className="sr-only lg:hidden">{list}</h1>
       <Link
         to={back}
         className="-ml-1 inline-flex min-h-10 items-center gap-2 rounded-small px-1 text-small font-strong text-ink-soft hover:text-ink lg:hidden"
