@@ -19,5 +19,6 @@ pub mod targets;
 
 mod error;
 mod text;
+mod tokens;
 
 pub use self::error::FlowError;

@@ -1,6 +1,7 @@
 //! Percent-encoding and pairs of queries and forms.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde_json::{Map, Value, json};
 
 /// Everything but the unreserved characters of RFC 3986 §2.3.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -51,4 +52,18 @@ pub(crate) fn split_origin(url: &str) -> Option<(&str, &str)> {
     let start = url.find("://")? + 3;
     let end = url[start..].find(['/', '?', '#']).map_or(url.len(), |at| start + at);
     (end > start).then(|| url.split_at(end))
+}
+
+/// Returns the parts of a URL.
+pub(crate) fn parse_url(text: &str) -> Value {
+    let parts = split_url(text);
+    let (origin, path) = split_origin(parts.base).unwrap_or(("", parts.base));
+    let (scheme, host) = origin.split_once("://").unwrap_or_default();
+    let pairs = |raw: &str| -> Map<String, Value> {
+        parse_pairs(raw).into_iter().map(|(name, value)| (name, value.into())).collect()
+    };
+    json!({
+        "url": text, "base": parts.base, "scheme": scheme, "host": host, "path": path,
+        "query": pairs(parts.query), "fragment": pairs(parts.fragment),
+    })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Action, Flow, HeaderComparison, Profile, RequestBody, RequestStep, Service, SetupStatus, Step};
+use super::flow::{Action, Flow, HeaderComparison, Profile, RequestBody, RequestStep, Service, SetupStatus, Step};
 use crate::FlowError;
 
 /// The most steps of a file.
@@ -114,8 +114,11 @@ fn parse_request(mut request: Map<String, Value>, step: &mut Map<String, Value>)
     Ok(parsed)
 }
 
+/// Builds the body of one kind.
+type BuildBody = fn(Value) -> RequestBody;
+
 fn parse_body(request: &mut Map<String, Value>) -> Result<RequestBody, FlowError> {
-    let kinds: [(&str, fn(Value) -> RequestBody); 4] = [
+    let kinds: [(&str, BuildBody); 4] = [
         ("json", RequestBody::Json),
         ("form", RequestBody::Form),
         ("raw", RequestBody::Raw),

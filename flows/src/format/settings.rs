@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::Flow;
+use super::flow::Flow;
 use crate::FlowError;
 
 /// The most files that extend each other.

@@ -1,8 +1,10 @@
-//! Writes the file of a flow: what fits stands on one line, so that a difference is a line of `git diff`.
+//! Writes the file of a flow: what fits stands on one line, which is one line of a difference.
+
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::{Action, Flow, HeaderComparison, RequestBody, RequestStep, Service, SetupStatus, Step};
+use super::flow::{Action, Flow, HeaderComparison, RequestBody, RequestStep, Service, SetupStatus, Step};
 
 /// The longest line that an object or a list shares.
 const WIDTH: usize = 140;
@@ -39,7 +41,7 @@ pub(crate) fn write_head(flow: &Flow) -> String {
     }
     let mut text = String::from("{\n");
     for (name, value) in &head {
-        text.push_str(&format!(" {}: ", Value::from(name.as_str())));
+        let _ = write!(text, " {}: ", Value::from(name.as_str()));
         write_value(&mut text, value, 1, name.len() + 5);
         text.push_str(",\n");
     }

@@ -1,5 +1,7 @@
 //! A request and its response, as the proxy saw them or as a HAR file has them.
 
+use std::sync::OnceLock;
+
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http_edge::request::{BearerWhitespace, single_header};
@@ -22,6 +24,13 @@ impl Default for RecordedBody {
     fn default() -> Self {
         Self::Whole(Vec::new())
     }
+}
+
+/// The JSON of the bodies, parsed once.
+#[derive(Debug, Clone, Default)]
+pub struct ParsedBodies {
+    request: OnceLock<Value>,
+    response: OnceLock<Value>,
 }
 
 /// A request and its response.
@@ -47,6 +56,8 @@ pub struct Exchange {
     pub at: f64,
     /// The address of the client, to separate flows.
     pub client: String,
+    /// The JSON of the bodies.
+    pub parsed: ParsedBodies,
 }
 
 impl Exchange {
@@ -71,19 +82,13 @@ impl Exchange {
     }
 
     /// Returns the JSON of the request, null if there is none.
-    pub(super) fn json(&self) -> Value {
-        match &self.body {
-            RecordedBody::Whole(bytes) => serde_json::from_slice(bytes).unwrap_or_default(),
-            RecordedBody::TooLarge(_) => Value::Null,
-        }
+    pub(super) fn json(&self) -> &Value {
+        self.parsed.request.get_or_init(|| parse(&self.body))
     }
 
     /// Returns the JSON of the response, null if there is none.
-    pub(super) fn response_json(&self) -> Value {
-        match &self.response_body {
-            RecordedBody::Whole(bytes) => serde_json::from_slice(bytes).unwrap_or_default(),
-            RecordedBody::TooLarge(_) => Value::Null,
-        }
+    pub(super) fn response_json(&self) -> &Value {
+        self.parsed.response.get_or_init(|| parse(&self.response_body))
     }
 
     /// Returns whether the server did what was wanted.
@@ -110,5 +115,12 @@ impl Exchange {
             RecordedBody::TooLarge(_) => Vec::new(),
         };
         ReceivedResponse { status: self.status, headers: self.response_headers.clone(), body }
+    }
+}
+
+fn parse(body: &RecordedBody) -> Value {
+    match body {
+        RecordedBody::Whole(bytes) => serde_json::from_slice(bytes).unwrap_or_default(),
+        RecordedBody::TooLarge(_) => Value::Null,
     }
 }

@@ -27,7 +27,9 @@ pub struct HarOptions {
     pub file: PathBuf,
     /// The folder of the flows.
     pub folder: PathBuf,
-    /// The URL of the project or of its auth API; without it, every URL with `/auth/v1` or `/functions/v1` counts.
+    /// The URL of the project or of its auth API.
+    ///
+    /// Without it, every URL with `/auth/v1` or `/functions/v1` counts.
     pub upstream: Option<String>,
     /// The profile of the replays.
     pub profile: Profile,
@@ -64,7 +66,7 @@ pub fn import_har(options: &HarOptions) -> Result<(u64, u64), FlowError> {
         return Err(failed(problem, "name the server with --upstream if its auth API is not at /auth/v1"));
     };
     let settings = exchanges.iter().find(|(_, exchange)| exchange.route() == "/settings");
-    let announced = settings.map(|(_, exchange)| exchange.response_json()).unwrap_or_default();
+    let announced = settings.map(|(_, exchange)| exchange.response_json().clone()).unwrap_or_default();
     let mut recorder = Recorder::new(RecorderOptions {
         folder: options.folder.clone(),
         profile: options.profile,
@@ -106,6 +108,7 @@ fn read_entry(entry: &Value, upstream: Option<&str>, folder: &Path) -> Option<(R
         at,
         // A user goes from page to page: flows are separated by tokens and pauses alone.
         client: String::new(),
+        ..Exchange::default()
     };
     Some((urls, exchange))
 }
@@ -161,9 +164,10 @@ fn read_post_data(data: &Value) -> Vec<u8> {
 fn read_content(content: &Value, folder: &Path) -> RecordedBody {
     if let Some(text) = content["text"].as_str() {
         let is_base64 = content["encoding"] == "base64";
-        return RecordedBody::Whole(match is_base64 {
-            true => STANDARD.decode(text).unwrap_or_default(),
-            false => text.as_bytes().to_vec(),
+        return RecordedBody::Whole(if is_base64 {
+            STANDARD.decode(text).unwrap_or_default()
+        } else {
+            text.as_bytes().to_vec()
         });
     }
     // Playwright can put bodies into files beside the HAR.

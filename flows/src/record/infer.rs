@@ -1,13 +1,15 @@
-//! What a recording cannot contain: finds where codes, one-time passwords, passkeys and consents come from.
+//! Finds where codes, one-time passwords, passkeys and consents of a recording come from.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::exchange::Exchange;
 use super::plain::{is_email, is_origin, phone_digits};
 use super::session::{ExpectedMessage, FlowSession};
-use crate::sources::sha256;
+use super::texts::text;
+use crate::format::{Action, Step};
 use crate::symbols::decode_base64url;
 use crate::text::split_origin;
+use crate::tokens::sha256;
 
 /// Calls that send a message to the address or number of their body.
 const SENDERS: [&str; 6] = ["/signup", "/otp", "/magiclink", "/recover", "/resend", "/invite"];
@@ -16,11 +18,11 @@ const SENDERS: [&str; 6] = ["/signup", "/otp", "/magiclink", "/recover", "/resen
 pub(super) fn prepare(session: &mut FlowSession, exchange: &Exchange) {
     let route = exchange.route().to_owned();
     let body = exchange.json();
-    challenge_pair(session, exchange, &body);
+    challenge_pair(session, exchange, body);
     match route.as_str() {
-        "/verify" => message_token(session, exchange, &body),
+        "/verify" => message_token(session, exchange, body),
         "/callback" => consent(session, exchange),
-        "/token" if exchange.query("grant_type").as_deref() == Some("id_token") => id_token(session, exchange, &body),
+        "/token" if exchange.query("grant_type").as_deref() == Some("id_token") => id_token(session, exchange, body),
         "/user" | "/reauthenticate" => {
             if let Some(nonce) = body["nonce"].as_str().filter(|_| exchange.is_success()) {
                 from_message(session, nonce, ("code", "reauthentication"), None);
@@ -29,7 +31,7 @@ pub(super) fn prepare(session: &mut FlowSession, exchange: &Exchange) {
         _ => {}
     }
     if route.starts_with("/factors/") && route.ends_with("/verify") {
-        factor_code(session, exchange, &body);
+        factor_code(session, exchange, body);
     }
 }
 
@@ -126,7 +128,7 @@ fn address(session: &mut FlowSession, recipient: &str) -> String {
     }
     match phone_digits(recipient) {
         Some(digits) => format!("{{{{{}}}}}", session.phone(digits)),
-        None => super::request::text(session, recipient, "email"),
+        None => text(session, recipient, "email"),
     }
 }
 
@@ -215,20 +217,11 @@ fn consent(session: &mut FlowSession, exchange: &Exchange) {
     let (Some(state), code) = (of("state"), of("code")) else { return };
     let name = session.name("consent");
     let mut arguments = json!({ "name": provider, "url": format!("{{{{{location}}}}}") });
-    match of("error") {
-        Some(_) => arguments["scenario"] = "denied".into(),
-        None => {
-            let email = session.name("email");
-            session.awaited_email = Some(email.clone());
-            session.before.push(crate::format::Step {
-                label: None,
-                action: crate::format::Action::Values(serde_json::Map::from_iter([(
-                    email.clone(),
-                    json!({ "email": email }),
-                )])),
-            });
-            arguments["user"] = json!({ "sub": "1001", "email": format!("{{{{{email}}}}}"), "email_verified": true });
-        }
+    if of("error").is_some() {
+        arguments["scenario"] = "denied".into();
+    } else {
+        let email = await_email(session);
+        arguments["user"] = json!({ "sub": "1001", "email": format!("{{{{{email}}}}}"), "email_verified": true });
     }
     session.context.has_external_profile = true;
     session.known.replace(&state, format!("{name}.query.state"));
@@ -240,18 +233,22 @@ fn consent(session: &mut FlowSession, exchange: &Exchange) {
     session.set(&name, json!({ "@provider": arguments }));
 }
 
+/// Generates the address of the user of a provider, whose recorded one the next responses have.
+fn await_email(session: &mut FlowSession) -> String {
+    let email = session.name("email");
+    session.awaited_email = Some(email.clone());
+    let values = Map::from_iter([(email.clone(), json!({ "email": email }))]);
+    session.before.push(Step { label: None, action: Action::Values(values) });
+    email
+}
+
 /// The ID token of a provider that an application got natively.
 fn id_token(session: &mut FlowSession, exchange: &Exchange, body: &Value) {
     let (Some(token), Some(provider)) = (body["id_token"].as_str(), body["provider"].as_str()) else { return };
     if !exchange.is_success() || session.known.find(token).is_some() || !super::plain::is_word(provider) {
         return;
     }
-    let email = session.name("email");
-    session.awaited_email = Some(email.clone());
-    session.before.push(crate::format::Step {
-        label: None,
-        action: crate::format::Action::Values(serde_json::Map::from_iter([(email.clone(), json!({ "email": email }))])),
-    });
+    let email = await_email(session);
     let mut arguments = json!({ "name": provider, "login_hint": format!("{{{{{email}}}}}") });
     if let Some(nonce) = body["nonce"].as_str().filter(|nonce| !nonce.is_empty()) {
         let name = session.name("nonce");

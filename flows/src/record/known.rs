@@ -1,4 +1,4 @@
-//! The values of a flow that a later request can repeat, and the expressions by which a replay has them.
+//! The values of a flow that a later request can repeat, with their expressions.
 
 use std::collections::{HashMap, VecDeque};
 

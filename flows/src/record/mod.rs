@@ -12,10 +12,12 @@ mod request;
 mod separate;
 mod session;
 mod settings;
+mod steps;
+mod texts;
 mod websocket;
 mod writer;
 
-pub use self::exchange::{Exchange, RecordedBody};
+pub use self::exchange::{Exchange, ParsedBodies, RecordedBody};
 pub use self::har::{HarOptions, import_har};
 pub use self::proxy::{ProxyOptions, RecordingProxy};
 pub use self::separate::{Recorder, RecorderOptions};

@@ -89,7 +89,9 @@ pub struct RecordingProxy {
 }
 
 impl RecordingProxy {
-    /// Creates the proxy and starts the thread of its recorder, which ends with the proxy and returns the recorder.
+    /// Creates the proxy and starts the thread of its recorder.
+    ///
+    /// The thread ends with the proxy and returns the recorder.
     ///
     /// # Errors
     /// The system's root certificates cannot be read.

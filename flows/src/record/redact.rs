@@ -71,7 +71,7 @@ fn redact(value: &Value, name: &str, (context, depth): (Context, usize)) -> Valu
     }
 }
 
-/// Returns whether a member has what a provider said about the user.
+/// Returns whether a member has what a provider returned about the user.
 fn is_external(name: &str, context: Context) -> bool {
     context.has_external_profile && matches!(name, "user_metadata" | "identity_data" | "provider_id" | "identities")
 }

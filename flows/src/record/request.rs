@@ -5,16 +5,15 @@ use serde_json::{Map, Value, json};
 
 use super::exchange::{Exchange, RecordedBody};
 use super::infer;
-use super::plain::{is_date, is_email, is_name, is_origin, is_path_segment, is_word, is_word_member, phone_digits};
+use super::plain::{is_date, is_name, is_path_segment};
 use super::session::FlowSession;
+use super::texts::{MAX_TEXT, text};
 use crate::format::{RequestBody, RequestStep, Service};
-use crate::symbols::{is_uuid, jwt_claims};
-use crate::text::{encode, parse_pairs, split_origin, split_url};
+use crate::symbols::jwt_claims;
+use crate::text::{encode, parse_pairs, split_url};
 
 /// Larger numbers can be numbers of phones or accounts.
 const MAX_NUMBER: f64 = 100_000.0;
-/// The longest generated text.
-const MAX_TEXT: usize = 4096;
 /// The deepest value of a body.
 const MAX_DEPTH: usize = 32;
 
@@ -151,8 +150,8 @@ fn body(session: &mut FlowSession, exchange: &Exchange) -> RequestBody {
             });
         return RequestBody::Form(Value::Object(form.collect()));
     }
-    if let Ok(json) = serde_json::from_slice::<Value>(bytes) {
-        return RequestBody::Json(value(session, &json, "", 0));
+    if !exchange.json().is_null() {
+        return RequestBody::Json(value(session, exchange.json(), "", 0));
     }
     // Its form is unknown, and with it what of it is personal.
     let name = session.name("body");
@@ -191,84 +190,4 @@ fn value(session: &mut FlowSession, json: &Value, name: &str, depth: usize) -> V
         }
         other => other.clone(),
     }
-}
-
-/// Replaces a text: by the placeholder of a known value, or of a generated one of its kind.
-pub(super) fn text(session: &mut FlowSession, recorded: &str, name: &str) -> String {
-    if recorded.is_empty() {
-        return String::new();
-    }
-    if let Some(known) = session.known.find(recorded) {
-        return format!("{{{{{known}}}}}");
-    }
-    if is_word_member(name) && is_word(recorded) {
-        return recorded.to_owned();
-    }
-    if let Some(found) = url(session, recorded) {
-        return found;
-    }
-    if is_email(recorded) {
-        return format!("{{{{{}}}}}", session.email(recorded));
-    }
-    if let Some(digits) = phone_digits(recorded).filter(|_| matches!(name, "phone" | "new_phone" | "to")) {
-        let digits = digits.to_owned();
-        let sign = if recorded.starts_with('+') { "+" } else { "" };
-        return format!("{sign}{{{{{}}}}}", session.phone(&digits));
-    }
-    let length = recorded.chars().count().min(MAX_TEXT);
-    let name = if is_uuid(recorded) {
-        session.generate(recorded, "id", json!({ "uuid": null }))
-    } else if name.contains("password") {
-        let source = if length < 8 { "words" } else { "password" };
-        session.generate(recorded, "password", json!({ source: length }))
-    } else if recorded.bytes().all(|byte| byte.is_ascii_digit()) {
-        session.generate(recorded, "digits", json!({ "random": { "alphabet": "digits", "length": length } }))
-    } else if jwt_claims(recorded).is_some() {
-        session.generate(recorded, "token", json!({ "provided": "a token that no recorded response had" }))
-    } else {
-        session.generate(recorded, "text", json!({ "words": length }))
-    };
-    format!("{{{{{name}}}}}")
-}
-
-/// Replaces a URL of the server or of an application.
-fn url(session: &mut FlowSession, recorded: &str) -> Option<String> {
-    let urls = session.urls.clone();
-    let known =
-        urls.bases.iter().map(|url| (url, "{{base}}")).chain(urls.projects.iter().map(|url| (url, "{{project}}")));
-    let (start, rest) =
-        match known.into_iter().find_map(|(url, name)| Some((name.to_owned(), recorded.strip_prefix(url.as_str())?))) {
-            Some(found) => found,
-            None => {
-                let (origin, rest) = split_origin(recorded)?;
-                if !is_origin(origin) {
-                    return None;
-                }
-                session.add_origin(origin);
-                (origin.to_owned(), rest)
-            }
-        };
-    let parts = split_url(rest);
-    if !parts.base.is_empty() && !parts.base.starts_with('/') {
-        return None;
-    }
-    let mut filled = start;
-    for segment in parts.base.split('/').skip(1) {
-        filled.push('/');
-        filled.push_str(&if segment.is_empty() || is_path_segment(segment) {
-            segment.to_owned()
-        } else {
-            text(session, segment, "path")
-        });
-    }
-    for (mark, raw) in [('?', parts.query), ('#', parts.fragment)] {
-        let mut separator = mark;
-        for (name, value) in parse_pairs(raw) {
-            let name = if is_name(&name) { name } else { text(session, &name, "name") };
-            let value = text(session, &value, &name);
-            filled.push_str(&format!("{separator}{name}={value}"));
-            separator = '&';
-        }
-    }
-    Some(filled)
 }

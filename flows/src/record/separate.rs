@@ -8,11 +8,12 @@ use super::exchange::Exchange;
 use super::plain::is_name;
 use super::session::{FlowSession, RecordedUrls};
 use super::settings::infer_settings;
+use super::steps;
 use super::writer::FlowWriter;
 use crate::FlowError;
 use crate::format::{Flow, HeaderComparison, Profile};
 
-/// The most flows that are recorded at a time; the one without a request for the longest time is finished.
+/// The most flows at a time; the one without a request for the longest time is finished.
 const MAX_OPEN: usize = 64;
 /// The header by which a client names the flow of a request.
 pub(super) const FLOW_HEADER: &str = "x-flow-name";
@@ -42,6 +43,8 @@ struct OpenFlow {
     last_request: f64,
     session: FlowSession,
     writer: FlowWriter,
+    /// The number of facts that the settings of the file follow from.
+    facts: usize,
     is_full: bool,
 }
 
@@ -80,20 +83,24 @@ impl Recorder {
         let failed =
             |error: std::io::Error| FlowError::new(format!("a step cannot be written: {error}"), "check --out");
         let at = self.find(exchange).map_or_else(|| self.open(exchange).map_err(failed), Ok)?;
-        let announced = self.options.announced.clone();
+        let announced = &self.options.announced;
         let flow = &mut self.open[at];
         flow.last_request = exchange.at;
         if flow.is_full {
             return Ok(());
         }
-        let steps = flow.session.record(exchange);
-        let mut head = flow.writer.head().clone();
-        head.settings = infer_settings(&flow.session, &announced);
-        // The profile gotrue has no simulated providers.
-        if !flow.session.providers.is_empty() {
-            head.profile = Profile::Serve;
+        let steps = steps::record(&mut flow.session, exchange);
+        let facts = flow.session.count_facts();
+        if facts != flow.facts {
+            flow.facts = facts;
+            let mut head = flow.writer.head().clone();
+            head.settings = infer_settings(&flow.session, announced);
+            // The profile gotrue has no simulated providers.
+            if !flow.session.providers.is_empty() {
+                head.profile = Profile::Serve;
+            }
+            flow.writer.replace_head(head).map_err(failed)?;
         }
-        flow.writer.replace_head(head).map_err(failed)?;
         if !flow.writer.append(&steps).map_err(failed)? {
             flow.is_full = true;
             tracing::warn!(file = %flow.writer.path().display(), "the file of a flow is full, its further requests are not recorded");
@@ -149,7 +156,7 @@ impl Recorder {
         tracing::info!(file = %writer.path().display(), "recording a flow");
         self.files += 1;
         let (client, last_request) = (exchange.client.clone(), exchange.at);
-        self.open.push(OpenFlow { given_name, client, last_request, session, writer, is_full: false });
+        self.open.push(OpenFlow { given_name, client, last_request, session, writer, facts: 0, is_full: false });
         Ok(self.open.len() - 1)
     }
 

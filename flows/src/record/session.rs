@@ -2,14 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::exchange::{Exchange, RecordedBody};
+use super::exchange::Exchange;
 use super::known::KnownValues;
 use super::plain::{is_email, is_word, phone_digits};
-use super::redact::{Context, redact_response};
-use super::{infer, request};
-use crate::format::{Action, RequestStep, Step};
-use crate::runner::observe;
-use crate::sources::parse_url;
+use super::redact::Context;
+use crate::format::{Action, Step};
 use crate::symbols::Symbols;
 
 /// Shorter texts occur in others by chance.
@@ -55,7 +52,7 @@ pub(super) struct FlowSession {
     /// Steps that must precede the request that is being recorded.
     pub before: Vec<Step>,
     counts: Map<String, Value>,
-    requests: u32,
+    pub requests: u32,
 }
 
 impl FlowSession {
@@ -91,6 +88,11 @@ impl FlowSession {
             self.push(Action::Set(Map::from_iter([(name.clone(), call.unwrap_or_default())])));
         }
         name
+    }
+
+    /// Returns the number of facts that the settings of a replay follow from.
+    pub(super) fn count_facts(&self) -> usize {
+        self.features.len() + self.providers.len() + self.origins.len()
     }
 
     /// Sets a variable before the request that is being recorded.
@@ -144,61 +146,11 @@ impl FlowSession {
         self.requests
     }
 
-    /// Records an exchange and returns its steps.
-    pub(super) fn record(&mut self, exchange: &Exchange) -> Vec<Step> {
-        self.requests += 1;
-        let number = self.requests;
-        infer::note_features(self, exchange);
-        let mut step = request::build(self, exchange);
-        self.show_request(exchange);
-        self.learn_addresses(exchange);
-        let observed = observe(&exchange.response(), &mut self.symbols, exchange.at);
-        let mut expect = redact_response(&observed, self.context);
-        if let RecordedBody::TooLarge(_) = exchange.response_body {
-            expect["json"] = "<any>".into();
-            step.is_subset = true;
-        }
-        if infer::leads_to_provider(exchange) {
-            expect["headers"]["location"] = "<any>".into();
-        }
-        self.capture(&mut step, exchange, number);
-        infer::note_messages(self, exchange);
-        step.expect = Some(expect);
-        let mut steps = std::mem::take(&mut self.before);
-        steps.push(Step { label: None, action: Action::Request(Box::new(step)) });
-        steps
-    }
-
-    /// Shows the request to the symbols as a replay does, so that ids get the same numbers.
-    fn show_request(&mut self, exchange: &Exchange) {
-        self.symbols.url(&exchange.path, exchange.at);
-        let body = exchange.json();
-        if body.is_null() {
-            return;
-        }
-        self.symbols.value(&body, "", exchange.at);
-    }
-
-    /// Makes values of the response known to later requests.
-    fn capture(&mut self, step: &mut RequestStep, exchange: &Exchange, number: u32) {
-        let json = exchange.response_json();
-        if json.is_object() || json.is_array() {
-            let name = format!("step{number}");
-            self.known.insert_members(&json, &name);
-            step.captures.push((name, "json".to_owned()));
-        }
-        if let Some(location) = exchange.location() {
-            let name = format!("location{number}");
-            self.known.insert_members(&parse_url(&location), &name);
-            step.captures.push((name, "location".to_owned()));
-        }
-    }
-
     /// Gives addresses and numbers of the response, which no request had, their names.
-    fn learn_addresses(&mut self, exchange: &Exchange) {
+    pub(super) fn learn_addresses(&mut self, exchange: &Exchange) {
         let json = exchange.response_json();
         let mut found = Vec::new();
-        collect_texts(&json, &mut found, 0);
+        collect_texts(json, &mut found, 0);
         if let (Some(name), Some(email)) = (self.awaited_email.clone(), found.iter().find(|text| is_email(text)))
             && self.known.find(email).is_none()
         {

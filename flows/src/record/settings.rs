@@ -1,4 +1,4 @@
-//! The settings that a replay needs: what `GET /settings` of the recorded server tells, and what the flow does.
+//! The settings that a replay needs, by `GET /settings` of the server and by what the flow does.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,6 @@
 //! Writes the file of a flow, which is whole and valid after each step.
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{Error, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -120,15 +121,20 @@ impl FlowWriter {
         self.file.seek(SeekFrom::Start(0))?;
         self.file.read_to_string(&mut text)?;
         let Ok(mut flow) = Flow::parse(&text) else { return Ok(()) };
+        let used = placeholder_names(&text);
         for step in &mut flow.steps {
             if let Action::Request(request) = &mut step.action {
-                request.captures.retain(|(name, _)| {
-                    text.contains(&format!("{{{{{name}.")) || text.contains(&format!("{{{{{name}}}}}"))
-                });
+                request.captures.retain(|(name, _)| used.contains(name.as_str()));
             }
         }
         self.replace(&flow.to_text())
     }
+}
+
+/// Returns the names of all placeholders.
+fn placeholder_names(text: &str) -> HashSet<&str> {
+    let starts = text.match_indices("{{").map(|(at, _)| &text[at + 2..]);
+    starts.map(|rest| &rest[..rest.find(['.', '}', '|']).unwrap_or(rest.len())]).collect()
 }
 
 fn length(text: &str) -> u64 {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::matches_glob;
+use super::glob::matches_glob;
 use crate::FlowError;
 use crate::format::Flow;
 

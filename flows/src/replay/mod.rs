@@ -2,10 +2,10 @@
 
 mod files;
 mod glob;
+mod outcome;
 mod report;
 mod update;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 pub use self::files::{FlowFile, find_flows};
 pub use self::glob::matches_glob;
+pub use self::outcome::FileOutcome;
 pub use self::report::{Report, format_json, format_junit, format_text};
 pub use self::update::update_file;
 
@@ -40,19 +41,6 @@ pub struct ReplayOptions {
     pub profile: Option<Profile>,
     /// Values that replace those of sources.
     pub given: Map<String, Value>,
-}
-
-/// The outcome of one file.
-#[derive(Debug, Clone)]
-pub struct FileOutcome {
-    /// The file.
-    pub path: PathBuf,
-    /// The name of its flow.
-    pub name: String,
-    /// How it went.
-    pub outcome: FlowOutcome,
-    /// How long it took.
-    pub duration: Duration,
 }
 
 /// Creates the HTTP client of replays: without redirects and proxies.

@@ -1,10 +1,10 @@
-//! Reports: text for a terminal, JSON, and the XML of JUnit.
+//! Reports: text for a terminal, JSON, and the XML of `JUnit`.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::FileOutcome;
+use super::outcome::FileOutcome;
 
 /// The most differences of a step that the text shows.
 const MAX_SHOWN: usize = 8;
@@ -78,7 +78,7 @@ fn describe(file: &FileOutcome) -> Value {
     })
 }
 
-/// Formats all outcomes for CI systems that read JUnit's XML.
+/// Formats all outcomes for CI systems that read the XML of `JUnit`.
 pub fn format_junit(outcomes: &[FileOutcome]) -> String {
     let Report { failed, .. } = Report::of(outcomes);
     let seconds: f64 = outcomes.iter().map(|file| file.duration.as_secs_f64()).sum();

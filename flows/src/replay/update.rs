@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{FileOutcome, FlowFile};
+use super::files::FlowFile;
+use super::outcome::FileOutcome;
 use crate::FlowError;
 use crate::compare;
 use crate::format::{Action, Flow};

@@ -6,10 +6,12 @@ use super::ReceivedResponse;
 use crate::FlowError;
 use crate::expressions::find_path;
 use crate::format::RequestStep;
-use crate::sources::{Scope, parse_url};
-use crate::text::{parse_pairs, split_url};
+use crate::sources::Scope;
+use crate::text::{parse_pairs, parse_url, split_url};
 
-/// Sets the variables of the step. One that is not there is an error of the step that uses it; in a set-up step, of this one.
+/// Sets the variables of the step.
+///
+/// One that is not there is an error of the step that uses it; in a set-up step, of this one.
 pub(super) fn capture(step: &RequestStep, response: &ReceivedResponse, scope: &Scope) -> Result<(), FlowError> {
     for (name, place) in &step.captures {
         match find(response, place)? {

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use test_bench::authenticators::answer_options_of;
 
-use super::{Scope, wanted};
+use super::arguments::wanted;
+use super::scope::Scope;
 use crate::FlowError;
 
 /// The origin of applications in test servers.

@@ -1,11 +1,11 @@
 //! Small computations on values.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::wanted;
+use super::arguments::wanted;
 use crate::FlowError;
 use crate::expressions::as_text;
-use crate::text::{decode, split_origin, split_url};
+use crate::text::parse_url;
 
 /// The longest repeated text.
 const MAX_REPEATED: usize = 4 << 20;
@@ -68,19 +68,4 @@ fn cut(arguments: &Value) -> Result<Value, FlowError> {
     };
     let (from, to) = (place("from", 0), place("to", text.len()));
     Ok(text.get(from..to.max(from)).unwrap_or_default().iter().collect::<String>().into())
-}
-
-/// Returns the parts of a URL.
-pub(crate) fn parse_url(text: &str) -> Value {
-    let parts = split_url(text);
-    let (origin, path) = split_origin(parts.base).unwrap_or(("", parts.base));
-    let (scheme, host) = origin.split_once("://").unwrap_or_default();
-    let pairs = |raw: &str| -> Map<String, Value> {
-        let parts = raw.split('&').filter_map(|part| part.split_once('='));
-        parts.map(|(name, value)| (decode(name), decode(value).into())).collect()
-    };
-    json!({
-        "url": text, "base": parts.base, "scheme": scheme, "host": host, "path": path,
-        "query": pairs(parts.query), "fragment": pairs(parts.fragment),
-    })
 }

@@ -1,14 +1,16 @@
 //! Computed credentials: one-time passwords, signed tokens, digests, encodings.
 
-use aws_lc_rs::{digest, hmac};
+use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-use super::{Scope, text_argument, wanted};
+use super::arguments::{text_argument, wanted};
+use super::scope::Scope;
 use crate::FlowError;
 use crate::expressions::as_text;
 use crate::symbols::{decode_base64url, jwt_claims, jwt_header};
+use crate::tokens::{hex, sha256, sign_token};
 
 const BASE32: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
@@ -60,24 +62,6 @@ fn encoded(bytes: &[u8], arguments: &Value, source: &str) -> Result<Value, FlowE
         Some("base64") => Ok(STANDARD.encode(bytes).into()),
         Some(_) => Err(wanted(source, "{\"of\": text, \"as\": \"hex\"}, or base64url, or base64")),
     }
-}
-
-/// Returns the SHA-256 digest.
-pub(crate) fn sha256(bytes: &[u8]) -> Vec<u8> {
-    digest::digest(&digest::SHA256, bytes).as_ref().to_vec()
-}
-
-/// Formats bytes in hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Signs claims as an HS256 token.
-pub(crate) fn sign_token(claims: &Value, secret: &str) -> String {
-    let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
-    let signed = format!("{}.{}", part(r#"{"alg":"HS256","typ":"JWT"}"#), part(&claims.to_string()));
-    let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), signed.as_bytes());
-    format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature.as_ref()))
 }
 
 /// Returns the one-time password of a secret (RFC 6238).

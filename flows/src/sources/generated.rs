@@ -4,9 +4,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::crypto::{hex, sha256};
-use super::{Scope, wanted};
+use super::arguments::wanted;
+use super::scope::Scope;
 use crate::FlowError;
+use crate::tokens::{hex, sha256};
 
 /// The longest generated text.
 const MAX_LENGTH: u64 = 1 << 20;

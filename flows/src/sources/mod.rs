@@ -1,9 +1,11 @@
-//! Named sources of the values that a recording cannot contain: codes in mails, one-time passwords, consents.
+//! Named sources of values that a recording cannot contain: codes in mails, passwords, consents.
 
+mod arguments;
 mod ceremonies;
 mod computed;
 mod crypto;
 mod generated;
+pub(crate) mod message_source;
 mod messages;
 mod provider;
 mod scope;
@@ -12,25 +14,16 @@ use std::pin::Pin;
 
 use serde_json::{Map, Value};
 
-pub(crate) use self::computed::parse_url;
-pub(crate) use self::crypto::{sha256, sign_token};
-pub use self::messages::MessageSource;
-pub use self::scope::Scope;
+pub use self::arguments::wanted;
+pub use self::message_source::MessageSource;
+pub use self::scope::{Scope, SourceFuture, Sources};
+pub use crate::tokens::{sha256, sign_token};
 
 use crate::FlowError;
 use crate::expressions::{Call, fill_text};
 
-/// The value of a call; `None` if the name is not one of this source.
-pub type SourceFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<Value>, FlowError>> + Send + 'a>>;
-
 /// The deepest call inside arguments of calls.
 const MAX_DEPTH: usize = 32;
-
-/// Values and effects by name.
-pub trait Sources: Send + Sync {
-    /// Answers a call, whose arguments have no placeholders and calls any more.
-    fn call<'a>(&'a self, name: &'a str, arguments: &'a Value, scope: &'a Scope) -> SourceFuture<'a>;
-}
 
 /// The sources of this crate.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,6 +62,9 @@ pub async fn call_source(scope: &Scope, name: &str, arguments: &Value) -> Result
         if let Some(value) = sources.call(name, arguments, scope).await? {
             return Ok(value);
         }
+    }
+    if let Some(value) = BuiltInSources.call(name, arguments, scope).await? {
+        return Ok(value);
     }
     Err(FlowError::new(
         format!("there is no source {name:?}"),
@@ -115,17 +111,4 @@ pub fn resolve<'a>(
             other => Ok(other.clone()),
         }
     })
-}
-
-/// Returns a member of arguments as text.
-pub(crate) fn text_argument<'a>(arguments: &'a Value, source: &str, name: &str) -> Result<&'a str, FlowError> {
-    arguments[name].as_str().ok_or_else(|| wanted(source, &format!("{{\"{name}\": text}}")))
-}
-
-/// The arguments of a source are of another form.
-pub(crate) fn wanted(source: &str, form: &str) -> FlowError {
-    FlowError::new(
-        format!("the arguments of the source {source} cannot be used"),
-        format!("write \"@{source}\": {form}"),
-    )
 }

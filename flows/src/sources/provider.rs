@@ -2,15 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::computed::parse_url;
-use super::{Scope, text_argument, wanted};
+use super::arguments::{text_argument, wanted};
+use super::scope::Scope;
 use crate::FlowError;
-use crate::text::{encode, format_pairs};
+use crate::text::{encode, format_pairs, parse_url};
 
 /// The most redirects between the auth API and its callback.
 const MAX_REDIRECTS: usize = 10;
 
-/// Signs a user in at a provider: follows the redirects from `/authorize` to the callback, which is not requested.
+/// Signs a user in at a provider: follows the redirects from `/authorize` to the callback.
+///
+/// The callback is not requested.
 ///
 /// Returns the callback: `{url, query, fragment, …}`.
 pub(super) async fn consent(arguments: &Value, scope: &Scope) -> Result<Value, FlowError> {

@@ -1,6 +1,7 @@
 //! What one replay of a flow knows: its server, its variables, its symbols.
 
 use std::collections::{HashMap, HashSet};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gotrue_rs::ports::clock::{Clock, SystemClock};
@@ -8,10 +9,19 @@ use gotrue_rs::ports::entropy::Entropy;
 use reqwest::Client;
 use serde_json::{Map, Value};
 
-use super::{BuiltInSources, Sources};
+use crate::FlowError;
 use crate::format::Settings;
 use crate::symbols::Symbols;
 use crate::targets::Target;
+
+/// The value of a call; `None` if the name is not one of this source.
+pub type SourceFuture<'a> = Pin<Box<dyn Future<Output = Result<Option<Value>, FlowError>> + Send + 'a>>;
+
+/// Values and effects by name.
+pub trait Sources: Send + Sync {
+    /// Answers a call, whose arguments have no placeholders and calls any more.
+    fn call<'a>(&'a self, name: &'a str, arguments: &'a Value, scope: &'a Scope) -> SourceFuture<'a>;
+}
 
 /// What one replay of a flow knows.
 pub struct Scope {
@@ -50,7 +60,7 @@ impl Scope {
             settings,
             client,
             entropy: Entropy::from_system(),
-            sources: vec![Arc::new(BuiltInSources)],
+            sources: Vec::new(),
             given: Map::new(),
             variables: Mutex::new(variables),
             symbols: Mutex::new(symbols),

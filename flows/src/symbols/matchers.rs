@@ -93,7 +93,9 @@ pub(crate) fn decode_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()
 }
 
-/// Returns whether a text is the code of an error: words with `_` between them, five of SQL, or a status.
+/// Returns whether a text is the code of an error.
+///
+/// It has words with `_` between them, the five characters of SQL, or a status.
 pub(crate) fn is_error_code(text: &str) -> bool {
     let is_word =
         |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());

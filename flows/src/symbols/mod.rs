@@ -4,7 +4,6 @@
 //! relative to the request; a JWT is its header and claims; an opaque secret its name, alphabet and length.
 
 mod matchers;
-mod url;
 
 use std::collections::HashMap;
 
@@ -12,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use self::matchers::{TimeForm, find_uuids, parse_jwt, time_form};
 pub(crate) use self::matchers::{decode_base64url, is_error_code, is_uuid, jwt_claims, jwt_header, shape};
-use self::url::format_url;
+use crate::text::{encode, parse_pairs, split_url};
 
 /// The id that stands for none.
 const NIL: &str = "00000000-0000-0000-0000-000000000000";
@@ -54,11 +53,20 @@ const SECRETS: [&str; 29] = [
     "userHandle",
 ];
 
+/// A text with a name.
+#[derive(Debug, Clone)]
+struct Literal {
+    text: String,
+    /// The text in a URL.
+    quoted: String,
+    shown: String,
+}
+
 /// The symbols of one run: known texts, and ids in the order of their first occurrence.
 #[derive(Debug, Clone, Default)]
 pub struct Symbols {
     /// Texts and what they are shown as, the longest first.
-    literals: Vec<(String, String)>,
+    literals: Vec<Literal>,
     ids: HashMap<String, String>,
     /// Members with a secret that only the recorder shows as one.
     are_all_secrets_hidden: bool,
@@ -67,11 +75,12 @@ pub struct Symbols {
 impl Symbols {
     /// Shows `text` as `<name>` from here on.
     pub fn learn(&mut self, text: &str, name: &str) {
-        if text.is_empty() || self.literals.iter().any(|(known, _)| known == text) {
+        if text.is_empty() || self.literals.iter().any(|known| known.text == text) {
             return;
         }
-        let at = self.literals.partition_point(|(known, _)| known.len() >= text.len());
-        self.literals.insert(at, (text.to_owned(), format!("<{name}>")));
+        let at = self.literals.partition_point(|known| known.text.len() >= text.len());
+        let literal = Literal { text: text.to_owned(), quoted: encode(text), shown: format!("<{name}>") };
+        self.literals.insert(at, literal);
     }
 
     /// Shows members of credentials as secrets, too, which the recordings of this repository keep.
@@ -82,13 +91,12 @@ impl Symbols {
     /// Replaces known texts and ids.
     pub fn text(&mut self, text: &str) -> String {
         let mut shown = text.to_owned();
-        for (known, name) in &self.literals {
-            if shown.contains(known.as_str()) {
-                shown = shown.replace(known.as_str(), name);
+        for Literal { text, quoted, shown: name } in &self.literals {
+            if shown.contains(text.as_str()) {
+                shown = shown.replace(text.as_str(), name);
             }
-            let quoted = crate::text::encode(known);
-            if quoted != *known && shown.contains(&quoted) {
-                shown = shown.replace(&quoted, name);
+            if quoted != text && shown.contains(quoted.as_str()) {
+                shown = shown.replace(quoted.as_str(), name);
             }
         }
         let found = find_uuids(&shown);
@@ -114,10 +122,32 @@ impl Symbols {
 
     /// Returns a URL as base, query and fragment.
     pub fn url(&mut self, text: &str, now: f64) -> Value {
-        format_url(self, text, now)
+        let parts = split_url(text);
+        let mut shown = Map::new();
+        shown.insert("base".to_owned(), self.text(parts.base).into());
+        for (name, raw) in [("query", parts.query), ("fragment", parts.fragment)] {
+            if raw.is_empty() {
+                continue;
+            }
+            let mut pairs = parse_pairs(raw);
+            pairs.sort();
+            let value = if pairs.is_empty() {
+                self.text(raw).into()
+            } else {
+                let each = pairs.into_iter().map(|(name, value)| {
+                    let shown = self.value(&Value::String(value), &name, now);
+                    (name, shown)
+                });
+                Value::Object(each.collect())
+            };
+            shown.insert(name.to_owned(), value);
+        }
+        Value::Object(shown)
     }
 
-    /// Replaces everything that differs in each run; `key` is the name of the member, `now` the time of the request.
+    /// Replaces everything that differs in each run.
+    ///
+    /// `key` is the name of the member, `now` the time of the request.
     pub fn value(&mut self, value: &Value, key: &str, now: f64) -> Value {
         match value {
             Value::Object(members) => self.members(members, key, now),
@@ -155,8 +185,8 @@ impl Symbols {
         if let (Some(Ok(seconds)), "expires_in") = (&digits, key) {
             return round_expiry(*seconds).to_string().into();
         }
-        if let Some((_, name)) = self.literals.iter().find(|(known, _)| known == text) {
-            return name.as_str().into();
+        if let Some(known) = self.literals.iter().find(|known| known.text == text) {
+            return known.shown.as_str().into();
         }
         #[expect(clippy::cast_precision_loss, reason = "seconds are far below 2^52")]
         if let (Some(Ok(seconds)), true) = (&digits, EPOCHS.contains(&key)) {

@@ -15,10 +15,12 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
-use super::{Target, TargetFuture, Targets, TestServer, WantedServer, fill_settings};
+use super::target::{Target, TargetFuture, Targets, WantedServer, fill_settings};
+use super::worlds::TestServer;
 use crate::FlowError;
 use crate::format::Profile;
-use crate::sources::{MessageSource, sign_token};
+use crate::sources::message_source::MessageSource;
+use crate::tokens::sign_token;
 
 /// The longest start of a server, which may migrate the database.
 const START_LIMIT: Duration = Duration::from_mins(1);

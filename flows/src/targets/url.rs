@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use reqwest::Client;
 
-use super::{Target, TargetFuture, Targets, WantedServer};
+use super::target::{Target, TargetFuture, Targets, WantedServer};
 use crate::FlowError;
-use crate::sources::{MessageSource, sign_token};
+use crate::sources::message_source::MessageSource;
+use crate::tokens::sign_token;
 
 /// The path of the auth API in projects.
 const MOUNT: &str = "/auth/v1";

@@ -11,13 +11,15 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
-use super::{Target, TargetFuture, Targets, TestApiClient, WantedServer, fill_settings};
+use super::target::{Target, TargetFuture, Targets, WantedServer, fill_settings};
+use super::test_api::TestApiClient;
 use crate::FlowError;
 use crate::format::Profile;
-use crate::sources::{MessageSource, sign_token};
+use crate::sources::message_source::MessageSource;
+use crate::tokens::sign_token;
 
 /// The longest start of a test server; the first one of a user prepares a database.
-const START_LIMIT: Duration = Duration::from_secs(120);
+const START_LIMIT: Duration = Duration::from_mins(2);
 
 /// A test server that ends with this value.
 #[derive(Debug)]

@@ -172,7 +172,7 @@ fn forms(secret: &str) -> Vec<String> {
     vec![secret.to_owned(), encoded, STANDARD.encode(secret), URL_SAFE_NO_PAD.encode(secret), secret.replace(' ', "")]
 }
 
-/// Returns the file without what the tool itself writes and what cannot be told apart from the secret.
+/// Returns the file without what the tool itself writes and what equals the secret.
 fn assert_absent(text: &str, secret: &str) {
     for form in forms(secret) {
         let found = text.find(&form).map(|at| text[at.saturating_sub(80)..].chars().take(200).collect::<String>());

@@ -30,7 +30,7 @@ fn challenge() -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, VERIFIER.as_bytes()).as_ref())
 }
 
-/// Signs up with a password and the mailed code, reads and changes the user, refreshes; returns the session.
+/// Signs up with a password and the mailed code, changes the user, refreshes; returns the session.
 pub(crate) async fn sign_up(app: &Application<'_>, email: &str) -> Value {
     let body = json!({ "email": email, "password": "My$ecretPassw0rd", "data": { "full_name": "Zoe Zanzibar" } });
     app.post("/signup", body, None).await;

@@ -1,0 +1,59 @@
+//! Turns an exchange into the steps of a flow.
+
+use super::exchange::{Exchange, RecordedBody};
+use super::redact::redact_response;
+use super::session::FlowSession;
+use super::{infer, request};
+use crate::format::{Action, RequestStep, Step};
+use crate::runner::observe;
+use crate::text::parse_url;
+
+/// Records an exchange and returns its steps.
+pub(super) fn record(session: &mut FlowSession, exchange: &Exchange) -> Vec<Step> {
+    session.requests += 1;
+    let number = session.requests;
+    infer::note_features(session, exchange);
+    let mut step = request::build(session, exchange);
+    show_request(session, exchange);
+    session.learn_addresses(exchange);
+    let observed = observe(&exchange.response(), &mut session.symbols, exchange.at);
+    let mut expect = redact_response(&observed, session.context);
+    if let RecordedBody::TooLarge(_) = exchange.response_body {
+        expect["json"] = "<any>".into();
+        step.is_subset = true;
+    }
+    if infer::leads_to_provider(exchange) {
+        expect["headers"]["location"] = "<any>".into();
+    }
+    capture(session, &mut step, exchange, number);
+    infer::note_messages(session, exchange);
+    step.expect = Some(expect);
+    let mut steps = std::mem::take(&mut session.before);
+    steps.push(Step { label: None, action: Action::Request(Box::new(step)) });
+    steps
+}
+
+/// Shows the request to the symbols as a replay does, so that ids get the same numbers.
+fn show_request(session: &mut FlowSession, exchange: &Exchange) {
+    session.symbols.url(&exchange.path, exchange.at);
+    let body = exchange.json();
+    if body.is_null() {
+        return;
+    }
+    session.symbols.value(body, "", exchange.at);
+}
+
+/// Makes values of the response known to later requests.
+fn capture(session: &mut FlowSession, step: &mut RequestStep, exchange: &Exchange, number: u32) {
+    let json = exchange.response_json();
+    if json.is_object() || json.is_array() {
+        let name = format!("step{number}");
+        session.known.insert_members(json, &name);
+        step.captures.push((name, "json".to_owned()));
+    }
+    if let Some(location) = exchange.location() {
+        let name = format!("location{number}");
+        session.known.insert_members(&parse_url(&location), &name);
+        step.captures.push((name, "location".to_owned()));
+    }
+}
