@@ -185,6 +185,8 @@ impl SendSubmission {
             id,
             now: call.now,
             user: user_id(&call.caller),
+            account_email: account_email(&call.caller),
+            senders: EmailAddress::list(requested.text.as_str()).iter().map(|it| it.as_str().to_owned()).collect(),
             template: requested.template,
             repeat,
             notice: row(notice),
@@ -332,12 +334,17 @@ fn parse_request(call: &Invocation) -> Result<SubmissionRequest<'_>, FunctionErr
     Ok(SubmissionRequest { call, text, template, key, network: call.client.network().to_string(), sender, language })
 }
 
+/// Returns the address of the signed-in user.
+fn account_email(caller: &Caller) -> Option<&str> {
+    match caller {
+        Caller::User(user) => user.email.as_deref(),
+        Caller::Unauthenticated | Caller::Anonymous | Caller::ServiceRole => None,
+    }
+}
+
 /// Returns the submitter: the user, else the only address in the text.
 fn find_submitter(caller: &Caller, text: &SubmissionText) -> Submitter {
-    let account = match caller {
-        Caller::User(user) => user.email.as_deref().and_then(EmailAddress::parse),
-        Caller::Unauthenticated | Caller::Anonymous | Caller::ServiceRole => None,
-    };
+    let account = account_email(caller).and_then(EmailAddress::parse);
     let named = || match EmailAddress::find(text.as_str()) {
         FoundAddresses::None => Submitter::Unknown,
         FoundAddresses::One(address) => Submitter::AddressInText(address),

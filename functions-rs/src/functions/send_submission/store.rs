@@ -72,18 +72,27 @@ statements! {
              RETURNING slot
          ), submission AS (
              INSERT INTO basalt.submissions (id, description, created_at, user_id, peer, idempotency_key,
-                                             is_announced, template)
+                                             is_announced, template, account_email, senders)
              SELECT :id, :description, :now, :user_id, :peer::text::cidr, :key,
                     jsonb_array_length(:notice) = 0 OR EXISTS (SELECT FROM slot),
-                    :template
+                    :template, :account_email, :senders
              WHERE NOT EXISTS (SELECT FROM earlier)
              ON CONFLICT (peer, idempotency_key) DO NOTHING
              RETURNING id
          ), notice AS (",
         outbox_insert!(":notice", ", submission, slot"),
-        "), confirmation AS (",
+        " RETURNING id, recipient, subject, message_id, created_at
+         ), confirmation AS (",
         outbox_insert!(":confirmation", ", submission"),
-        ")
+        " RETURNING id, recipient, subject, message_id, created_at
+         ), message AS (
+             INSERT INTO basalt.submission_messages (id, submission, kind, recipient, subject, message_id, created_at)
+             SELECT m.id, s.id, m.kind, m.recipient, m.subject, m.message_id, m.created_at
+             FROM submission s
+             CROSS JOIN (SELECT *, 'notice' AS kind FROM notice
+                         UNION ALL
+                         SELECT *, 'confirmation' FROM confirmation) m
+         )
          SELECT id, true AS is_same FROM submission
          UNION ALL
          SELECT id, is_same FROM earlier"
@@ -202,6 +211,10 @@ pub struct NewSubmission<'a> {
     pub now: Time,
     /// The signed-in user.
     pub user: Option<Uuid>,
+    /// The address of that user.
+    pub account_email: Option<&'a str>,
+    /// The addresses in the text.
+    pub senders: Vec<String>,
     /// The id of the template that it is about.
     pub template: Option<u16>,
     /// Its text, its origin and its key.
@@ -230,6 +243,8 @@ pub async fn insert(db: &mut Connection, new: &NewSubmission<'_>) -> Result<Opti
         id: new.id,
         now: new.now,
         user_id: new.user,
+        account_email: new.account_email,
+        senders: new.senders.as_slice(),
         confirmation,
         slots,
         notice,

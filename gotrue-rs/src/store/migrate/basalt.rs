@@ -71,6 +71,11 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../sql/basalt/0010-submission-templates.sql"),
         step: MigrationStep::Expand,
     },
+    MigrationFile {
+        name: "0011-submission-handling.sql",
+        sql: include_str!("../../../../sql/basalt/0011-submission-handling.sql"),
+        step: MigrationStep::Expand,
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.
