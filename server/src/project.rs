@@ -53,6 +53,11 @@ pub(crate) struct Project {
 }
 
 impl Project {
+    /// Returns whether the owner's desk is served.
+    pub(crate) fn has_desk(&self) -> bool {
+        self.has_shop && self.file.basalt.has_desk
+    }
+
     /// Finds and reads the configuration.
     /// All its problems are one error of several lines.
     pub(crate) fn load(arguments: &ProjectArguments) -> anyhow::Result<Self> {

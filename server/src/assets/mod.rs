@@ -2,6 +2,7 @@
 
 mod brotli;
 mod content;
+mod desk_files;
 mod file;
 mod fill;
 mod page_template;
@@ -21,6 +22,8 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
 use crate::catalogue::Catalogue;
+use desk_files::DESK_PREFIX;
+pub(crate) use desk_files::DeskFiles;
 use file::File;
 pub(crate) use fill::SiteConfig;
 pub(crate) use pages::FormOutcome;
@@ -80,7 +83,9 @@ impl Shop {
         let Files { names, get } = built;
         let mut files: HashMap<String, File> = names
             .iter()
-            .filter(|name| !is_variant(name, names) && !name.starts_with(PAGES_PREFIX))
+            .filter(|name| {
+                !is_variant(name, names) && ![PAGES_PREFIX, DESK_PREFIX].iter().any(|prefix| name.starts_with(prefix))
+            })
             .filter_map(|name| Some((name.clone(), File::load(name, site, get)?)))
             .collect();
         let fallback = files.remove(INDEX).unwrap_or_else(|| File::new(INDEX, Bytes::new()));

@@ -38,6 +38,8 @@ pub(crate) struct BasaltSettings {
     pub expected_replicas: Option<u32>,
     /// `[basalt.replicas] allow_differences`: start although the keys of a running replica differ.
     pub allow_differing_replicas: bool,
+    /// `[basalt.desk] enabled`: whether the shop has the owner's desk; true by default.
+    pub has_desk: bool,
     /// `[basalt.shop] owner`: the recipient of a mail about each submission.
     pub shop_owner: Option<String>,
     /// `[basalt.shop]` `name`, `accent_color`, `logo_url` and `address`: the look of the built-in mails.
@@ -121,6 +123,7 @@ impl BasaltSettings {
             http,
             expected_replicas,
             allow_differing_replicas: text("basalt.replicas.allow_differences").is_some_and(|given| given == "true"),
+            has_desk: text("basalt.desk.enabled").is_none_or(|given| given == "true"),
             shop_owner,
             mail_brand: parse_brand(values, &mut refuse),
             notices_an_hour,

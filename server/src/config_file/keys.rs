@@ -261,6 +261,7 @@ pub(super) const KEYS: &[Key] = &[
     setting("basalt.mail.authorized_addresses", List, "EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES"),
     custom("basalt.mail.headers.*", Text),
     custom("basalt.mail.reply_to", Text),
+    custom("basalt.desk.enabled", Bool),
     custom("basalt.shop.owner", Text),
     custom("basalt.shop.notices_an_hour", Count),
     custom("basalt.shop.name", Text),

@@ -126,7 +126,7 @@ impl Values {
 
 /// Returns whether a table is enabled by its presence, as in the CLI.
 fn is_enabled_by_default(table: &[String]) -> bool {
-    const TABLES: [&str; 3] = ["auth.email.smtp", "db.migrations", "db.seed"];
+    const TABLES: [&str; 4] = ["auth.email.smtp", "basalt.desk", "db.migrations", "db.seed"];
     table.first().is_some_and(|first| first == "functions") || TABLES.contains(&&*table.join("."))
 }
 

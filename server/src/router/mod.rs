@@ -1,6 +1,7 @@
 //! Routes the requests of `basalt serve` to the auth API, functions, development pages or shop.
 //! Routing uses the raw path. Nothing is decoded or normalized here, so that two parsers of a path cannot disagree.
 
+mod desk;
 mod error_responses;
 mod explain;
 mod forwarded;
@@ -28,6 +29,7 @@ use crate::api_keys::{ApiKeyGateway, RequestCredentials};
 use crate::assets::Shop;
 use crate::dev::DevelopmentPages;
 use crate::metrics;
+pub(crate) use desk::DeskArea;
 pub(crate) use explain::RouterExplanations;
 pub(crate) use forwarded::ForwardedServices;
 
@@ -72,6 +74,8 @@ pub(crate) struct EdgeRouter {
     pub forwarded: Option<ForwardedServices>,
     /// The shop; a reload of the settings replaces it.
     pub shop: watch::Receiver<Arc<Shop>>,
+    /// The owner's desk, if the shop has one.
+    pub desk: Option<DeskArea>,
     /// The development pages.
     pub dev: DevelopmentPages,
     /// API keys.
@@ -91,6 +95,7 @@ enum Area {
     OAuthMetadata,
     Functions,
     Dev,
+    Desk,
     /// A service of the operator; whether a caller on this machine needs no key.
     Forwarded(Route, bool),
     NotServed(&'static str, &'static str),
@@ -99,7 +104,7 @@ enum Area {
 
 impl Area {
     fn from_path(path: &str) -> Self {
-        let below = |mount: &str| path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let below = |mount: &str| is_below(path, mount);
         if below("/auth/v1") {
             return Self::Auth;
         }
@@ -121,6 +126,7 @@ impl Area {
             Self::Auth | Self::OAuthMetadata => "auth",
             Self::Functions => "functions",
             Self::Dev => "dev",
+            Self::Desk => "desk",
             Self::Forwarded(route, _) => route.service.name(),
             Self::NotServed(..) => "not_served",
             Self::Shop => "shop",
@@ -159,7 +165,10 @@ impl EdgeRouter {
     /// The request is unmodified: access by callers on this machine depends on its headers.
     fn find_area(&self, request: &Request) -> Area {
         let path = request.uri().path();
-        let area = Area::from_path(path);
+        let area = match (&self.desk, Area::from_path(path)) {
+            (Some(_), Area::Shop) if is_below(path, ::desk::MOUNT) => Area::Desk,
+            (_, area) => area,
+        };
         let found = self.forwarded.as_ref().and_then(|services| Some((services, services.find_route(path, area)?)));
         found.map_or(area, |(services, route)| Area::Forwarded(route, services.is_local(route, request)))
     }
@@ -178,6 +187,10 @@ impl EdgeRouter {
                 let response = error_responses::not_served(mount, what);
                 cors::GATEWAY.apply(self.explanations.not_served(&request, mount, response))
             }
+            Area::Desk => match &self.desk {
+                Some(desk) => desk.answer(request).await,
+                None => self.handle_shop(request).await,
+            },
             Area::Shop => self.handle_shop(request).await,
         }
     }
@@ -222,6 +235,11 @@ impl EdgeRouter {
             client: peer_address(request).map(|peer| self.proxies.find_client(peer, headers)),
         }
     }
+}
+
+/// Returns whether a path is that of a mount, or below it.
+fn is_below(path: &str, mount: &str) -> bool {
+    path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn peer_address(request: &Request) -> Option<IpAddr> {

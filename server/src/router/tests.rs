@@ -45,6 +45,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         functions: see("functions"),
         forwarded: None,
         shop: watch::channel(Arc::new(Shop::load(&site, Arc::new(Catalogue::built_in())))).1,
+        desk: None,
         dev: DevelopmentPages::new(None, Access::default()),
         gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| token == "jwt.user"),
         proxies,

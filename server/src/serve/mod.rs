@@ -1,6 +1,7 @@
 //! `basalt serve` from start to end: data folder, database, keys, settings, services, shutdown.
 
 mod configure;
+mod desk;
 mod endpoint;
 mod listeners;
 mod live_keys;

@@ -163,6 +163,9 @@ impl Reloading {
         let reuses_client = config.outbound == self.config.outbound;
         let app = app::rebuild(&before, &with_keys, delivery, reuses_client).context("building")?;
         let app = Arc::new(app);
+        if let Some(desk) = &self.replace.desk {
+            desk.replace(&app, &with_keys)?;
+        }
         self.replace.app.send_replace(Arc::clone(&app));
         self.live.publish(&with_keys, &app)
     }
@@ -194,6 +197,7 @@ impl Reloading {
                 (now.has_shop(), &new.shop_owner, new.notices_an_hour, &new.mail_brand)
                     != (before.has_shop(), &old.shop_owner, old.notices_an_hour, &old.mail_brand)
             }),
+            ("[basalt.desk]", new.has_desk != old.has_desk),
             ("[basalt.inbox] token", new.inbox_token != old.inbox_token),
             ("[basalt.provider] stands_in_for", new.stands_in_for != old.stands_in_for),
             ("[basalt.database] archive", new.archive != old.archive),

@@ -22,6 +22,7 @@ use provider_simulator::Simulator;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::desk::{self, DeskReplacement};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
@@ -36,7 +37,7 @@ use http_edge::ShutdownSignal;
 use http_edge::request::TrustedProxies;
 
 /// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
-const PRODUCT: &str = "Email Templates";
+pub(super) const PRODUCT: &str = "Email Templates";
 /// The functions that can be served.
 pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
 /// Identical submissions of one visitor within this time count as one submission.
@@ -48,6 +49,8 @@ pub(super) struct Replacements {
     pub app: watch::Sender<Arc<App>>,
     /// The shop.
     pub shop: watch::Sender<Arc<Shop>>,
+    /// The application of the owner's desk, if there is one.
+    pub desk: Option<DeskReplacement>,
 }
 
 /// The router and the background tasks of a running server.
@@ -134,12 +137,14 @@ impl Services {
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
-        let replace = Replacements { app: replace, shop: replace_shop };
+        let (desk, replace_desk) = desk::build(project, config, &app, url, &outbox)?.unzip();
+        let replace = Replacements { app: replace, shop: replace_shop, desk: replace_desk };
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
             functions: functions_rs::router(functions),
             shop,
+            desk,
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)

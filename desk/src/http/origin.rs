@@ -1,0 +1,102 @@
+//! Which site a request comes from.
+//!
+//! A browser sends `Origin` with every request that changes something, and `Sec-Fetch-Site` where it is new enough.
+
+use http::header::{HOST, ORIGIN};
+use http::{HeaderMap, HeaderName, StatusCode};
+use url::Url;
+
+use super::error::DeskError;
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The site of a request that changes something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnOrigin {
+    /// Whether the page was loaded by HTTPS.
+    pub is_https: bool,
+}
+
+/// Requires that a request comes from a page of the own site.
+///
+/// The own sites are the configured URLs, and the host that the request names: a browser sets both headers itself.
+///
+/// # Errors
+/// 403 `desk_csrf`.
+pub fn require_own_origin(headers: &HeaderMap, own_urls: &[Url]) -> Result<OwnOrigin, DeskError> {
+    let refused = |message| {
+        DeskError::new(StatusCode::FORBIDDEN, "desk_csrf", message)
+            .hint("Open the desk by the address of the shop, and send the request from its page.")
+    };
+    if headers.get(&SEC_FETCH_SITE).is_some_and(|site| site != "same-origin") {
+        return Err(refused("The request comes from another site."));
+    }
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let (Some(origin), None) = (origins.next(), origins.next()) else {
+        return Err(refused("The request has no origin."));
+    };
+    let origin = origin.to_str().ok().and_then(|text| Url::parse(text).ok()).filter(Url::has_host);
+    let Some(origin) = origin else { return Err(refused("The request has an unreadable origin.")) };
+    if own_urls.iter().any(|url| url.origin() == origin.origin()) || is_named_host(headers, &origin) {
+        return Ok(OwnOrigin { is_https: origin.scheme() == "https" });
+    }
+    Err(refused("The request comes from another site."))
+}
+
+/// Returns whether `Host` names the host and port of the origin.
+fn is_named_host(headers: &HeaderMap, origin: &Url) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next().and_then(|host| host.to_str().ok()), hosts.next()) else { return false };
+    let named = Url::parse(&format!("{}://{host}", origin.scheme()));
+    matches!(origin.scheme(), "http" | "https") && named.is_ok_and(|named| named.origin() == origin.origin())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(headers: &[(HeaderName, &str)]) -> Option<bool> {
+        let own = [Url::parse("https://shop.example/shop").expect("a URL")];
+        let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_str(value).expect("text")));
+        require_own_origin(&headers.collect(), &own).ok().map(|own| own.is_https)
+    }
+
+    #[test]
+    fn origins_of_the_own_site_pass() {
+        assert_eq!(check(&[(ORIGIN, "https://shop.example")]), Some(true));
+        assert_eq!(check(&[(ORIGIN, "https://shop.example"), (SEC_FETCH_SITE, "same-origin")]), Some(true));
+        assert_eq!(check(&[(ORIGIN, "http://127.0.0.1:9"), (HOST, "127.0.0.1:9")]), Some(false));
+        assert_eq!(check(&[(ORIGIN, "https://a.example"), (HOST, "a.example:443")]), Some(true));
+    }
+
+    #[test]
+    fn other_origins_are_refused() {
+        let refused: [&[(HeaderName, &str)]; 9] = [
+            &[],
+            &[(HOST, "shop.example")],
+            &[(ORIGIN, "null"), (HOST, "shop.example")],
+            &[(ORIGIN, "https://evil.example"), (HOST, "shop.example")],
+            &[(ORIGIN, "http://shop.example:81"), (HOST, "shop.example")],
+            &[(ORIGIN, "https://shop.example"), (SEC_FETCH_SITE, "same-site")],
+            &[(ORIGIN, "https://shop.example"), (SEC_FETCH_SITE, "none")],
+            &[(ORIGIN, "https://shop.example"), (ORIGIN, "https://evil.example")],
+            &[(ORIGIN, "ftp://a.example"), (HOST, "a.example")],
+        ];
+        for headers in refused {
+            assert_eq!(check(headers), None, "{headers:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_origins_are_not_own(origin in "[ -~]{0,60}", host in "[ -~]{0,60}") {
+            let allowed = check(&[(ORIGIN, &origin), (HOST, &host)]);
+            let parsed = Url::parse(&origin).ok().and_then(|url| url.host_str().map(str::to_owned));
+            let is_plausible = parsed.is_some_and(|name| name == "shop.example" || host.to_ascii_lowercase().contains(&name) || origin.contains("xn--"));
+            prop_assert!(allowed.is_none() || is_plausible, "{origin} {host}");
+        }
+    }
+}

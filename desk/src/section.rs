@@ -1,0 +1,78 @@
+//! Parts of the API that other modules and crates answer: submissions, orders.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use futures::future::BoxFuture;
+use gotrue_rs::app::App;
+use gotrue_rs::store::Connection;
+use gotrue_rules::domain::user::Time;
+use http::Method;
+use uuid::Uuid;
+
+use crate::http::body::JsonBody;
+use crate::http::error::DeskError;
+use crate::http::query::Query;
+
+/// The signed-in owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// The user's id.
+    pub id: Uuid,
+    /// The user's address.
+    pub email: String,
+}
+
+/// A request of a signed-in owner; origin and token against forged requests are checked.
+#[derive(Debug)]
+pub struct OwnerCall {
+    /// The method.
+    pub method: Method,
+    /// The segments of the path below the section's name, undecoded.
+    pub segments: Vec<String>,
+    /// The parameters.
+    pub query: Query,
+    /// The members of the body.
+    pub body: JsonBody,
+    /// Who sends it.
+    pub owner: Owner,
+    /// Database, clock and randomness.
+    pub app: Arc<App>,
+    /// The time of the request.
+    pub now: Time,
+}
+
+impl OwnerCall {
+    /// Returns a connection whose statements run outside a transaction.
+    pub fn db(&self) -> Connection {
+        Connection::pooled(self.app.pool.clone(), Arc::default())
+    }
+
+    /// Begins a transaction, which rolls back when dropped.
+    ///
+    /// # Errors
+    /// 503 if the database does not answer.
+    pub async fn begin(&self) -> Result<Connection, DeskError> {
+        Ok(Connection::begin(&self.app.pool, Arc::default()).await?)
+    }
+
+    /// Returns method and segments, to match a route.
+    pub fn route(&self) -> (&str, Vec<&str>) {
+        (self.method.as_str(), self.segments.iter().map(String::as_str).collect())
+    }
+
+    /// Parses a segment as an id.
+    ///
+    /// # Errors
+    /// 404 if it is none.
+    pub fn id(&self, segment: usize, what: &str) -> Result<Uuid, DeskError> {
+        let id = self.segments.get(segment).and_then(|text| Uuid::parse_str(text).ok());
+        id.ok_or_else(|| DeskError::not_found(what))
+    }
+}
+
+/// Answers the requests of signed-in owners below one name of the API.
+pub trait Section: Send + Sync {
+    /// Answers a request.
+    fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>>;
+}

@@ -1,0 +1,64 @@
+//! The files of the owner's desk, a React application below `/_desk`.
+
+use std::collections::HashMap;
+
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::ALLOW;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+
+use super::file::File;
+use super::{FILES, INDEX, SiteConfig, is_variant, respond_without_body};
+
+/// The folder of the build with the files of the desk, which are no files of the shop.
+pub(super) const DESK_PREFIX: &str = "_desk/";
+
+/// The page of a binary without the built desk.
+const PLACEHOLDER: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>The desk is not built</title>\n\
+                           <h1>The desk is not built</h1>\n<p>Run <code>make build</code> and start again.</p>\n";
+
+/// The built files of the desk.
+#[derive(Debug)]
+pub(crate) struct DeskFiles {
+    files: HashMap<String, File>,
+    index: File,
+}
+
+impl DeskFiles {
+    /// Loads the embedded files.
+    pub(crate) fn load() -> Self {
+        let names: Vec<String> =
+            FILES.iter().filter_map(|(name, _)| name.strip_prefix(DESK_PREFIX).map(str::to_owned)).collect();
+        let get = |name: &str| {
+            let name = format!("{DESK_PREFIX}{name}");
+            let at = FILES.binary_search_by_key(&name.as_str(), |(name, _)| *name).ok()?;
+            FILES[at].1.map(Bytes::from_static)
+        };
+        Self::from_files(&names, &get)
+    }
+
+    pub(super) fn from_files(names: &[String], get: &dyn Fn(&str) -> Option<Bytes>) -> Self {
+        let site = SiteConfig { url: "", key: "", site_url: "" };
+        let plain = names.iter().filter(|name| !is_variant(name, names));
+        let mut files: HashMap<String, File> =
+            plain.filter_map(|name| Some((name.clone(), File::load(name, &site, get)?))).collect();
+        let index = files.remove(INDEX).unwrap_or_else(|| File::new(INDEX, Bytes::from_static(PLACEHOLDER.as_bytes())));
+        Self { files, index }
+    }
+
+    /// Answers a request below `/_desk`: with a file, or with the page, whose script knows the paths without extension.
+    pub(crate) fn answer(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response {
+        let response = if matches!(*method, Method::GET | Method::HEAD) {
+            let name = path.strip_prefix(desk::MOUNT).unwrap_or_default().trim_start_matches('/');
+            // Names are compared undecoded: a path with an escape or a dot segment is unknown.
+            match self.files.get(name) {
+                Some(file) => file.answer(StatusCode::OK, headers),
+                None if !name.contains('.') && !name.contains('%') => self.index.answer(StatusCode::OK, headers),
+                None => self.index.answer(StatusCode::NOT_FOUND, headers),
+            }
+        } else {
+            respond_without_body(StatusCode::METHOD_NOT_ALLOWED, ALLOW, HeaderValue::from_static("GET, HEAD"))
+        };
+        desk::add_file_headers(response)
+    }
+}
