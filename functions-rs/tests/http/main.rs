@@ -6,6 +6,7 @@ mod shop;
 mod submission_cancelled;
 mod submission_cases;
 mod submission_faults;
+mod submission_handling;
 mod submission_limits;
 mod submissions;
 mod support;

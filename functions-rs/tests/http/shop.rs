@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings, TemplateTitles};
+use functions_rs::submissions::Submissions;
 use functions_rs::{Functions, router};
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::entropy::Entropy;
@@ -89,6 +90,24 @@ impl TestShop {
             .with_function(function, false)
             .with_trusted_proxies(TrustedProxies::new(["10.0.0.0/8".parse().expect("a network")]));
         Self { database, pool, clock, outbox, digests, router: router(functions) }
+    }
+
+    /// Returns the submissions for their owner, whose mails stay in the inbox; `seed` makes ids differ.
+    pub(crate) fn submissions(&self, seed: u64) -> Submissions {
+        self.submissions_with(seed, MailDestination::Inbox)
+    }
+
+    /// The same with another destination of replies.
+    pub(crate) fn submissions_with(&self, seed: u64, destination: MailDestination) -> Submissions {
+        let (clock, table) = (Arc::new(self.clock.clone()), OutboxTable::new(self.pool.clone()));
+        let outbox = Outbox::new(table, clock.clone(), Entropy::from_seed(seed), destination);
+        let settings = SubmissionSettings {
+            owner: Some("owner@shop.example".to_owned()),
+            host: "shop.example".to_owned(),
+            ..SubmissionSettings::default()
+        };
+        Submissions::new(self.pool.clone(), Arc::new(outbox), settings, clock, Entropy::from_seed(seed + 1))
+            .with_template_titles(TemplateTitles::new(|id| (id == 9).then(|| "Executive Report".to_owned())))
     }
 
     /// Posts a body.

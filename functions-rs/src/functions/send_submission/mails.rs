@@ -210,7 +210,7 @@ fn format_html(reported: MailContext<'_>, language: Language, title: &str, conte
 }
 
 /// Makes control characters visible, because they might affect a terminal or a mail reader.
-fn replace_control_characters(text: &str) -> String {
+pub(crate) fn replace_control_characters(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 

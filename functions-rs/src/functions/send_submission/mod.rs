@@ -77,6 +77,11 @@ impl TemplateTitles {
     pub fn new(find: impl Fn(u16) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
+
+    /// Returns the title of a template.
+    pub fn find(&self, id: u16) -> Option<String> {
+        (self.0)(id)
+    }
 }
 
 impl Default for TemplateTitles {
@@ -301,7 +306,7 @@ impl SendSubmission {
     }
 
     fn describe_template(&self, id: u16) -> String {
-        let title = (self.titles.0)(id).map_or_else(String::new, |title| format!(", {title}"));
+        let title = self.titles.find(id).map_or_else(String::new, |title| format!(", {title}"));
         format!("It is about template {id}{title}.")
     }
 }
