@@ -8,6 +8,7 @@ mod desk;
 mod http;
 mod policy;
 mod section;
+mod submissions;
 
 pub use self::desk::{API_PATH, Desk, DeskSettings, MOUNT};
 pub use self::http::error::DeskError;
@@ -15,3 +16,4 @@ pub use self::http::headers::{CONTENT_SECURITY_POLICY, add_api_headers, add_file
 pub use self::http::respond;
 pub use self::policy::apply_policy;
 pub use self::section::{Owner, OwnerCall, Section};
+pub use self::submissions::SubmissionsSection;

@@ -1,6 +1,8 @@
 //! The owner's desk: its API and its files.
 
-use ::desk::{API_PATH, Desk};
+use std::sync::Arc;
+
+use ::desk::{API_PATH, Desk, Section};
 use axum::extract::Request;
 use axum::response::Response;
 
@@ -16,6 +18,12 @@ pub(crate) struct DeskArea {
 }
 
 impl DeskArea {
+    /// Answers the requests of an owner below `/_desk/api/{name}` by this section.
+    #[must_use]
+    pub(crate) fn with_section(self, name: &'static str, section: Arc<dyn Section>) -> Self {
+        Self { api: self.api.with_section(name, section), ..self }
+    }
+
     /// Answers a request below `/_desk`.
     pub(super) async fn answer(&self, request: Request) -> Response {
         let path = request.uri().path();

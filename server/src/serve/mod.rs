@@ -10,6 +10,7 @@ mod reloading;
 mod schemas;
 mod services;
 mod source;
+mod submissions;
 mod test_profile;
 pub(crate) mod tls;
 mod world_template;

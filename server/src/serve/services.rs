@@ -1,13 +1,10 @@
 //! The services of `basalt serve`: auth, functions, shop and development pages behind one router.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
 use functions_rs::Functions;
-use functions_rs::functions::send_submission::digest::DigestWriter;
-use functions_rs::functions::send_submission::limits::SubmissionLimits;
-use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings, TemplateTitles};
+use functions_rs::functions::send_submission::SendSubmission;
 use gateway::{Gateway, PublicOrigin, Service};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
@@ -23,6 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::desk::{self, DeskReplacement};
+use super::submissions::{build_digests, build_section, submission_settings, template_titles};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
@@ -40,8 +38,6 @@ use http_edge::request::TrustedProxies;
 pub(super) const PRODUCT: &str = "Email Templates";
 /// The functions that can be served.
 pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
-/// Identical submissions of one visitor within this time count as one submission.
-const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
 
 /// Replaces what serves requests, for all later ones.
 pub(super) struct Replacements {
@@ -138,6 +134,8 @@ impl Services {
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
         let (desk, replace_desk) = desk::build(project, config, &app, url, &outbox)?.unzip();
+        let desk =
+            desk.map(|desk| desk.with_section("submissions", build_section(project, &app, &outbox, shop.clone())));
         let replace = Replacements { app: replace, shop: replace_shop, desk: replace_desk };
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
@@ -274,9 +272,8 @@ fn build_functions(
         if project.has_shop && project.file.basalt.shop_owner.is_none() {
             tracing::warn!("submission notices are disabled: set [basalt.shop] owner in config.toml to an address");
         }
-        let titles = TemplateTitles::new(move |id| shop.borrow().find_title(id));
-        let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, &app))
-            .with_template_titles(titles);
+        let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, &app.mail_host))
+            .with_template_titles(template_titles(shop));
         functions = functions.with_function(function, send_submission.verify_jwt);
     }
     let unserved = project_schema::list_unserved_functions(project, &BUILT_IN_FUNCTIONS);
@@ -284,23 +281,4 @@ fn build_functions(
         tracing::warn!(functions = unserved.join(", "), "the functions of the project are not served");
     }
     functions
-}
-
-/// Builds the task that reports submissions beyond the hourly limit, including those of earlier runs.
-fn build_digests(project: &Project, app: &App, outbox: Arc<Outbox>) -> DigestWriter {
-    let settings = submission_settings(project, app);
-    DigestWriter::new(app.pool.clone(), outbox, settings, app.clock.clone(), app.entropy.fork())
-}
-
-fn submission_settings(project: &Project, app: &App) -> SubmissionSettings {
-    let basalt = &project.file.basalt;
-    let usual = project.submission_limits;
-    SubmissionSettings {
-        owner: basalt.shop_owner.clone(),
-        shop: basalt.mail_brand.name.clone().unwrap_or_else(|| PRODUCT.to_owned()),
-        brand: basalt.mail_brand.clone(),
-        host: app.mail_host.clone(),
-        limits: SubmissionLimits { notices: basalt.notices_an_hour.unwrap_or(usual.notices), ..usual },
-        duplicate_window: DUPLICATE_SUBMISSION_WINDOW,
-    }
 }
