@@ -32,6 +32,7 @@ mod replicas;
 mod router;
 mod serve;
 mod shutdown;
+mod submissions;
 mod upkeep;
 mod users;
 

@@ -11,6 +11,7 @@ mod keys;
 mod process;
 mod serve;
 mod status;
+mod submissions;
 mod users;
 
 use std::process::ExitCode;
@@ -49,6 +50,7 @@ const EXAMPLES: &str = "Examples:
   basalt backup shop.tar.gz                 back up the embedded database while it is in use
   basalt restore shop.tar.gz --data DIR     restore it into a new folder
   basalt db reset                           recreate the embedded database from migrations and seed files
+  basalt submissions list --status new      list what visitors of the shop sent
   basalt users import users.jsonl           import users with their password hashes
   basalt keys add signing                   begin the rotation of the signing key
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
@@ -84,6 +86,8 @@ enum Command {
     Gotrue(gotrue::GotrueArguments),
     /// Add, rotate and retire signing keys and API keys while servers run
     Keys(keys::KeysArguments),
+    /// List, search, show, export and delete what visitors of the shop sent
+    Submissions(submissions::SubmissionsArguments),
     /// Create, find, ban and delete accounts; import and export them
     Users(users::UsersArguments),
 }
@@ -106,6 +110,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),
+        Command::Submissions(arguments) => submissions::run(arguments).map(succeed),
         Command::Users(arguments) => users::run(arguments).map(succeed),
     };
     process::report_outcome(outcome, rename)
