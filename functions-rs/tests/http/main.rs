@@ -8,6 +8,7 @@ mod submission_cases;
 mod submission_faults;
 mod submission_handling;
 mod submission_limits;
+mod submission_spam;
 mod submissions;
 mod support;
 mod tokens;

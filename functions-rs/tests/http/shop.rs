@@ -73,15 +73,31 @@ impl TestShop {
         Self::with_pool(database, pool, clock, seed)
     }
 
-    fn with_pool(database: Arc<TestDatabase>, pool: Pool, clock: FakeClock, seed: u64) -> Self {
-        let shared = Arc::new(clock.clone());
-        let table = OutboxTable::new(pool.clone());
-        let outbox = Arc::new(Outbox::new(table, shared.clone(), Entropy::from_seed(seed), MailDestination::Inbox));
-        let settings = SubmissionSettings {
+    /// Creates a gateway whose new submissions are events for a webhook.
+    pub(crate) async fn with_webhook() -> Self {
+        let database = Arc::new(TestDatabase::clone_migrated().await);
+        let pool = database.auth_pool();
+        Self::build(database, pool, FakeClock::at(noon()), (1, true))
+    }
+
+    /// Returns the settings of a shop with an owner.
+    pub(crate) fn settings() -> SubmissionSettings {
+        SubmissionSettings {
             owner: Some("owner@shop.example".to_owned()),
             host: "shop.example".to_owned(),
             ..SubmissionSettings::default()
-        };
+        }
+    }
+
+    fn with_pool(database: Arc<TestDatabase>, pool: Pool, clock: FakeClock, seed: u64) -> Self {
+        Self::build(database, pool, clock, (seed, false))
+    }
+
+    fn build(database: Arc<TestDatabase>, pool: Pool, clock: FakeClock, (seed, has_webhook): (u64, bool)) -> Self {
+        let shared = Arc::new(clock.clone());
+        let table = OutboxTable::new(pool.clone());
+        let outbox = Arc::new(Outbox::new(table, shared.clone(), Entropy::from_seed(seed), MailDestination::Inbox));
+        let settings = SubmissionSettings { has_webhook, ..Self::settings() };
         let entropy = Entropy::from_seed(seed + 2);
         let digests = DigestWriter::new(pool.clone(), outbox.clone(), settings.clone(), shared.clone(), entropy);
         let function = SendSubmission::new(pool.clone(), outbox.clone(), settings)
@@ -101,12 +117,7 @@ impl TestShop {
     pub(crate) fn submissions_with(&self, seed: u64, destination: MailDestination) -> Submissions {
         let (clock, table) = (Arc::new(self.clock.clone()), OutboxTable::new(self.pool.clone()));
         let outbox = Outbox::new(table, clock.clone(), Entropy::from_seed(seed), destination);
-        let settings = SubmissionSettings {
-            owner: Some("owner@shop.example".to_owned()),
-            host: "shop.example".to_owned(),
-            ..SubmissionSettings::default()
-        };
-        Submissions::new(self.pool.clone(), Arc::new(outbox), settings, clock, Entropy::from_seed(seed + 1))
+        Submissions::new(self.pool.clone(), Arc::new(outbox), Self::settings(), clock, Entropy::from_seed(seed + 1))
             .with_template_titles(TemplateTitles::new(|id| (id == 9).then(|| "Executive Report".to_owned())))
     }
 

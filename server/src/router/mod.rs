@@ -4,6 +4,7 @@
 mod desk;
 mod error_responses;
 mod explain;
+mod form_visits;
 mod forwarded;
 mod submission_form;
 
@@ -31,6 +32,7 @@ use crate::dev::DevelopmentPages;
 use crate::metrics;
 pub(crate) use desk::DeskArea;
 pub(crate) use explain::RouterExplanations;
+pub(crate) use form_visits::FormVisits;
 pub(crate) use forwarded::ForwardedServices;
 
 /// The header of the request id, which the auth API and the response also carry.
@@ -76,6 +78,8 @@ pub(crate) struct EdgeRouter {
     pub shop: watch::Receiver<Arc<Shop>>,
     /// The owner's desk, if the shop has one.
     pub desk: Option<DeskArea>,
+    /// The visits of the form's page.
+    pub form_visits: FormVisits,
     /// The development pages.
     pub dev: DevelopmentPages,
     /// API keys.
@@ -198,8 +202,13 @@ impl EdgeRouter {
     /// Answers with a file, a page, or the outcome of a form.
     async fn handle_shop(&self, request: Request) -> Response {
         let shop = self.shop.borrow().clone();
-        if request.method() == Method::POST && shop.has_form(request.uri().path()) {
-            return self.handle_form(request).await;
+        if shop.has_form(request.uri().path()) {
+            if request.method() == Method::POST {
+                return self.handle_form(request).await;
+            }
+            if let Some(client) = request.extensions().get::<ResolvedRequest>().and_then(|resolved| resolved.client) {
+                self.form_visits.record(client.network());
+            }
         }
         shop.answer(request.method(), request.uri(), request.headers())
     }

@@ -28,7 +28,7 @@ use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::project::Project;
-use crate::router::{EdgeRouter, ForwardedServices, RouterExplanations};
+use crate::router::{EdgeRouter, FormVisits, ForwardedServices, RouterExplanations};
 use crate::upkeep::JobLeases;
 use crate::{app, database, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
@@ -100,7 +100,7 @@ impl Services {
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
         let Dependencies { project, keys, pool, shared, leases, is_new, url, events, closing, provider, consent } =
             dependencies;
-        let entropy = Entropy::from_system();
+        let (entropy, clock) = (Entropy::from_system(), Arc::clone(&shared.clock));
         let mail_server = outbound::build_mailer(config)?;
         let is_development = profiles::has_development_pages(config, &project.file.basalt);
         let has_token = project.file.basalt.inbox_token.is_some();
@@ -143,6 +143,7 @@ impl Services {
             functions: functions_rs::router(functions),
             shop,
             desk,
+            form_visits: FormVisits::new(clock),
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)

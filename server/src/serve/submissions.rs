@@ -55,5 +55,6 @@ pub(crate) fn submission_settings(project: &Project, host: &str) -> SubmissionSe
         host: host.to_owned(),
         limits: SubmissionLimits { notices: basalt.notices_an_hour.unwrap_or(usual.notices), ..usual },
         duplicate_window: DUPLICATE_SUBMISSION_WINDOW,
+        has_webhook: false,
     }
 }
