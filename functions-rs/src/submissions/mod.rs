@@ -7,6 +7,7 @@ pub mod error;
 pub mod export;
 pub mod filter;
 pub mod input;
+pub mod jobs;
 pub mod records;
 pub mod reply;
 pub mod store;

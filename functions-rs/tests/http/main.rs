@@ -7,6 +7,7 @@ mod submission_cancelled;
 mod submission_cases;
 mod submission_faults;
 mod submission_handling;
+mod submission_jobs;
 mod submission_limits;
 mod submission_spam;
 mod submissions;
