@@ -11,7 +11,7 @@ ALTER TABLE submissions
 
 CREATE INDEX submissions_status_created_at_idx ON submissions (status, created_at);
 
--- Finds equal texts, whoever sent them.
+-- Finds equal texts of all senders.
 CREATE INDEX submissions_text_idx ON submissions (md5(description), created_at);
 
 -- The words of a submission; the parts of an address are words of their own.

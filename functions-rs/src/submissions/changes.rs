@@ -198,7 +198,9 @@ pub async fn lock(db: &mut Connection, id: Uuid) -> Result<Option<QuotedSubmissi
     db.fetch_optional(bind!(LOCK, id)).await
 }
 
-/// Finds the mails that a reply to a locked submission refers to, and the reply that it repeats since `since`.
+/// Finds the mails that a reply refers to, and the reply that it repeats since `since`.
+///
+/// The submission is locked.
 pub async fn find_earlier_mails(
     db: &mut Connection,
     id: Uuid,

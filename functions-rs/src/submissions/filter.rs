@@ -25,7 +25,7 @@ pub enum SubmissionStatus {
     Answered,
     /// Nothing is left to do.
     Closed,
-    /// Unwanted; new submissions of this status are announced to nobody.
+    /// Unwanted; new submissions of this status are not announced.
     Spam,
 }
 
@@ -195,7 +195,7 @@ pub(super) const LAST_TIME: Time = match DateTime::from_timestamp_secs(253_402_3
     None => DateTime::UNIX_EPOCH,
 };
 
-/// Returns the expression of a full-text search for words that begin as those of the text; `None` without words.
+/// Returns the full-text search for words that begin as those of a text; `None` without words.
 pub(super) fn search_expression(text: &str) -> Option<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let prefixes: Vec<String> = words.take(MAX_WORDS).map(|word| format!("'{word}':*")).collect();

@@ -181,7 +181,9 @@ impl Submissions {
         if is_found { Ok(()) } else { Err(SubmissionError::NotFound("note")) }
     }
 
-    /// Sends a reply of `author` and marks the submission as answered; an equal reply that was just sent is returned.
+    /// Sends a reply of `author` and marks the submission as answered.
+    ///
+    /// An equal reply that was just sent is returned.
     ///
     /// # Errors
     /// There is no such submission, it does not name the address, it has too many replies, or a statement failed.

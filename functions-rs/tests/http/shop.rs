@@ -15,8 +15,8 @@ use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::inbox::{InboxMail, InboxQuery};
 use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
-use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::OutboxTable;
+use gotrue_rs::store::{Pool, PoolOptions, StatementMode};
 use gotrue_rs::testing::{FakeClock, TestDatabase};
 use http::Request;
 use http_edge::request::TrustedProxies;
@@ -71,6 +71,14 @@ impl TestShop {
     fn with_database(database: Arc<TestDatabase>, clock: FakeClock, seed: u64) -> Self {
         let pool = database.auth_pool();
         Self::with_pool(database, pool, clock, seed)
+    }
+
+    /// Creates a gateway whose statements are text with literals, as through a pooler in transaction mode.
+    pub(crate) async fn behind_a_pooler() -> Self {
+        let database = Arc::new(TestDatabase::clone_migrated().await);
+        let options = database.pool_options(Duration::ZERO);
+        let pool = Pool::new(PoolOptions { statement_mode: StatementMode::Text, ..options });
+        Self::build(database, pool, FakeClock::at(noon()), (1, true))
     }
 
     /// Creates a gateway whose new submissions are events for a webhook.

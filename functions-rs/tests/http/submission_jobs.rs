@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use functions_rs::functions::send_submission::TemplateTitles;
+use functions_rs::submissions::filter::SubmissionPage;
+use functions_rs::submissions::input::ReplyInput;
 use functions_rs::submissions::jobs::{DeliverEvent, Retention, SubmissionUpkeep, WebhookWorker, store};
 use futures::future::BoxFuture;
 use gotrue_rs::ports::entropy::Entropy;
@@ -185,6 +187,27 @@ async fn event_of_a_killed_server_is_delivered_by_another() {
     shop.clock.advance(TimeDelta::seconds(30));
     assert_eq!(worker.deliver_due().await.expect("the database answers"), 1);
     assert_eq!(webhook.calls.lock().expect("no panic")[0].0, held[0].id);
+}
+
+#[tokio::test]
+async fn handling_and_jobs_work_through_a_pooler() {
+    let shop = TestShop::behind_a_pooler().await;
+    let submissions = shop.submissions(50);
+    let id: Uuid = shop.submit("It's \\ blue: ada@example.com").await.parse().expect("an id");
+    submissions.add_note(id, "a 'note'", "owner").await.expect("a note");
+    let input = ReplyInput::new("ada@example.com", "Yes", "It's \\ blue").expect("a reply");
+    submissions.reply(id, &input, "owner").await.expect("a reply");
+    let page = [("search", "blue"), ("status", "answered"), ("from", "2026-11-21")];
+    let page = SubmissionPage::parse(page).expect("valid parameters");
+    assert_eq!(submissions.list_json(&page).await.expect("a list")["submissions"][0]["senders"][0], "ada@example.com");
+    assert_eq!(submissions.find(id).await.expect("it").messages.len(), 3);
+    let webhook = Arc::new(FakeWebhook { failures: Mutex::new(1), ..FakeWebhook::default() });
+    assert_eq!(worker(&shop, &webhook).deliver_due().await.expect("the database answers"), 1);
+    shop.clock.advance(TimeDelta::days(2));
+    assert_eq!(worker(&shop, &webhook).deliver_due().await.expect("the database answers"), 1);
+    let retention = Retention { has_daily_digest: true, submissions: Some(DAY) };
+    upkeep(&shop, 60, retention).run_due().await.expect("the database answers");
+    assert_eq!((shop.counts().await.0, digests(&shop).await.len()), (0, 0));
 }
 
 #[tokio::test]

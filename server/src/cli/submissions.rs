@@ -7,7 +7,10 @@ use clap::{Args, Subcommand};
 use super::process::build_runtime;
 use crate::logging;
 use crate::project::Project;
-use crate::submissions::{self, DeleteArguments, ExportArguments, ListArguments, SearchArguments, ShowArguments};
+use crate::submissions::{
+    self, SubmissionDeleteArguments, SubmissionExportArguments, SubmissionListArguments, SubmissionSearchArguments,
+    SubmissionShowArguments,
+};
 use crate::users::{DatabaseArguments, UserDatabase};
 
 const EXAMPLES: &str = "Examples:
@@ -32,15 +35,15 @@ pub(super) struct SubmissionsArguments {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List submissions, newest first
-    List(ListArguments),
+    List(SubmissionListArguments),
     /// List the submissions that have all the given words, newest first
-    Search(SearchArguments),
+    Search(SubmissionSearchArguments),
     /// Show a submission with its notes and messages
-    Show(ShowArguments),
+    Show(SubmissionShowArguments),
     /// Write submissions to a file, as CSV or JSON
-    Export(ExportArguments),
+    Export(SubmissionExportArguments),
     /// Delete submissions with their notes and messages
-    Delete(DeleteArguments),
+    Delete(SubmissionDeleteArguments),
 }
 
 /// Runs a command for submissions.

@@ -12,6 +12,7 @@ use super::archive::{ArchiveSettings, parse_archive};
 use super::brand::parse_brand;
 use super::problem::Problem;
 use super::read::Values;
+use super::submissions::{SubmissionJobs, parse_jobs};
 use super::upstreams::{VALID_TIMEOUTS, parse_limits, parse_upstreams};
 use http_edge::{HttpLimits, TlsFiles};
 
@@ -46,6 +47,8 @@ pub(crate) struct BasaltSettings {
     pub mail_brand: MailBrand,
     /// `[basalt.shop] notices_an_hour`: limit of those mails; `None` for the default.
     pub notices_an_hour: Option<u16>,
+    /// The jobs of submissions: daily digest, webhook, retention.
+    pub submission_jobs: SubmissionJobs,
     /// `development_pages`: whether callers on this machine may use them.
     /// `None` derives it from the configuration.
     pub development_pages: Option<bool>,
@@ -127,6 +130,7 @@ impl BasaltSettings {
             shop_owner,
             mail_brand: parse_brand(values, &mut refuse),
             notices_an_hour,
+            submission_jobs: parse_jobs(&text, &mut refuse),
             development_pages: text("basalt.development_pages").map(|given| given == "true"),
             inbox_token: text("basalt.inbox.token"),
             tls,

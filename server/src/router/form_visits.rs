@@ -1,7 +1,7 @@
-//! When each network first asked for the page of the form, to recognise forms that are sent without reading.
+//! When each network first requested the page of the form, to recognise forms that are sent without reading.
 //!
-//! In memory and coarse: another server, a restart or a full table know nothing, which counts for nobody and against
-//! nobody. It needs neither a cookie nor a script, and the page stays equal for all visitors.
+//! In memory and coarse: another server, a restart or a full table know nothing, which counts neither for nor against
+//! a visitor. It needs neither a cookie nor a script, and the page stays equal for all visitors.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -38,7 +38,7 @@ impl FormVisits {
         Self { clock, first: Mutex::default() }
     }
 
-    /// Records that a network asked for the page.
+    /// Records that a network requested the page.
     pub(super) fn record(&self, network: IpNet) {
         let now = self.clock.now();
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +53,7 @@ impl FormVisits {
         }
     }
 
-    /// Returns whether a network asked for the page, but so recently that nobody can have read it.
+    /// Returns whether a network requested the page, but too recently to have read it.
     pub(super) fn is_too_fast(&self, network: IpNet) -> bool {
         let now = self.clock.now();
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);

@@ -26,7 +26,7 @@ const SPAM_SIGNS: HeaderName = HeaderName::from_static(FORM_SIGNS);
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The field of the text.
 const DETAILS: &str = "description";
-/// The field that no visitor sees: whoever fills it reads the page by program.
+/// The field that no visitor sees: only programs fill it.
 const TRAP: &str = "website";
 /// The parameter of the address that names a template.
 const TEMPLATE: &str = "template";

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::desk::{self, DeskReplacement};
-use super::submissions::{build_digests, build_section, submission_settings, template_titles};
+use super::submissions::{JobLifetime, build_section, start_jobs, submission_settings, template_titles};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
@@ -100,7 +100,7 @@ impl Services {
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
         let Dependencies { project, keys, pool, shared, leases, is_new, url, events, closing, provider, consent } =
             dependencies;
-        let (entropy, clock) = (Entropy::from_system(), Arc::clone(&shared.clock));
+        let entropy = Entropy::from_system();
         let mail_server = outbound::build_mailer(config)?;
         let is_development = profiles::has_development_pages(config, &project.file.basalt);
         let has_token = project.file.basalt.inbox_token.is_some();
@@ -118,18 +118,20 @@ impl Services {
         let app = Arc::new(app.with_explanations(explanations.clone()));
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
         let (replace, current) = watch::channel(Arc::clone(&app));
+        let job_lease = leases.as_ref().map(|leases| leases.submissions.clone());
         let upkeep = if is_new {
             upkeep::start_with_indexes(current.clone(), closing.clone())
         } else {
             upkeep::start(current.clone(), leases, closing.clone())
         };
-        let digests = build_digests(project, &app, Arc::clone(&outbox));
-        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, digests.run(wait_for_shutdown(closing)))) });
+        let (replace_shop, shop) = watch::channel(Arc::new(build_shop(project, keys, &config.policy.site.site_url)));
+        let lifetime = JobLifetime { lease: job_lease, closing };
+        let jobs = start_jobs(project, &app, &outbox, template_titles(shop.clone()), lifetime);
+        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, jobs)) });
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
         let serving = current.clone();
-        let (replace_shop, shop) = watch::channel(Arc::new(build_shop(project, keys, &config.policy.site.site_url)));
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
@@ -143,7 +145,7 @@ impl Services {
             functions: functions_rs::router(functions),
             shop,
             desk,
-            form_visits: FormVisits::new(clock),
+            form_visits: FormVisits::new(app.clock.clone()),
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)
@@ -173,7 +175,8 @@ fn start_worker(
     }
 }
 
-async fn wait_for_shutdown(mut closing: ShutdownSignal) {
+/// Completes on shutdown.
+pub(super) async fn wait_for_shutdown(mut closing: ShutdownSignal) {
     drop(closing.wait_for(|closing| *closing).await);
 }
 

@@ -8,16 +8,30 @@ use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use functions_rs::functions::send_submission::{SubmissionSettings, TemplateTitles};
 use functions_rs::submissions::Submissions;
+use functions_rs::submissions::jobs::{Retention, SubmissionUpkeep, WebhookWorker};
 use gotrue_rs::app::App;
+use gotrue_rs::ports::hooks::EventWebhook;
 use gotrue_rs::ports::mail::outbox::Outbox;
+use gotrue_rs::store::leases::JobLease;
+use http_edge::ShutdownSignal;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
-use super::services::PRODUCT;
+use super::services::{PRODUCT, wait_for_shutdown};
 use crate::assets::Shop;
+use crate::config_file::WebhookAddress;
 use crate::project::Project;
 
 /// Identical submissions of one visitor within this time count as one submission.
 const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
+
+/// Which replica runs the jobs, and how long.
+pub(super) struct JobLifetime {
+    /// The lease, if several servers may use the database.
+    pub lease: Option<JobLease>,
+    /// Signals shutdown.
+    pub closing: ShutdownSignal,
+}
 
 /// Builds the section of the desk.
 pub(super) fn build_section(
@@ -34,9 +48,40 @@ pub(super) fn build_section(
 }
 
 /// Builds the task that reports submissions beyond the hourly limit, including those of earlier runs.
-pub(super) fn build_digests(project: &Project, app: &App, outbox: Arc<Outbox>) -> DigestWriter {
+fn build_digests(project: &Project, app: &App, outbox: Arc<Outbox>) -> DigestWriter {
     let settings = submission_settings(project, &app.mail_host);
     DigestWriter::new(app.pool.clone(), outbox, settings, app.clock.clone(), app.entropy.fork())
+}
+
+/// Starts the hourly digests and the jobs that the settings enable; they end on shutdown.
+pub(super) fn start_jobs(
+    project: &Project,
+    app: &App,
+    outbox: &Arc<Outbox>,
+    titles: TemplateTitles,
+    lifetime: JobLifetime,
+) -> JoinHandle<()> {
+    let jobs = &project.file.basalt.submission_jobs;
+    let (pool, clock) = (app.pool.clone(), app.clock.clone());
+    let retention = Retention { has_daily_digest: jobs.has_daily_digest, submissions: jobs.retention };
+    let settings = submission_settings(project, &app.mail_host);
+    let upkeep = SubmissionUpkeep::new(pool.clone(), Arc::clone(outbox), settings, clock.clone(), app.entropy.fork())
+        .with_retention(retention)
+        .with_lease(lifetime.lease);
+    let worker = jobs.webhook.as_ref().map(|WebhookAddress { url, secret }| {
+        let webhook = EventWebhook::new("submission_webhook", url, secret, Arc::clone(&app.http), clock.clone());
+        WebhookWorker::new(pool, Arc::new(webhook), titles, clock)
+    });
+    let (stop, stop_digests) = (lifetime.closing.clone(), lifetime.closing.clone());
+    let digests = build_digests(project, app, Arc::clone(outbox)).run(wait_for_shutdown(stop_digests));
+    let calls = async move {
+        if let Some(worker) = worker {
+            worker.run(wait_for_shutdown(lifetime.closing)).await;
+        }
+    };
+    tokio::spawn(async move {
+        tokio::join!(digests, upkeep.run(wait_for_shutdown(stop)), calls);
+    })
 }
 
 /// Finds the titles of templates in the present shop.
@@ -55,6 +100,6 @@ pub(crate) fn submission_settings(project: &Project, host: &str) -> SubmissionSe
         host: host.to_owned(),
         limits: SubmissionLimits { notices: basalt.notices_an_hour.unwrap_or(usual.notices), ..usual },
         duplicate_window: DUPLICATE_SUBMISSION_WINDOW,
-        has_webhook: false,
+        has_webhook: basalt.submission_jobs.webhook.is_some(),
     }
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 /// Which submissions.
 #[derive(Debug, Args)]
-pub(crate) struct FilterArguments {
+pub(crate) struct SubmissionFilterArguments {
     /// Only submissions of this status
     #[arg(long, value_name = "STATUS", value_parser = ["new", "answered", "closed", "spam"])]
     pub status: Option<String>,
@@ -24,7 +24,7 @@ pub(crate) struct FilterArguments {
     pub to: Option<String>,
 }
 
-impl FilterArguments {
+impl SubmissionFilterArguments {
     /// Returns the filter with a search.
     ///
     /// # Errors
@@ -44,16 +44,16 @@ impl FilterArguments {
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
-pub(crate) struct ListArguments {
+pub(crate) struct SubmissionListArguments {
     #[command(flatten)]
-    pub filter: FilterArguments,
+    pub filter: SubmissionFilterArguments,
     #[command(flatten)]
-    pub output: OutputArguments,
+    pub output: SubmissionOutputArguments,
 }
 
 /// How lists are printed.
 #[derive(Debug, Args)]
-pub(crate) struct OutputArguments {
+pub(crate) struct SubmissionOutputArguments {
     /// Maximum number of submissions to list
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub limit: u32,
@@ -64,19 +64,19 @@ pub(crate) struct OutputArguments {
 
 /// Arguments of `search`.
 #[derive(Debug, Args)]
-pub(crate) struct SearchArguments {
+pub(crate) struct SubmissionSearchArguments {
     /// Words, or beginnings of words, that the text or the sender's address must all have
     #[arg(value_name = "WORDS", required = true, num_args = 1..)]
     pub words: Vec<String>,
     #[command(flatten)]
-    pub filter: FilterArguments,
+    pub filter: SubmissionFilterArguments,
     #[command(flatten)]
-    pub output: OutputArguments,
+    pub output: SubmissionOutputArguments,
 }
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
-pub(crate) struct ShowArguments {
+pub(crate) struct SubmissionShowArguments {
     /// The id of a submission
     #[arg(value_name = "ID")]
     pub id: Uuid,
@@ -87,13 +87,13 @@ pub(crate) struct ShowArguments {
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
-pub(crate) struct ExportArguments {
+pub(crate) struct SubmissionExportArguments {
     /// The file, created readable by its owner only; - for standard output
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The format [default: that of the file's name, otherwise csv]
     #[arg(long, value_name = "FORMAT")]
-    pub format: Option<FileFormat>,
+    pub format: Option<SubmissionFileFormat>,
     /// Only submissions that have all these words
     #[arg(long, value_name = "WORDS")]
     pub search: Option<String>,
@@ -101,33 +101,33 @@ pub(crate) struct ExportArguments {
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
-    pub filter: FilterArguments,
+    pub filter: SubmissionFilterArguments,
 }
 
 /// The format of an exported file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FileFormat {
+pub(crate) enum SubmissionFileFormat {
     /// Comma-separated values with a header line
     Csv,
     /// An array of objects
     Json,
 }
 
-impl ExportArguments {
-    /// Returns the format that is asked for or that the name of the file says.
+impl SubmissionExportArguments {
+    /// Returns the requested format, or that of the file's name.
     pub(crate) fn export_format(&self) -> ExportFormat {
         let is_json = self.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         match self.format {
-            Some(FileFormat::Json) => ExportFormat::Json,
+            Some(SubmissionFileFormat::Json) => ExportFormat::Json,
             None if is_json => ExportFormat::Json,
-            Some(FileFormat::Csv) | None => ExportFormat::Csv,
+            Some(SubmissionFileFormat::Csv) | None => ExportFormat::Csv,
         }
     }
 }
 
 /// Arguments of `delete`.
 #[derive(Debug, Args)]
-pub(crate) struct DeleteArguments {
+pub(crate) struct SubmissionDeleteArguments {
     /// The ids of submissions
     #[arg(value_name = "ID", required = true, num_args = 1..=200)]
     pub ids: Vec<Uuid>,

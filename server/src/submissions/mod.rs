@@ -18,7 +18,8 @@ use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use gotrue_rs::store::outbox::OutboxTable;
 
 pub(crate) use arguments::{
-    DeleteArguments, ExportArguments, ListArguments, OutputArguments, SearchArguments, ShowArguments,
+    SubmissionDeleteArguments, SubmissionExportArguments, SubmissionListArguments, SubmissionOutputArguments,
+    SubmissionSearchArguments, SubmissionShowArguments,
 };
 
 use crate::catalogue::Catalogue;
@@ -43,12 +44,12 @@ pub(crate) async fn open(database: &UserDatabase, catalogue: Arc<Catalogue>) -> 
 }
 
 /// Lists submissions, newest first.
-pub(crate) async fn list(submissions: &Submissions, arguments: &ListArguments) -> anyhow::Result<()> {
+pub(crate) async fn list(submissions: &Submissions, arguments: &SubmissionListArguments) -> anyhow::Result<()> {
     print_list(submissions, arguments.filter.to_filter(None)?, &arguments.output).await
 }
 
 /// Lists the submissions that have all words.
-pub(crate) async fn search(submissions: &Submissions, arguments: &SearchArguments) -> anyhow::Result<()> {
+pub(crate) async fn search(submissions: &Submissions, arguments: &SubmissionSearchArguments) -> anyhow::Result<()> {
     let words = arguments.words.join(" ");
     if !words.contains(char::is_alphanumeric) {
         bail!("a search needs a letter or a digit");
@@ -59,7 +60,7 @@ pub(crate) async fn search(submissions: &Submissions, arguments: &SearchArgument
 async fn print_list(
     submissions: &Submissions,
     filter: SubmissionFilter,
-    output: &OutputArguments,
+    output: &SubmissionOutputArguments,
 ) -> anyhow::Result<()> {
     let mut left = output.limit;
     let mut page = SubmissionPage { filter, before: None, limit: MAX_LIMIT };
@@ -82,7 +83,7 @@ async fn print_list(
 }
 
 /// Shows everything about a submission.
-pub(crate) async fn show(submissions: &Submissions, arguments: &ShowArguments) -> anyhow::Result<()> {
+pub(crate) async fn show(submissions: &Submissions, arguments: &SubmissionShowArguments) -> anyhow::Result<()> {
     let details = submissions.find(arguments.id).await?;
     let titles = submissions.titles();
     print(&if arguments.json {
@@ -93,7 +94,10 @@ pub(crate) async fn show(submissions: &Submissions, arguments: &ShowArguments) -
 }
 
 /// Writes submissions to a file, which is renamed when it is complete.
-pub(crate) async fn export(submissions: &Arc<Submissions>, arguments: &ExportArguments) -> anyhow::Result<()> {
+pub(crate) async fn export(
+    submissions: &Arc<Submissions>,
+    arguments: &SubmissionExportArguments,
+) -> anyhow::Result<()> {
     let file = &arguments.file;
     let filter = arguments.filter.to_filter(arguments.search.as_deref())?;
     let parts = Arc::clone(submissions).export(filter, arguments.export_format());
@@ -132,7 +136,7 @@ async fn write_parts(
 }
 
 /// Deletes submissions after confirmation.
-pub(crate) async fn delete(submissions: &Submissions, arguments: &DeleteArguments) -> anyhow::Result<()> {
+pub(crate) async fn delete(submissions: &Submissions, arguments: &SubmissionDeleteArguments) -> anyhow::Result<()> {
     let count = format_count(arguments.ids.len() as u64);
     if !arguments.yes {
         if !std::io::stdin().is_terminal() {

@@ -125,8 +125,8 @@ mod tests {
         fn wrapped_text_fits_and_keeps_its_words(text in "[a-zé \n\u{1b}]{0,400}") {
             let wrapped = wrap(&text);
             prop_assert!(wrapped.lines().all(|line| line.chars().count() <= WIDTH));
-            let letters = |text: &str| text.replace('\u{1b}', "\u{fffd}").split_whitespace().collect::<String>();
-            prop_assert_eq!(letters(&wrapped), letters(&text));
+            let words_of = |text: &str| text.replace('\u{1b}', "\u{fffd}").split_whitespace().collect::<String>();
+            prop_assert_eq!(words_of(&wrapped), words_of(&text));
         }
 
         #[test]

@@ -112,3 +112,84 @@ fn commands_work_without_a_running_server() {
     assert!(commands.run_failing(&["list", "--from", "yesterday"]).contains("--from must be a day"));
     assert!(commands.run_failing(&["search", "&"]).contains("a letter or a digit"));
 }
+
+/// A plain form as a browser without JavaScript sends it; returns status, headers without those of the request, and body.
+async fn send_form(server: &Basalt, form: &str) -> (u16, Vec<(String, String)>, String) {
+    let request = server.client.post(server.url("/submit")).header("content-type", "application/x-www-form-urlencoded");
+    let answer = request.body(form.to_owned()).send().await.expect("an answer");
+    let of_request = ["date", "x-request-id", "sb-request-id"];
+    let headers = answer.headers().iter().filter(|(name, _)| !of_request.contains(&name.as_str()));
+    let headers = headers.map(|(name, value)| (name.to_string(), text_of(value.as_bytes()))).collect();
+    (answer.status().as_u16(), headers, answer.text().await.expect("a text"))
+}
+
+#[tokio::test]
+#[cfg_attr(not(frontend_built), ignore = "needs the built frontend: make build")]
+async fn spam_of_the_plain_form_is_answered_alike_and_quarantined() {
+    let commands = SubmissionCommands::new();
+    let server = commands.serve();
+    let link = "%5Burl%3Dhttp%3A%2F%2Fa.example%5D";
+    let trapped = send_form(&server, "description=Hello+bob%40example.com&website=x").await;
+    let by_itself = send_form(&server, &format!("description=first{link}&website=")).await;
+    assert_eq!(trapped, by_itself);
+    assert!(trapped.0 == 200 && trapped.2.contains("Submission Received!"), "{}", trapped.2);
+    let page = server.client.get(server.url("/submit")).send().await.expect("an answer");
+    assert_eq!(page.status(), 200);
+    assert_eq!(send_form(&server, &format!("description=second{link}")).await, by_itself);
+    let of = |status: &str| -> Vec<(String, i64)> {
+        let found = commands.list(&["--status", status]).into_iter();
+        found
+            .map(|it| {
+                (
+                    it["excerpt"].as_str().unwrap_or_default().chars().take(5).collect(),
+                    it["spam_score"].as_i64().unwrap_or_default(),
+                )
+            })
+            .collect()
+    };
+    assert_eq!(of("spam"), [("secon".to_owned(), 90), ("Hello".to_owned(), 100)]);
+    assert_eq!(of("new"), [("first".to_owned(), 50)]);
+    let messages: Value =
+        server.client.get(server.url("/_dev/messages")).send().await.expect("an answer").json().await.expect("JSON");
+    assert_eq!(messages["messages"].as_array().map(Vec::len), Some(1), "{messages}");
+}
+
+/// The base64 of `secret-secret-secret-secr`.
+const SECRET: &str = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I=";
+
+#[tokio::test]
+async fn new_submission_is_told_to_the_webhook() {
+    use aws_lc_rs::hmac;
+    use axum::extract::State;
+    use axum::http::{HeaderMap, StatusCode};
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+    type Calls = UnboundedSender<(HeaderMap, String)>;
+    let (calls, mut seen) = unbounded_channel();
+    async fn receive(State(calls): State<Calls>, headers: HeaderMap, body: String) -> StatusCode {
+        calls.send((headers, body)).expect("the test reads it");
+        StatusCode::NO_CONTENT
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
+    let router = axum::Router::new().route("/hook", axum::routing::post(receive)).with_state(calls);
+    let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+
+    let commands = SubmissionCommands::new();
+    let webhook = format!("submission_webhook = \"{url}\"\nsubmission_webhook_secret = \"v1,whsec_{SECRET}\"\n");
+    commands.scratch.write("config.toml", &SHOP.replace("\n\n[functions", &format!("\n{webhook}\n[functions")));
+    let server = commands.serve();
+    let id = submit(&server, json!({ "description": "Blue, please" })).await;
+    let (headers, body) =
+        tokio::time::timeout(std::time::Duration::from_secs(20), seen.recv()).await.expect("in time").expect("a call");
+    let header = |name: &str| headers[name].to_str().expect("a text").to_owned();
+    let signed = format!("{}.{}.{body}", header("webhook-id"), header("webhook-timestamp"));
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &STANDARD.decode(SECRET).expect("base64"));
+    let signature = format!("v1,{}", STANDARD.encode(hmac::sign(&key, signed.as_bytes()).as_ref()));
+    assert_eq!(header("webhook-signature"), signature);
+    let payload: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!((&payload["type"], &payload["data"]["id"]), (&json!("submission.created"), &json!(id)));
+    serving.abort();
+}

@@ -55,7 +55,7 @@ export function SubmissionForm({ state, text, refusal, write, submit }: Submissi
           {spokenCount(count)}
         </p>
       </div>
-      {/* Nobody sees this field: programs that fill every field of a form are recognised by it. */}
+      {/* Not shown: programs that fill every field of a form are recognised by it. */}
       <input name="website" hidden tabIndex={-1} autoComplete="off" />
       <button
         ref={button}

@@ -52,7 +52,7 @@ impl EmailAddress {
         only.and_then(Self::parse).map_or(FoundAddresses::None, FoundAddresses::One)
     }
 
-    /// Lists the valid addresses in a text in their order, each once regardless of case, at most [`MAX_FOUND`].
+    /// Lists the valid addresses in a text, each once regardless of case, at most [`MAX_FOUND`].
     pub fn list(text: &str) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         for address in list_candidates(text).filter_map(Self::parse) {

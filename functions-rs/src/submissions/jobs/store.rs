@@ -1,6 +1,5 @@
 //! Statements of the background jobs.
 
-use chrono::NaiveDate;
 use gotrue_rs::store::{Connection, Result, Statement};
 use gotrue_rs::{bind, statements};
 use gotrue_rules::domain::user::Time;
@@ -13,7 +12,7 @@ use crate::submissions::records::SubmissionRecord;
 statements! {
     BEGIN_DIGEST = "submission_digests.insert": "
         INSERT INTO basalt.submission_digests (day, created_at)
-        VALUES (:day, :now)
+        VALUES ((:midnight::timestamptz AT TIME ZONE 'utc')::date, :now)
         ON CONFLICT (day) DO NOTHING";
 
     DAY = "submissions.count_day": "
@@ -126,9 +125,9 @@ impl FromRow<'_, PgRow> for LeasedEvent {
     }
 }
 
-/// Records that the digest of a day is written; returns whether it was not before.
-pub async fn begin_digest(db: &mut Connection, day: NaiveDate, now: Time) -> Result<bool> {
-    Ok(db.execute(bind!(BEGIN_DIGEST, day, now)).await? > 0)
+/// Records that the digest of the day from `midnight` on is written; returns whether it was not before.
+pub async fn begin_digest(db: &mut Connection, midnight: Time, now: Time) -> Result<bool> {
+    Ok(db.execute(bind!(BEGIN_DIGEST, midnight, now)).await? > 0)
 }
 
 /// Counts the submissions from `from` until `until`.

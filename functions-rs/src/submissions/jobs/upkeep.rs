@@ -37,7 +37,9 @@ pub struct Retention {
     pub submissions: Option<Duration>,
 }
 
-/// Runs the periodic jobs. Several servers may run them: a lease chooses one, and what it does is safe without it.
+/// Runs the periodic jobs.
+///
+/// Several servers may run them: a lease chooses one, and what it does is safe without it.
 #[derive(Debug)]
 pub struct SubmissionUpkeep {
     pool: Pool,
@@ -116,7 +118,7 @@ impl SubmissionUpkeep {
         let midnight = now.date_naive().and_time(NaiveTime::MIN).and_utc();
         let Some(from) = midnight.checked_sub_days(Days::new(1)) else { return Ok(()) };
         let mut db = Connection::begin(&self.pool, Arc::new(Journal::default())).await?;
-        if !store::begin_digest(&mut db, from.date_naive(), now).await? {
+        if !store::begin_digest(&mut db, from, now).await? {
             return db.rollback().await;
         }
         let figures = store::count_day(&mut db, from, midnight).await?;

@@ -1,4 +1,4 @@
-//! Calls that tell another service of an event: one signed POST, whose response has no content of interest.
+//! Calls that report an event to another service: one signed POST, whose response body is not used.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::ports::http_client::{HttpClient, ResponseLimits};
 /// The limits of a response, whose body is not used.
 const LIMITS: ResponseLimits = ResponseLimits { bytes: 4096, time: Duration::from_secs(10) };
 
-/// A URL of the operator that is told of events.
+/// A URL of the operator that receives events.
 ///
 /// The caller repeats failed calls with the same id, by which the receiver recognises repetitions.
 #[derive(Debug)]
