@@ -1,31 +1,52 @@
 //! The desk: its dependencies, and the choice of the handler of a request.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::Request;
 use axum::response::Response;
+use chrono::{SubsecRound, TimeDelta};
 use gotrue_rs::app::App;
-use http::header::ALLOW;
-use http::{HeaderValue, StatusCode};
+use gotrue_rs::store::desk_sessions;
+use gotrue_rules::domain::user::Time;
+use http::Method;
+use http::request::Parts;
 use tokio::sync::watch;
 use url::Url;
 
+use crate::auth_client::{AuthClient, Sender};
+use crate::http::body::{self, JsonBody};
 use crate::http::error::DeskError;
 use crate::http::headers::add_api_headers;
-use crate::section::Section;
+use crate::http::origin::{OwnOrigin, require_own_origin};
+use crate::http::query::Query;
+use crate::http::respond;
+use crate::passkeys::PasskeyRequest;
+use crate::section::{Owner, OwnerCall, Section};
+use crate::session::{self, DeskSession};
+use crate::sign_in::{self, SignIn};
+use crate::store::setup_links;
+use crate::visit::Visit;
 
 /// The path below which the desk is.
 pub const MOUNT: &str = "/_desk";
 /// The path below which its API is.
 pub const API_PATH: &str = "/_desk/api";
+/// How long the answer to the question whether there is an owner is kept.
+const SETUP_KEPT: TimeDelta = TimeDelta::seconds(5);
 
 /// What the desk knows about its shop.
 #[derive(Debug, Clone)]
 pub struct DeskSettings {
     /// The name of the shop.
     pub shop_name: String,
-    /// The URLs of the site, whose pages may send requests.
+    /// The URLs of the site, whose pages may send requests; the first is that of the server.
     pub own_urls: Vec<Url>,
+}
+
+impl DeskSettings {
+    fn is_https(&self) -> bool {
+        self.own_urls.first().is_some_and(|url| url.scheme() == "https")
+    }
 }
 
 /// The desk of one server.
@@ -33,13 +54,26 @@ pub struct Desk {
     settings: DeskSettings,
     /// The auth API with the policy of the desk.
     app: watch::Receiver<Arc<App>>,
+    auth: AuthClient,
     sections: Vec<(&'static str, Arc<dyn Section>)>,
+    /// Whether there was no owner, and when.
+    setup: Mutex<Option<(Time, bool)>>,
+}
+
+/// A request without its body.
+struct Head {
+    parts: Parts,
+    visit: Visit,
+    /// The site of a request that changes something.
+    origin: Option<OwnOrigin>,
 }
 
 impl Desk {
     /// Creates a desk over an application with the policy of [`crate::apply_policy`].
     pub fn new(settings: DeskSettings, app: watch::Receiver<Arc<App>>) -> Self {
-        Self { settings, app, sections: Vec::new() }
+        let current = app.clone();
+        let auth = AuthClient::new(gotrue_rs::reloadable_router(move || Arc::clone(&current.borrow())));
+        Self { settings, app, auth, sections: Vec::new(), setup: Mutex::default() }
     }
 
     /// Answers the requests below `/_desk/api/{name}` by this section.
@@ -51,20 +85,125 @@ impl Desk {
 
     /// Answers a request below [`API_PATH`].
     pub async fn answer(&self, request: Request) -> Response {
-        let answered = self.handle(request).await;
+        let answered = Box::pin(self.handle(request)).await;
         add_api_headers(answered.unwrap_or_else(DeskError::into_response))
     }
 
     async fn handle(&self, request: Request) -> Result<Response, DeskError> {
-        drop((request, &self.settings, &self.app, &self.sections));
-        Err(DeskError::session_missing())
+        let (parts, body) = request.into_parts();
+        let app = Arc::clone(&self.app.borrow());
+        let visit = Visit { now: app.clock.now().trunc_subsecs(6), sender: Sender::of(&parts), app };
+        let is_change = !matches!(parts.method, Method::GET | Method::HEAD);
+        let origin = if is_change { Some(require_own_origin(&parts.headers, &self.settings.own_urls)?) } else { None };
+        let path = parts.uri.path().strip_prefix(API_PATH).unwrap_or_default().to_owned();
+        let segments: Vec<&str> = path.split('/').skip(1).collect();
+        let head = Head { parts, visit, origin };
+        if let (Some(origin), "POST") = (origin, head.parts.method.as_str())
+            && is_sign_in(&segments)
+        {
+            let body = JsonBody::parse(&head.parts.headers, &body::read(body).await?)?;
+            return self.handle_sign_in(&head.visit, origin, &segments, &body).await;
+        }
+        let session = DeskSession::find(&head.visit, &head.parts.headers, self.settings.is_https()).await?;
+        let Some(session) = session else {
+            let missing = DeskError::session_missing();
+            let is_setup = segments == ["session"] && self.is_setup_open(&head.visit).await?;
+            return Err(missing.with("setup", is_setup).with("passkeys", head.visit.app.policy.passkeys.enabled));
+        };
+        if head.origin.is_some() {
+            session.require_csrf_token(&head.parts.headers)?;
+        }
+        let body = if is_change { body::read(body).await? } else { bytes::Bytes::new() };
+        let body = JsonBody::parse(&head.parts.headers, &body)?;
+        self.handle_owner(head, session, &segments, body).await
+    }
+
+    /// Answers the steps of a sign-in, which need no session.
+    async fn handle_sign_in(
+        &self,
+        visit: &Visit,
+        origin: OwnOrigin,
+        segments: &[&str],
+        body: &JsonBody,
+    ) -> Result<Response, DeskError> {
+        let step = SignIn { auth: &self.auth, settings: &self.settings, visit, origin };
+        match segments {
+            ["setup"] => {
+                let answered = sign_in::set_up(step, body).await;
+                *self.setup.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                answered
+            }
+            ["sign-in"] => sign_in::sign_in(step, body).await,
+            ["sign-in", "passkey", "options"] => sign_in::request_passkey(step).await,
+            ["sign-in", "passkey"] => sign_in::verify_passkey(step, body).await,
+            _ => sign_in::verify_code(step, body).await,
+        }
+    }
+
+    /// Answers a signed-in owner.
+    async fn handle_owner(
+        &self,
+        head: Head,
+        session: DeskSession,
+        segments: &[&str],
+        body: JsonBody,
+    ) -> Result<Response, DeskError> {
+        let Head { parts, visit, .. } = head;
+        let passkeys = PasskeyRequest { auth: &self.auth, visit: &visit, session: &session };
+        match (parts.method.as_str(), segments) {
+            ("GET", ["session"]) => {
+                Ok(respond::ok(&session.to_json(&self.settings.shop_name, visit.app.policy.passkeys.enabled)))
+            }
+            ("DELETE", ["session"]) => self.sign_out(&visit, &session).await,
+            ("GET", ["passkeys"]) => passkeys.list().await,
+            ("POST", ["passkeys", "options"]) => passkeys.request_registration().await,
+            ("POST", ["passkeys"]) => passkeys.register(&body).await,
+            ("DELETE", ["passkeys", id]) => passkeys.delete(id).await,
+            (_, [name, rest @ ..]) => {
+                let section = self.sections.iter().find(|(section, _)| section == name);
+                let (_, section) = section.ok_or_else(|| DeskError::not_found("The path"))?;
+                let owner = Owner { id: session.user.id, email: session.user.email.unwrap_or_default() };
+                let segments = rest.iter().map(|segment| (*segment).to_owned()).collect();
+                let query = Query::parse(parts.uri.query())?;
+                section.answer(OwnerCall { method: parts.method, segments, query, body, owner, visit }).await
+            }
+            _ => Err(DeskError::not_found("The path")),
+        }
+    }
+
+    /// Ends the session, and that of the auth API.
+    async fn sign_out(&self, visit: &Visit, session: &DeskSession) -> Result<Response, DeskError> {
+        desk_sessions::delete(&mut visit.db(), session.id).await?;
+        visit.record(&mut visit.db(), Some(session.user.id), "sign_out", None).await?;
+        sign_in::end_auth_session(&self.auth, visit, session.user.id, session.session_id).await?;
+        let mut response = respond::no_content();
+        for (name, value) in session::build_removal() {
+            response.headers_mut().append(name, value);
+        }
+        Ok(response)
+    }
+
+    /// Whether there is no owner yet.
+    async fn is_setup_open(&self, visit: &Visit) -> Result<bool, DeskError> {
+        let kept = *self.setup.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, is_open)) = kept
+            && visit.now - at < SETUP_KEPT
+        {
+            return Ok(is_open);
+        }
+        let is_open = setup_links::is_open(&mut visit.db()).await?;
+        *self.setup.lock().unwrap_or_else(PoisonError::into_inner) = Some((visit.now, is_open));
+        Ok(is_open)
     }
 }
 
-/// Returns 405 with the methods of a path.
-fn method_not_allowed(methods: &'static str) -> Response {
-    let error = DeskError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "The path has other methods.");
-    let mut response = error.hint(format!("Use {methods}.")).into_response();
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
-    response
+/// Whether a path is a step of a sign-in.
+fn is_sign_in(segments: &[&str]) -> bool {
+    matches!(
+        segments,
+        ["setup" | "sign-in"]
+            | ["setup" | "sign-in", "totp"]
+            | ["sign-in", "passkey"]
+            | ["sign-in", "passkey", "options"]
+    )
 }

@@ -3,6 +3,9 @@
 use gotrue_rules::domain::policy::{Policy, RelyingParty};
 use url::{Host, Url};
 
+/// The name of this machine itself.
+const LOCALHOST: &str = "localhost";
+
 /// Changes the policy of the auth API to that of the desk at `url`.
 ///
 /// Second factors and passkeys are available whatever the shop's visitors may use, and passkeys verify the user. There is
@@ -13,28 +16,31 @@ pub fn apply_policy(policy: &mut Policy, url: &str) {
     policy.mfa.totp_verify_enabled = true;
     policy.mfa.is_totp_replay_rejected = true;
     policy.passkeys.requires_user_verification = true;
-    let url = Url::parse(url).ok();
-    let origin = url.as_ref().map(|url| url.origin().ascii_serialization());
-    match (&mut policy.webauthn.relying_party, origin) {
-        (Some(party), Some(origin)) => {
-            if !party.origins.contains(&origin) {
-                party.origins.push(origin);
-            }
+    if let Some((id, origin)) = Url::parse(url).ok().as_ref().and_then(find_relying_party) {
+        let party = policy.webauthn.relying_party.get_or_insert_with(|| RelyingParty {
+            display_name: id.clone(),
+            id,
+            origins: Vec::new(),
+        });
+        if !party.origins.contains(&origin) {
+            party.origins.push(origin);
         }
-        (party @ None, Some(origin)) => {
-            // An address is no valid id of a relying party.
-            *party = url
-                .as_ref()
-                .and_then(Url::host)
-                .and_then(|host| match host {
-                    Host::Domain(name) => Some(name.to_owned()),
-                    Host::Ipv4(_) | Host::Ipv6(_) => None,
-                })
-                .map(|id| RelyingParty { display_name: id.clone(), id, origins: vec![origin] });
-        }
-        (_, None) => {}
     }
     policy.passkeys.enabled = policy.webauthn.relying_party.is_some();
+}
+
+/// Returns the id of the relying party and the origin of the desk; `None` at an address, which is no valid id.
+///
+/// The addresses of this machine itself are also reached as `localhost`, which is one.
+fn find_relying_party(url: &Url) -> Option<(String, String)> {
+    let is_loopback = match url.host()? {
+        Host::Domain(name) => return Some((name.to_owned(), url.origin().ascii_serialization())),
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    };
+    let mut local = url.clone();
+    local.set_host(Some(LOCALHOST)).ok().filter(|()| is_loopback)?;
+    Some((LOCALHOST.to_owned(), local.origin().ascii_serialization()))
 }
 
 #[cfg(test)]
@@ -56,8 +62,16 @@ mod tests {
             ("shop.example", &["https://shop.example:8443".to_owned()][..])
         );
         assert!(named.passkeys.enabled && named.passkeys.requires_user_verification);
-        for url in ["http://127.0.0.1:54321", "http://[::1]", "no URL"] {
+        for url in ["http://192.0.2.1:54321", "http://[2001:db8::1]", "no URL"] {
             assert!(!policy_at(url).passkeys.enabled, "{url}");
+        }
+    }
+
+    #[test]
+    fn desk_on_this_machine_is_opened_as_localhost() {
+        for url in ["http://127.0.0.1:54321", "http://[::1]:54321"] {
+            let party = policy_at(url).webauthn.relying_party.expect("a relying party");
+            assert_eq!((party.id.as_str(), &*party.origins), ("localhost", &["http://localhost:54321".to_owned()][..]));
         }
     }
 

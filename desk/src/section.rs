@@ -13,6 +13,7 @@ use uuid::Uuid;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::query::Query;
+use crate::visit::Visit;
 
 /// The signed-in owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,16 +37,32 @@ pub struct OwnerCall {
     pub body: JsonBody,
     /// Who sends it.
     pub owner: Owner,
-    /// Database, clock and randomness.
-    pub app: Arc<App>,
-    /// The time of the request.
-    pub now: Time,
+    /// Database, clock, randomness and sender.
+    pub(crate) visit: Visit,
 }
 
 impl OwnerCall {
+    /// The application: database, clock, randomness, mail.
+    pub fn app(&self) -> &Arc<App> {
+        &self.visit.app
+    }
+
+    /// The time of the request.
+    pub fn now(&self) -> Time {
+        self.visit.now
+    }
+
     /// Returns a connection whose statements run outside a transaction.
     pub fn db(&self) -> Connection {
-        Connection::pooled(self.app.pool.clone(), Arc::default())
+        self.visit.db()
+    }
+
+    /// Records what the owner did, such as `order.refund`, in a transaction or in a statement of its own.
+    ///
+    /// # Errors
+    /// 503 if the database does not answer.
+    pub async fn record(&self, db: &mut Connection, action: &str, subject: &str) -> Result<(), DeskError> {
+        self.visit.record(db, Some(self.owner.id), action, Some(subject)).await
     }
 
     /// Begins a transaction, which rolls back when dropped.
@@ -53,7 +70,7 @@ impl OwnerCall {
     /// # Errors
     /// 503 if the database does not answer.
     pub async fn begin(&self) -> Result<Connection, DeskError> {
-        Ok(Connection::begin(&self.app.pool, Arc::default()).await?)
+        self.visit.begin().await
     }
 
     /// Returns method and segments, to match a route.

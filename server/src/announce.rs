@@ -36,6 +36,8 @@ pub(crate) struct Announcement<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     smtp_port: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    desk_setup_url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<bool>,
 }
 
@@ -66,6 +68,7 @@ impl<'a> Announcement<'a> {
             test: None,
             mailpit_url: None,
             smtp_port: None,
+            desk_setup_url: None,
             running: None,
         }
     }
@@ -86,6 +89,12 @@ impl<'a> Announcement<'a> {
     #[must_use]
     pub(crate) fn with_mailbox(self, mailpit_url: Option<&'a str>, smtp_port: Option<u16>) -> Self {
         Self { mailpit_url, smtp_port, ..self }
+    }
+
+    /// Adds the link that makes the first owner of the desk.
+    #[must_use]
+    pub(crate) fn with_setup_link(self, desk_setup_url: Option<&'a str>) -> Self {
+        Self { desk_setup_url, ..self }
     }
 
     /// Returns the variables of a process that uses this server.
@@ -159,6 +168,12 @@ impl<'a> Announcement<'a> {
              `basalt status --json` has the older keys too.",
             self.url, self.publishable_key
         );
+        if let Some(link) = self.desk_setup_url {
+            let _ = write!(
+                text,
+                "\n\n  The shop has no owner yet. This link makes one, once and within 24 hours:\n  {link}"
+            );
+        }
         text
     }
 }

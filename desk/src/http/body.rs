@@ -20,7 +20,7 @@ pub struct JsonBody(Map<String, Value>);
 ///
 /// # Errors
 /// 413 if it is larger, 400 if the connection ends first.
-pub async fn read(body: Body) -> Result<Bytes, DeskError> {
+pub(crate) async fn read(body: Body) -> Result<Bytes, DeskError> {
     match Limited::new(body, MAX_BODY).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => {

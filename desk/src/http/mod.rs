@@ -1,8 +1,8 @@
 //! Requests and responses of the API: bodies, errors, headers, origin.
 
-pub mod body;
-pub mod error;
-pub mod headers;
-pub mod origin;
-pub mod query;
+pub(crate) mod body;
+pub(crate) mod error;
+pub(crate) mod headers;
+pub(crate) mod origin;
+pub(crate) mod query;
 pub mod respond;

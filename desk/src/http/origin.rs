@@ -12,7 +12,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The site of a request that changes something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OwnOrigin {
+pub(crate) struct OwnOrigin {
     /// Whether the page was loaded by HTTPS.
     pub is_https: bool,
 }
@@ -23,7 +23,7 @@ pub struct OwnOrigin {
 ///
 /// # Errors
 /// 403 `desk_csrf`.
-pub fn require_own_origin(headers: &HeaderMap, own_urls: &[Url]) -> Result<OwnOrigin, DeskError> {
+pub(crate) fn require_own_origin(headers: &HeaderMap, own_urls: &[Url]) -> Result<OwnOrigin, DeskError> {
     let refused = |message| {
         DeskError::new(StatusCode::FORBIDDEN, "desk_csrf", message)
             .hint("Open the desk by the address of the shop, and send the request from its page.")

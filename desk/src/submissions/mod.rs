@@ -113,8 +113,42 @@ impl SubmissionsCall {
 
 impl Section for SubmissionsSection {
     fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>> {
-        let OwnerCall { method, segments, query, body, owner, .. } = call;
-        Box::pin(self.handle(SubmissionsCall { method, segments, query, body, author: owner.email }))
+        let OwnerCall { method, segments, query, body, owner, visit } = call;
+        let action = find_recorded_action(method.as_str(), &segments);
+        let subject = find_subject(&segments, &body);
+        Box::pin(async move {
+            let response = self.handle(SubmissionsCall { method, segments, query, body, author: owner.email }).await?;
+            if let Some(action) = action {
+                // What was done is done; the log has why it is not recorded.
+                drop(visit.record(&mut visit.db(), Some(owner.id), action, subject.as_deref()).await);
+            }
+            Ok(response)
+        })
+    }
+}
+
+/// Returns the id of the submission, or the ids of those that are deleted at once.
+fn find_subject(segments: &[String], body: &JsonBody) -> Option<String> {
+    match segments.first().map(String::as_str) {
+        Some("delete") => {
+            let ids = body.get("ids").and_then(serde_json::Value::as_array).map_or(&[][..], Vec::as_slice);
+            Some(ids.iter().filter_map(serde_json::Value::as_str).collect::<Vec<_>>().join(" "))
+        }
+        first => first.filter(|text| Uuid::try_parse(text).is_ok()).map(str::to_owned),
+    }
+}
+
+/// Returns the name of an action that is recorded with its submission.
+fn find_recorded_action(method: &str, segments: &[String]) -> Option<&'static str> {
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    match (method, segments.as_slice()) {
+        ("GET", ["export"]) => Some("submission.export"),
+        ("POST", ["delete"]) | ("DELETE", [_]) => Some("submission.delete"),
+        ("PATCH", [_]) => Some("submission.status"),
+        ("POST" | "DELETE", [_, "notes", ..]) => Some("submission.note"),
+        ("POST", [_, "reply"]) => Some("submission.reply"),
+        ("POST", [_, "messages", _, "resend"]) => Some("submission.resend"),
+        _ => None,
     }
 }
 

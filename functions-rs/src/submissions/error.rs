@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use gotrue_rs::store;
+use gotrue_rules::domain::error::ErrorCode;
 
 /// A failed operation on submissions.
 #[derive(Debug, thiserror::Error)]
@@ -38,9 +39,9 @@ pub struct InvalidInput {
 }
 
 impl InvalidInput {
-    /// Creates the error `validation_failed` with this message.
+    /// Creates the error of an invalid value with this message.
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code: "validation_failed", message: message.into(), hint: None }
+        Self { code: ErrorCode::ValidationFailed.as_str(), message: message.into(), hint: None }
     }
 
     /// Adds a remedy.
@@ -63,8 +64,8 @@ impl SubmissionError {
             Self::NotFound(_) => "not_found",
             Self::Invalid(invalid) => invalid.code,
             Self::Conflict { code, .. } => code,
-            Self::Store(error) if error.is_unavailable() => "database_unavailable",
-            Self::Store(_) => "unexpected_failure",
+            Self::Store(error) if error.is_unavailable() => ErrorCode::DatabaseUnavailable.as_str(),
+            Self::Store(_) => ErrorCode::UnexpectedFailure.as_str(),
         }
     }
 

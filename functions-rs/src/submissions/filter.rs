@@ -274,7 +274,7 @@ mod tests {
         }
 
         #[test]
-        fn expression_has_letters_and_digits_alone(text in "\\PC{0,60}") {
+        fn expression_has_words_alone(text in "\\PC{0,60}") {
             let rest: String = search_expression(&text).unwrap_or_default().split(" & ").map(|word| {
                 word.trim_start_matches('\'').trim_end_matches("':*").to_owned()
             }).collect();

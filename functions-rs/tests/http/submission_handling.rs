@@ -11,6 +11,7 @@ use functions_rs::submissions::{Submissions, changes, store};
 use futures::TryStreamExt;
 use futures::future::join_all;
 use gotrue_rs::ports::mail::outbox::MailDestination;
+use gotrue_rs::testing::{DatabaseInspector, drop_when};
 use serde_json::Value;
 use sqlx::{ConnectOptions, Executor};
 use uuid::Uuid;
@@ -243,6 +244,38 @@ async fn deletion_during_a_reply_leaves_nothing_behind() {
     }
     let left = "SELECT (SELECT count(*) FROM basalt.submission_messages) + (SELECT count(*) FROM basalt.submission_notes) || ''";
     assert_eq!(shop.database.query(left).await, ["0"]);
+}
+
+#[tokio::test]
+async fn dropped_reply_is_stored_completely_or_not_at_all() {
+    let shop = TestShop::with_one_connection().await;
+    let ledger = DatabaseInspector::connect(&shop.database).await;
+    let submissions = shop.submissions(10);
+    let stored = "SELECT concat_ws('|', s.status, (SELECT count(*) FROM basalt.submission_messages m WHERE m.kind = 'reply' \
+                  AND m.submission = s.id), (SELECT count(*) FROM basalt.outbox o JOIN basalt.submission_messages m USING (id) \
+                  WHERE m.kind = 'reply' AND m.submission = s.id)) FROM basalt.submissions s ORDER BY created_at DESC LIMIT 1";
+    let mut dropped = 0;
+    for step in 1..60 {
+        let submission = id(&shop.submit(&format!("round {step} bob@example.com")).await);
+        let hello = reply("bob@example.com", "Hello");
+        let mut polls = 0;
+        let is_now = || {
+            polls += 1;
+            polls == step
+        };
+        let seen = drop_when(is_now, submissions.reply(submission, &hello, "owner")).await;
+        ledger.wait_until_idle(&shop.pool).await.expect("at rest");
+        let state = shop.database.query(stored).await.remove(0);
+        assert!(state == "answered|1|1" || (state == "new|0|0" && seen.is_none()), "{step}: {state}");
+        submissions.reply(submission, &hello, "owner").await.expect("a reply");
+        assert_eq!(shop.database.query(stored).await, ["answered|1|1"], "{step}: sent again");
+        if seen.is_some() {
+            break;
+        }
+        dropped += 1;
+        shop.clock.advance(TimeDelta::minutes(30));
+    }
+    assert!((4..59).contains(&dropped), "it was dropped {dropped} times");
 }
 
 #[tokio::test]

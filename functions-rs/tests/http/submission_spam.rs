@@ -23,7 +23,7 @@ fn comparable(response: &TestResponse) -> HeaderMap {
 }
 
 #[tokio::test]
-async fn trapped_submission_is_answered_alike_and_mailed_to_nobody() {
+async fn trapped_submission_is_answered_alike_and_not_mailed() {
     let shop = TestShop::start().await;
     let headers = [KEY, (FORM_SIGNS, "trap")];
     let spam = Submission { peer: "192.0.2.2", headers: &headers, text: "Write to bob@example.com" };

@@ -46,6 +46,7 @@ binding::statements! {
         pub mod contact_changes;
         pub mod custom_providers;
         pub mod decoys;
+        pub mod desk_sessions;
         pub mod elevation;
         pub mod exchanged_codes;
         pub mod factors;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
+use desk::ViewedPage;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -124,6 +125,17 @@ impl Shop {
     pub(crate) fn find_title(&self, id: u16) -> Option<String> {
         let catalogue = &self.pages.as_ref()?.catalogue;
         catalogue.find(id).map(|template| template.title.clone())
+    }
+
+    /// Returns the page at an address, if its requests are counted.
+    pub(crate) fn find_viewed_page(&self, uri: &Uri) -> Option<ViewedPage> {
+        let pages = self.pages.as_ref()?;
+        match pages.find(uri.path(), uri.query()) {
+            Page::Catalogue | Page::Category(_) => Some(ViewedPage::Catalogue),
+            Page::Template(at) => Some(ViewedPage::Template(pages.catalogue.templates[at].id)),
+            Page::Submission => Some(ViewedPage::Submission),
+            Page::TemplateNotFound | Page::NotFound | Page::Sitemap => None,
+        }
     }
 
     /// Returns whether a form is sent to this path.

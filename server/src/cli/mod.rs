@@ -3,6 +3,7 @@
 mod backup;
 mod check;
 mod db;
+mod desk;
 mod exec;
 mod gotrue;
 mod healthcheck;
@@ -52,6 +53,7 @@ const EXAMPLES: &str = "Examples:
   basalt db reset                           recreate the embedded database from migrations and seed files
   basalt submissions list --status new      list what visitors of the shop sent
   basalt users import users.jsonl           import users with their password hashes
+  basalt desk link                          print the link that makes the owner of the shop's desk
   basalt keys add signing                   begin the rotation of the signing key
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables";
 
@@ -84,6 +86,8 @@ enum Command {
     ///
     /// Without a command: migrate, then serve.
     Gotrue(gotrue::GotrueArguments),
+    /// Print the link that makes the owner of the shop's desk
+    Desk(desk::DeskArguments),
     /// Add, rotate and retire signing keys and API keys while servers run
     Keys(keys::KeysArguments),
     /// List, search, show, export and delete what visitors of the shop sent
@@ -109,6 +113,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Backup(arguments) => backup::run(&arguments).map(succeed),
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
+        Command::Desk(arguments) => desk::run(&arguments).map(succeed),
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),
         Command::Submissions(arguments) => submissions::run(arguments).map(succeed),
         Command::Users(arguments) => users::run(arguments).map(succeed),

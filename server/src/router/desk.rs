@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use ::desk::{API_PATH, Desk, Section};
+use ::desk::{API_PATH, Desk, PageViews, Section};
 use axum::extract::Request;
 use axum::response::Response;
+use http::{Method, StatusCode};
 
 use super::is_below;
-use crate::assets::DeskFiles;
+use crate::assets::{DeskFiles, Shop};
 
 /// The desk of a shop.
 pub(crate) struct DeskArea {
@@ -15,6 +16,8 @@ pub(crate) struct DeskArea {
     pub api: Desk,
     /// The files of the application.
     pub files: DeskFiles,
+    /// The counters of page requests.
+    pub views: Arc<PageViews>,
 }
 
 impl DeskArea {
@@ -22,6 +25,16 @@ impl DeskArea {
     #[must_use]
     pub(crate) fn with_section(self, name: &'static str, section: Arc<dyn Section>) -> Self {
         Self { api: self.api.with_section(name, section), ..self }
+    }
+
+    /// Counts the request of a page of the shop that was answered.
+    pub(super) fn record_view(&self, shop: &Shop, request: &Request, response: &Response) {
+        if request.method() == Method::GET
+            && response.status() == StatusCode::OK
+            && let Some(page) = shop.find_viewed_page(request.uri())
+        {
+            self.views.record(page, request.headers());
+        }
     }
 
     /// Answers a request below `/_desk`.

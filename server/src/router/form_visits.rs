@@ -1,4 +1,4 @@
-//! When each network first requested the page of the form, to recognise forms that are sent without reading.
+//! First requests of the form's page by network, to recognise forms that are sent without reading.
 //!
 //! In memory and coarse: another server, a restart or a full table know nothing, which counts neither for nor against
 //! a visitor. It needs neither a cookie nor a script, and the page stays equal for all visitors.

@@ -210,7 +210,11 @@ impl EdgeRouter {
                 self.form_visits.record(client.network());
             }
         }
-        shop.answer(request.method(), request.uri(), request.headers())
+        let response = shop.answer(request.method(), request.uri(), request.headers());
+        if let Some(desk) = &self.desk {
+            desk.record_view(&shop, &request, &response);
+        }
+        response
     }
 
     /// Answers CORS here, so that error responses of the gateway carry it too; the auth API sees no origin.

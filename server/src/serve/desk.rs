@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use desk::{Desk, DeskSettings};
+use desk::{Desk, DeskSettings, PageViews, Section, SetupState};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
+use gotrue_rs::ports::clock::SystemClock;
+use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
+use gotrue_rs::store::Pool;
 use tokio::sync::watch;
 use url::Url;
 
-use super::services::PRODUCT;
+use super::submissions::PRODUCT;
 use crate::app;
 use crate::assets::DeskFiles;
 use crate::project::Project;
@@ -46,6 +49,23 @@ fn build_app(app: &App, config: &Config, url: &str, outbox: Arc<Outbox>) -> anyh
     Ok(Arc::new(app))
 }
 
+/// The desk of a server.
+pub(super) struct BuiltDesk {
+    /// Answers requests.
+    pub area: DeskArea,
+    /// Replaces its application.
+    pub replacement: DeskReplacement,
+    /// The counters of page requests, which are written in the background.
+    pub views: Arc<PageViews>,
+}
+
+impl BuiltDesk {
+    /// Adds a section to the API; returns the desk and what replaces its application.
+    pub(super) fn with_section(self, name: &'static str, section: Arc<dyn Section>) -> (DeskArea, DeskReplacement) {
+        (self.area.with_section(name, section), self.replacement)
+    }
+}
+
 /// Builds the desk, if the project has one.
 pub(super) fn build(
     project: &Project,
@@ -53,7 +73,7 @@ pub(super) fn build(
     app: &App,
     url: &str,
     outbox: &Arc<Outbox>,
-) -> anyhow::Result<Option<(DeskArea, DeskReplacement)>> {
+) -> anyhow::Result<Option<BuiltDesk>> {
     if !project.has_desk() {
         return Ok(None);
     }
@@ -61,5 +81,31 @@ pub(super) fn build(
     let own_urls = [url, &config.policy.site.site_url].into_iter().filter_map(|url| Url::parse(url).ok()).collect();
     let shop_name = project.file.basalt.mail_brand.name.clone().unwrap_or_else(|| PRODUCT.to_owned());
     let api = Desk::new(DeskSettings { shop_name, own_urls }, replacement.app.subscribe());
-    Ok(Some((DeskArea { api, files: DeskFiles::load() }, replacement)))
+    let views = Arc::new(PageViews::new(Arc::clone(&app.clock)));
+    let area = DeskArea { api, files: DeskFiles::load(), views: Arc::clone(&views) };
+    Ok(Some(BuiltDesk { area, replacement, views }))
+}
+
+/// Creates the link that makes the first owner, at the first start of a project with a desk.
+///
+/// Returns the link if it is new.
+pub(super) async fn prepare_first_start(project: &Project, pool: &Pool, url: &str) -> anyhow::Result<Option<String>> {
+    if !project.has_desk() {
+        return Ok(None);
+    }
+    let entropy = Entropy::from_system();
+    let state = desk::prepare_first_start(pool, &SystemClock, &entropy).await.context("preparing the desk")?;
+    match state {
+        SetupState::Link(token) => Ok(Some(format_setup_link(url, &token))),
+        SetupState::Waiting => {
+            tracing::info!("the desk has no owner yet: open its link, or print another one with `basalt desk link`");
+            Ok(None)
+        }
+        SetupState::Complete => Ok(None),
+    }
+}
+
+/// Formats the link that makes the first owner. Browsers send no fragment, so no log has the token.
+pub(crate) fn format_setup_link(url: &str, token: &str) -> String {
+    format!("{}{}/#setup={token}", url.trim_end_matches('/'), desk::MOUNT)
 }

@@ -1,7 +1,7 @@
 //! `basalt serve` from start to end: data folder, database, keys, settings, services, shutdown.
 
 mod configure;
-mod desk;
+pub(crate) mod desk;
 mod endpoint;
 mod listeners;
 mod live_keys;
@@ -59,6 +59,8 @@ pub(crate) struct Server {
     url: String,
     keys: Arc<ApiKeys>,
     page_key: Option<String>,
+    /// The link that makes the first owner of the desk, if this start has created it.
+    setup_link: Option<String>,
     folder: DataFolder,
     source: Arc<DatabaseSource>,
     database_url: String,
@@ -154,6 +156,7 @@ impl Server {
         let pool = open_database(&source, &project, &mut prepared.config, shutdown).await?;
         let keys = load_keys(&project, &endpoint, &pool, folder.path(), &mut prepared).await?;
         let Configured { config, provider, consent } = prepared;
+        let setup_link = desk::prepare_first_start(&project, &pool, &endpoint.addresses.url).await?;
         let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
         let joining = Joining { project: &project, config: &config, pool: &pool, keys: &keys, id };
         let mut tasks = joining.join(&source, closing.clone()).await?;
@@ -201,15 +204,26 @@ impl Server {
         };
         tasks.push(tokio::spawn(reloading.run(closing)));
         let backends = Backends::Single { pool, tasks, archive };
-        Ok(Self::new(Running { addresses, keys: shown, page_key, folder, source, mailbox, serving, backends }))
+        Ok(Self::new(Running {
+            addresses,
+            keys: shown,
+            page_key,
+            setup_link,
+            folder,
+            source,
+            mailbox,
+            serving,
+            backends,
+        }))
     }
 
     fn new(running: Running) -> Self {
-        let Running { addresses, keys, page_key, folder, source, mailbox, serving, backends } = running;
+        let Running { addresses, keys, page_key, setup_link, folder, source, mailbox, serving, backends } = running;
         Self {
             url: addresses.url,
             keys,
             page_key,
+            setup_link,
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),
@@ -228,6 +242,7 @@ impl Server {
             .with_tcp_url(tcp_url)
             .with_test_access(self.test.as_ref())
             .with_mailbox(self.mailbox.url.as_deref(), self.mailbox.smtp_port)
+            .with_setup_link(self.setup_link.as_deref())
     }
 
     /// Prints URLs and keys, and stores the URLs for `basalt status`.
@@ -269,6 +284,7 @@ struct Running {
     addresses: Addresses,
     keys: Arc<ApiKeys>,
     page_key: Option<String>,
+    setup_link: Option<String>,
     folder: DataFolder,
     source: DatabaseSource,
     mailbox: OpenMailboxPorts,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use functions_rs::Functions;
 use functions_rs::functions::send_submission::SendSubmission;
+use futures::future::OptionFuture;
 use gateway::{Gateway, PublicOrigin, Service};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
@@ -20,7 +21,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::desk::{self, DeskReplacement};
-use super::submissions::{JobLifetime, build_section, start_jobs, submission_settings, template_titles};
+use super::submissions::{
+    JobLifetime, build_section, start_jobs, submission_settings, template_titles, wait_for_shutdown,
+};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
@@ -34,8 +37,6 @@ use crate::{app, database, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
 use http_edge::request::TrustedProxies;
 
-/// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
-pub(super) const PRODUCT: &str = "Email Templates";
 /// The functions that can be served.
 pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
 
@@ -118,16 +119,22 @@ impl Services {
         let app = Arc::new(app.with_explanations(explanations.clone()));
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
         let (replace, current) = watch::channel(Arc::clone(&app));
-        let job_lease = leases.as_ref().map(|leases| leases.submissions.clone());
+        let lease = leases.as_ref().map(|leases| leases.submissions.clone());
+        let lifetime = JobLifetime { lease, closing: closing.clone() };
         let upkeep = if is_new {
             upkeep::start_with_indexes(current.clone(), closing.clone())
         } else {
             upkeep::start(current.clone(), leases, closing.clone())
         };
         let (replace_shop, shop) = watch::channel(Arc::new(build_shop(project, keys, &config.policy.site.site_url)));
-        let lifetime = JobLifetime { lease: job_lease, closing };
         let jobs = start_jobs(project, &app, &outbox, template_titles(shop.clone()), lifetime);
-        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, jobs)) });
+        let desk = desk::build(project, config, &app, url, &outbox)?;
+        let desk_upkeep = desk
+            .as_ref()
+            .map(|desk| ::desk::maintain(Arc::clone(&app), Arc::clone(&desk.views), wait_for_shutdown(closing)));
+        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, jobs, OptionFuture::from(desk_upkeep))) });
+        let submissions = build_section(project, &app, &outbox, shop.clone());
+        let (desk, replace_desk) = desk.map(|desk| desk.with_section("submissions", submissions)).unzip();
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
@@ -135,9 +142,6 @@ impl Services {
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
-        let (desk, replace_desk) = desk::build(project, config, &app, url, &outbox)?.unzip();
-        let desk =
-            desk.map(|desk| desk.with_section("submissions", build_section(project, &app, &outbox, shop.clone())));
         let replace = Replacements { app: replace, shop: replace_shop, desk: replace_desk };
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
@@ -173,11 +177,6 @@ fn start_worker(
         None if is_new => tokio::spawn(outbox.build_cleanup().starting_later().run(stop)),
         None => tokio::spawn(outbox.build_cleanup().run(stop)),
     }
-}
-
-/// Completes on shutdown.
-pub(super) async fn wait_for_shutdown(mut closing: ShutdownSignal) {
-    drop(closing.wait_for(|closing| *closing).await);
 }
 
 /// Builds the pages at `/`: the shop if the project has one, otherwise the status of the server.

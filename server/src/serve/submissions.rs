@@ -17,11 +17,12 @@ use http_edge::ShutdownSignal;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::services::{PRODUCT, wait_for_shutdown};
 use crate::assets::Shop;
 use crate::config_file::WebhookAddress;
 use crate::project::Project;
 
+/// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
+pub(super) const PRODUCT: &str = "Email Templates";
 /// Identical submissions of one visitor within this time count as one submission.
 const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
 
@@ -87,6 +88,11 @@ pub(super) fn start_jobs(
 /// Finds the titles of templates in the present shop.
 pub(super) fn template_titles(shop: watch::Receiver<Arc<Shop>>) -> TemplateTitles {
     TemplateTitles::new(move |id| shop.borrow().find_title(id))
+}
+
+/// Completes on shutdown.
+pub(super) async fn wait_for_shutdown(mut closing: ShutdownSignal) {
+    drop(closing.wait_for(|closing| *closing).await);
 }
 
 /// Returns the settings of submissions; `host` is that of the server's public URL.

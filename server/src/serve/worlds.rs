@@ -101,6 +101,7 @@ impl Server {
             url: addresses.url,
             keys,
             page_key: None,
+            setup_link: None,
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),

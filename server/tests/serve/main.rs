@@ -8,6 +8,7 @@ mod configured_limits;
 mod database;
 mod database_port;
 mod database_url;
+mod desk;
 mod development_pages;
 mod disconnects;
 mod drop_in;

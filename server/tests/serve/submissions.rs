@@ -113,7 +113,7 @@ fn commands_work_without_a_running_server() {
     assert!(commands.run_failing(&["search", "&"]).contains("a letter or a digit"));
 }
 
-/// A plain form as a browser without JavaScript sends it; returns status, headers without those of the request, and body.
+/// Sends a form as a browser without JavaScript does; returns status, comparable headers, and body.
 async fn send_form(server: &Basalt, form: &str) -> (u16, Vec<(String, String)>, String) {
     let request = server.client.post(server.url("/submit")).header("content-type", "application/x-www-form-urlencoded");
     let answer = request.body(form.to_owned()).send().await.expect("an answer");
@@ -158,7 +158,7 @@ async fn spam_of_the_plain_form_is_answered_alike_and_quarantined() {
 const SECRET: &str = "c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I=";
 
 #[tokio::test]
-async fn new_submission_is_told_to_the_webhook() {
+async fn new_submission_is_sent_to_the_webhook() {
     use aws_lc_rs::hmac;
     use axum::extract::State;
     use axum::http::{HeaderMap, StatusCode};

@@ -1,4 +1,4 @@
-//! What happens to submissions in the background: daily digest, deletion of old ones, calls of the owner's webhook.
+//! Background jobs of submissions: daily digest, deletion of old ones, calls of the owner's webhook.
 
 mod daily_digest;
 pub mod store;

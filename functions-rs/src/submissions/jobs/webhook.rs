@@ -1,5 +1,6 @@
-//! Calls of the owner's webhook: events are rows of the transactions that store submissions, delivered at least once.
+//! Calls of the owner's webhook, at least one for each event.
 //!
+//! Events are rows of the transactions that store submissions.
 //! No database connection is held during a call. Events of a killed server are delivered by another one when their
 //! lease expires, with the same id.
 

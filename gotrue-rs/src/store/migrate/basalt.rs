@@ -72,8 +72,18 @@ pub const FILES: &[MigrationFile] = &[
         step: MigrationStep::Expand,
     },
     MigrationFile {
-        name: "0011-submission-handling.sql",
-        sql: include_str!("../../../../sql/basalt/0011-submission-handling.sql"),
+        name: "0011-orders.sql",
+        sql: include_str!("../../../../sql/basalt/0011-orders.sql"),
+        step: MigrationStep::Expand,
+    },
+    MigrationFile {
+        name: "0012-desk.sql",
+        sql: include_str!("../../../../sql/basalt/0012-desk.sql"),
+        step: MigrationStep::Expand,
+    },
+    MigrationFile {
+        name: "0013-submission-handling.sql",
+        sql: include_str!("../../../../sql/basalt/0013-submission-handling.sql"),
         step: MigrationStep::Expand,
     },
 ];

@@ -1,0 +1,211 @@
+//! The session of a signed-in owner: its cookie, its token against forged requests, and what ends it.
+
+use chrono::TimeDelta;
+use gotrue_rs::store::desk_sessions::{self, DeskSessionRow, NewDeskSession};
+use gotrue_rules::domain::session::Session;
+use gotrue_rules::domain::session_rules::{SessionContext, SessionValidity};
+use gotrue_rules::domain::user::{Time, User};
+use http::header::{COOKIE, SET_COOKIE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::http::error::DeskError;
+use crate::ownership::is_admitted;
+use crate::token::{Token, derive_csrf_token, hash_presented, is_equal};
+use crate::visit::Visit;
+
+/// The cookie; by HTTPS with the prefix that browsers accept from there alone.
+const COOKIE_NAME: &str = "basalt_desk";
+const SECURE_COOKIE_NAME: &str = "__Secure-basalt_desk";
+/// The header of the token against forged requests.
+const CSRF_HEADER: HeaderName = HeaderName::from_static("x-desk-csrf");
+/// A session ends after this time without a request.
+const IDLE_LIMIT: TimeDelta = TimeDelta::hours(12);
+/// A session ends after this time.
+const LIFETIME: TimeDelta = TimeDelta::days(7);
+
+/// How the owner signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SignInMethod {
+    /// Password and code: the session of the auth API is at `aal2`.
+    Code,
+    /// A passkey that verified the user.
+    Passkey,
+}
+
+impl SignInMethod {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Passkey => "passkey",
+        }
+    }
+}
+
+/// The session of a signed-in owner.
+#[derive(Debug)]
+pub(crate) struct DeskSession {
+    /// Its id.
+    pub id: Uuid,
+    /// The owner.
+    pub user: User,
+    /// The session of the auth API.
+    pub session_id: Uuid,
+    expires_at: Time,
+    csrf_token: String,
+}
+
+impl DeskSession {
+    /// Finds the valid session of a request's cookie.
+    ///
+    /// One statement reads everything that can have ended it: the session of the auth API, a ban, a withdrawn role.
+    pub(crate) async fn find(visit: &Visit, headers: &HeaderMap, is_https: bool) -> Result<Option<Self>, DeskError> {
+        match find_cookie(headers, is_https) {
+            Some(token) => Self::find_by_token(visit, token).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Finds the valid session of a token.
+    pub(crate) async fn find_by_token(visit: &Visit, token: &str) -> Result<Option<Self>, DeskError> {
+        let Some(hash) = hash_presented(token) else { return Ok(None) };
+        let found = desk_sessions::find(&mut visit.db(), &hash, visit.now, visit.now - IDLE_LIMIT).await?;
+        Ok(found.and_then(|row| Self::from_row(row, token, visit)))
+    }
+
+    fn from_row(row: DeskSessionRow, token: &str, visit: &Visit) -> Option<Self> {
+        let DeskSessionRow { id, method, expires_at, found } = row;
+        let session = found.session?;
+        let is_valid = is_admitted(&found.account, visit.now)
+            && is_in_force(&found.account, &session, visit)
+            && (method == SignInMethod::Passkey.as_str() || session.is_elevated());
+        let csrf_token = derive_csrf_token(token);
+        is_valid.then_some(Self { id, user: found.account, session_id: session.id, expires_at, csrf_token })
+    }
+
+    /// Requires the token of this session in the header.
+    ///
+    /// # Errors
+    /// 403 `desk_csrf`.
+    pub(crate) fn require_csrf_token(&self, headers: &HeaderMap) -> Result<(), DeskError> {
+        let presented = headers.get(&CSRF_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if is_equal(presented, &self.csrf_token) {
+            return Ok(());
+        }
+        Err(DeskError::new(StatusCode::FORBIDDEN, "desk_csrf", "The header X-Desk-CSRF is missing or wrong.")
+            .hint("Send csrf_token of GET /_desk/api/session in this header."))
+    }
+
+    /// Returns the session as `GET /session` shows it.
+    pub(crate) fn to_json(&self, shop_name: &str, has_passkeys: bool) -> Value {
+        let factors: Vec<Value> = (self.user.factors.iter().filter(|factor| factor.is_verified()))
+            .map(|it| json!({ "id": it.id, "type": it.factor_type, "name": it.friendly_name }))
+            .collect();
+        json!({
+            "user": { "id": self.user.id, "email": self.user.email },
+            "csrf_token": self.csrf_token,
+            "expires_at": self.expires_at,
+            "shop_name": shop_name,
+            "factors": factors,
+            "passkeys": has_passkeys,
+        })
+    }
+}
+
+/// Whether the session of the auth API has not ended by its own rules.
+fn is_in_force(account: &User, session: &Session, visit: &Visit) -> bool {
+    let policy = &visit.app.policy.sessions;
+    let context = SessionContext { session, account, policy, token_time: None, now: visit.now };
+    context.decide_validity() == SessionValidity::Valid
+}
+
+/// What a sign-in has proved.
+#[derive(Debug)]
+pub(crate) struct ProvedOwner<'a> {
+    /// The owner.
+    pub user_id: Uuid,
+    /// The session of the auth API.
+    pub session_id: Uuid,
+    /// How.
+    pub method: SignInMethod,
+    /// The digest of the ticket, which the session replaces.
+    pub ticket_hash: &'a [u8],
+}
+
+/// Starts a session and returns its token; `None` if a concurrent request has used the ticket.
+pub(crate) async fn start(visit: &Visit, proved: ProvedOwner<'_>) -> Result<Option<String>, DeskError> {
+    let entropy = visit.app.entropy.fork();
+    let token = Token::generate(&entropy);
+    let new = NewDeskSession {
+        id: entropy.uuid(),
+        token_hash: &token.hash,
+        ticket_hash: proved.ticket_hash,
+        user_id: proved.user_id,
+        session_id: proved.session_id,
+        method: proved.method.as_str(),
+        now: visit.now,
+        expires_at: visit.now + LIFETIME,
+    };
+    let mut db = visit.begin().await?;
+    if !desk_sessions::insert(&mut db, new).await? {
+        return Ok(None);
+    }
+    visit.record(&mut db, Some(proved.user_id), "sign_in", Some(proved.method.as_str())).await?;
+    db.commit().await?;
+    Ok(Some(token.text))
+}
+
+/// Returns the header that stores a session's token in the browser.
+pub(crate) fn build_cookie(token: &str, is_https: bool) -> (HeaderName, HeaderValue) {
+    let cookie = match is_https {
+        true => format!("{SECURE_COOKIE_NAME}={token}; Path=/_desk; HttpOnly; Secure; SameSite=Strict"),
+        false => format!("{COOKIE_NAME}={token}; Path=/_desk; HttpOnly; SameSite=Strict"),
+    };
+    (SET_COOKIE, HeaderValue::try_from(cookie).unwrap_or_else(|_| HeaderValue::from_static("")))
+}
+
+/// Returns the headers that delete the token from the browser.
+pub(crate) fn build_removal() -> [(HeaderName, HeaderValue); 2] {
+    let secure = "__Secure-basalt_desk=; Path=/_desk; HttpOnly; Secure; SameSite=Strict; Max-Age=0";
+    let plain = "basalt_desk=; Path=/_desk; HttpOnly; SameSite=Strict; Max-Age=0";
+    [secure, plain].map(|cookie| (SET_COOKIE, HeaderValue::from_static(cookie)))
+}
+
+/// Finds the cookie of a session. On a site of HTTPS only the one with the prefix counts.
+fn find_cookie(headers: &HeaderMap, is_https: bool) -> Option<&str> {
+    let find = |wanted: &str| {
+        let texts = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        texts.flat_map(|text| text.split(';')).find_map(|pair| {
+            let (name, value) = pair.trim().split_once('=')?;
+            (name == wanted).then_some(value)
+        })
+    };
+    find(SECURE_COOKIE_NAME).or_else(|| find(COOKIE_NAME).filter(|_| !is_https))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn headers(cookie: &str) -> HeaderMap {
+        HeaderValue::from_str(cookie).map(|value| HeaderMap::from_iter([(COOKIE, value)])).unwrap_or_default()
+    }
+
+    #[test]
+    fn cookie_of_plain_http_does_not_count_on_https() {
+        let both = headers("a=b; basalt_desk=plain; __Secure-basalt_desk=secure");
+        assert_eq!((find_cookie(&both, true), find_cookie(&both, false)), (Some("secure"), Some("secure")));
+        let plain = headers("xbasalt_desk=no;basalt_desk=plain");
+        assert_eq!((find_cookie(&plain, true), find_cookie(&plain, false)), (None, Some("plain")));
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_cookies_do_not_panic(text in "[ -~]{0,80}") {
+            let _ = find_cookie(&headers(&text), false);
+        }
+    }
+}

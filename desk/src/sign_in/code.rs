@@ -1,0 +1,63 @@
+//! `POST /sign-in/totp` and `POST /setup/totp`: the code of the second factor, after which the session begins.
+
+use axum::response::Response;
+use gotrue_rs::store::users;
+use http::{Method, StatusCode};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{SignIn, ticket_expired, use_ticket};
+use crate::auth_client::AuthCall;
+use crate::http::body::JsonBody;
+use crate::http::error::DeskError;
+use crate::session::{ProvedOwner, SignInMethod};
+use crate::store::tickets::Purpose;
+
+/// The factors of one user that a code is compared with.
+const MOST_FACTORS: usize = 3;
+
+/// Verifies the code and starts the session.
+pub(crate) async fn verify_code(step: SignIn<'_>, body: &JsonBody) -> Result<Response, DeskError> {
+    let (visit, code) = (step.visit, body.text("code", 20)?);
+    let presented = body.text("ticket", 100)?;
+    let (ticket_hash, ticket) = use_ticket(visit, presented, [Purpose::Code, Purpose::Enrollment]).await?;
+    let session = ticket.session.ok_or_else(ticket_expired)?;
+    let factors = match ticket.subject {
+        Some(factor) => vec![factor],
+        None => list_factors(step, session.0).await?,
+    };
+    for factor in factors {
+        if is_right_code(step, session, factor, code).await? {
+            let (user_id, session_id) = session;
+            let proved = ProvedOwner { user_id, session_id, method: SignInMethod::Code, ticket_hash: &ticket_hash };
+            return step.start_session(proved).await;
+        }
+    }
+    visit.record(&mut visit.db(), Some(session.0), "code_failed", None).await?;
+    Err(DeskError::new(StatusCode::UNAUTHORIZED, "invalid_code", "The code is not valid.")
+        .hint("Enter the latest code of the application. Each code counts once."))
+}
+
+/// Lists the verified TOTP factors of the user.
+async fn list_factors(step: SignIn<'_>, user_id: Uuid) -> Result<Vec<Uuid>, DeskError> {
+    let found = users::find_with_session(&mut step.visit.db(), user_id, None).await?;
+    let factors = found.into_iter().flat_map(|found| found.account.factors);
+    let verified = factors.filter(|factor| factor.is_verified() && factor.factor_type == "totp");
+    Ok(verified.map(|factor| factor.id).take(MOST_FACTORS).collect())
+}
+
+/// Lets the auth API compare the code, which raises the session.
+async fn is_right_code(step: SignIn<'_>, session: (Uuid, Uuid), factor: Uuid, code: &str) -> Result<bool, DeskError> {
+    let token = step.visit.sign_session_token(session.0, session.1)?;
+    let call = |path, body| AuthCall { method: Method::POST, path, token: Some(&token), body: Some(body) };
+    let path = format!("/factors/{factor}/challenge");
+    let challenge = step.auth.call(&step.visit.sender, call(&path, json!({}))).await?;
+    let Some(challenge_id) = challenge.body["id"].as_str() else {
+        tracing::info!(code = challenge.error_code(), "the second factor of an owner cannot be challenged");
+        return Err(ticket_expired());
+    };
+    let path = format!("/factors/{factor}/verify");
+    let body = json!({ "challenge_id": challenge_id, "code": code });
+    let verified = step.auth.call(&step.visit.sender, call(&path, body)).await?;
+    Ok(verified.status == StatusCode::OK)
+}

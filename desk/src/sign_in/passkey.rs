@@ -1,0 +1,59 @@
+//! `POST /sign-in/passkey/options` and `POST /sign-in/passkey`: sign-in with a passkey that verifies the user.
+
+use axum::response::Response;
+use gotrue_rs::store::users;
+use http::{Method, StatusCode};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::password::read_issued_session;
+use super::{SignIn, invalid_credentials, ticket_expired, use_ticket};
+use crate::auth_client::AuthCall;
+use crate::http::body::JsonBody;
+use crate::http::error::DeskError;
+use crate::http::respond;
+use crate::ownership::is_admitted;
+use crate::session::{ProvedOwner, SignInMethod};
+use crate::store::tickets::Purpose;
+
+/// Returns the options for the browser, and a ticket that names their challenge.
+///
+/// Only challenges of tickets count: they require that the authenticator verifies the user.
+pub(crate) async fn request_passkey(step: SignIn<'_>) -> Result<Response, DeskError> {
+    let path = "/passkeys/authentication/options";
+    let call = AuthCall { method: Method::POST, path, token: None, body: Some(json!({})) };
+    let answer = step.auth.call(&step.visit.sender, call).await?;
+    let challenge = answer.body["challenge_id"].as_str().and_then(|id| Uuid::parse_str(id).ok());
+    let challenge = challenge.ok_or_else(passkeys_unavailable)?;
+    let ticket = step.create_ticket(Purpose::Passkey, None, Some(challenge)).await?;
+    Ok(respond::ok(&json!({ "ticket": ticket, "options": answer.body["options"] })))
+}
+
+/// Verifies the response of the browser and starts the session.
+pub(crate) async fn verify_passkey(step: SignIn<'_>, body: &JsonBody) -> Result<Response, DeskError> {
+    let visit = step.visit;
+    let credential = body.get("credential").ok_or_else(|| DeskError::invalid("credential is missing."))?;
+    let presented = body.text("ticket", 100)?;
+    let (ticket_hash, ticket) = use_ticket(visit, presented, [Purpose::Passkey, Purpose::Passkey]).await?;
+    let challenge = ticket.subject.ok_or_else(ticket_expired)?;
+    let body = Some(json!({ "challenge_id": challenge, "credential": credential }));
+    let call = AuthCall { method: Method::POST, path: "/passkeys/authentication/verify", token: None, body };
+    let answer = step.auth.call(&visit.sender, call).await?;
+    let session = read_issued_session(&answer);
+    if let Some((user_id, session_id)) = session {
+        let found = users::find_with_session(&mut visit.db(), user_id, None).await?;
+        if found.is_some_and(|found| is_admitted(&found.account, visit.now)) {
+            let method = SignInMethod::Passkey;
+            return step.start_session(ProvedOwner { user_id, session_id, method, ticket_hash: &ticket_hash }).await;
+        }
+        step.end_auth_session(user_id, session_id).await;
+    }
+    visit.record(&mut visit.db(), session.map(|session| session.0), "passkey_failed", None).await?;
+    Err(invalid_credentials())
+}
+
+/// 404: the address of the desk allows no passkeys.
+pub(crate) fn passkeys_unavailable() -> DeskError {
+    DeskError::new(StatusCode::NOT_FOUND, "passkeys_unavailable", "Passkeys cannot be used at this address.")
+        .hint("Set external_url to a URL with a host name: browsers refuse passkeys of an IP address.")
+}

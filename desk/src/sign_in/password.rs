@@ -1,0 +1,86 @@
+//! `POST /sign-in`: the password, of an owner.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use axum::response::Response;
+use gotrue_rs::store::users;
+use gotrue_rules::domain::contact::Email;
+use gotrue_rules::domain::user::User;
+use gotrue_rules::wire::hex::encode_hex;
+use http::{Method, StatusCode};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{SignIn, enrollment, invalid_credentials};
+use crate::auth_client::{AuthAnswer, AuthCall};
+use crate::http::body::JsonBody;
+use crate::http::error::DeskError;
+use crate::http::respond;
+use crate::ownership::is_admitted;
+use crate::store::tickets::Purpose;
+
+/// The longest address and the longest password, in characters.
+const MAX_EMAIL: usize = 255;
+const MAX_PASSWORD: usize = 1_000;
+/// The header of an issued session with its id.
+const SESSION_ID: &str = "sb-auth-session-id";
+const USER_ID: &str = "sb-auth-user-id";
+
+/// Returns address and password of a body.
+pub(super) fn read_credentials(body: &JsonBody) -> Result<(String, String), DeskError> {
+    let email = Email::normalize_for_lookup(body.text("email", MAX_EMAIL)?.trim());
+    Ok((email, body.text("password", MAX_PASSWORD)?.to_owned()))
+}
+
+/// Returns user and session of the tokens that an answer contains.
+pub(super) fn read_issued_session(answer: &AuthAnswer) -> Option<(Uuid, Uuid)> {
+    let id = |name: &str| Uuid::parse_str(answer.headers.get(name)?.to_str().ok()?).ok();
+    Some((id(USER_ID)?, id(SESSION_ID)?)).filter(|_| answer.status == StatusCode::OK)
+}
+
+/// Verifies the password and answers with the next step.
+pub(crate) async fn sign_in(step: SignIn<'_>, body: &JsonBody) -> Result<Response, DeskError> {
+    let (email, password) = read_credentials(body)?;
+    let owner = find_owner(step, &email).await?;
+    let Some((user, session)) = verify_password(step, owner, &email, &password).await? else {
+        step.visit.record(&mut step.visit.db(), None, "sign_in_failed", Some(&email)).await?;
+        return Err(invalid_credentials());
+    };
+    let has_totp = user.factors.iter().any(|factor| factor.is_verified() && factor.factor_type == "totp");
+    if has_totp {
+        let ticket = step.create_ticket(Purpose::Code, Some(session), None).await?;
+        return Ok(respond::ok(&json!({ "ticket": ticket, "next": "totp" })));
+    }
+    let (totp, ticket) = enrollment::enroll(step, session, &user.factors).await?;
+    Ok(respond::ok(&json!({ "ticket": ticket, "next": "enroll", "totp": totp })))
+}
+
+/// Finds the owner of an address, in equal time for an unknown one.
+async fn find_owner(step: SignIn<'_>, email: &str) -> Result<Option<User>, DeskError> {
+    let visit = step.visit;
+    let found = users::find_by_email_in_equal_time(&mut visit.db(), email, &visit.app.policy.jwt.aud).await?;
+    Ok(found.filter(|user| is_admitted(user, visit.now)))
+}
+
+/// Verifies the password of an owner; for all others it is verified for an address that nobody has.
+///
+/// The auth API thus does equal work for all, and counts the guesses at each address alike.
+async fn verify_password(
+    step: SignIn<'_>,
+    owner: Option<User>,
+    email: &str,
+    password: &str,
+) -> Result<Option<(User, (Uuid, Uuid))>, DeskError> {
+    let unknown = || format!("{}@desk.invalid", &encode_hex(digest(&SHA256, email.as_bytes()).as_ref())[..32]);
+    let name = if owner.is_some() { email.to_owned() } else { unknown() };
+    let body = Some(json!({ "email": name, "password": password }));
+    let call = AuthCall { method: Method::POST, path: "/token?grant_type=password", token: None, body };
+    let answer = step.auth.call(&step.visit.sender, call).await?;
+    let Some(session) = read_issued_session(&answer) else { return Ok(None) };
+    match owner {
+        Some(owner) if owner.id == session.0 => Ok(Some((owner, session))),
+        _ => {
+            step.end_auth_session(session.0, session.1).await;
+            Ok(None)
+        }
+    }
+}

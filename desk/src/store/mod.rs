@@ -1,0 +1,19 @@
+//! The SQL statements of the desk. Those on its sessions are in `gotrue_rs::store::desk_sessions`.
+
+pub(crate) mod events;
+pub(crate) mod page_views;
+pub(crate) mod setup_links;
+pub(crate) mod tickets;
+
+use gotrue_rs::store::Statement;
+
+/// Returns all statements of the desk, for the test that prepares them.
+pub fn list_statements() -> Vec<&'static Statement> {
+    [
+        events::STATEMENTS.list(),
+        page_views::STATEMENTS.list(),
+        setup_links::STATEMENTS.list(),
+        tickets::STATEMENTS.list(),
+    ]
+    .concat()
+}

@@ -1,0 +1,39 @@
+//! `basalt.page_views`: requests of pages by day.
+
+use chrono::NaiveDate;
+use gotrue_rs::store::{Connection, Result};
+use gotrue_rs::{bind, statements};
+use serde_json::{Value, json};
+
+statements! {
+    /// Rows are locked in the order of the key, so that two servers do not wait for each other.
+    ADD = "page_views.add": "
+        INSERT INTO basalt.page_views AS v (day, page, template, views)
+        SELECT c.day, c.page, c.template, c.views
+        FROM jsonb_to_recordset(:counted) AS c (day date, page text, template integer, views bigint)
+        ORDER BY c.day, c.page, c.template
+        ON CONFLICT (day, page, template) DO UPDATE
+        SET views = v.views + EXCLUDED.views";
+}
+
+/// Requests of a page on a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CountedViews {
+    /// `day`.
+    pub day: NaiveDate,
+    /// `page`.
+    pub page: &'static str,
+    /// `template`.
+    pub template: u16,
+    /// How many are added.
+    pub views: i64,
+}
+
+/// Adds counts.
+pub(crate) async fn add(db: &mut Connection, counted: &[CountedViews]) -> Result<()> {
+    let rows = counted
+        .iter()
+        .map(|it| json!({ "day": it.day.to_string(), "page": it.page, "template": it.template, "views": it.views }));
+    db.execute(bind!(ADD, counted: Value::Array(rows.collect()))).await?;
+    Ok(())
+}

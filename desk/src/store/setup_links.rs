@@ -1,0 +1,128 @@
+//! `basalt.desk_setup_links`: the link by which a visitor becomes the first owner.
+
+use gotrue_rs::store::{Connection, Result};
+use gotrue_rs::{bind, statements};
+use gotrue_rules::domain::user::Time;
+
+/// Whether there is an owner. Reads all users, so it is asked only while nobody has used a link.
+macro_rules! owner_exists {
+    () => {
+        "EXISTS (SELECT
+                 FROM users u
+                 WHERE u.deleted_at IS NULL
+                   AND (u.raw_app_meta_data ->> 'role' = 'owner'
+                        OR u.raw_app_meta_data -> 'roles' @> '[\"owner\"]'::jsonb))"
+    };
+}
+
+statements! {
+    /// A link in use is kept unless a new one is requested.
+    INSERT = "desk_setup_links.insert": concat!(
+        "INSERT INTO basalt.desk_setup_links AS l (token_hash, created_at, expires_at)
+         SELECT :token_hash, :now::timestamptz, :expires_at::timestamptz
+         WHERE CASE
+                   WHEN NOT :is_requested
+                        AND EXISTS (SELECT FROM basalt.desk_setup_links k WHERE k.used_at IS NOT NULL OR k.expires_at > :now)
+                   THEN false
+                   ELSE NOT ", owner_exists!(), "
+               END
+         ON CONFLICT (is_latest) DO UPDATE
+         SET token_hash = EXCLUDED.token_hash,
+             created_at = EXCLUDED.created_at,
+             expires_at = EXCLUDED.expires_at,
+             claimed_until = NULL,
+             used_at = NULL
+         WHERE :is_requested OR (l.expires_at <= :now AND l.used_at IS NULL)"
+    );
+
+    IS_OPEN = "desk_setup_links.is_open": concat!(
+        "SELECT CASE
+                    WHEN EXISTS (SELECT FROM basalt.desk_setup_links WHERE used_at IS NULL)
+                    THEN NOT ", owner_exists!(), "
+                    ELSE false
+                END"
+    );
+
+    /// Of concurrent requests one gets the link.
+    CLAIM = "desk_setup_links.claim": concat!(
+        "WITH found AS (
+             SELECT l.is_latest, l.claimed_until IS NULL OR l.claimed_until <= :now AS is_free
+             FROM basalt.desk_setup_links l
+             WHERE l.token_hash = :token_hash
+               AND l.used_at IS NULL
+               AND l.expires_at > :now
+         ), claimed AS (
+             UPDATE basalt.desk_setup_links l
+             SET claimed_until = :until
+             WHERE l.token_hash = :token_hash
+               AND l.used_at IS NULL
+               AND l.expires_at > :now
+               AND (l.claimed_until IS NULL OR l.claimed_until <= :now)
+               AND CASE WHEN EXISTS (SELECT FROM found) THEN NOT ", owner_exists!(), " ELSE false END
+             RETURNING true AS is_claimed
+         )
+         SELECT f.is_free, coalesce((SELECT is_claimed FROM claimed), false) AS is_claimed
+         FROM found f"
+    );
+
+    RELEASE = "desk_setup_links.release": "
+        UPDATE basalt.desk_setup_links
+        SET claimed_until = NULL
+        WHERE token_hash = :token_hash
+          AND used_at IS NULL";
+
+    COMPLETE = "desk_setup_links.complete": "
+        UPDATE basalt.desk_setup_links
+        SET used_at = :now
+        WHERE token_hash = :token_hash";
+}
+
+/// The outcome of a request that presents a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The request holds the link.
+    Held,
+    /// Another request holds it.
+    Busy,
+    /// The link is unknown, expired or used, or there is an owner.
+    Invalid,
+}
+
+/// Stores a link while there is no owner; `false` if there is one, or an earlier link is in use.
+pub(crate) async fn insert(
+    db: &mut Connection,
+    token_hash: &[u8],
+    now: Time,
+    expires_at: Time,
+    is_requested: bool,
+) -> Result<bool> {
+    Ok(db.execute(bind!(INSERT, token_hash, now, expires_at, is_requested)).await? > 0)
+}
+
+/// Whether there is no owner yet, and nobody has used a link.
+pub(crate) async fn is_open(db: &mut Connection) -> Result<bool> {
+    let (is_open,): (bool,) = db.fetch_one(bind!(IS_OPEN)).await?;
+    Ok(is_open)
+}
+
+/// Claims a link until a time.
+pub(crate) async fn claim(db: &mut Connection, token_hash: &[u8], now: Time, until: Time) -> Result<Claim> {
+    let found: Option<(bool, bool)> = db.fetch_optional(bind!(CLAIM, token_hash, now, until)).await?;
+    Ok(match found {
+        Some((_, true)) => Claim::Held,
+        Some((false, false)) => Claim::Busy,
+        Some((true, false)) | None => Claim::Invalid,
+    })
+}
+
+/// Ends a claim, so that the link can be used again.
+pub(crate) async fn release(db: &mut Connection, token_hash: &[u8]) -> Result<()> {
+    db.execute(bind!(RELEASE, token_hash)).await?;
+    Ok(())
+}
+
+/// Marks the link as used.
+pub(crate) async fn complete(db: &mut Connection, token_hash: &[u8], now: Time) -> Result<()> {
+    db.execute(bind!(COMPLETE, token_hash, now)).await?;
+    Ok(())
+}

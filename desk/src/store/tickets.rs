@@ -1,0 +1,134 @@
+//! `basalt.desk_tickets`: sign-ins and registrations of passkeys that are not complete.
+
+use gotrue_rs::store::{Connection, Result};
+use gotrue_rs::{bind, statements};
+use gotrue_rules::domain::user::Time;
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
+use uuid::Uuid;
+
+statements! {
+    INSERT = "desk_tickets.insert": "
+        INSERT INTO basalt.desk_tickets (token_hash, purpose, user_id, session_id, subject, created_at, expires_at)
+        VALUES (:token_hash, :purpose, :user_id, :session_id, :subject, :now, :expires_at)";
+
+    /// Counts an attempt, and returns how many there were with all tickets of the user.
+    USE = "desk_tickets.use": "
+        UPDATE basalt.desk_tickets t
+        SET attempts = t.attempts + 1
+        WHERE t.token_hash = :token_hash
+          AND t.purpose IN (:purpose, :other_purpose)
+          AND t.expires_at > :now
+          AND t.attempts < :most
+        RETURNING t.user_id,
+                  t.session_id,
+                  t.subject,
+                  (SELECT coalesce(sum(r.attempts), 0)::bigint
+                   FROM basalt.desk_tickets r
+                   WHERE r.user_id = t.user_id
+                     AND r.created_at > :since) AS recent";
+
+    DELETE = "desk_tickets.delete": "
+        DELETE FROM basalt.desk_tickets
+        WHERE token_hash = :token_hash";
+}
+
+/// What a ticket is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The code of a verified factor.
+    Code,
+    /// The first code of a new factor.
+    Enrollment,
+    /// A sign-in with a passkey.
+    Passkey,
+    /// A new passkey.
+    Registration,
+}
+
+impl Purpose {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Enrollment => "enrollment",
+            Self::Passkey => "passkey",
+            Self::Registration => "registration",
+        }
+    }
+}
+
+/// A ticket to insert.
+#[derive(Debug)]
+pub(crate) struct NewTicket<'a> {
+    /// `token_hash`.
+    pub token_hash: &'a [u8],
+    /// `purpose`.
+    pub purpose: Purpose,
+    /// `user_id` and `session_id`.
+    pub session: Option<(Uuid, Uuid)>,
+    /// `subject`.
+    pub subject: Option<Uuid>,
+    /// `created_at`.
+    pub now: Time,
+    /// `expires_at`.
+    pub expires_at: Time,
+}
+
+/// A ticket in use.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    /// `user_id` and `session_id`.
+    pub session: Option<(Uuid, Uuid)>,
+    /// `subject`.
+    pub subject: Option<Uuid>,
+    /// The attempts with all tickets of the user before this one.
+    pub recent_attempts: i64,
+}
+
+impl FromRow<'_, PgRow> for Ticket {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let user: Option<Uuid> = row.try_get("user_id")?;
+        let session: Option<Uuid> = row.try_get("session_id")?;
+        Ok(Self {
+            session: user.zip(session),
+            subject: row.try_get("subject")?,
+            recent_attempts: row.try_get("recent")?,
+        })
+    }
+}
+
+/// The limits of the attempts with a ticket.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AttemptLimits {
+    /// With one ticket.
+    pub most: i32,
+    /// The time since which attempts with other tickets of the user are counted.
+    pub since: Time,
+}
+
+/// Stores a ticket.
+pub(crate) async fn insert(db: &mut Connection, new: NewTicket<'_>) -> Result<()> {
+    let NewTicket { token_hash, purpose, session, subject, now, expires_at } = new;
+    let (user_id, session_id) = session.unzip();
+    let purpose = purpose.as_str();
+    db.execute(bind!(INSERT, token_hash, purpose, user_id, session_id, subject, now, expires_at)).await?;
+    Ok(())
+}
+
+/// Counts an attempt with a ticket of one of two purposes; `None` if it is unknown, expired or used up.
+pub(crate) async fn record_use(
+    db: &mut Connection,
+    token_hash: &[u8],
+    purposes: [Purpose; 2],
+    limits: AttemptLimits,
+    now: Time,
+) -> Result<Option<Ticket>> {
+    let [purpose, other_purpose] = purposes.map(Purpose::as_str);
+    let AttemptLimits { most, since } = limits;
+    db.fetch_optional(bind!(USE, token_hash, purpose, other_purpose, now, most, since)).await
+}
+
+/// Deletes a ticket; `false` if it is gone already.
+pub(crate) async fn delete(db: &mut Connection, token_hash: &[u8]) -> Result<bool> {
+    Ok(db.execute(bind!(DELETE, token_hash)).await? > 0)
+}

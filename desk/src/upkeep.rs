@@ -1,0 +1,51 @@
+//! What the desk does in the background: it writes views, and deletes what has expired.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use gotrue_rs::app::App;
+use gotrue_rs::store::{self, Connection, desk_sessions};
+use gotrue_rules::domain::error::chain::ErrorChain;
+
+use crate::sign_in::ATTEMPT_WINDOW;
+use crate::store::events;
+use crate::views::PageViews;
+
+/// The interval of the writes of views.
+const INTERVAL: Duration = Duration::from_secs(60);
+/// Expired rows are deleted at every sixtieth write.
+const CLEANUP_ROUNDS: u64 = 60;
+/// How long the log of the desk is kept.
+const LOG_KEPT: TimeDelta = TimeDelta::days(400);
+
+/// Runs until `stop` completes, and then writes the last views.
+pub async fn maintain(app: Arc<App>, views: Arc<PageViews>, stop: impl Future<Output = ()>) {
+    let mut stop = std::pin::pin!(stop);
+    for round in 1_u64.. {
+        let is_last = tokio::select! {
+            () = &mut stop => true,
+            () = app.clock.sleep(INTERVAL) => false,
+        };
+        let mut db = Connection::pooled(app.pool.clone(), Arc::default());
+        report("writing the views of pages", views.flush(&mut db).await);
+        if is_last {
+            return;
+        }
+        if round % CLEANUP_ROUNDS == 0 {
+            report("deleting expired sessions of the desk", delete_expired(&app, &mut db).await);
+        }
+    }
+}
+
+async fn delete_expired(app: &App, db: &mut Connection) -> store::Result<()> {
+    let now = app.clock.now();
+    desk_sessions::delete_expired(db, now, now - ATTEMPT_WINDOW).await?;
+    events::delete_old(db, now - LOG_KEPT).await
+}
+
+fn report(what: &'static str, outcome: store::Result<()>) {
+    if let Err(error) = outcome {
+        tracing::warn!(what, error = %ErrorChain(&error), "a task of the desk failed, it is repeated");
+    }
+}

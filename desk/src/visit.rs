@@ -1,0 +1,76 @@
+//! What all handlers know about a request.
+
+use std::sync::Arc;
+
+use gotrue_rs::app::App;
+use gotrue_rs::store::Connection;
+use gotrue_rules::domain::error::chain::ErrorChain;
+use gotrue_rules::domain::user::Time;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::auth_client::Sender;
+use crate::http::error::DeskError;
+use crate::store::events::{self, Event};
+
+/// How long an access token for a call in the process is valid, in seconds.
+const TOKEN_LIFETIME: i64 = 60;
+
+/// A request to the desk.
+#[derive(Debug)]
+pub(crate) struct Visit {
+    /// The application with the policy of the desk.
+    pub app: Arc<App>,
+    /// The time of the request, in microseconds as the database stores them.
+    pub now: Time,
+    /// Who sent it.
+    pub sender: Sender,
+}
+
+impl Visit {
+    /// Returns a connection whose statements run outside a transaction.
+    pub(crate) fn db(&self) -> Connection {
+        Connection::pooled(self.app.pool.clone(), Arc::default())
+    }
+
+    /// Begins a transaction, which rolls back when dropped.
+    pub(crate) async fn begin(&self) -> Result<Connection, DeskError> {
+        Ok(Connection::begin(&self.app.pool, Arc::default()).await?)
+    }
+
+    /// Signs an access token of a session of the auth API, for calls in the process.
+    pub(crate) fn sign_session_token(&self, user_id: Uuid, session_id: Uuid) -> Result<String, DeskError> {
+        let jwt = &self.app.policy.jwt;
+        let claims = json!({ "sub": user_id, "session_id": session_id, "role": jwt.default_group, "aud": jwt.aud });
+        self.sign(claims)
+    }
+
+    /// Signs an access token of an administrator, for calls in the process.
+    pub(crate) fn sign_admin_token(&self) -> Result<String, DeskError> {
+        let role = self.app.policy.jwt.admin_roles.first().ok_or_else(DeskError::internal)?;
+        self.sign(json!({ "role": role }))
+    }
+
+    fn sign(&self, mut claims: serde_json::Value) -> Result<String, DeskError> {
+        let now = self.now.timestamp();
+        claims["iat"] = now.into();
+        claims["exp"] = (now + TOKEN_LIFETIME).into();
+        self.app.keys.sign(&claims).map_err(|error| {
+            tracing::error!(error = %ErrorChain(&error), "signing a token for the desk failed");
+            DeskError::internal()
+        })
+    }
+
+    /// Records what was done, in a statement of its own or in a transaction.
+    pub(crate) async fn record(
+        &self,
+        db: &mut Connection,
+        user_id: Option<Uuid>,
+        action: &str,
+        subject: Option<&str>,
+    ) -> Result<(), DeskError> {
+        let address = self.sender.address();
+        let event = Event { at: self.now, user_id, action, subject, address: address.as_deref() };
+        Ok(events::insert(db, event).await?)
+    }
+}

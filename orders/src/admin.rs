@@ -1,0 +1,185 @@
+//! Orders for the owner: lists, details, new links, refunds.
+
+use gotrue_rs::store;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::order::{Order, OrderState, format_time};
+use crate::refund;
+pub use crate::refund::RefundError;
+use crate::service::{LinkOf, OrderService};
+pub use crate::store::{EventEntry, MailEntry, OrderFilter, Sale};
+use crate::store::{IssuedLink, count_by_state, find_order, issue_link, list_events, list_mails, list_orders};
+
+/// The orders of a list if none are asked for.
+pub const DEFAULT_LIMIT: i64 = 50;
+/// The largest number of orders of a list.
+pub const MAX_LIMIT: i64 = 200;
+
+/// A page of orders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderList {
+    /// The orders, the newest first.
+    pub orders: Vec<Order>,
+    /// The number of orders by state, without the filter of the state.
+    pub counts: [(OrderState, i64); 3],
+    /// The value of `before` for the next page.
+    pub next: Option<i64>,
+}
+
+impl OrderList {
+    /// Returns the list as JSON.
+    pub fn to_json(&self) -> Value {
+        let counts: Map<String, Value> =
+            self.counts.iter().map(|(state, count)| (state.name().to_owned(), (*count).into())).collect();
+        let orders: Vec<Value> = self.orders.iter().map(Order::to_json).collect();
+        json!({ "orders": orders, "counts": counts, "next": self.next.map(|next| next.to_string()) })
+    }
+}
+
+/// An order with its mails and events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderDetails {
+    /// The order.
+    pub order: Order,
+    /// The mails with links that the outbox still has.
+    pub mails: Vec<MailEntry>,
+    /// What the provider reported.
+    pub events: Vec<EventEntry>,
+}
+
+impl OrderDetails {
+    /// Returns the details as JSON.
+    pub fn to_json(&self) -> Value {
+        let mut all = self.order.to_json();
+        let mails: Vec<Value> = self.mails.iter().map(mail_to_json).collect();
+        let events: Vec<Value> = self
+            .events
+            .iter()
+            .map(|it| {
+                let detail =
+                    it.detail.as_ref().map_or_else(|| it.outcome.clone(), |detail| format!("{}: {detail}", it.outcome));
+                json!({ "at": format_time(it.at), "kind": it.kind, "detail": detail })
+            })
+            .collect();
+        all["provider_reference"] = self.order.provider_reference.as_str().into();
+        all["download_expires_at"] = format_time(self.order.download_expires_at).into();
+        all["downloads_left"] = self.order.downloads_left.into();
+        all["messages"] = mails.into();
+        all["events"] = events.into();
+        all
+    }
+}
+
+fn mail_to_json(mail: &MailEntry) -> Value {
+    let state = match (mail.sent_at, mail.failed_at) {
+        (Some(_), _) => "sent",
+        (None, Some(_)) => "failed",
+        (None, None) => "waiting",
+    };
+    json!({
+        "id": mail.id,
+        "kind": "delivery",
+        "to": mail.recipient,
+        "subject": mail.subject,
+        "text": null,
+        "state": state,
+        "error": mail.error,
+        "created_at": format_time(mail.created_at),
+        "sent_at": mail.sent_at.map(format_time),
+        "attempts": mail.attempts,
+    })
+}
+
+/// Lists orders, the newest first; the limit is at most [`MAX_LIMIT`], and [`DEFAULT_LIMIT`] in place of zero.
+///
+/// # Errors
+/// The database returned an error or was unreachable.
+pub async fn list(service: &OrderService, filter: &OrderFilter) -> store::Result<OrderList> {
+    let limit = if filter.limit <= 0 { DEFAULT_LIMIT } else { filter.limit.min(MAX_LIMIT) };
+    let filter = OrderFilter { limit: limit + 1, ..filter.clone() };
+    let mut orders = list_orders(&mut service.connection(), &filter).await?;
+    let has_more = orders.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+    if has_more {
+        orders.pop();
+    }
+    let next = orders.last().filter(|_| has_more).map(|order| order.number);
+    let counted = count_by_state(&mut service.connection(), &filter).await?;
+    let count =
+        |state: OrderState| counted.iter().find(|(name, _)| name == state.name()).map_or(0, |(_, count)| *count);
+    Ok(OrderList { orders, counts: OrderState::ALL.map(|state| (state, count(state))), next })
+}
+
+/// Finds an order with its mails and events.
+///
+/// # Errors
+/// The database returned an error or was unreachable.
+pub async fn find(service: &OrderService, id: Uuid) -> store::Result<Option<OrderDetails>> {
+    let mut db = service.connection();
+    let Some(order) = find_order(&mut db, id).await? else { return Ok(None) };
+    let mails = list_mails(&mut db, id).await?;
+    let events = list_events(&mut db, &order).await?;
+    Ok(Some(OrderDetails { order, mails, events }))
+}
+
+/// Why no new link was sent.
+#[derive(Debug, thiserror::Error)]
+pub enum ResendError {
+    /// There is no such order.
+    #[error("there is no such order")]
+    NotFound,
+    /// The order is refunded.
+    #[error("the order is refunded: it has no link")]
+    Refunded,
+    /// Another link was issued at the same time.
+    #[error("another link was sent at the same time")]
+    Conflict,
+    /// The database failed.
+    #[error("the order could not be read or changed: {0}")]
+    Database(#[from] store::Error),
+}
+
+/// Mails a new link to the buyer; older links end.
+///
+/// # Errors
+/// There is no such order, or it has no link.
+pub async fn resend_download(service: &OrderService, id: Uuid) -> Result<(), ResendError> {
+    let key = service.download_key().await?;
+    let mut db = service.connection();
+    let order = find_order(&mut db, id).await?.ok_or(ResendError::NotFound)?;
+    if order.state == OrderState::Refunded {
+        return Err(ResendError::Refunded);
+    }
+    let (now, generation) = (service.clock.now(), order.download_generation + 1);
+    let link = LinkOf {
+        order: id,
+        generation,
+        buyer: &order.buyer_email,
+        title: &order.template_title,
+        language: order.language,
+        now,
+    };
+    let issued = IssuedLink {
+        order: id,
+        generation,
+        downloads: service.settings.max_downloads,
+        expires_at: service.link_end(now),
+        mail: service.build_delivery(&key, link),
+    };
+    let is_issued = issue_link(&mut db, &issued).await?;
+    service.outbox.notify_after_commit(&mut db);
+    if is_issued {
+        tracing::info!(order.id = %id, generation, "download link sent again");
+        Ok(())
+    } else {
+        Err(ResendError::Conflict)
+    }
+}
+
+/// Refunds an order at its provider and ends its links; returns the order.
+///
+/// # Errors
+/// The order is refunded already, the provider refuses, or it cannot be reached.
+pub async fn refund(service: &OrderService, id: Uuid) -> Result<Order, RefundError> {
+    refund::refund(service, id).await
+}

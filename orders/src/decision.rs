@@ -1,0 +1,151 @@
+//! What follows from a payment: a pure function of the payment and the catalogue.
+
+use crate::event::{CATALOGUE_CURRENCY, Payment};
+
+/// A template that can be bought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Product {
+    /// The template's id.
+    pub template: u16,
+    /// Its title.
+    pub title: String,
+    /// Its price in cents.
+    pub price_minor: i64,
+    /// The provider's ids of it, `payment_reference` of the catalogue.
+    pub references: Vec<String>,
+}
+
+/// What follows from a payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PaymentDecision<'a> {
+    /// The template is delivered.
+    Deliver(&'a Product),
+    /// No template has one of the references.
+    UnknownTemplate,
+    /// The amount or the currency is not that of the catalogue.
+    WrongAmount(&'a Product),
+}
+
+/// Decides what follows from a payment.
+///
+/// The paid amount is the price, with or without taxes that are added to it.
+pub fn decide_payment<'a>(payment: &Payment, products: &'a [Product]) -> PaymentDecision<'a> {
+    let found = payment.template_references.iter().find_map(|reference| find_product(products, reference));
+    let Some(product) = found else { return PaymentDecision::UnknownTemplate };
+    let amount = payment.amount_minor;
+    let is_price = amount == product.price_minor || amount - payment.tax_minor == product.price_minor;
+    if is_price && payment.tax_minor >= 0 && payment.currency == CATALOGUE_CURRENCY {
+        PaymentDecision::Deliver(product)
+    } else {
+        PaymentDecision::WrongAmount(product)
+    }
+}
+
+/// Finds the product of a configured reference, or of `template-<id>`.
+fn find_product<'a>(products: &'a [Product], reference: &str) -> Option<&'a Product> {
+    let configured = products.iter().find(|it| it.references.iter().any(|known| known == reference));
+    configured.or_else(|| {
+        let id: u16 = reference.strip_prefix("template-")?.parse().ok()?;
+        products.iter().find(|it| it.template == id)
+    })
+}
+
+/// Returns the cents of a price of the catalogue: `$28`, `$28.50`.
+pub fn parse_price(price: &str) -> Option<i64> {
+    parse_amount(price.strip_prefix('$')?)
+}
+
+/// Returns the hundredths of a decimal number with at most two decimals.
+pub fn parse_amount(amount: &str) -> Option<i64> {
+    let (whole, cents) = amount.split_once('.').unwrap_or((amount, "00"));
+    let is_digits = |text: &str| !text.is_empty() && text.len() <= 12 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(cents) || cents.len() > 2 {
+        return None;
+    }
+    let cents: i64 = format!("{cents:0<2}").parse().ok()?;
+    whole.parse::<i64>().ok()?.checked_mul(100)?.checked_add(cents)
+}
+
+/// Formats an amount for people: `28.00 USD`.
+pub fn format_amount(amount_minor: i64, currency: &str) -> String {
+    let sign = if amount_minor < 0 { "-" } else { "" };
+    let amount = amount_minor.unsigned_abs();
+    format!("{sign}{}.{:02} {currency}", amount / 100, amount % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::event::Buyer;
+
+    fn payment(references: &[&str], amount_minor: i64, tax_minor: i64, currency: &str) -> Payment {
+        Payment {
+            reference: "pi_1".to_owned(),
+            template_references: references.iter().map(|it| (*it).to_owned()).collect(),
+            buyer: Buyer::Unknown,
+            amount_minor,
+            tax_minor,
+            currency: currency.to_owned(),
+            is_test: false,
+            locale: None,
+        }
+    }
+
+    fn products() -> Vec<Product> {
+        [(1, 2800, "plink_a"), (2, 6400, "plink_b")]
+            .map(|(template, price_minor, reference)| Product {
+                template,
+                title: format!("Template {template}"),
+                price_minor,
+                references: vec![reference.to_owned()],
+            })
+            .to_vec()
+    }
+
+    #[test]
+    fn payments_are_matched_by_reference_amount_and_currency() {
+        let products = products();
+        let (first, second) = (&products[0], &products[1]);
+        let cases = [
+            (payment(&["plink_a"], 2800, 0, "USD"), PaymentDecision::Deliver(first)),
+            (payment(&["plink_a"], 3332, 532, "USD"), PaymentDecision::Deliver(first)),
+            (payment(&["plink_a"], 2800, 447, "USD"), PaymentDecision::Deliver(first)),
+            (payment(&["template-2"], 6400, 0, "USD"), PaymentDecision::Deliver(second)),
+            (payment(&["plink_x", "plink_b"], 6400, 0, "USD"), PaymentDecision::Deliver(second)),
+            (payment(&["plink_b", "template-1"], 2800, 0, "USD"), PaymentDecision::WrongAmount(second)),
+            (payment(&["plink_a"], 2799, 0, "USD"), PaymentDecision::WrongAmount(first)),
+            (payment(&["plink_a"], 0, -2800, "USD"), PaymentDecision::WrongAmount(first)),
+            (payment(&["plink_a"], 2800, 0, "EUR"), PaymentDecision::WrongAmount(first)),
+            (payment(&["plink_c"], 2800, 0, "USD"), PaymentDecision::UnknownTemplate),
+            (payment(&["template-3"], 2800, 0, "USD"), PaymentDecision::UnknownTemplate),
+            (payment(&[], 2800, 0, "USD"), PaymentDecision::UnknownTemplate),
+        ];
+        for (payment, expected) in cases {
+            assert_eq!(decide_payment(&payment, &products), expected, "{payment:?}");
+        }
+    }
+
+    #[test]
+    fn prices_become_cents() {
+        let cases = [("$28", Some(2800)), ("$28.50", Some(2850)), ("$0", Some(0)), ("28", None), ("$2.555", None)];
+        for (price, expected) in cases {
+            assert_eq!(parse_price(price), expected, "{price}");
+        }
+        assert_eq!(format_amount(2805, "USD"), "28.05 USD");
+    }
+
+    proptest! {
+        #[test]
+        fn formatted_amounts_are_read_back(amount in 0_i64..1_000_000_000_000) {
+            let text = format_amount(amount, "USD");
+            prop_assert_eq!(text.strip_suffix(" USD").and_then(parse_amount), Some(amount));
+        }
+
+        #[test]
+        fn arbitrary_amounts_do_not_panic(text in "[-0-9.$e]{0,24}") {
+            let _ = (parse_amount(&text), parse_price(&text));
+        }
+    }
+}

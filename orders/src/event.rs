@@ -1,0 +1,69 @@
+//! What a provider reports, independent of its format.
+
+use crate::order::Provider;
+
+/// The currency of the catalogue's prices.
+pub const CATALOGUE_CURRENCY: &str = "USD";
+
+/// A verified event of a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaymentEvent {
+    /// The provider.
+    pub provider: Provider,
+    /// Its id; the same for repeated deliveries.
+    pub id: String,
+    /// What happened.
+    pub content: EventContent,
+}
+
+/// What an event reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventContent {
+    /// A completed payment.
+    Payment(Payment),
+    /// A refund, or a part of one.
+    Refund(RefundReport),
+    /// Something that changes no order, with the provider's name of it.
+    Other(String),
+}
+
+/// A completed payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payment {
+    /// The payment: a payment intent of Stripe, a capture of PayPal, an order of Lemon Squeezy.
+    pub reference: String,
+    /// What may identify the template, values set by the owner before those of the buyer.
+    pub template_references: Vec<String>,
+    /// The buyer.
+    pub buyer: Buyer,
+    /// The paid amount in the smallest unit of the currency, with taxes.
+    pub amount_minor: i64,
+    /// The taxes in it.
+    pub tax_minor: i64,
+    /// The currency (ISO 4217), in capitals.
+    pub currency: String,
+    /// Whether no money was moved.
+    pub is_test: bool,
+    /// The language of the checkout, if it is known.
+    pub locale: Option<String>,
+}
+
+/// The buyer, as far as an event says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Buyer {
+    /// The address.
+    Email(String),
+    /// The order at PayPal, which has the address.
+    PayPalOrder(String),
+    /// Neither.
+    Unknown,
+}
+
+/// A refund as an event reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefundReport {
+    /// The payment.
+    pub reference: String,
+    /// All that was returned until then, in the smallest unit of the currency.
+    pub amount_minor: i64,
+}

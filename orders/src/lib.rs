@@ -1,0 +1,19 @@
+//! Orders of the shop: webhooks of payment providers, download links, refunds.
+//!
+//! A webhook is answered after the transaction that stores its event, the order and the mail with the download link.
+
+pub mod admin;
+pub mod decision;
+pub mod event;
+pub mod mails;
+pub mod order;
+pub mod products;
+pub mod provider_api;
+pub mod refund;
+pub mod service;
+pub mod settings;
+pub mod store;
+pub mod token;
+
+pub use order::{Order, OrderState, Provider};
+pub use service::{OrderService, ServicePorts, ShopFacts};

@@ -1,0 +1,247 @@
+//! The mails of orders: the download link for the buyer, and events that need the owner.
+
+use gotrue_rs::ports::mail::EmailMessage;
+use gotrue_rs::ports::mail::branded::layout::{
+    MailPage, format_button, format_page, format_paragraph, format_quiet_paragraph,
+};
+use gotrue_rules::domain::language::Language;
+use gotrue_rules::domain::user::Time;
+use gotrue_rules::wire::html::escape_html;
+use uuid::Uuid;
+
+use crate::service::ShopFacts;
+
+/// What all mails have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct MailContext<'a> {
+    /// The time of writing.
+    pub now: Time,
+    /// The shop.
+    pub facts: &'a ShopFacts,
+}
+
+/// The mail with a download link.
+#[derive(Debug, Clone, Copy)]
+pub struct DeliveryMail<'a> {
+    /// The order.
+    pub order: Uuid,
+    /// The number of the link.
+    pub generation: i32,
+    /// The buyer's address.
+    pub to: &'a str,
+    /// The template's title.
+    pub title: &'a str,
+    /// The link.
+    pub url: &'a str,
+    /// Its end.
+    pub expires_at: Time,
+    /// The downloads that it allows.
+    pub downloads: u16,
+}
+
+/// The texts of a delivery; `{title}`, `{days}`, `{downloads}` and `{shop}` are replaced.
+struct DeliveryTexts {
+    subject: &'static str,
+    lead: &'static str,
+    label: &'static str,
+    validity: &'static str,
+    renewal: &'static str,
+    reference: &'static str,
+}
+
+/// Returns the texts of a delivery.
+fn delivery_texts(language: Language) -> DeliveryTexts {
+    match language {
+        Language::English => DeliveryTexts {
+            subject: "Your template: {title}",
+            lead: "Thank you for your purchase from {shop}. Your template, {title}, is ready: a ZIP file with the HTML, its pictures, a \
+                   plain-text version and a guide.",
+            label: "Download the template",
+            validity: "The link is valid until {until} and for {downloads} downloads. It is for you alone.",
+            renewal: "Does the link no longer work? Reply to this mail, and you will get a new one.",
+            reference: "Order",
+        },
+        Language::German => DeliveryTexts {
+            subject: "Ihre Vorlage: {title}",
+            lead: "Danke für Ihren Einkauf bei {shop}. Ihre Vorlage {title} liegt bereit: eine ZIP-Datei mit dem HTML, den Bildern, einer \
+                   reinen Textfassung und einer Anleitung.",
+            label: "Vorlage herunterladen",
+            validity: "Der Link gilt bis {until} und für {downloads} Downloads. Er ist nur für Sie bestimmt.",
+            renewal: "Der Link funktioniert nicht mehr? Antworten Sie auf diese Nachricht, dann erhalten Sie einen neuen.",
+            reference: "Bestellung",
+        },
+        Language::French => DeliveryTexts {
+            subject: "Votre modèle : {title}",
+            lead: "Merci de votre achat chez {shop}. Votre modèle {title} est prêt : un fichier ZIP avec le HTML, ses images, une version \
+                   en texte brut et un guide.",
+            label: "Télécharger le modèle",
+            validity: "Le lien est valable jusqu’au {until} et pour {downloads} téléchargements. Il n’est destiné qu’à vous.",
+            renewal: "Le lien ne fonctionne plus ? Répondez à ce message et vous en recevrez un nouveau.",
+            reference: "Commande",
+        },
+        Language::Spanish => DeliveryTexts {
+            subject: "Tu plantilla: {title}",
+            lead: "Gracias por tu compra en {shop}. Tu plantilla {title} está lista: un archivo ZIP con el HTML, sus imágenes, una versión \
+                   en texto plano y una guía.",
+            label: "Descargar la plantilla",
+            validity: "El enlace es válido hasta el {until} y para {downloads} descargas. Es solo para ti.",
+            renewal: "¿El enlace ya no funciona? Responde a este mensaje y recibirás uno nuevo.",
+            reference: "Pedido",
+        },
+    }
+}
+
+/// Formats the date of a time in UTC.
+fn format_date(time: Time, language: Language) -> String {
+    let format = match language {
+        Language::English => "%Y-%m-%d, %H:%M UTC",
+        Language::German => "%d.%m.%Y, %H:%M UTC",
+        Language::French | Language::Spanish => "%d/%m/%Y, %H:%M UTC",
+    };
+    time.format(format).to_string()
+}
+
+/// Builds the mail to the buyer.
+pub fn build_delivery(context: MailContext<'_>, language: Language, mail: DeliveryMail<'_>) -> EmailMessage {
+    let texts = delivery_texts(language);
+    let (until, downloads) = (format_date(mail.expires_at, language), mail.downloads.to_string());
+    let facts = context.facts;
+    let fill = |text: &str, title: &str, shop: &str| {
+        text.replace("{until}", &until)
+            .replace("{downloads}", &downloads)
+            .replace("{shop}", shop)
+            .replace("{title}", title)
+    };
+    let plain = |text: &str| fill(text, mail.title, &facts.name);
+    let (title, shop) = (escape_html(mail.title), escape_html(&facts.name));
+    let html = |text: &str| fill(text, &format!("<strong>{title}</strong>"), &shop);
+    let reference = format!("{}: {}", texts.reference, mail.order);
+    let content = [
+        format_paragraph(&html(texts.lead)),
+        format_button(&facts.brand, &escape_html(mail.url), texts.label),
+        format_paragraph(&html(texts.validity)),
+        format_quiet_paragraph(texts.renewal),
+        format_quiet_paragraph(&reference),
+    ];
+    let text = [plain(texts.lead), mail.url.to_owned(), plain(texts.validity), texts.renewal.to_owned(), reference];
+    let subject = plain(texts.subject);
+    let page = MailPage {
+        language,
+        title: &escape_html(&subject),
+        preview: &shop,
+        default_name: &shop,
+        content: &content.concat(),
+    };
+    let reply_to = facts.owner.iter().map(|owner| ("Reply-To".to_owned(), owner.clone()));
+    EmailMessage {
+        purpose: "order_delivery".into(),
+        to: mail.to.to_owned(),
+        html: format_page(&facts.brand, page),
+        text: Some(text.join("\n\n") + "\n"),
+        message_id: format!("order_delivery.{}.{}@{}", mail.order.simple(), mail.generation, facts.mail_host),
+        date: context.now,
+        headers: reply_to.collect(),
+        code: None,
+        link: Some(mail.url.to_owned()),
+        subject,
+    }
+}
+
+/// An event that needs the owner.
+#[derive(Debug, Clone, Copy)]
+pub struct OwnerNotice<'a> {
+    /// What makes the mail unique: the id of the event.
+    pub id: Uuid,
+    /// The heading.
+    pub title: &'a str,
+    /// What happened, and what to do: a sentence per line.
+    pub lines: &'a [String],
+}
+
+/// Builds the mail to the owner.
+pub fn build_notice(context: MailContext<'_>, owner: &str, notice: &OwnerNotice<'_>) -> EmailMessage {
+    let facts = context.facts;
+    let shop = escape_html(&facts.name);
+    let content: String = notice.lines.iter().map(|line| format_paragraph(&escape_html(line))).collect();
+    let page = MailPage {
+        language: Language::English,
+        title: notice.title,
+        preview: &shop,
+        default_name: &shop,
+        content: &content,
+    };
+    EmailMessage {
+        purpose: "order_notice".into(),
+        to: owner.to_owned(),
+        subject: format!("{} ({})", notice.title, facts.name),
+        html: format_page(&facts.brand, page),
+        text: Some(notice.lines.join("\n\n") + "\n"),
+        message_id: format!("order_notice.{}@{}", notice.id.simple(), facts.mail_host),
+        date: context.now,
+        headers: vec![("Auto-Submitted".to_owned(), "auto-generated".to_owned())],
+        code: None,
+        link: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gotrue_rules::domain::policy::{BrandColor, MailBrand};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn facts() -> ShopFacts {
+        ShopFacts {
+            name: "Paper & Post".to_owned(),
+            brand: MailBrand { name: None, color: BrandColor::DEFAULT, logo_url: None, address: None },
+            owner: Some("owner@example.com".to_owned()),
+            mail_host: "shop.example".to_owned(),
+            url: "https://shop.example".to_owned(),
+        }
+    }
+
+    fn deliver(language: Language, title: &str) -> EmailMessage {
+        let now = "2026-11-21T12:00:00Z".parse().expect("a time");
+        let facts = facts();
+        let mail = DeliveryMail {
+            order: Uuid::from_u128(7),
+            generation: 2,
+            to: "ada@example.com",
+            title,
+            url: "https://shop.example/shop/download/abc",
+            expires_at: "2026-11-28T12:00:00Z".parse().expect("a time"),
+            downloads: 10,
+        };
+        build_delivery(MailContext { now, facts: &facts }, language, mail)
+    }
+
+    #[test]
+    fn delivery_has_link_end_and_order_in_each_language() {
+        for (language, subject, until) in [
+            (Language::English, "Your template: Welcome Series", "2026-11-28, 12:00 UTC"),
+            (Language::German, "Ihre Vorlage: Welcome Series", "28.11.2026, 12:00 UTC"),
+            (Language::French, "Votre modèle : Welcome Series", "28/11/2026, 12:00 UTC"),
+            (Language::Spanish, "Tu plantilla: Welcome Series", "28/11/2026, 12:00 UTC"),
+        ] {
+            let mail = deliver(language, "Welcome Series");
+            let text = mail.text.expect("a plain part");
+            assert_eq!(mail.subject, subject);
+            for value in [until, "https://shop.example/shop/download/abc", "00000000-0000-0000-0000-000000000007"] {
+                assert!(text.contains(value) && mail.html.contains(value), "{value}: {text}");
+            }
+            assert!(text.contains("Paper & Post") && mail.html.contains("Paper &amp; Post") && !text.contains('{'));
+            assert_eq!(mail.message_id, "order_delivery.00000000000000000000000000000007.2@shop.example");
+            assert_eq!(mail.headers, [("Reply-To".to_owned(), "owner@example.com".to_owned())]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn title_adds_no_markup(title in "\\PC{1,80}") {
+            let (mail, plain) = (deliver(Language::English, &title), deliver(Language::English, "x"));
+            prop_assert_eq!(mail.html.matches('<').count(), plain.html.matches('<').count());
+            prop_assert_eq!(mail.html.matches('"').count(), plain.html.matches('"').count());
+        }
+    }
+}

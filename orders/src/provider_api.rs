@@ -1,0 +1,200 @@
+//! Calls of the providers' APIs: refunds, buyers, certificates.
+
+use std::time::Duration;
+
+use gotrue_rs::ports::http_client::{
+    HttpClient, HttpError, HttpResponse, OutboundOptions, ResponseLimits, TrustedRoots,
+};
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::order::{Order, Provider};
+use crate::settings::{ApiEndpoint, PayPalSettings, PaymentSettings};
+
+/// The limits of a response.
+const LIMITS: ResponseLimits = ResponseLimits { bytes: 256 * 1024, time: Duration::from_secs(15) };
+/// The longest reason of a provider that is passed on, in characters.
+const MAX_REASON: usize = 300;
+
+/// The APIs of the configured providers.
+#[derive(Debug)]
+pub struct ProviderApi {
+    clients: Vec<(Provider, HttpClient)>,
+}
+
+/// Why a call had no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The provider or its key is not configured.
+    #[error("{0} has no key of its API in [basalt.shop.payment]")]
+    NotConfigured(&'static str),
+    /// There is no response.
+    #[error("the payment provider could not be reached: {0}")]
+    Unreachable(#[from] HttpError),
+    /// The provider refused, with its reason.
+    #[error("the payment provider refused: {0}")]
+    Refused(String),
+}
+
+/// The result of a refund at the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefundResult {
+    /// The money is returned.
+    Refunded,
+    /// The money was returned before.
+    AlreadyRefunded,
+}
+
+impl ProviderApi {
+    /// Creates a client for each configured provider.
+    pub fn new(settings: &PaymentSettings, outbound: &OutboundOptions) -> Self {
+        let clients = Provider::ALL.into_iter().filter_map(|provider| {
+            let api = settings.api(provider)?;
+            let mut options = outbound.clone();
+            if let Some(roots) = TrustedRoots::of_files(api.ca_file.as_deref(), None) {
+                options.trusted_roots = Some(roots);
+            }
+            Some((provider, HttpClient::new(options)))
+        });
+        Self { clients: clients.collect() }
+    }
+
+    /// Returns the whole amount of an order; repeated calls return it once.
+    ///
+    /// # Errors
+    /// The provider refuses or cannot be reached.
+    pub async fn refund(&self, settings: &PaymentSettings, order: &Order) -> Result<RefundResult, ApiError> {
+        let response = match order.provider {
+            Provider::Stripe => self.refund_stripe(settings, order).await?,
+            Provider::PayPal => self.refund_paypal(settings, order).await?,
+            Provider::LemonSqueezy => self.refund_lemon_squeezy(settings, order).await?,
+        };
+        if (200..300).contains(&response.status) {
+            return Ok(RefundResult::Refunded);
+        }
+        let body = parse(&response);
+        let is_refunded = body["error"]["code"] == "charge_already_refunded"
+            || body["details"]
+                .as_array()
+                .is_some_and(|all| all.iter().any(|it| it["issue"] == "CAPTURE_FULLY_REFUNDED"));
+        if is_refunded { Ok(RefundResult::AlreadyRefunded) } else { Err(ApiError::Refused(reason(&response, &body))) }
+    }
+
+    async fn refund_stripe(&self, settings: &PaymentSettings, order: &Order) -> Result<HttpResponse, ApiError> {
+        let missing = ApiError::NotConfigured("stripe");
+        let Some((stripe, key)) = settings.stripe.as_ref().and_then(|it| Some((it, it.api_key.as_ref()?))) else {
+            return Err(missing);
+        };
+        let request = self.request(Provider::Stripe, Method::POST, &stripe.api, "v1/refunds")?;
+        let request = request
+            .bearer_auth(key.reveal())
+            .header("idempotency-key", idempotency_key(order.id))
+            .form(&[("payment_intent", order.provider_reference.as_str())]);
+        self.send(Provider::Stripe, request).await
+    }
+
+    async fn refund_paypal(&self, settings: &PaymentSettings, order: &Order) -> Result<HttpResponse, ApiError> {
+        let paypal = settings.paypal.as_ref().ok_or(ApiError::NotConfigured("paypal"))?;
+        let token = self.paypal_token(paypal).await?;
+        let path = format!("v2/payments/captures/{}/refund", order.provider_reference);
+        let request = self.request(Provider::PayPal, Method::POST, &paypal.api, &path)?;
+        let request =
+            request.bearer_auth(token).header("paypal-request-id", idempotency_key(order.id)).json(&json!({}));
+        self.send(Provider::PayPal, request).await
+    }
+
+    async fn refund_lemon_squeezy(&self, settings: &PaymentSettings, order: &Order) -> Result<HttpResponse, ApiError> {
+        let missing = ApiError::NotConfigured("lemon_squeezy");
+        let Some((lemon, key)) = settings.lemon_squeezy.as_ref().and_then(|it| Some((it, it.api_key.as_ref()?))) else {
+            return Err(missing);
+        };
+        let path = format!("v1/orders/{}/refund", order.provider_reference);
+        let request = self.request(Provider::LemonSqueezy, Method::POST, &lemon.api, &path)?;
+        let body = json!({ "data": { "type": "orders", "id": order.provider_reference, "attributes": {} } });
+        let request = request
+            .bearer_auth(key.reveal())
+            .header("accept", "application/vnd.api+json")
+            .header("content-type", "application/vnd.api+json")
+            .body(body.to_string());
+        self.send(Provider::LemonSqueezy, request).await
+    }
+
+    /// Returns the address of the buyer of an order at PayPal.
+    ///
+    /// # Errors
+    /// PayPal refuses or cannot be reached.
+    pub async fn find_paypal_buyer(&self, settings: &PayPalSettings, order: &str) -> Result<Option<String>, ApiError> {
+        let token = self.paypal_token(settings).await?;
+        let path = format!("v2/checkout/orders/{order}");
+        let request = self.request(Provider::PayPal, Method::GET, &settings.api, &path)?.bearer_auth(token);
+        let response = self.send(Provider::PayPal, request).await?;
+        let body = parse(&response);
+        if !(200..300).contains(&response.status) {
+            return Err(ApiError::Refused(reason(&response, &body)));
+        }
+        Ok(body["payer"]["email_address"].as_str().map(str::to_owned))
+    }
+
+    /// Returns a token of PayPal's API.
+    async fn paypal_token(&self, settings: &PayPalSettings) -> Result<String, ApiError> {
+        let request = self.request(Provider::PayPal, Method::POST, &settings.api, "v1/oauth2/token")?;
+        let request = request
+            .basic_auth(&settings.client_id, Some(settings.client_secret.reveal()))
+            .form(&[("grant_type", "client_credentials")]);
+        let response = self.send(Provider::PayPal, request).await?;
+        let body = parse(&response);
+        let token = body["access_token"].as_str().filter(|_| response.status == 200);
+        token.map(str::to_owned).ok_or_else(|| ApiError::Refused(reason(&response, &body)))
+    }
+
+    /// Reads a file of a provider's host.
+    ///
+    /// # Errors
+    /// There is no response, or not the file.
+    pub async fn fetch(&self, provider: Provider, url: &str) -> Result<Vec<u8>, ApiError> {
+        let response = self.client(provider)?.get_trusted(provider.name(), url, LIMITS).await?;
+        if response.status != 200 || response.is_truncated {
+            return Err(ApiError::Refused(format!("status {}", response.status)));
+        }
+        Ok(response.body)
+    }
+
+    fn client(&self, provider: Provider) -> Result<&HttpClient, ApiError> {
+        let found = self.clients.iter().find(|(known, _)| *known == provider);
+        found.map(|(_, client)| client).ok_or(ApiError::NotConfigured(provider.name()))
+    }
+
+    fn request(
+        &self,
+        provider: Provider,
+        method: Method,
+        api: &ApiEndpoint,
+        path: &str,
+    ) -> Result<RequestBuilder, ApiError> {
+        let url = format!("{}/{path}", api.url.as_str().trim_end_matches('/'));
+        Ok(self.client(provider)?.get_trusted_client()?.request(method, url))
+    }
+
+    async fn send(&self, provider: Provider, request: RequestBuilder) -> Result<HttpResponse, ApiError> {
+        let request = request.build().map_err(HttpError::from)?;
+        Ok(self.client(provider)?.send_trusted(provider.name(), request, LIMITS).await?)
+    }
+}
+
+fn idempotency_key(order: Uuid) -> String {
+    format!("refund-{}", order.simple())
+}
+
+fn parse(response: &HttpResponse) -> Value {
+    serde_json::from_slice(&response.body).unwrap_or_default()
+}
+
+/// Returns what a provider says about a refused call, without control characters.
+fn reason(response: &HttpResponse, body: &Value) -> String {
+    const PLACES: [&str; 5] =
+        ["/error/message", "/details/0/description", "/message", "/error_description", "/errors/0/detail"];
+    let stated = PLACES.iter().find_map(|place| body.pointer(place)?.as_str());
+    let text = stated.map_or_else(|| format!("status {}", response.status), str::to_owned);
+    text.chars().filter(|character| !character.is_control()).take(MAX_REASON).collect()
+}

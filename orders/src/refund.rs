@@ -1,0 +1,64 @@
+//! Refunds that the owner asks for.
+
+use gotrue_rs::store;
+use gotrue_rules::domain::user::Time;
+use uuid::Uuid;
+
+use crate::order::{Order, OrderState};
+use crate::provider_api::{ApiError, RefundResult};
+use crate::service::OrderService;
+use crate::store::{EventRecord, find_order, lock_payment, record_refund};
+
+/// Why an order was not refunded.
+#[derive(Debug, thiserror::Error)]
+pub enum RefundError {
+    /// There is no such order.
+    #[error("there is no such order")]
+    NotFound,
+    /// The order is refunded already.
+    #[error("the order is refunded already")]
+    AlreadyRefunded,
+    /// The provider refused, with its reason, or could not be reached.
+    #[error(transparent)]
+    Provider(#[from] ApiError),
+    /// The database failed.
+    #[error("the order could not be read or changed: {0}")]
+    Database(#[from] store::Error),
+}
+
+/// Refunds an order at its provider and ends its links.
+///
+/// No connection is held during the call. A crash after the call loses nothing: the provider's event ends the order, and a
+/// repeated call has the same idempotency key.
+pub(crate) async fn refund(service: &OrderService, id: Uuid) -> Result<Order, RefundError> {
+    let order = find_order(&mut service.connection(), id).await?.ok_or(RefundError::NotFound)?;
+    if order.state == OrderState::Refunded {
+        return Err(RefundError::AlreadyRefunded);
+    }
+    let result = service.api.refund(&service.settings, &order).await?;
+    record(service, &order, result, service.clock.now()).await?;
+    tracing::info!(order.id = %order.id, provider = %order.provider, "order refunded by the owner");
+    find_order(&mut service.connection(), id).await?.ok_or(RefundError::NotFound)
+}
+
+async fn record(service: &OrderService, order: &Order, result: RefundResult, now: Time) -> Result<(), store::Error> {
+    let event_id = format!("request-{}", order.id.simple());
+    let detail = match result {
+        RefundResult::Refunded => "requested by the owner",
+        RefundResult::AlreadyRefunded => "requested by the owner; the provider had refunded it before",
+    };
+    let mut db = service.begin().await?;
+    lock_payment(&mut db, order.provider, &order.provider_reference).await?;
+    let event = EventRecord {
+        provider: order.provider,
+        event_id: &event_id,
+        kind: "refund",
+        outcome: "refunded",
+        reference: Some(&order.provider_reference),
+        amount_minor: Some(order.amount_minor),
+        detail: Some(detail),
+        now,
+    };
+    record_refund(&mut db, event).await?;
+    db.commit().await
+}

@@ -1,0 +1,171 @@
+//! The service of orders: settings and ports, and what several requests share.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use gotrue_rs::ports::clock::SharedClock;
+use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::http_client::OutboundOptions;
+use gotrue_rs::ports::mail::EmailMessage;
+use gotrue_rs::ports::mail::outbox::Outbox;
+use gotrue_rs::store::outbox::NewMail;
+use gotrue_rs::store::{Connection, Pool, Result};
+use gotrue_rules::domain::language::Language;
+use gotrue_rules::domain::policy::MailBrand;
+use gotrue_rules::domain::user::Time;
+use gotrue_rules::wire::hex::encode_hex;
+use tokio::sync::OnceCell;
+use uuid::Uuid;
+
+use crate::decision::Product;
+use crate::mails::{self, DeliveryMail, MailContext};
+use crate::products::ProductFolder;
+use crate::provider_api::ProviderApi;
+use crate::settings::PaymentSettings;
+use crate::store;
+use crate::token::{DownloadGrant, DownloadKey};
+
+/// Returns the templates on sale, as the catalogue has them now.
+pub type ListProducts = Arc<dyn Fn() -> Vec<Product> + Send + Sync>;
+
+/// What mails and pages say about the shop.
+#[derive(Debug, Clone)]
+pub struct ShopFacts {
+    /// The shop's name.
+    pub name: String,
+    /// The look of mails.
+    pub brand: MailBrand,
+    /// The owner's address.
+    pub owner: Option<String>,
+    /// The host of `Message-ID`s.
+    pub mail_host: String,
+    /// The URL of the server for browsers, without a slash at the end.
+    pub url: String,
+}
+
+/// What the service uses.
+pub struct ServicePorts {
+    /// The database.
+    pub pool: Pool,
+    /// The queue of mails.
+    pub outbox: Arc<Outbox>,
+    /// The clock.
+    pub clock: SharedClock,
+    /// Randomness.
+    pub entropy: Entropy,
+    /// Proxies and roots of outgoing requests.
+    pub outbound: OutboundOptions,
+    /// The templates on sale.
+    pub products: ListProducts,
+}
+
+/// The service of orders.
+pub struct OrderService {
+    pub(crate) pool: Pool,
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) clock: SharedClock,
+    pub(crate) entropy: Entropy,
+    pub(crate) list_products: ListProducts,
+    pub(crate) settings: PaymentSettings,
+    pub(crate) facts: ShopFacts,
+    pub(crate) folder: ProductFolder,
+    pub(crate) api: ProviderApi,
+    key: OnceCell<DownloadKey>,
+}
+
+impl OrderService {
+    /// Creates the service; nothing is read or connected yet.
+    pub fn new(settings: PaymentSettings, facts: ShopFacts, folder: ProductFolder, ports: ServicePorts) -> Self {
+        let ServicePorts { pool, outbox, clock, entropy, outbound, products } = ports;
+        let api = ProviderApi::new(&settings, &outbound);
+        Self {
+            pool,
+            outbox,
+            clock,
+            entropy,
+            list_products: products,
+            settings,
+            facts,
+            folder,
+            api,
+            key: OnceCell::new(),
+        }
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &PaymentSettings {
+        &self.settings
+    }
+
+    /// Returns a connection for single statements.
+    pub(crate) fn connection(&self) -> Connection {
+        Connection::pooled(self.pool.clone(), Arc::default())
+    }
+
+    /// Begins a transaction.
+    pub(crate) async fn begin(&self) -> Result<Connection> {
+        Connection::begin(&self.pool, Arc::default()).await
+    }
+
+    /// Returns the key of download links, which the first server stores.
+    pub(crate) async fn download_key(&self) -> Result<DownloadKey> {
+        let key = self.key.get_or_try_init(|| async {
+            let new = encode_hex(&self.entropy.bytes::<32>());
+            store::find_or_insert_key(&mut self.connection(), &new, self.clock.now()).await
+        });
+        key.await.cloned()
+    }
+
+    /// Returns the end of a link that is issued now.
+    pub(crate) fn link_end(&self, now: Time) -> Time {
+        now + TimeDelta::from_std(self.settings.download_validity).unwrap_or(TimeDelta::days(7))
+    }
+
+    /// Builds the mail with the link of an order.
+    pub(crate) fn build_delivery(&self, key: &DownloadKey, link: LinkOf<'_>) -> NewMail {
+        let token = key.sign(DownloadGrant { order: link.order, generation: link.generation });
+        let url = format!("{}/shop/download/{token}", self.facts.url);
+        let expires_at = self.link_end(link.now);
+        let mail = DeliveryMail {
+            order: link.order,
+            generation: link.generation,
+            to: link.buyer,
+            title: link.title,
+            url: &url,
+            expires_at,
+            downloads: self.settings.max_downloads,
+        };
+        self.to_row(&mails::build_delivery(self.mail_context(link.now), link.language, mail))
+    }
+
+    /// Returns the mail about an event that needs the owner; none without an owner.
+    pub(crate) fn build_notice(&self, now: Time, notice: &mails::OwnerNotice<'_>) -> Vec<NewMail> {
+        let Some(owner) = &self.facts.owner else { return Vec::new() };
+        vec![self.to_row(&mails::build_notice(self.mail_context(now), owner, notice))]
+    }
+
+    fn mail_context(&self, now: Time) -> MailContext<'_> {
+        MailContext { now, facts: &self.facts }
+    }
+
+    fn to_row(&self, message: &EmailMessage) -> NewMail {
+        self.outbox.to_row(message)
+    }
+}
+
+/// The order that a link belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LinkOf<'a> {
+    /// The order.
+    pub order: Uuid,
+    /// The number of the link.
+    pub generation: i32,
+    /// The buyer's address.
+    pub buyer: &'a str,
+    /// The template's title.
+    pub title: &'a str,
+    /// The language of the mail.
+    pub language: Language,
+    /// The time of issue.
+    pub now: Time,
+}

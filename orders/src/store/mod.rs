@@ -1,0 +1,25 @@
+//! The SQL statements of orders.
+//!
+//! Statements about one payment run after [`lock_payment`] in the same transaction, so that a refund that arrives before
+//! or together with its payment is not missed.
+
+mod reading;
+mod writing;
+
+use gotrue_rs::store::Statement;
+
+pub use reading::{
+    EventEntry, MailEntry, OrderFilter, Sale, count_by_state, find_order, find_order_of_payment, list_events,
+    list_mails, list_orders, list_sales,
+};
+pub use writing::{
+    DownloadAttempt, EventRecord, IssuedLink, NewOrder, RecordedPayment, find_or_insert_key, issue_link, lock_payment,
+    record_download, record_event, record_payment, record_refund,
+};
+
+/// Returns all statements, for the test that prepares them.
+pub fn list_statements() -> Vec<&'static Statement> {
+    let mut all = reading::list_statements();
+    all.extend(writing::list_statements());
+    all
+}

@@ -1,0 +1,229 @@
+//! Statements that read orders.
+
+use gotrue_rs::store::{Connection, Result, Statement};
+use gotrue_rs::{bind, statements};
+use gotrue_rules::domain::user::Time;
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
+use uuid::Uuid;
+
+use crate::order::{Order, Provider};
+
+/// The columns of [`Order`].
+macro_rules! columns {
+    () => {
+        "o.id, o.number, o.provider, o.provider_reference, o.template, o.template_title, o.buyer_email, o.amount_minor, o.currency,
+         o.state, o.is_test, o.locale, o.paid_at, o.delivered_at, o.refunded_at, o.last_downloaded_at, o.downloads,
+         o.downloads_left, o.download_generation, o.download_expires_at"
+    };
+}
+
+/// The condition of a text and a template.
+macro_rules! filter {
+    () => {
+        "(:search::text IS NULL
+          OR position(lower(:search) IN lower(o.buyer_email)) > 0
+          OR position(lower(:search) IN lower(o.template_title)) > 0
+          OR o.provider_reference = :search
+          OR o.number::text = :search
+          OR o.id::text = lower(:search))
+         AND (:template::integer IS NULL OR o.template = :template)"
+    };
+}
+
+statements! {
+    LIST = "orders.list": concat!(
+        "SELECT ", columns!(), "
+         FROM basalt.orders o
+         WHERE ", filter!(), "
+           AND (:state::text IS NULL OR o.state = :state)
+           AND (:before::bigint IS NULL OR o.number < :before)
+         ORDER BY o.number DESC
+         LIMIT :limit"
+    );
+
+    COUNT = "orders.count_by_state": concat!(
+        "SELECT o.state, count(*) AS count
+         FROM basalt.orders o
+         WHERE ", filter!(), "
+         GROUP BY o.state"
+    );
+
+    FIND = "orders.find": concat!("SELECT ", columns!(), " FROM basalt.orders o WHERE o.id = :id");
+
+    FIND_OF_PAYMENT = "orders.find_of_payment": concat!(
+        "SELECT ", columns!(), "
+         FROM basalt.orders o
+         WHERE o.provider = :provider AND o.provider_reference = :reference"
+    );
+
+    EVENTS = "orders.list_events":
+        "SELECT received_at, kind, outcome, detail
+         FROM basalt.payment_events
+         WHERE provider = :provider AND provider_reference = :reference
+         ORDER BY received_at, event_id
+         LIMIT 100";
+
+    MAILS = "orders.list_mails":
+        "SELECT m.id, m.recipient, m.subject, m.created_at, m.sent_at, m.failed_at, m.last_error, m.attempts
+         FROM basalt.orders o
+         JOIN basalt.outbox m ON m.id = ANY (o.mails)
+         WHERE o.id = :id
+         ORDER BY m.number
+         LIMIT 100";
+
+    SALES = "orders.list_sales":
+        "SELECT template, paid_at, amount_minor, currency
+         FROM basalt.orders
+         WHERE paid_at >= :from AND paid_at < :to AND NOT is_test AND state <> 'refunded'
+         ORDER BY paid_at
+         LIMIT 100000";
+}
+
+/// What a list of orders is limited to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OrderFilter {
+    /// A part of the address or the title; or the reference, number or id.
+    pub search: Option<String>,
+    /// The state.
+    pub state: Option<&'static str>,
+    /// The template's id.
+    pub template: Option<i32>,
+    /// Only orders with a lower number.
+    pub before: Option<i64>,
+    /// The largest number of orders.
+    pub limit: i64,
+}
+
+/// Lists orders, the newest first.
+pub async fn list_orders(db: &mut Connection, filter: &OrderFilter) -> Result<Vec<Order>> {
+    let bound = bind!(
+        LIST,
+        search: filter.search.as_deref(),
+        state: filter.state,
+        template: filter.template,
+        before: filter.before,
+        limit: filter.limit,
+    );
+    db.fetch_all(bound).await
+}
+
+/// Counts orders by state, whatever state the filter has.
+pub async fn count_by_state(db: &mut Connection, filter: &OrderFilter) -> Result<Vec<(String, i64)>> {
+    db.fetch_all(bind!(COUNT, search: filter.search.as_deref(), template: filter.template)).await
+}
+
+/// Finds an order by its id.
+pub async fn find_order(db: &mut Connection, id: Uuid) -> Result<Option<Order>> {
+    db.fetch_optional(bind!(FIND, id)).await
+}
+
+/// Finds the order of a payment.
+pub async fn find_order_of_payment(db: &mut Connection, provider: Provider, reference: &str) -> Result<Option<Order>> {
+    db.fetch_optional(bind!(FIND_OF_PAYMENT, provider: provider.name(), reference)).await
+}
+
+/// An event of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventEntry {
+    /// The time of its delivery.
+    pub at: Time,
+    /// `payment`, `refund`, or the provider's name of another event.
+    pub kind: String,
+    /// What was done.
+    pub outcome: String,
+    /// Further facts.
+    pub detail: Option<String>,
+}
+
+impl FromRow<'_, PgRow> for EventEntry {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            at: row.try_get("received_at")?,
+            kind: row.try_get("kind")?,
+            outcome: row.try_get("outcome")?,
+            detail: row.try_get("detail")?,
+        })
+    }
+}
+
+/// Lists the first hundred events of an order's payment.
+pub async fn list_events(db: &mut Connection, order: &Order) -> Result<Vec<EventEntry>> {
+    let bound = bind!(EVENTS, provider: order.provider.name(), reference: order.provider_reference.as_str());
+    db.fetch_all(bound).await
+}
+
+/// A mail with a download link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailEntry {
+    /// Its id in the outbox.
+    pub id: Uuid,
+    /// The recipient.
+    pub recipient: String,
+    /// The subject.
+    pub subject: String,
+    /// When it was queued.
+    pub created_at: Time,
+    /// When it was accepted.
+    pub sent_at: Option<Time>,
+    /// When it was given up.
+    pub failed_at: Option<Time>,
+    /// The latest error.
+    pub error: Option<String>,
+    /// The number of attempts.
+    pub attempts: i32,
+}
+
+impl FromRow<'_, PgRow> for MailEntry {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            recipient: row.try_get("recipient")?,
+            subject: row.try_get("subject")?,
+            created_at: row.try_get("created_at")?,
+            sent_at: row.try_get("sent_at")?,
+            failed_at: row.try_get("failed_at")?,
+            error: row.try_get("last_error")?,
+            attempts: row.try_get("attempts")?,
+        })
+    }
+}
+
+/// Lists the mails of an order that the outbox still has.
+pub async fn list_mails(db: &mut Connection, id: Uuid) -> Result<Vec<MailEntry>> {
+    db.fetch_all(bind!(MAILS, id)).await
+}
+
+/// A sale, for figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sale {
+    /// The template's id.
+    pub template: i32,
+    /// The time of the payment.
+    pub paid_at: Time,
+    /// The paid amount.
+    pub amount_minor: i64,
+    /// Its currency.
+    pub currency: String,
+}
+
+impl FromRow<'_, PgRow> for Sale {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            template: row.try_get("template")?,
+            paid_at: row.try_get("paid_at")?,
+            amount_minor: row.try_get("amount_minor")?,
+            currency: row.try_get("currency")?,
+        })
+    }
+}
+
+/// Lists the sales of a period that were not refunded, without tests.
+pub async fn list_sales(db: &mut Connection, from: Time, to: Time) -> Result<Vec<Sale>> {
+    db.fetch_all(bind!(SALES, from, to)).await
+}
+
+/// Returns the statements of this file.
+pub(super) fn list_statements() -> Vec<&'static Statement> {
+    STATEMENTS.list()
+}

@@ -1,0 +1,376 @@
+//! Statements that change orders.
+
+use gotrue_rs::store::outbox::{self, NewMail};
+use gotrue_rs::store::{Connection, Result, Statement};
+use gotrue_rs::{bind, outbox_insert, statements};
+use gotrue_rules::domain::language::Language;
+use gotrue_rules::domain::user::Time;
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
+use uuid::Uuid;
+
+use crate::order::{OrderState, Provider};
+use crate::token::DownloadKey;
+
+/// Stores an event; one whose outcome was not final is stored again if the outcome differs.
+macro_rules! event {
+    () => {
+        "INSERT INTO basalt.payment_events AS e (provider, event_id, kind, outcome, provider_reference, amount_minor, detail, received_at)
+         VALUES (:provider, :event_id, :kind, :outcome, :reference::text, :amount::bigint, :detail::text, :now::timestamptz)
+         ON CONFLICT (provider, event_id) DO UPDATE
+         SET outcome = excluded.outcome,
+             detail = excluded.detail
+         WHERE e.outcome IN ('unknown_template', 'wrong_amount', 'no_buyer')
+           AND e.outcome <> excluded.outcome
+         RETURNING e.event_id"
+    };
+}
+
+statements! {
+    LOCK = "orders.lock_payment": "SELECT pg_advisory_xact_lock(hashtextextended(:payment, 11))";
+
+    RECORD_PAYMENT = "orders.record_payment": concat!(
+        "WITH event AS (",
+        event!(),
+        "), refunded AS (
+             SELECT max(r.received_at) AS at
+             FROM basalt.payment_events r
+             WHERE r.provider = :provider
+               AND r.provider_reference = :reference
+               AND r.kind = 'refund'
+               AND r.amount_minor >= :amount
+         ), inserted AS (
+             INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email, amount_minor,
+                                        currency, state, is_test, locale, paid_at, refunded_at, downloads_left,
+                                        download_expires_at, mails)
+             SELECT :id, :provider, :reference, :template, :title, :buyer, :amount, :currency,
+                    CASE WHEN r.at IS NULL THEN 'paid' ELSE 'refunded' END,
+                    :is_test, :locale, :now, r.at, :downloads::integer, :expires_at::timestamptz,
+                    CASE WHEN r.at IS NULL THEN ARRAY[:mail_id::uuid] ELSE '{}' END
+             FROM event, refunded r
+             ON CONFLICT (provider, provider_reference) DO NOTHING
+             RETURNING id, state
+         ), mail AS (",
+        outbox_insert!(":mail", ", inserted WHERE inserted.state = 'paid'"),
+        ")
+         SELECT EXISTS (SELECT FROM event) AS is_new,
+                (SELECT state FROM inserted) AS state"
+    );
+
+    RECORD_REFUND = "orders.record_refund": concat!(
+        "WITH event AS (",
+        event!(),
+        "), changed AS (
+             UPDATE basalt.orders o
+             SET state = 'refunded',
+                 refunded_at = :now
+             FROM event
+             WHERE o.provider = :provider
+               AND o.provider_reference = :reference
+               AND o.state <> 'refunded'
+               AND o.amount_minor <= :amount
+             RETURNING o.id
+         )
+         SELECT EXISTS (SELECT FROM event) AS is_new,
+                (SELECT id FROM changed) AS refunded"
+    );
+
+    RECORD_EVENT = "orders.record_event": concat!(
+        "WITH event AS (",
+        event!(),
+        "), mail AS (",
+        outbox_insert!(":mail", ", event"),
+        ")
+         SELECT EXISTS (SELECT FROM event) AS is_new"
+    );
+
+    ISSUE_LINK = "orders.issue_link": concat!(
+        "WITH issued AS (
+             UPDATE basalt.orders
+             SET download_generation = :generation,
+                 downloads_left = :downloads::integer,
+                 download_expires_at = :expires_at::timestamptz,
+                 mails = array_append(mails, :mail_id::uuid)
+             WHERE id = :id
+               AND download_generation = :generation - 1
+               AND state <> 'refunded'
+             RETURNING id
+         ), mail AS (",
+        outbox_insert!(":mail", ", issued"),
+        ")
+         SELECT EXISTS (SELECT FROM issued) AS is_issued"
+    );
+
+    DOWNLOAD = "orders.record_download":
+        "WITH found AS (
+             SELECT id, state, template, download_generation, downloads_left, download_expires_at
+             FROM basalt.orders
+             WHERE id = :id
+             FOR UPDATE
+         ), counted AS (
+             UPDATE basalt.orders o
+             SET downloads = o.downloads + 1,
+                 downloads_left = o.downloads_left - 1,
+                 last_downloaded_at = :now::timestamptz,
+                 delivered_at = COALESCE(o.delivered_at, :now),
+                 state = 'delivered'
+             FROM found f
+             WHERE o.id = f.id
+               AND :is_counted
+               AND f.state <> 'refunded'
+               AND f.download_generation = :generation
+               AND f.download_expires_at > :now
+               AND f.downloads_left > 0
+             RETURNING o.id
+         )
+         SELECT f.template, f.state, f.download_generation, f.downloads_left, f.download_expires_at
+         FROM found f";
+
+    FIND_OR_INSERT_KEY = "orders.find_or_insert_download_key":
+        "WITH inserted AS (
+             INSERT INTO basalt.download_keys (id, secret, created_at)
+             VALUES (1, :secret, :now::timestamptz)
+             ON CONFLICT (id) DO NOTHING
+             RETURNING secret
+         )
+         SELECT secret FROM inserted
+         UNION ALL
+         SELECT secret FROM basalt.download_keys WHERE id = 1
+         LIMIT 1";
+}
+
+/// An event as it is stored.
+#[derive(Debug, Clone, Copy)]
+pub struct EventRecord<'a> {
+    /// The provider.
+    pub provider: Provider,
+    /// Its id.
+    pub event_id: &'a str,
+    /// `payment`, `refund`, or the provider's name of another event.
+    pub kind: &'a str,
+    /// What was done.
+    pub outcome: &'a str,
+    /// The payment.
+    pub reference: Option<&'a str>,
+    /// The amount; for a refund all that was returned until then.
+    pub amount_minor: Option<i64>,
+    /// Further facts, for people.
+    pub detail: Option<&'a str>,
+    /// The time of the delivery.
+    pub now: Time,
+}
+
+/// An order to store with the mail of its link.
+#[derive(Debug)]
+pub struct NewOrder<'a> {
+    /// Its id.
+    pub id: Uuid,
+    /// The template's id.
+    pub template: u16,
+    /// The template's title.
+    pub title: &'a str,
+    /// The buyer's address.
+    pub buyer: &'a str,
+    /// The paid amount.
+    pub amount_minor: i64,
+    /// The currency.
+    pub currency: &'a str,
+    /// Whether no money was moved.
+    pub is_test: bool,
+    /// The language of the mails.
+    pub language: Language,
+    /// The downloads that the link allows.
+    pub downloads: u16,
+    /// The end of the link.
+    pub expires_at: Time,
+    /// The mail with the link.
+    pub mail: NewMail,
+}
+
+/// What became of a payment event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordedPayment {
+    /// The order is stored and its mail is queued.
+    Ordered,
+    /// The order is stored as refunded, because the refund arrived before; there is no mail.
+    OrderedAsRefunded,
+    /// The event is new, the payment has its order.
+    KnownPayment,
+    /// The event is stored already.
+    Repeated,
+}
+
+/// Waits for other transactions on the same payment, until the end of this one.
+pub async fn lock_payment(db: &mut Connection, provider: Provider, reference: &str) -> Result<()> {
+    db.execute(bind!(LOCK, payment: format!("{provider}/{reference}"))).await.map(drop)
+}
+
+/// Stores a payment event with its order and mail, in one statement.
+pub async fn record_payment(
+    db: &mut Connection,
+    event: EventRecord<'_>,
+    new: &NewOrder<'_>,
+) -> Result<RecordedPayment> {
+    let mail = [new.mail.clone()];
+    let bound = bind!(
+        RECORD_PAYMENT,
+        provider: event.provider.name(),
+        event_id: event.event_id,
+        kind: event.kind,
+        outcome: event.outcome,
+        reference: event.reference,
+        amount: Some(new.amount_minor),
+        detail: event.detail,
+        now: event.now,
+        id: new.id,
+        template: i32::from(new.template),
+        title: new.title,
+        buyer: new.buyer,
+        currency: new.currency,
+        is_test: new.is_test,
+        locale: new.language.tag(),
+        downloads: i32::from(new.downloads),
+        expires_at: new.expires_at,
+        mail_id: new.mail.id,
+        mail: outbox::encode_rows(&mail),
+    );
+    let (is_new, state): (bool, Option<String>) = db.fetch_one(bound).await?;
+    Ok(match (is_new, state.as_deref().and_then(OrderState::from_name)) {
+        (false, _) => RecordedPayment::Repeated,
+        (true, None) => RecordedPayment::KnownPayment,
+        (true, Some(OrderState::Refunded)) => RecordedPayment::OrderedAsRefunded,
+        (true, Some(_)) => RecordedPayment::Ordered,
+    })
+}
+
+/// Stores a refund event and ends the order if everything was returned.
+///
+/// Returns whether the event is new, and the order that it refunded.
+pub async fn record_refund(db: &mut Connection, event: EventRecord<'_>) -> Result<(bool, Option<Uuid>)> {
+    let bound = bind!(
+        RECORD_REFUND,
+        provider: event.provider.name(),
+        event_id: event.event_id,
+        kind: event.kind,
+        outcome: event.outcome,
+        reference: event.reference,
+        amount: event.amount_minor,
+        detail: event.detail,
+        now: event.now,
+    );
+    db.fetch_one(bound).await
+}
+
+/// Stores an event without an order, with the mails about it; returns whether it is new.
+pub async fn record_event(db: &mut Connection, event: EventRecord<'_>, mails: &[NewMail]) -> Result<bool> {
+    let bound = bind!(
+        RECORD_EVENT,
+        provider: event.provider.name(),
+        event_id: event.event_id,
+        kind: event.kind,
+        outcome: event.outcome,
+        reference: event.reference,
+        amount: event.amount_minor,
+        detail: event.detail,
+        now: event.now,
+        mail: outbox::encode_rows(mails),
+    );
+    db.fetch_one::<(bool,)>(bound).await.map(|(is_new,)| is_new)
+}
+
+/// A link that replaces the one before.
+#[derive(Debug)]
+pub struct IssuedLink {
+    /// The order.
+    pub order: Uuid,
+    /// The number of the link: one more than that of the present one.
+    pub generation: i32,
+    /// The downloads that it allows.
+    pub downloads: u16,
+    /// Its end.
+    pub expires_at: Time,
+    /// The mail with it.
+    pub mail: NewMail,
+}
+
+/// Replaces the link of an order and queues its mail.
+///
+/// `false` if the order is refunded or another link was issued at the same time.
+pub async fn issue_link(db: &mut Connection, link: &IssuedLink) -> Result<bool> {
+    let mail = [link.mail.clone()];
+    let bound = bind!(
+        ISSUE_LINK,
+        id: link.order,
+        generation: link.generation,
+        downloads: i32::from(link.downloads),
+        expires_at: link.expires_at,
+        mail_id: link.mail.id,
+        mail: outbox::encode_rows(&mail),
+    );
+    db.fetch_one::<(bool,)>(bound).await.map(|(is_issued,)| is_issued)
+}
+
+/// The state of an order before a download.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DownloadAttempt {
+    /// The template's id.
+    pub template: i32,
+    /// The state.
+    pub state: String,
+    /// The number of the valid link.
+    pub generation: i32,
+    /// The downloads that were left.
+    pub downloads_left: i32,
+    /// The end of the link.
+    pub expires_at: Time,
+}
+
+impl FromRow<'_, PgRow> for DownloadAttempt {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            template: row.try_get("template")?,
+            state: row.try_get("state")?,
+            generation: row.try_get("download_generation")?,
+            downloads_left: row.try_get("downloads_left")?,
+            expires_at: row.try_get("download_expires_at")?,
+        })
+    }
+}
+
+/// Counts a download if the link allows it; returns the state before.
+///
+/// With `is_counted: false` nothing is counted. `None` if there is no such order.
+pub async fn record_download(
+    db: &mut Connection,
+    id: Uuid,
+    generation: i32,
+    is_counted: bool,
+    now: Time,
+) -> Result<Option<DownloadAttempt>> {
+    db.fetch_optional(bind!(DOWNLOAD, id, generation, is_counted, now)).await
+}
+
+/// A key as it is stored.
+struct StoredKey(DownloadKey);
+
+impl FromRow<'_, PgRow> for StoredKey {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let key = DownloadKey::parse(row.try_get("secret")?);
+        key.map(Self).ok_or_else(|| sqlx::Error::Decode("a download key is not 32 bytes in hexadecimal".into()))
+    }
+}
+
+/// Returns the stored key of download links, or stores this one.
+pub async fn find_or_insert_key(db: &mut Connection, secret: &str, now: Time) -> Result<DownloadKey> {
+    let found: Option<StoredKey> = db.fetch_optional(bind!(FIND_OR_INSERT_KEY, secret, now)).await?;
+    match found {
+        Some(key) => Ok(key.0),
+        // Another transaction has stored one in the meantime, which this statement did not see.
+        None => db.fetch_one::<StoredKey>(bind!(FIND_OR_INSERT_KEY, secret, now)).await.map(|key| key.0),
+    }
+}
+
+/// Returns the statements of this file.
+pub(super) fn list_statements() -> Vec<&'static Statement> {
+    STATEMENTS.list()
+}

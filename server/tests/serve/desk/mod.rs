@@ -1,0 +1,8 @@
+//! The owner's desk over HTTP, in the real binary.
+
+mod access;
+mod desk_client;
+mod session;
+mod setup;
+mod sign_in;
+mod submissions;

@@ -1,0 +1,137 @@
+//! Sign-in with password and code.
+
+use gotrue_rs::ports::software_authenticator::Authenticator;
+use reqwest::Method;
+use serde_json::json;
+
+use super::desk_client::{EMAIL, PASSWORD, Shop, code_of};
+
+#[tokio::test]
+async fn wrong_code_is_refused_and_a_ticket_has_five_attempts() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    let ticket = shop.send_password(EMAIL, PASSWORD).await.text("ticket");
+    let wrong = code_of(&owner.secret, 50);
+    for _ in 0..5 {
+        let answer = shop.post("/sign-in/totp", json!({"ticket": ticket, "code": wrong})).await;
+        assert_eq!((answer.status, answer.code()), (401, "invalid_code"), "{}", answer.body);
+        assert!(!answer.headers.contains_key("set-cookie"));
+    }
+    let right = json!({"ticket": ticket, "code": code_of(&owner.secret, 0)});
+    let answer = shop.post("/sign-in/totp", right).await;
+    assert_eq!((answer.status, answer.code()), (401, "ticket_expired"));
+    let failures =
+        "SELECT count(*)::text FROM basalt.desk_events WHERE action = 'code_failed' AND address = '127.0.0.1'";
+    assert_eq!(shop.query(failures).await, "5");
+    assert_eq!(shop.sign_in(&owner.secret, 0).await.status, 200);
+}
+
+#[tokio::test]
+async fn code_and_ticket_count_once() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    let ticket = shop.send_password(EMAIL, PASSWORD).await.text("ticket");
+    let used = shop.post("/sign-in/totp", json!({"ticket": ticket, "code": owner.code})).await;
+    assert_eq!((used.status, used.code()), (401, "invalid_code"), "the code of the setup");
+    let body = json!({"ticket": ticket, "code": code_of(&owner.secret, 0)});
+    assert_eq!(shop.post("/sign-in/totp", body.clone()).await.status, 200);
+    let again = shop.post("/sign-in/totp", body).await;
+    assert_eq!((again.status, again.code()), (401, "ticket_expired"));
+}
+
+#[tokio::test]
+async fn unknown_user_wrong_password_and_other_users_get_the_same_answer() {
+    let shop = Shop::start();
+    shop.set_up().await;
+    for (email, app_metadata, role) in [
+        ("visitor@shop.example", json!({}), "authenticated"),
+        ("claim@shop.example", json!({}), "owner"),
+        ("editor@shop.example", json!({"role": "editor", "roles": ["editor"]}), "authenticated"),
+    ] {
+        let user = json!({"email": email, "password": PASSWORD, "email_confirm": true, "role": role,
+                          "app_metadata": app_metadata, "user_metadata": {"role": "owner"}});
+        shop.admin(Method::POST, "/users", user).await;
+    }
+    let mut bodies = Vec::new();
+    for (email, password) in [
+        ("nobody@shop.example", PASSWORD),
+        (EMAIL, "another password"),
+        ("visitor@shop.example", PASSWORD),
+        ("visitor@shop.example", "another password"),
+        ("claim@shop.example", PASSWORD),
+        ("editor@shop.example", PASSWORD),
+    ] {
+        let answer = shop.send_password(email, password).await;
+        assert_eq!((answer.status, answer.code()), (401, "invalid_credentials"), "{email}");
+        bodies.push(answer.body);
+    }
+    bodies.dedup();
+    assert_eq!(bodies.len(), 1, "{bodies:?}");
+    let sessions = "SELECT count(*)::text FROM auth.sessions s JOIN auth.users u ON u.id = s.user_id WHERE u.email <> 'owner@shop.example'";
+    assert_eq!(shop.query(sessions).await, "0", "users who are no owners get no session");
+    assert_eq!(shop.query("SELECT count(*)::text FROM basalt.desk_events WHERE action = 'sign_in_failed'").await, "6");
+}
+
+#[tokio::test]
+async fn listed_role_signs_in() {
+    let shop = Shop::start();
+    let user = json!({"email": EMAIL, "password": PASSWORD, "email_confirm": true,
+                      "app_metadata": {"roles": ["editor", "owner"]}});
+    shop.admin(Method::POST, "/users", user).await;
+    assert_eq!(shop.get("/session", None).await.body["setup"], false);
+    let first = shop.send_password(&EMAIL.to_uppercase(), PASSWORD).await;
+    let secret = first.body["totp"]["secret"].as_str().expect("a secret");
+    let body = json!({"ticket": first.text("ticket"), "code": code_of(secret, 0)});
+    let session = shop.post("/sign-in/totp", body).await;
+    assert_eq!((session.status, session.body["user"]["email"].as_str()), (200, Some(EMAIL)), "{}", session.body);
+}
+
+#[tokio::test]
+async fn guesses_at_one_account_are_limited() {
+    let shop = Shop::start_with("[basalt.rate_limit]\nwrong_passwords = 6");
+    shop.set_up().await;
+    for email in [EMAIL, "nobody@shop.example"] {
+        let mut statuses = Vec::new();
+        for number in 0..4 {
+            let answer = shop.send_password(email, &format!("guess number {number}")).await;
+            if answer.status == 429 {
+                assert_eq!(answer.code(), "too_many_requests");
+                assert!(answer.headers.contains_key("retry-after"));
+            }
+            statuses.push(answer.status);
+        }
+        assert_eq!(statuses, [401, 401, 429, 429], "a network has a third of the limit, for {email} too");
+    }
+}
+
+#[tokio::test]
+async fn passkey_signs_in_if_it_verifies_the_user() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    let offered = shop.change(Method::POST, "/passkeys/options", &owner, json!({})).await;
+    assert_eq!(offered.status, 200, "{}", offered.body);
+    assert_eq!(offered.body["options"]["authenticatorSelection"]["userVerification"], "required");
+    let origin = shop.server.text("url").replace("127.0.0.1", "localhost");
+    let mut authenticator = Authenticator::new(&origin, "localhost").expect("a key");
+    let credential = authenticator.create(&offered.body["options"]);
+    let body = json!({"ticket": offered.text("ticket"), "credential": credential, "name": "Laptop"});
+    let made = shop.change(Method::POST, "/passkeys", &owner, body).await;
+    assert_eq!((made.status, made.body["name"].as_str()), (200, Some("Laptop")), "{}", made.body);
+    let listed = shop.get("/passkeys", Some(&owner.cookie)).await;
+    assert_eq!(listed.body["passkeys"][0]["name"], "Laptop");
+
+    for (is_user_verified, status) in [(false, 401), (true, 200)] {
+        authenticator.is_user_verified = is_user_verified;
+        let offered = shop.post("/sign-in/passkey/options", json!({})).await;
+        let credential = authenticator.get(&offered.body["options"]);
+        let body = json!({"ticket": offered.text("ticket"), "credential": credential});
+        let answer = shop.post("/sign-in/passkey", body.clone()).await;
+        assert_eq!(answer.status, status, "{}", answer.body);
+        assert_eq!(shop.post("/sign-in/passkey", body).await.status, 401, "a response counts once");
+    }
+
+    // A challenge of the auth API, which may do without verification, is none of the desk.
+    let deleted = shop.change(Method::DELETE, &format!("/passkeys/{}", made.text("id")), &owner, json!({})).await;
+    assert_eq!(deleted.status, 204, "{}", deleted.body);
+    assert_eq!(shop.get("/passkeys", Some(&owner.cookie)).await.body, json!({"passkeys": []}));
+}
