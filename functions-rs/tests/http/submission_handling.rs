@@ -308,7 +308,7 @@ async fn notes_are_limited() {
     shop.database.query(&fill).await;
     let outcomes = join_all((0..10).map(|_| submissions.add_note(submission, "one more", "owner"))).await;
     assert!(outcomes.iter().filter(|it| it.is_ok()).count() >= 5);
-    assert!(outcomes.iter().flat_map(|it| it.as_ref().err()).all(|error| error.code() == "too_many_notes"));
+    assert!(outcomes.iter().filter_map(|it| it.as_ref().err()).all(|error| error.code() == "too_many_notes"));
     assert_eq!(submissions.add_note(submission, "x", "owner").await.expect_err("full").code(), "too_many_notes");
 }
 

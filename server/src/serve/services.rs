@@ -119,8 +119,7 @@ impl Services {
         let app = Arc::new(app.with_explanations(explanations.clone()));
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
         let (replace, current) = watch::channel(Arc::clone(&app));
-        let lease = leases.as_ref().map(|leases| leases.submissions.clone());
-        let lifetime = JobLifetime { lease, closing: closing.clone() };
+        let lifetime = JobLifetime::new(leases.as_ref(), &closing);
         let upkeep = if is_new {
             upkeep::start_with_indexes(current.clone(), closing.clone())
         } else {

@@ -20,6 +20,7 @@ use tokio::task::JoinHandle;
 use crate::assets::Shop;
 use crate::config_file::WebhookAddress;
 use crate::project::Project;
+use crate::upkeep::JobLeases;
 
 /// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
 pub(super) const PRODUCT: &str = "Email Templates";
@@ -29,9 +30,16 @@ const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
 /// Which replica runs the jobs, and how long.
 pub(super) struct JobLifetime {
     /// The lease, if several servers may use the database.
-    pub lease: Option<JobLease>,
+    lease: Option<JobLease>,
     /// Signals shutdown.
-    pub closing: ShutdownSignal,
+    closing: ShutdownSignal,
+}
+
+impl JobLifetime {
+    /// Takes the lease of the jobs.
+    pub(super) fn new(leases: Option<&JobLeases>, closing: &ShutdownSignal) -> Self {
+        Self { lease: leases.map(|leases| leases.submissions.clone()), closing: closing.clone() }
+    }
 }
 
 /// Builds the section of the desk.

@@ -57,10 +57,11 @@ fn format_message(message: &MessageRecord) -> String {
     };
     let mut text = format!("\n{kind} to {}, {}: {}", message.recipient, format_time(message.created_at), message.state);
     if let Some(error) = &message.error {
-        text.push_str(&format!("\n{error}"));
+        text += "\n";
+        text += error;
     }
     if let Some(content) = &message.text {
-        text.push_str(&format!("\nSubject: {}\n{content}", message.subject));
+        text += &["\nSubject: ", &message.subject, "\n", content].concat();
     }
     text
 }

@@ -167,11 +167,11 @@ async fn new_submission_is_sent_to_the_webhook() {
     use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
     type Calls = UnboundedSender<(HeaderMap, String)>;
-    let (calls, mut seen) = unbounded_channel();
     async fn receive(State(calls): State<Calls>, headers: HeaderMap, body: String) -> StatusCode {
         calls.send((headers, body)).expect("the test reads it");
         StatusCode::NO_CONTENT
     }
+    let (calls, mut seen) = unbounded_channel();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
     let router = axum::Router::new().route("/hook", axum::routing::post(receive)).with_state(calls);
