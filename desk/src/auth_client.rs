@@ -6,6 +6,7 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
+use gotrue_rs::http::request_info::RequestInfo;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -36,6 +37,12 @@ impl Sender {
             peer: head.extensions.get().cloned(),
             user_agent: head.headers.get(USER_AGENT).cloned(),
         }
+    }
+
+    /// Returns the sender in the form of the auth API.
+    pub(crate) fn to_request_info(&self) -> RequestInfo {
+        let client = self.resolved.as_ref().and_then(|resolved| resolved.client);
+        RequestInfo { client, peer: self.peer.as_ref().map(|peer| peer.0.ip()), ..RequestInfo::internal() }
     }
 
     /// Returns the client's address, if it is known.

@@ -175,7 +175,7 @@ impl Desk {
     async fn sign_out(&self, visit: &Visit, session: &DeskSession) -> Result<Response, DeskError> {
         desk_sessions::delete(&mut visit.db(), session.id).await?;
         visit.record(&mut visit.db(), Some(session.user.id), "sign_out", None).await?;
-        sign_in::end_auth_session(&self.auth, visit, session.user.id, session.session_id).await?;
+        sign_in::end_auth_session(&self.auth, visit, session.auth_session()).await?;
         let mut response = respond::no_content();
         for (name, value) in session::build_removal() {
             response.headers_mut().append(name, value);

@@ -1,11 +1,14 @@
 //! The owner's desk of the shop: sign-in, session and JSON API below `/_desk/api`.
 //!
 //! Passwords, codes, passkeys, bans and rate limits are those of the auth API, which the desk calls in the process
-//! ([`auth_client`]). `docs/guides/desk.md` describes the use, `docs/decisions/0118-sessions-of-the-desk.md` the design.
+//! ([`auth_client`]). `docs/guides/desk.md` describes the use, `docs/decisions/0118-sessions-of-the-desk.md` the
+//! design.
 
 mod auth_client;
 mod desk;
+mod figures;
 mod http;
+mod orders;
 mod ownership;
 mod passkeys;
 mod policy;
@@ -20,11 +23,13 @@ mod views;
 mod visit;
 
 pub use self::desk::{API_PATH, Desk, DeskSettings, MOUNT};
+pub use self::figures::{Figures, ListTemplates};
 pub use self::http::body::JsonBody;
 pub use self::http::error::DeskError;
 pub use self::http::headers::{CONTENT_SECURITY_POLICY, add_api_headers, add_file_headers};
 pub use self::http::query::Query;
 pub use self::http::respond;
+pub use self::orders::Orders;
 pub use self::policy::apply_policy;
 pub use self::section::{Owner, OwnerCall, Section};
 pub use self::sign_in::{SetupState, create_link, prepare_first_start};

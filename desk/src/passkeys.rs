@@ -30,7 +30,7 @@ pub(crate) struct PasskeyRequest<'a> {
 
 impl PasskeyRequest<'_> {
     async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Result<AuthAnswer, DeskError> {
-        let token = self.visit.sign_session_token(self.session.user.id, self.session.session_id)?;
+        let token = self.visit.sign_session_token(self.session.auth_session())?;
         let call = AuthCall { method, path, token: Some(&token), body };
         let answer = self.auth.call(&self.visit.sender, call).await?;
         if answer.status.is_success() { Ok(answer) } else { Err(refuse(&answer)) }
@@ -52,7 +52,7 @@ impl PasskeyRequest<'_> {
         let answer = self.call(Method::POST, "/passkeys/registration/options", Some(json!({}))).await?;
         let challenge = answer.body["challenge_id"].as_str().and_then(|id| Uuid::parse_str(id).ok());
         let challenge = challenge.ok_or_else(DeskError::internal)?;
-        let session = Some((self.session.user.id, self.session.session_id));
+        let session = Some(self.session.auth_session());
         let ticket = create_ticket(self.visit, Purpose::Registration, session, Some(challenge)).await?;
         Ok(respond::ok(&json!({ "ticket": ticket, "options": answer.body["options"] })))
     }
@@ -63,7 +63,7 @@ impl PasskeyRequest<'_> {
         let name = body.text("name", MAX_NAME)?;
         let purposes = [Purpose::Registration, Purpose::Registration];
         let (hash, ticket) = use_ticket(self.visit, body.text("ticket", 100)?, purposes).await?;
-        let challenge = ticket.subject.filter(|_| ticket.session.is_some_and(|it| it.0 == self.session.user.id));
+        let challenge = ticket.subject.filter(|_| ticket.session.is_some_and(|it| it.user_id == self.session.user.id));
         let body = Some(json!({ "challenge_id": challenge, "credential": credential }));
         let answer = self.call(Method::POST, "/passkeys/registration/verify", body).await?;
         tickets::delete(&mut self.visit.db(), &hash).await?;

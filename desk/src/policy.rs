@@ -8,14 +8,14 @@ const LOCALHOST: &str = "localhost";
 
 /// Changes the policy of the auth API to that of the desk at `url`.
 ///
-/// Second factors and passkeys are available whatever the shop's visitors may use, and passkeys verify the user. There is
-/// no captcha: the desk has no widget for it, and the limits of wrong passwords and codes apply.
+/// Passwords, second factors and passkeys are available whatever the shop's visitors may use. The hardened profile, which
+/// is applied before, requires that passkeys verify the user and that a code counts once. There is no captcha: the desk
+/// has no widget for it, and the limits of wrong passwords and codes apply.
 pub fn apply_policy(policy: &mut Policy, url: &str) {
     policy.security.captcha = None;
+    policy.sign_up.email_enabled = true;
     policy.mfa.totp_enroll_enabled = true;
     policy.mfa.totp_verify_enabled = true;
-    policy.mfa.is_totp_replay_rejected = true;
-    policy.passkeys.requires_user_verification = true;
     if let Some((id, origin)) = Url::parse(url).ok().as_ref().and_then(find_relying_party) {
         let party = policy.webauthn.relying_party.get_or_insert_with(|| RelyingParty {
             display_name: id.clone(),
@@ -61,7 +61,7 @@ mod tests {
             (party.id.as_str(), &*party.origins),
             ("shop.example", &["https://shop.example:8443".to_owned()][..])
         );
-        assert!(named.passkeys.enabled && named.passkeys.requires_user_verification);
+        assert!(named.passkeys.enabled);
         for url in ["http://192.0.2.1:54321", "http://[2001:db8::1]", "no URL"] {
             assert!(!policy_at(url).passkeys.enabled, "{url}");
         }

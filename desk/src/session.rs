@@ -51,7 +51,7 @@ pub(crate) struct DeskSession {
     /// The owner.
     pub user: User,
     /// The session of the auth API.
-    pub session_id: Uuid,
+    session_id: Uuid,
     expires_at: Time,
     csrf_token: String,
 }
@@ -82,6 +82,11 @@ impl DeskSession {
             && (method == SignInMethod::Passkey.as_str() || session.is_elevated());
         let csrf_token = derive_csrf_token(token);
         is_valid.then_some(Self { id, user: found.account, session_id: session.id, expires_at, csrf_token })
+    }
+
+    /// Returns the session of the auth API.
+    pub(crate) fn auth_session(&self) -> AuthSession {
+        AuthSession { user_id: self.user.id, session_id: self.session_id }
     }
 
     /// Requires the token of this session in the header.
@@ -120,13 +125,20 @@ fn is_in_force(account: &User, session: &Session, visit: &Visit) -> bool {
     context.decide_validity() == SessionValidity::Valid
 }
 
+/// A session of the auth API and its user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AuthSession {
+    /// `user_id`.
+    pub user_id: Uuid,
+    /// `id`.
+    pub session_id: Uuid,
+}
+
 /// What a sign-in has proved.
 #[derive(Debug)]
 pub(crate) struct ProvedOwner<'a> {
-    /// The owner.
-    pub user_id: Uuid,
-    /// The session of the auth API.
-    pub session_id: Uuid,
+    /// The session of the auth API, and the owner.
+    pub session: AuthSession,
     /// How.
     pub method: SignInMethod,
     /// The digest of the ticket, which the session replaces.
@@ -141,8 +153,8 @@ pub(crate) async fn start(visit: &Visit, proved: ProvedOwner<'_>) -> Result<Opti
         id: entropy.uuid(),
         token_hash: &token.hash,
         ticket_hash: proved.ticket_hash,
-        user_id: proved.user_id,
-        session_id: proved.session_id,
+        user_id: proved.session.user_id,
+        session_id: proved.session.session_id,
         method: proved.method.as_str(),
         now: visit.now,
         expires_at: visit.now + LIFETIME,
@@ -151,7 +163,7 @@ pub(crate) async fn start(visit: &Visit, proved: ProvedOwner<'_>) -> Result<Opti
     if !desk_sessions::insert(&mut db, new).await? {
         return Ok(None);
     }
-    visit.record(&mut db, Some(proved.user_id), "sign_in", Some(proved.method.as_str())).await?;
+    visit.record(&mut db, Some(proved.session.user_id), "sign_in", Some(proved.method.as_str())).await?;
     db.commit().await?;
     Ok(Some(token.text))
 }

@@ -70,11 +70,18 @@ impl ViewedPage {
     }
 }
 
+/// What is counted: requests of a page on a day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Counter {
+    day: NaiveDate,
+    page: ViewedPage,
+}
+
 /// The counters of one server, which are written once a minute and at the shutdown.
 #[derive(Debug)]
 pub struct PageViews {
     clock: SharedClock,
-    counters: Mutex<HashMap<(NaiveDate, ViewedPage), i64>>,
+    counters: Mutex<HashMap<Counter, i64>>,
 }
 
 impl PageViews {
@@ -86,11 +93,11 @@ impl PageViews {
     /// Counts a page that was answered with 200, if a visitor seems to have requested it.
     pub fn record(&self, page: ViewedPage, headers: &HeaderMap) {
         if is_visit(headers) {
-            self.add((self.clock.now().date_naive(), page), 1);
+            self.add(Counter { day: self.clock.now().date_naive(), page }, 1);
         }
     }
 
-    fn add(&self, counter: (NaiveDate, ViewedPage), views: i64) {
+    fn add(&self, counter: Counter, views: i64) {
         let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         if counters.len() < MOST_COUNTERS || counters.contains_key(&counter) {
             *counters.entry(counter).or_default() += views;
@@ -107,7 +114,7 @@ impl PageViews {
             return Ok(());
         }
         let rows: Vec<CountedViews> = (counted.iter())
-            .map(|((day, page), views)| CountedViews {
+            .map(|(Counter { day, page }, views)| CountedViews {
                 day: *day,
                 page: page.name(),
                 template: page.template(),
@@ -176,7 +183,7 @@ mod tests {
         let counters = views.counters.lock().expect("counters");
         assert_eq!(counters.len(), MOST_COUNTERS);
         assert_eq!(
-            counters.iter().filter(|((_, page), views)| *page == ViewedPage::Template(0) && **views == 2).count(),
+            counters.iter().filter(|(counter, views)| counter.page == ViewedPage::Template(0) && **views == 2).count(),
             1
         );
     }

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use gotrue_rs::app::App;
+use gotrue_rs::http::body::RequestBody;
+use gotrue_rs::request_context::RequestContext;
+use gotrue_rs::services::limits::{self, LimitedRoute};
 use gotrue_rs::store::Connection;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::user::Time;
@@ -11,6 +14,7 @@ use uuid::Uuid;
 
 use crate::auth_client::Sender;
 use crate::http::error::DeskError;
+use crate::session::AuthSession;
 use crate::store::events::{self, Event};
 
 /// How long an access token for a call in the process is valid, in seconds.
@@ -38,8 +42,23 @@ impl Visit {
         Ok(Connection::begin(&self.app.pool, Arc::default()).await?)
     }
 
+    /// Counts an attempt at a one-time link by the limit of the auth API for such attempts, per network.
+    ///
+    /// # Errors
+    /// 429.
+    pub(crate) async fn count_link_attempt(&self) -> Result<(), DeskError> {
+        let request = self.sender.to_request_info();
+        let cx = RequestContext::new(Arc::clone(&self.app), request, RequestBody::empty());
+        limits::count_request(&cx, LimitedRoute::Verify).await.map_err(|error| {
+            let seconds = error.retry_after.unwrap_or(60);
+            DeskError::too_many("There were too many attempts.", seconds)
+                .hint(format!("Try again in {seconds} seconds."))
+        })
+    }
+
     /// Signs an access token of a session of the auth API, for calls in the process.
-    pub(crate) fn sign_session_token(&self, user_id: Uuid, session_id: Uuid) -> Result<String, DeskError> {
+    pub(crate) fn sign_session_token(&self, session: AuthSession) -> Result<String, DeskError> {
+        let AuthSession { user_id, session_id } = session;
         let jwt = &self.app.policy.jwt;
         let claims = json!({ "sub": user_id, "session_id": session_id, "role": jwt.default_group, "aud": jwt.aud });
         self.sign(claims)

@@ -5,6 +5,7 @@
 pub mod admin;
 pub mod decision;
 pub mod event;
+pub mod http;
 pub mod mails;
 pub mod order;
 pub mod products;
@@ -12,8 +13,10 @@ pub mod provider_api;
 pub mod refund;
 pub mod service;
 pub mod settings;
+pub mod simulator;
 pub mod store;
 pub mod token;
+pub mod webhook;
 
 pub use order::{Order, OrderState, Provider};
 pub use service::{OrderService, ServicePorts, ShopFacts};

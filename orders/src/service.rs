@@ -24,6 +24,7 @@ use crate::provider_api::ProviderApi;
 use crate::settings::PaymentSettings;
 use crate::store;
 use crate::token::{DownloadGrant, DownloadKey};
+use crate::webhook::certificates::Certificates;
 
 /// Returns the templates on sale, as the catalogue has them now.
 pub type ListProducts = Arc<dyn Fn() -> Vec<Product> + Send + Sync>;
@@ -70,6 +71,7 @@ pub struct OrderService {
     pub(crate) facts: ShopFacts,
     pub(crate) folder: ProductFolder,
     pub(crate) api: ProviderApi,
+    pub(crate) certificates: Certificates,
     key: OnceCell<DownloadKey>,
 }
 
@@ -78,6 +80,8 @@ impl OrderService {
     pub fn new(settings: PaymentSettings, facts: ShopFacts, folder: ProductFolder, ports: ServicePorts) -> Self {
         let ServicePorts { pool, outbox, clock, entropy, outbound, products } = ports;
         let api = ProviderApi::new(&settings, &outbound);
+        let ca_file = settings.paypal.as_ref().and_then(|it| it.api.ca_file.clone());
+        let certificates = Certificates::new(ca_file);
         Self {
             pool,
             outbox,
@@ -88,6 +92,7 @@ impl OrderService {
             facts,
             folder,
             api,
+            certificates,
             key: OnceCell::new(),
         }
     }

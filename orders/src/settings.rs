@@ -7,6 +7,7 @@ use gotrue_rules::domain::secret::Secret;
 use url::Url;
 
 use crate::order::Provider;
+use crate::webhook::certificates::PinnedCertificate;
 
 /// Where a provider's API is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct PayPalSettings {
     pub client_secret: Secret,
     /// The API, which also has the certificates that sign events.
     pub api: ApiEndpoint,
+    /// The certificate of a simulator.
+    pub pinned: Option<PinnedCertificate>,
 }
 
 /// The settings of Lemon Squeezy.

@@ -61,6 +61,8 @@ wrong_codes = 0
 messages = 0
 [basalt.shop]
 owner = "owner@example.com"
+[basalt.shop.payment]
+allow_placeholder_links = true
 """
 
 

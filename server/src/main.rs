@@ -19,6 +19,7 @@ mod keys;
 mod logging;
 mod metrics;
 mod operator;
+mod order_commands;
 mod otlp;
 mod outbound;
 mod profiles;

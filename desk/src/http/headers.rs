@@ -7,8 +7,9 @@ use http::header::{
 use http::{HeaderName, HeaderValue};
 
 /// Content Security Policy of the desk's pages: files of the own site, no inline script, no framing.
-pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-     font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+     img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; \
+     form-action 'none'; frame-ancestors 'none'";
 
 /// Headers of pages, files and responses of the API.
 const FIXED: [(HeaderName, &str); 7] = [

@@ -10,7 +10,7 @@ use super::{SignIn, ticket_expired, use_ticket};
 use crate::auth_client::AuthCall;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
-use crate::session::{ProvedOwner, SignInMethod};
+use crate::session::{AuthSession, ProvedOwner, SignInMethod};
 use crate::store::tickets::Purpose;
 
 /// The factors of one user that a code is compared with.
@@ -24,16 +24,15 @@ pub(crate) async fn verify_code(step: SignIn<'_>, body: &JsonBody) -> Result<Res
     let session = ticket.session.ok_or_else(ticket_expired)?;
     let factors = match ticket.subject {
         Some(factor) => vec![factor],
-        None => list_factors(step, session.0).await?,
+        None => list_factors(step, session.user_id).await?,
     };
     for factor in factors {
         if is_right_code(step, session, factor, code).await? {
-            let (user_id, session_id) = session;
-            let proved = ProvedOwner { user_id, session_id, method: SignInMethod::Code, ticket_hash: &ticket_hash };
+            let proved = ProvedOwner { session, method: SignInMethod::Code, ticket_hash: &ticket_hash };
             return step.start_session(proved).await;
         }
     }
-    visit.record(&mut visit.db(), Some(session.0), "code_failed", None).await?;
+    visit.record(&mut visit.db(), Some(session.user_id), "code_failed", None).await?;
     Err(DeskError::new(StatusCode::UNAUTHORIZED, "invalid_code", "The code is not valid.")
         .hint("Enter the latest code of the application. Each code counts once."))
 }
@@ -47,8 +46,8 @@ async fn list_factors(step: SignIn<'_>, user_id: Uuid) -> Result<Vec<Uuid>, Desk
 }
 
 /// Lets the auth API compare the code, which raises the session.
-async fn is_right_code(step: SignIn<'_>, session: (Uuid, Uuid), factor: Uuid, code: &str) -> Result<bool, DeskError> {
-    let token = step.visit.sign_session_token(session.0, session.1)?;
+async fn is_right_code(step: SignIn<'_>, session: AuthSession, factor: Uuid, code: &str) -> Result<bool, DeskError> {
+    let token = step.visit.sign_session_token(session)?;
     let call = |path, body| AuthCall { method: Method::POST, path, token: Some(&token), body: Some(body) };
     let path = format!("/factors/{factor}/challenge");
     let challenge = step.auth.call(&step.visit.sender, call(&path, json!({}))).await?;

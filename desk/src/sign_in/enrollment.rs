@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::SignIn;
 use crate::auth_client::AuthCall;
 use crate::http::error::DeskError;
+use crate::session::AuthSession;
 use crate::store::tickets::Purpose;
 
 /// The name of the factor.
@@ -18,10 +19,10 @@ const FACTOR_NAME: &str = "Owner's desk";
 /// Unverified factors of an earlier sign-in are deleted: their secret may have been seen by nobody.
 pub(super) async fn enroll(
     step: SignIn<'_>,
-    session: (Uuid, Uuid),
+    session: AuthSession,
     factors: &[Factor],
 ) -> Result<(Value, String), DeskError> {
-    let token = step.visit.sign_session_token(session.0, session.1)?;
+    let token = step.visit.sign_session_token(session)?;
     let unverified = factors.iter().filter(|it| !it.is_verified() && it.friendly_name == FACTOR_NAME);
     for factor in unverified {
         let path = format!("/factors/{}", factor.id);

@@ -23,7 +23,7 @@ use crate::desk::DeskSettings;
 use crate::http::error::DeskError;
 use crate::http::origin::OwnOrigin;
 use crate::http::respond;
-use crate::session::{self, DeskSession, ProvedOwner};
+use crate::session::{self, AuthSession, DeskSession, ProvedOwner};
 use crate::store::tickets::{self, AttemptLimits, NewTicket, Purpose, Ticket};
 use crate::token::{Token, hash_presented};
 use crate::visit::Visit;
@@ -55,7 +55,7 @@ impl SignIn<'_> {
     async fn create_ticket(
         &self,
         purpose: Purpose,
-        session: Option<(Uuid, Uuid)>,
+        session: Option<AuthSession>,
         subject: Option<Uuid>,
     ) -> Result<String, DeskError> {
         create_ticket(self.visit, purpose, session, subject).await
@@ -75,8 +75,8 @@ impl SignIn<'_> {
     }
 
     /// Ends a session of the auth API that leads to no session of the desk; a failure is only logged.
-    async fn end_auth_session(&self, user_id: Uuid, session_id: Uuid) {
-        let ended = end_auth_session(self.auth, self.visit, user_id, session_id).await;
+    async fn end_auth_session(&self, session: AuthSession) {
+        let ended = end_auth_session(self.auth, self.visit, session).await;
         if let Err(error) = ended {
             tracing::warn!(status = error.status().as_u16(), "ending an unused session of the auth API failed");
         }
@@ -87,7 +87,7 @@ impl SignIn<'_> {
 pub(crate) async fn create_ticket(
     visit: &Visit,
     purpose: Purpose,
-    session: Option<(Uuid, Uuid)>,
+    session: Option<AuthSession>,
     subject: Option<Uuid>,
 ) -> Result<String, DeskError> {
     let token = Token::generate(&visit.app.entropy);
@@ -118,13 +118,8 @@ pub(crate) async fn use_ticket(
 }
 
 /// Ends a session of the auth API.
-pub(crate) async fn end_auth_session(
-    auth: &AuthClient,
-    visit: &Visit,
-    user_id: Uuid,
-    session_id: Uuid,
-) -> Result<(), DeskError> {
-    let token = visit.sign_session_token(user_id, session_id)?;
+pub(crate) async fn end_auth_session(auth: &AuthClient, visit: &Visit, session: AuthSession) -> Result<(), DeskError> {
+    let token = visit.sign_session_token(session)?;
     let call = AuthCall { method: http::Method::POST, path: "/logout?scope=local", token: Some(&token), body: None };
     auth.call(&visit.sender, call).await.map(drop)
 }

@@ -40,15 +40,15 @@ pub(crate) async fn verify_passkey(step: SignIn<'_>, body: &JsonBody) -> Result<
     let call = AuthCall { method: Method::POST, path: "/passkeys/authentication/verify", token: None, body };
     let answer = step.auth.call(&visit.sender, call).await?;
     let session = read_issued_session(&answer);
-    if let Some((user_id, session_id)) = session {
-        let found = users::find_with_session(&mut visit.db(), user_id, None).await?;
+    if let Some(session) = session {
+        let found = users::find_with_session(&mut visit.db(), session.user_id, None).await?;
         if found.is_some_and(|found| is_admitted(&found.account, visit.now)) {
             let method = SignInMethod::Passkey;
-            return step.start_session(ProvedOwner { user_id, session_id, method, ticket_hash: &ticket_hash }).await;
+            return step.start_session(ProvedOwner { session, method, ticket_hash: &ticket_hash }).await;
         }
-        step.end_auth_session(user_id, session_id).await;
+        step.end_auth_session(session).await;
     }
-    visit.record(&mut visit.db(), session.map(|session| session.0), "passkey_failed", None).await?;
+    visit.record(&mut visit.db(), session.map(|session| session.user_id), "passkey_failed", None).await?;
     Err(invalid_credentials())
 }
 

@@ -16,6 +16,7 @@ use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::respond;
 use crate::ownership::is_admitted;
+use crate::session::AuthSession;
 use crate::store::tickets::Purpose;
 
 /// The longest address and the longest password, in characters.
@@ -32,9 +33,10 @@ pub(super) fn read_credentials(body: &JsonBody) -> Result<(String, String), Desk
 }
 
 /// Returns user and session of the tokens that an answer contains.
-pub(super) fn read_issued_session(answer: &AuthAnswer) -> Option<(Uuid, Uuid)> {
+pub(super) fn read_issued_session(answer: &AuthAnswer) -> Option<AuthSession> {
     let id = |name: &str| Uuid::parse_str(answer.headers.get(name)?.to_str().ok()?).ok();
-    Some((id(USER_ID)?, id(SESSION_ID)?)).filter(|_| answer.status == StatusCode::OK)
+    let session = AuthSession { user_id: id(USER_ID)?, session_id: id(SESSION_ID)? };
+    (answer.status == StatusCode::OK).then_some(session)
 }
 
 /// Verifies the password and answers with the next step.
@@ -69,7 +71,7 @@ async fn verify_password(
     owner: Option<User>,
     email: &str,
     password: &str,
-) -> Result<Option<(User, (Uuid, Uuid))>, DeskError> {
+) -> Result<Option<(User, AuthSession)>, DeskError> {
     let unknown = || format!("{}@desk.invalid", &encode_hex(digest(&SHA256, email.as_bytes()).as_ref())[..32]);
     let name = if owner.is_some() { email.to_owned() } else { unknown() };
     let body = Some(json!({ "email": name, "password": password }));
@@ -77,9 +79,9 @@ async fn verify_password(
     let answer = step.auth.call(&step.visit.sender, call).await?;
     let Some(session) = read_issued_session(&answer) else { return Ok(None) };
     match owner {
-        Some(owner) if owner.id == session.0 => Ok(Some((owner, session))),
+        Some(owner) if owner.id == session.user_id => Ok(Some((owner, session))),
         _ => {
-            step.end_auth_session(session.0, session.1).await;
+            step.end_auth_session(session).await;
             Ok(None)
         }
     }

@@ -20,6 +20,7 @@ use crate::auth_client::AuthCall;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::respond;
+use crate::session::AuthSession;
 use crate::store::setup_links::{self, Claim};
 use crate::token::{Token, hash_presented};
 
@@ -77,6 +78,7 @@ pub(crate) async fn set_up(step: SignIn<'_>, body: &JsonBody) -> Result<Response
     let hash = hash_presented(body.text("token", 100)?).ok_or_else(invalid_link)?;
     let (email, password) = read_credentials(body)?;
     Email::parse(&email).map_err(|_| DeskError::invalid("email must be an e-mail address."))?;
+    visit.count_link_attempt().await?;
     match setup_links::claim(&mut visit.db(), &hash, visit.now, visit.now + CLAIM_LIFETIME).await? {
         Claim::Held => {}
         Claim::Busy => {
@@ -140,7 +142,7 @@ async fn require_strong(app: &Arc<App>, password: &str) -> Result<(), DeskError>
 }
 
 /// Signs the new owner in at the auth API.
-async fn begin_session(step: SignIn<'_>, email: &str, password: &str) -> Result<(Uuid, Uuid), DeskError> {
+async fn begin_session(step: SignIn<'_>, email: &str, password: &str) -> Result<AuthSession, DeskError> {
     let body = Some(json!({ "email": email, "password": password }));
     let call = AuthCall { method: Method::POST, path: "/token?grant_type=password", token: None, body };
     let answer = step.auth.call(&step.visit.sender, call).await?;

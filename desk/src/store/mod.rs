@@ -1,6 +1,7 @@
 //! The SQL statements of the desk. Those on its sessions are in `gotrue_rs::store::desk_sessions`.
 
 pub(crate) mod events;
+pub(crate) mod figures;
 pub(crate) mod page_views;
 pub(crate) mod setup_links;
 pub(crate) mod tickets;
@@ -11,6 +12,7 @@ use gotrue_rs::store::Statement;
 pub fn list_statements() -> Vec<&'static Statement> {
     [
         events::STATEMENTS.list(),
+        figures::STATEMENTS.list(),
         page_views::STATEMENTS.list(),
         setup_links::STATEMENTS.list(),
         tickets::STATEMENTS.list(),

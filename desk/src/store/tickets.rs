@@ -7,6 +7,8 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
+use crate::session::AuthSession;
+
 statements! {
     INSERT = "desk_tickets.insert": "
         INSERT INTO basalt.desk_tickets (token_hash, purpose, user_id, session_id, subject, created_at, expires_at)
@@ -65,7 +67,7 @@ pub(crate) struct NewTicket<'a> {
     /// `purpose`.
     pub purpose: Purpose,
     /// `user_id` and `session_id`.
-    pub session: Option<(Uuid, Uuid)>,
+    pub session: Option<AuthSession>,
     /// `subject`.
     pub subject: Option<Uuid>,
     /// `created_at`.
@@ -78,7 +80,7 @@ pub(crate) struct NewTicket<'a> {
 #[derive(Debug)]
 pub(crate) struct Ticket {
     /// `user_id` and `session_id`.
-    pub session: Option<(Uuid, Uuid)>,
+    pub session: Option<AuthSession>,
     /// `subject`.
     pub subject: Option<Uuid>,
     /// The attempts with all tickets of the user before this one.
@@ -90,7 +92,7 @@ impl FromRow<'_, PgRow> for Ticket {
         let user: Option<Uuid> = row.try_get("user_id")?;
         let session: Option<Uuid> = row.try_get("session_id")?;
         Ok(Self {
-            session: user.zip(session),
+            session: user.zip(session).map(|(user_id, session_id)| AuthSession { user_id, session_id }),
             subject: row.try_get("subject")?,
             recent_attempts: row.try_get("recent")?,
         })
@@ -109,7 +111,7 @@ pub(crate) struct AttemptLimits {
 /// Stores a ticket.
 pub(crate) async fn insert(db: &mut Connection, new: NewTicket<'_>) -> Result<()> {
     let NewTicket { token_hash, purpose, session, subject, now, expires_at } = new;
-    let (user_id, session_id) = session.unzip();
+    let (user_id, session_id) = session.map(|it| (it.user_id, it.session_id)).unzip();
     let purpose = purpose.as_str();
     db.execute(bind!(INSERT, token_hash, purpose, user_id, session_id, subject, now, expires_at)).await?;
     Ok(())

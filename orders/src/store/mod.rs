@@ -9,8 +9,8 @@ mod writing;
 use gotrue_rs::store::Statement;
 
 pub use reading::{
-    EventEntry, MailEntry, OrderFilter, Sale, count_by_state, find_order, find_order_of_payment, list_events,
-    list_mails, list_orders, list_sales,
+    EventEntry, MailEntry, OrderFilter, Sale, count_by_state, find_order, find_order_of_payment, has_final_event,
+    list_events, list_mails, list_orders, list_sales,
 };
 pub use writing::{
     DownloadAttempt, EventRecord, IssuedLink, NewOrder, RecordedPayment, find_or_insert_key, issue_link, lock_payment,

@@ -72,6 +72,13 @@ statements! {
          ORDER BY m.number
          LIMIT 100";
 
+    HAS_FINAL_EVENT = "orders.has_final_event":
+        "SELECT EXISTS (SELECT
+                        FROM basalt.payment_events
+                        WHERE provider = :provider
+                          AND event_id = :event_id
+                          AND outcome NOT IN ('unknown_template', 'wrong_amount', 'no_buyer')) AS is_final";
+
     SALES = "orders.list_sales":
         "SELECT template, paid_at, amount_minor, currency
          FROM basalt.orders
@@ -151,6 +158,12 @@ impl FromRow<'_, PgRow> for EventEntry {
 pub async fn list_events(db: &mut Connection, order: &Order) -> Result<Vec<EventEntry>> {
     let bound = bind!(EVENTS, provider: order.provider.name(), reference: order.provider_reference.as_str());
     db.fetch_all(bound).await
+}
+
+/// Returns whether an event is stored and a repeated one changes nothing.
+pub async fn has_final_event(db: &mut Connection, provider: Provider, event_id: &str) -> Result<bool> {
+    let (is_final,): (bool,) = db.fetch_one(bind!(HAS_FINAL_EVENT, provider: provider.name(), event_id)).await?;
+    Ok(is_final)
 }
 
 /// A mail with a download link.

@@ -1,1 +1,5 @@
 //! Tests of orders on a database.
+
+mod events;
+mod fixture;
+mod statements;

@@ -62,3 +62,41 @@ impl DeskFiles {
         desk::add_file_headers(response)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(path: &str) -> Response {
+        let names = ["index.html", "assets/app-1.js"].map(str::to_owned);
+        let get = |name: &str| names.iter().any(|it| it == name).then(|| Bytes::from(name.to_owned()));
+        DeskFiles::from_files(&names, &get).answer(&Method::GET, path, &HeaderMap::new())
+    }
+
+    #[test]
+    fn paths_of_the_application_get_its_page() {
+        for path in ["/_desk", "/_desk/", "/_desk/orders", "/_desk/submissions/00000000-0000-4000-8000-000000000001"] {
+            let page = answer(path);
+            assert_eq!(
+                (page.status(), page.headers()["content-type"].as_bytes()),
+                (StatusCode::OK, &b"text/html; charset=utf-8"[..])
+            );
+            assert_eq!(page.headers()["cache-control"], "no-cache");
+        }
+        let script = answer("/_desk/assets/app-1.js");
+        assert_eq!(script.headers()["cache-control"], "public, max-age=31536000, immutable");
+        for path in ["/_desk/assets/app-2.js", "/_desk/%2e%2e/index.html", "/_desk/../index.html", "/_desk/a%2fb"] {
+            assert_eq!(answer(path).status(), StatusCode::NOT_FOUND, "{path}");
+        }
+    }
+
+    #[test]
+    fn files_are_only_read() {
+        let files = DeskFiles::load();
+        let refused = files.answer(&Method::POST, "/_desk/", &HeaderMap::new());
+        assert_eq!(
+            (refused.status(), &refused.headers()[ALLOW]),
+            (StatusCode::METHOD_NOT_ALLOWED, &HeaderValue::from_static("GET, HEAD"))
+        );
+    }
+}

@@ -21,6 +21,7 @@ use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use orders::decision::Product;
 
 use crate::catalogue::Catalogue;
 use desk_files::DESK_PREFIX;
@@ -136,6 +137,17 @@ impl Shop {
             Page::Submission => Some(ViewedPage::Submission),
             Page::TemplateNotFound | Page::NotFound | Page::Sitemap => None,
         }
+    }
+
+    /// Returns what payments are compared with.
+    pub(crate) fn list_products(&self) -> Vec<Product> {
+        self.pages.as_ref().map(|pages| pages.catalogue.list_products()).unwrap_or_default()
+    }
+
+    /// Returns ids and titles of the templates on sale.
+    pub(crate) fn list_titles(&self) -> Vec<(u16, String)> {
+        let templates = self.pages.iter().flat_map(|pages| &pages.catalogue.templates);
+        templates.map(|template| (template.id, template.title.clone())).collect()
     }
 
     /// Returns whether a form is sent to this path.

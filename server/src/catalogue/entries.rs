@@ -10,14 +10,16 @@ use url::Url;
 use crate::config_file::{Problem, line_number};
 
 const ROOT_KEYS: [&str; 4] = ["order", "template", "category", "other_categories"];
-const TEMPLATE_KEYS: [&str; 9] =
-    ["id", "title", "category", "price", "summary", "description", "features", "link", "visible"];
+const TEMPLATE_KEYS: [&str; 10] =
+    ["id", "title", "category", "price", "summary", "description", "features", "link", "payment_reference", "visible"];
 const CATEGORY_KEYS: [&str; 3] = ["name", "tagline", "benefits"];
 
 /// The highest id of a template.
 const MAX_ID: u16 = 9999;
 /// The longest payment link, in bytes.
 const MAX_LINK: usize = 2000;
+/// The largest number of ids at payment providers.
+const MAX_REFERENCES: usize = 20;
 
 /// The entries of a catalogue.
 #[derive(Debug, Default)]
@@ -45,6 +47,8 @@ pub(super) struct TemplateEntry {
     pub features: Option<Vec<String>>,
     /// Empty for none.
     pub link: Option<String>,
+    /// The ids at payment providers.
+    pub payment_references: Option<Vec<String>>,
     pub visible: Option<bool>,
 }
 
@@ -145,6 +149,7 @@ impl Reader<'_> {
                 "description" => read.description = self.read_text("description", value, 400),
                 "features" => read.features = self.read_list("features", value, 5),
                 "link" => read.link = self.read_link(value),
+                "payment_reference" => read.payment_references = self.read_references(value),
                 "visible" => read.visible = self.read_switch("visible", value),
                 other => self.report_unknown(&name.span(), other, &TEMPLATE_KEYS),
             }
@@ -216,6 +221,21 @@ impl Reader<'_> {
             self.report(&value.span(), text);
         }
         link.map(str::to_owned)
+    }
+
+    /// Reads one id at a payment provider, or a list of several.
+    fn read_references(&mut self, value: &Value<'_>) -> Option<Vec<String>> {
+        let read = |it: &DeValue<'_>| it.as_str().map(str::trim).filter(|id| is_line(id, 120)).map(str::to_owned);
+        let ids: Option<Vec<String>> = match value.get_ref() {
+            DeValue::Array(items) => items.iter().map(|item| read(item.get_ref())).collect(),
+            one => read(one).map(|id| vec![id]),
+        };
+        let ids = ids.filter(|ids| (1..=MAX_REFERENCES).contains(&ids.len()));
+        if ids.is_none() {
+            let text = "payment_reference must be the id of its payment link, item or variant in quotes, or a list of up to 20 such ids";
+            self.report(&value.span(), text);
+        }
+        ids
     }
 
     fn read_list(&mut self, key: &str, value: &Value<'_>, count: usize) -> Option<Vec<String>> {

@@ -32,6 +32,7 @@ pub(super) fn merge(built_in: Entries, changes: Entries) -> Result<Catalogue, Ve
     if templates.is_empty() && problems.is_empty() {
         problems.push(Problem { line: None, text: "no template is visible: leave one without visible = false".into() });
     }
+    problems.extend(find_repeated_references(&templates));
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -65,6 +66,23 @@ fn find_repeated(entries: &Entries) -> Vec<Problem> {
     problems
 }
 
+/// Returns a problem for each id at payment providers that two templates have.
+fn find_repeated_references(templates: &[Template]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (index, template) in templates.iter().enumerate() {
+        for reference in &template.payment_references {
+            if let Some(earlier) = templates[..index].iter().find(|it| it.payment_references.contains(reference)) {
+                let text = format!(
+                    "templates {} and {} have the same payment_reference {reference:?}: a payment must belong to one",
+                    earlier.id, template.id
+                );
+                problems.push(Problem { line: None, text });
+            }
+        }
+    }
+    problems
+}
+
 /// Returns the problem of a new template without all its values.
 fn find_missing(entry: &TemplateEntry) -> Option<Problem> {
     let values = [
@@ -83,7 +101,9 @@ fn find_missing(entry: &TemplateEntry) -> Option<Problem> {
 
 /// Replaces the values that the change gives.
 fn apply(entry: &mut TemplateEntry, change: TemplateEntry) {
-    let TemplateEntry { title, category, price, summary, description, features, link, visible, .. } = change;
+    let TemplateEntry {
+        title, category, price, summary, description, features, link, payment_references, visible, ..
+    } = change;
     entry.title = title.or(entry.title.take());
     entry.category = category.or(entry.category.take());
     entry.price = price.or(entry.price.take());
@@ -91,6 +111,7 @@ fn apply(entry: &mut TemplateEntry, change: TemplateEntry) {
     entry.description = description.or(entry.description.take());
     entry.features = features.or(entry.features.take());
     entry.link = link.or(entry.link.take());
+    entry.payment_references = payment_references.or(entry.payment_references.take());
     entry.visible = visible.or(entry.visible);
 }
 
@@ -108,6 +129,7 @@ fn into_template(entry: TemplateEntry) -> Option<Template> {
         description: entry.description?,
         features: entry.features?,
         link: entry.link.filter(|link| !link.is_empty()),
+        payment_references: entry.payment_references.unwrap_or_default(),
     })
 }
 

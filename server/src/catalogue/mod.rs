@@ -9,6 +9,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use orders::decision::{Product, parse_price};
 use serde::Serialize;
 
 use crate::config_file::Problem;
@@ -17,6 +18,10 @@ use crate::config_file::Problem;
 pub(crate) const CATALOGUE_FILE: &str = "catalogue.toml";
 /// The built-in catalogue, which the frontend's tests and development server read, too.
 const BUILT_IN: &str = include_str!("../../../frontend/catalogue.toml");
+/// The start of links that lead nowhere.
+const PLACEHOLDER_LINK: &str = "https://payments.example/placeholder/";
+/// The path of the payment simulator.
+pub(crate) const SIMULATOR_PATH: &str = "/_dev/payment";
 /// The largest file, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
 /// The largest number of templates; the shop animates their cards one after another.
@@ -51,6 +56,9 @@ pub(crate) struct Template {
     /// The payment link; a template without one is a custom design.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
+    /// The ids at payment providers, which pages do not show.
+    #[serde(skip)]
+    pub payment_references: Vec<String>,
 }
 
 /// A category with the texts of its card.
@@ -101,6 +109,41 @@ impl Catalogue {
         merged.map_err(|problems| problems.into_iter().map(name_file).collect())
     }
 
+    /// Returns what payments are compared with.
+    pub(crate) fn list_products(&self) -> Vec<Product> {
+        let product = |template: &Template| {
+            Some(Product {
+                template: template.id,
+                title: template.title.clone(),
+                price_minor: parse_price(&template.price)?,
+                references: template.payment_references.clone(),
+            })
+        };
+        self.templates.iter().filter_map(product).collect()
+    }
+
+    /// Returns the templates that have a payment link.
+    pub(crate) fn list_for_sale(&self) -> Vec<Product> {
+        let mut products = self.list_products();
+        products.retain(|product| self.find(product.template).is_some_and(|template| template.link.is_some()));
+        products
+    }
+
+    /// Returns the titles of the templates whose payment link leads nowhere.
+    pub(crate) fn list_placeholders(&self) -> Vec<&str> {
+        let placeholders = self.templates.iter().filter(|template| template.has_placeholder_link());
+        placeholders.map(|template| template.title.as_str()).collect()
+    }
+
+    /// Returns the catalogue with links to the payment simulator in place of those that lead nowhere.
+    pub(crate) fn with_simulated_payments(&self) -> Self {
+        let mut catalogue = self.clone();
+        for template in catalogue.templates.iter_mut().filter(|template| template.has_placeholder_link()) {
+            template.link = Some(format!("{SIMULATOR_PATH}?template={}", template.id));
+        }
+        catalogue
+    }
+
     /// Returns the visible template with this id.
     pub(crate) fn find(&self, id: u16) -> Option<&Template> {
         self.templates.iter().find(|template| template.id == id)
@@ -108,6 +151,11 @@ impl Catalogue {
 }
 
 impl Template {
+    /// Returns whether its payment link leads nowhere.
+    fn has_placeholder_link(&self) -> bool {
+        self.link.as_deref().is_some_and(|link| link.starts_with(PLACEHOLDER_LINK))
+    }
+
     /// Returns the price without the dollar sign.
     pub(crate) fn amount(&self) -> &str {
         self.price.trim_start_matches('$')

@@ -14,6 +14,7 @@ use super::process::build_runtime;
 use crate::config_file::{Problem, replace_setting_names};
 use crate::project::{Project, ProjectArguments};
 use crate::project_schema::{SchemaFiles, find_missing_hook_functions, list_unserved_functions};
+use crate::serve::payments::{check_payments, describe_placeholders};
 use crate::serve::{BUILT_IN_FUNCTIONS, tls};
 use crate::{api_keys, outbound};
 
@@ -50,6 +51,10 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
         lines.push(format!("not served by Basalt: the functions {}", unserved.join(", ")));
     }
     lines.extend(project.file.unsupported_tables_notice());
+    lines.extend(describe_placeholders(&project));
+    if let Some(Err(error)) = config.as_ref().map(|config| check_payments(&project, config)) {
+        problems.push(problem(&error));
+    }
     let mut out = std::io::stdout().lock();
     for line in lines {
         writeln!(out, "{line}")?;

@@ -9,6 +9,7 @@ mod gotrue;
 mod healthcheck;
 mod init;
 mod keys;
+mod orders;
 mod process;
 mod serve;
 mod status;
@@ -94,6 +95,8 @@ enum Command {
     Submissions(submissions::SubmissionsArguments),
     /// Create, find, ban and delete accounts; import and export them
     Users(users::UsersArguments),
+    /// List orders of the shop, mail new download links, refund
+    Orders(orders::OrdersArguments),
 }
 
 /// Runs the command of the arguments.
@@ -117,6 +120,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),
         Command::Submissions(arguments) => submissions::run(arguments).map(succeed),
         Command::Users(arguments) => users::run(arguments).map(succeed),
+        Command::Orders(arguments) => orders::run(arguments).map(succeed),
     };
     process::report_outcome(outcome, rename)
 }

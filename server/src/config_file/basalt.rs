@@ -7,9 +7,11 @@ use gateway::{GatewayLimits, Upstreams};
 use gotrue_rules::domain::policy::{Bucket, MailBrand, PROVIDERS, TargetLimits};
 use gotrue_rules::wire::go_duration::GoDuration;
 use ipnet::IpNet;
+use orders::settings::PaymentSettings;
 
 use super::archive::{ArchiveSettings, parse_archive};
 use super::brand::parse_brand;
+use super::payment::parse_payment;
 use super::problem::Problem;
 use super::read::Values;
 use super::submissions::{SubmissionJobs, parse_jobs};
@@ -49,6 +51,8 @@ pub(crate) struct BasaltSettings {
     pub notices_an_hour: Option<u16>,
     /// The jobs of submissions: daily digest, webhook, retention.
     pub submission_jobs: SubmissionJobs,
+    /// `[basalt.shop.payment]`: payment providers, download links, products.
+    pub payment: PaymentSettings,
     /// `development_pages`: whether callers on this machine may use them.
     /// `None` derives it from the configuration.
     pub development_pages: Option<bool>,
@@ -131,6 +135,7 @@ impl BasaltSettings {
             mail_brand: parse_brand(values, &mut refuse),
             notices_an_hour,
             submission_jobs: parse_jobs(&text, &mut refuse),
+            payment: parse_payment(values, &mut refuse),
             development_pages: text("basalt.development_pages").map(|given| given == "true"),
             inbox_token: text("basalt.inbox.token"),
             tls,

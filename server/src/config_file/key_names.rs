@@ -1,6 +1,6 @@
 //! Names of `config.toml` for settings of the auth server, for messages.
 
-use super::keys::{KEYS, KeyUsage, allowed_names};
+use super::keys::{KeyUsage, all_keys, allowed_names};
 
 /// The prefix of the settings.
 const PREFIX: &str = "GOTRUE_";
@@ -29,7 +29,7 @@ const CONVERTED: &[(&str, &str)] = &[
 /// Returns the key that a setting such as `GOTRUE_JWT_EXP` comes from.
 pub(crate) fn find_key_name(setting: &str) -> Option<String> {
     let name = setting.strip_prefix(PREFIX)?;
-    let of_table = KEYS.iter().filter_map(|key| match key.usage {
+    let of_table = all_keys().filter_map(|key| match key.usage {
         KeyUsage::Setting(setting, _) | KeyUsage::Negated(setting, _) => Some((setting, key.path)),
         KeyUsage::Custom | KeyUsage::Ignored => None,
     });

@@ -56,7 +56,7 @@ const fn negated(path: &'static str, name: &'static str, default: &'static str) 
     Key { path, kind: Kind::Bool, usage: KeyUsage::Negated(name, default) }
 }
 
-const fn custom(path: &'static str, kind: Kind) -> Key {
+pub(super) const fn custom(path: &'static str, kind: Kind) -> Key {
     Key { path, kind, usage: KeyUsage::Custom }
 }
 
@@ -67,12 +67,19 @@ const fn ignored(path: &'static str) -> Key {
 use Kind::{Bool, Choice, Count, Duration, List, Text};
 use gotrue_rules::domain::policy::PROVIDERS;
 
+use super::payment::PAYMENT_KEYS;
+
 /// The character classes that a password policy can require.
 pub(super) const PASSWORD_REQUIREMENTS: &[&str] =
     &["", "letters_digits", "lower_upper_letters_digits", "lower_upper_letters_digits_symbols"];
 
-/// The known keys.
-pub(super) const KEYS: &[Key] = &[
+/// Returns all known keys.
+pub(super) fn all_keys() -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().chain(PAYMENT_KEYS)
+}
+
+/// The known keys, except for those of payments.
+const KEYS: &[Key] = &[
     ignored("project_id"),
     // [api]
     custom("api.enabled", Bool),
@@ -357,12 +364,12 @@ pub(super) fn allowed_names(table: &str) -> Option<&'static [&'static str]> {
 
 /// Finds a known key.
 pub(super) fn find_key(path: &[&str]) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.path.split('.').count() == path.len() && matches_pattern(key.path, path))
+    all_keys().find(|key| key.path.split('.').count() == path.len() && matches_pattern(key.path, path))
 }
 
 /// Returns whether `path` is a table that contains known keys.
 pub(super) fn is_table(path: &[&str]) -> bool {
-    KEYS.iter().any(|key| key.path.split('.').count() > path.len() && matches_pattern(key.path, path))
+    all_keys().any(|key| key.path.split('.').count() > path.len() && matches_pattern(key.path, path))
 }
 
 /// Returns whether `path` is a prefix of `pattern`.
@@ -376,7 +383,7 @@ fn matches_pattern(pattern: &str, path: &[&str]) -> bool {
 /// Returns the full names of the settings without `*`.
 #[cfg(test)]
 pub(super) fn plain_settings() -> impl Iterator<Item = String> {
-    KEYS.iter().filter_map(|key| match key.usage {
+    all_keys().filter_map(|key| match key.usage {
         KeyUsage::Setting(name, _) | KeyUsage::Negated(name, _) if !name.contains('*') => {
             Some(format!("GOTRUE_{name}"))
         }

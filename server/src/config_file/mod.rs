@@ -11,6 +11,7 @@ mod keys;
 mod limits;
 mod locations;
 mod mail_templates;
+mod payment;
 mod problem;
 mod read;
 mod settings;

@@ -8,7 +8,7 @@ use std::path::Path;
 use gotrue_rs::config::Notice;
 use url::{Host, Url};
 
-use super::keys::{self, KEYS, KeyUsage, SMS_PROVIDERS};
+use super::keys::{self, KeyUsage, SMS_PROVIDERS, all_keys};
 use super::problem::Problem;
 use super::read::{Value, Values};
 use super::unset;
@@ -88,7 +88,7 @@ impl Settings {
     }
 
     fn put_table_settings(&mut self, values: &Values) {
-        for key in KEYS {
+        for key in all_keys() {
             if let KeyUsage::Setting(name, Some(default)) | KeyUsage::Negated(name, default) = key.usage {
                 self.put(name, default);
             }

@@ -2,7 +2,7 @@
 
 use gotrue_rs::config::find_nearest;
 
-use super::keys::{KEYS, UNSUPPORTED_TABLES, allowed_names};
+use super::keys::{UNSUPPORTED_TABLES, all_keys, allowed_names};
 
 /// Suggests the known key or table nearest to an unknown one: a sibling, or one in another table.
 pub(super) fn suggest_name(path: &[&str]) -> Option<String> {
@@ -16,7 +16,7 @@ pub(super) fn suggest_name(path: &[&str]) -> Option<String> {
 /// Returns the names that are known below these parents.
 fn sibling_names(parents: &[&str]) -> Vec<String> {
     let mut names = Vec::new();
-    for key in KEYS {
+    for key in all_keys() {
         let parts: Vec<&str> = key.path.split('.').collect();
         let below = parts.len() > parents.len()
             && parts.iter().zip(parents).all(|(part, parent)| part == parent || *part == "*");
@@ -36,7 +36,7 @@ fn sibling_names(parents: &[&str]) -> Vec<String> {
 /// Finds a key of the same name in another table; the one with the most shared parents is preferred.
 fn find_in_other_table(last: &str, parents: &[&str]) -> Option<String> {
     let found: Vec<&str> =
-        KEYS.iter().map(|key| key.path).filter(|path| path.rsplit('.').next() == Some(last)).collect();
+        all_keys().map(|key| key.path).filter(|path| path.rsplit('.').next() == Some(last)).collect();
     let shared = |path: &&str| path.split('.').zip(parents).take_while(|(part, parent)| part == *parent).count();
     let best = found.iter().copied().min_by_key(|path| std::cmp::Reverse(shared(path)))?;
     (found.len() <= 3).then(|| best.to_owned())

@@ -7,6 +7,7 @@ mod explain;
 mod inbox;
 mod kept_messages;
 mod page;
+pub(crate) mod payment;
 pub(crate) mod provider;
 mod responses;
 
@@ -38,6 +39,7 @@ pub(crate) struct DevelopmentPages {
     provider: Option<Arc<Simulator>>,
     consent: Option<consent::ConsentPage>,
     explanations: Option<Arc<ExplanationStore>>,
+    payment: Option<payment::PaymentPages>,
 }
 
 /// The page that a request is for.
@@ -46,6 +48,7 @@ enum DevPage<'a> {
     Consent(&'a consent::ConsentPage),
     Provider(&'a Simulator),
     Explanations(&'a ExplanationStore),
+    Payment(&'a payment::PaymentPages),
     Inbox,
 }
 
@@ -60,7 +63,7 @@ impl DevelopmentPages {
     /// Creates the pages.
     /// `inbox`: `None` when no message can be read. `access` decides about access.
     pub(crate) fn new(inbox: Option<InboxPages>, access: Access) -> Self {
-        Self { inbox, outbox: None, access, provider: None, consent: None, explanations: None }
+        Self { inbox, outbox: None, access, provider: None, consent: None, explanations: None, payment: None }
     }
 
     /// Adds the page about the state of this outbox.
@@ -87,6 +90,12 @@ impl DevelopmentPages {
         Self { explanations, ..self }
     }
 
+    /// Adds the payment simulator.
+    #[must_use]
+    pub(crate) fn with_payment(self, payment: Option<payment::PaymentPages>) -> Self {
+        Self { payment, ..self }
+    }
+
     /// Answers a request below `/_dev`.
     /// The request must be unmodified, because access depends on its headers.
     pub(crate) async fn answer(&self, mut request: Request) -> Response {
@@ -102,6 +111,7 @@ impl DevelopmentPages {
             DevPage::Consent(page) => page.answer(&request),
             DevPage::Provider(provider) => provider.answer(request).await,
             DevPage::Explanations(store) => explain::answer(store, &request),
+            DevPage::Payment(pages) => pages.answer(request).await,
             DevPage::Inbox => self.answer_inbox(request).await,
         }
     }
@@ -109,6 +119,9 @@ impl DevelopmentPages {
     fn find_page(&self, path: &str) -> DevPage<'_> {
         if let Some(store) = self.explanations.as_deref().filter(|_| explain::is_explanation_path(path)) {
             return DevPage::Explanations(store);
+        }
+        if let Some(pages) = self.payment.as_ref().filter(|_| payment::is_payment_path(path)) {
+            return DevPage::Payment(pages);
         }
         match (&self.consent, &self.provider) {
             (Some(page), _) if consent::is_consent_path(path) => DevPage::Consent(page),
@@ -148,6 +161,7 @@ impl<'a> DevPage<'a> {
             Self::Consent(page) => page.access_rule(),
             Self::Provider(simulator) => provider::access_rule(simulator, request),
             Self::Explanations(_) => explain::access_rule(request),
+            Self::Payment(_) => AccessRule::Local,
             Self::Inbox => AccessRule::LocalOrToken,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::desk::{API_PATH, Desk, PageViews, Section};
+use ::desk::{API_PATH, Desk, PageViews};
 use axum::extract::Request;
 use axum::response::Response;
 use http::{Method, StatusCode};
@@ -21,12 +21,6 @@ pub(crate) struct DeskArea {
 }
 
 impl DeskArea {
-    /// Answers the requests of an owner below `/_desk/api/{name}` by this section.
-    #[must_use]
-    pub(crate) fn with_section(self, name: &'static str, section: Arc<dyn Section>) -> Self {
-        Self { api: self.api.with_section(name, section), ..self }
-    }
-
     /// Counts the request of a page of the shop that was answered.
     pub(super) fn record_view(&self, shop: &Shop, request: &Request, response: &Response) {
         if request.method() == Method::GET

@@ -23,11 +23,13 @@ use http::uri::PathAndQuery;
 use http::{HeaderName, Method, Uri};
 use http_edge::request::forwarded::replace_forwarded_headers;
 use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest, TrustedProxies, cors};
+use orders::OrderService;
+use orders::http::is_order_path;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
 use crate::api_keys::{ApiKeyGateway, RequestCredentials};
-use crate::assets::Shop;
+use crate::assets::{Shop, add_security_headers};
 use crate::dev::DevelopmentPages;
 use crate::metrics;
 pub(crate) use desk::DeskArea;
@@ -80,6 +82,8 @@ pub(crate) struct EdgeRouter {
     pub desk: Option<DeskArea>,
     /// The visits of the form's page.
     pub form_visits: FormVisits,
+    /// The orders of the shop, if there is one.
+    pub orders: Option<Arc<OrderService>>,
     /// The development pages.
     pub dev: DevelopmentPages,
     /// API keys.
@@ -201,6 +205,9 @@ impl EdgeRouter {
 
     /// Answers with a file, a page, or the outcome of a form.
     async fn handle_shop(&self, request: Request) -> Response {
+        if let Some(orders) = self.orders.as_ref().filter(|_| is_order_path(request.uri().path())) {
+            return add_security_headers(orders.answer(request).await);
+        }
         let shop = self.shop.borrow().clone();
         if shop.has_form(request.uri().path()) {
             if request.method() == Method::POST {

@@ -9,6 +9,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use provider_simulator::Simulator;
 use serde_json::{Map, Value};
 
+use super::payments::check_payments;
 use super::test_profile;
 use crate::api_keys::ApiKeys;
 use crate::dev::consent;
@@ -61,6 +62,9 @@ pub(super) fn configure(inputs: BackendInputs<'_>) -> anyhow::Result<Configured>
         test_profile::apply_to_settings(&mut config, &project.file, &addresses.url, signing_key);
     }
     check_development_pages(project, &config)?;
+    if test_signing_key.is_none() {
+        check_payments(project, &config)?;
+    }
     let provider = start_simulator(&mut config, &inputs)?;
     let consent_url = format!("{}{}", addresses.url, consent::PATH);
     let consent = profiles::use_consent_page(&mut config.policy, &consent_url).then(|| {

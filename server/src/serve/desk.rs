@@ -3,19 +3,22 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use desk::{Desk, DeskSettings, PageViews, Section, SetupState};
+use desk::{Desk, DeskSettings, Figures, Orders, PageViews, SetupState};
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
 use gotrue_rs::ports::clock::SystemClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::Pool;
+use orders::OrderService;
 use tokio::sync::watch;
 use url::Url;
 
-use super::submissions::PRODUCT;
+use super::submissions::{PRODUCT, build_section};
 use crate::app;
-use crate::assets::DeskFiles;
+use crate::assets::{DeskFiles, Shop};
 use crate::project::Project;
 use crate::router::DeskArea;
 
@@ -49,41 +52,67 @@ fn build_app(app: &App, config: &Config, url: &str, outbox: Arc<Outbox>) -> anyh
     Ok(Arc::new(app))
 }
 
-/// The desk of a server.
-pub(super) struct BuiltDesk {
+/// What the desk shares with the other services.
+#[derive(Clone, Copy)]
+pub(super) struct DeskInputs<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// The settings of the auth API.
+    pub config: &'a Config,
+    /// The application of the auth API.
+    pub app: &'a Arc<App>,
+    /// The URL of the server for clients.
+    pub url: &'a str,
+    /// The queue of mails.
+    pub outbox: &'a Arc<Outbox>,
+    /// The shop.
+    pub shop: &'a watch::Receiver<Arc<Shop>>,
+    /// The orders of the shop.
+    pub orders: &'a Option<Arc<OrderService>>,
+}
+
+/// The desk of a server, if the project has one.
+pub(super) struct StartedDesk {
     /// Answers requests.
-    pub area: DeskArea,
+    pub area: Option<DeskArea>,
     /// Replaces its application.
-    pub replacement: DeskReplacement,
-    /// The counters of page requests, which are written in the background.
-    pub views: Arc<PageViews>,
+    pub replacement: Option<DeskReplacement>,
+    /// Writes views and deletes expired sessions until shutdown.
+    pub upkeep: BoxFuture<'static, ()>,
 }
 
-impl BuiltDesk {
-    /// Adds a section to the API; returns the desk and what replaces its application.
-    pub(super) fn with_section(self, name: &'static str, section: Arc<dyn Section>) -> (DeskArea, DeskReplacement) {
-        (self.area.with_section(name, section), self.replacement)
-    }
-}
-
-/// Builds the desk, if the project has one.
-pub(super) fn build(
-    project: &Project,
-    config: &Config,
-    app: &App,
-    url: &str,
-    outbox: &Arc<Outbox>,
-) -> anyhow::Result<Option<BuiltDesk>> {
+/// Builds the desk; its upkeep ends after `stop`.
+pub(super) fn start(
+    inputs: DeskInputs<'_>,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<StartedDesk> {
+    let DeskInputs { project, config, app, url, outbox, .. } = inputs;
     if !project.has_desk() {
-        return Ok(None);
+        return Ok(StartedDesk { area: None, replacement: None, upkeep: ready(()).boxed() });
     }
     let replacement = DeskReplacement::new(app, config, url, Arc::clone(outbox))?;
+    let views = Arc::new(PageViews::new(Arc::clone(&app.clock)));
+    let upkeep = desk::maintain(Arc::clone(app), Arc::clone(&views), stop).boxed();
+    let api = build_api(&inputs, replacement.app.subscribe());
+    let area = Some(DeskArea { api, files: DeskFiles::load(), views });
+    Ok(StartedDesk { area, replacement: Some(replacement), upkeep })
+}
+
+/// Builds the API with its sections.
+fn build_api(inputs: &DeskInputs<'_>, app: watch::Receiver<Arc<App>>) -> Desk {
+    let DeskInputs { project, config, app: main, url, outbox, .. } = *inputs;
     let own_urls = [url, &config.policy.site.site_url].into_iter().filter_map(|url| Url::parse(url).ok()).collect();
     let shop_name = project.file.basalt.mail_brand.name.clone().unwrap_or_else(|| PRODUCT.to_owned());
-    let api = Desk::new(DeskSettings { shop_name, own_urls }, replacement.app.subscribe());
-    let views = Arc::new(PageViews::new(Arc::clone(&app.clock)));
-    let area = DeskArea { api, files: DeskFiles::load(), views: Arc::clone(&views) };
-    Ok(Some(BuiltDesk { area, replacement, views }))
+    let shop = inputs.shop.clone();
+    let figures = Figures::new(Arc::new(move || shop.borrow().list_titles()));
+    let submissions = build_section(project, main, outbox, inputs.shop.clone());
+    let api = Desk::new(DeskSettings { shop_name, own_urls }, app)
+        .with_section("figures", Arc::new(figures))
+        .with_section("submissions", submissions);
+    match inputs.orders {
+        Some(orders) => api.with_section("orders", Arc::new(Orders::new(Arc::clone(orders)))),
+        None => api,
+    }
 }
 
 /// Creates the link that makes the first owner, at the first start of a project with a desk.

@@ -6,6 +6,7 @@ mod endpoint;
 mod listeners;
 mod live_keys;
 mod options;
+pub(crate) mod payments;
 mod reloading;
 mod schemas;
 mod services;
@@ -50,17 +51,14 @@ use listeners::{serve_metrics, spawn_http};
 use live_keys::LiveKeys;
 pub(crate) use options::{ServeOptions, TestOptions};
 use reloading::Reloading;
-pub(crate) use services::BUILT_IN_FUNCTIONS;
+pub(crate) use services::{BUILT_IN_FUNCTIONS, build_outbox};
 use services::{Dependencies, Services};
 pub(crate) use source::{DatabaseOptions, DatabaseSource, find_database};
 
 /// A server that accepts requests.
 pub(crate) struct Server {
     url: String,
-    keys: Arc<ApiKeys>,
-    page_key: Option<String>,
-    /// The link that makes the first owner of the desk, if this start has created it.
-    setup_link: Option<String>,
+    announced: Announced,
     folder: DataFolder,
     source: Arc<DatabaseSource>,
     database_url: String,
@@ -69,6 +67,15 @@ pub(crate) struct Server {
     mailbox: OpenMailboxPorts,
     serving: JoinHandle<()>,
     backends: Backends,
+}
+
+/// What a server prints when it is ready.
+struct Announced {
+    keys: Arc<ApiKeys>,
+    /// The publishable key in the pages.
+    page_key: Option<String>,
+    /// The link that makes the first owner of the desk, if this start has created it.
+    setup_link: Option<String>,
 }
 
 /// What answers the requests of a server.
@@ -170,7 +177,7 @@ impl Server {
             shared,
             leases: Some(replicas::job_leases(&pool, id)),
             is_new: false,
-            url: &endpoint.addresses.url,
+            addresses: &endpoint.addresses,
             events: None,
             closing: closing.clone(),
             provider,
@@ -189,7 +196,7 @@ impl Server {
         let Endpoint { listener, addresses, keys: configured_keys, tls } = endpoint;
         tasks.extend(tls.clone().map(|tls| tls::start_reload(tls, closing.clone())));
         let serving = spawn_http(Listener::new(listener, tls), router, &project, &config, shutdown)?;
-        let (shown, page_key) = (Arc::new(keys.shown()), keys.page_key());
+        let announced = Announced { keys: Arc::new(keys.shown()), page_key: keys.page_key(), setup_link };
         let reloading = Reloading {
             project,
             config: configured,
@@ -204,26 +211,14 @@ impl Server {
         };
         tasks.push(tokio::spawn(reloading.run(closing)));
         let backends = Backends::Single { pool, tasks, archive };
-        Ok(Self::new(Running {
-            addresses,
-            keys: shown,
-            page_key,
-            setup_link,
-            folder,
-            source,
-            mailbox,
-            serving,
-            backends,
-        }))
+        Ok(Self::new(Running { addresses, announced, folder, source, mailbox, serving, backends }))
     }
 
     fn new(running: Running) -> Self {
-        let Running { addresses, keys, page_key, setup_link, folder, source, mailbox, serving, backends } = running;
+        let Running { addresses, announced, folder, source, mailbox, serving, backends } = running;
         Self {
             url: addresses.url,
-            keys,
-            page_key,
-            setup_link,
+            announced,
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),
@@ -238,11 +233,11 @@ impl Server {
     /// Returns URLs and keys.
     pub(crate) fn announcement(&self) -> Announcement<'_> {
         let tcp_url = self.database_url_tcp.as_deref();
-        Announcement::new(&self.url, &self.keys, Some(&self.database_url))
+        Announcement::new(&self.url, &self.announced.keys, Some(&self.database_url))
             .with_tcp_url(tcp_url)
             .with_test_access(self.test.as_ref())
             .with_mailbox(self.mailbox.url.as_deref(), self.mailbox.smtp_port)
-            .with_setup_link(self.setup_link.as_deref())
+            .with_setup_link(self.announced.setup_link.as_deref())
     }
 
     /// Prints URLs and keys, and stores the URLs for `basalt status`.
@@ -250,8 +245,8 @@ impl Server {
         let announcement = self.announcement();
         let text = if json { announcement.to_json_line()? } else { announcement.to_text("Basalt is ready.") };
         let mut running = RunningServer::new(&self.url, &self.database_url, self.database_url_tcp.as_deref());
-        running.set_keys(&self.keys);
-        running.page_key.clone_from(&self.page_key);
+        running.set_keys(&self.announced.keys);
+        running.page_key.clone_from(&self.announced.page_key);
         running.write(self.folder.path()).context("writing into the data folder")?;
         let mut out = std::io::stdout().lock();
         writeln!(out, "{text}").and_then(|()| out.flush()).context("writing to standard output")
@@ -282,9 +277,7 @@ impl Server {
 /// The parts of a server with one backend.
 struct Running {
     addresses: Addresses,
-    keys: Arc<ApiKeys>,
-    page_key: Option<String>,
-    setup_link: Option<String>,
+    announced: Announced,
     folder: DataFolder,
     source: DatabaseSource,
     mailbox: OpenMailboxPorts,

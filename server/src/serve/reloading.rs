@@ -15,6 +15,7 @@ use provider_simulator::Simulator;
 use tokio::time::MissedTickBehavior;
 
 use super::live_keys::LiveKeys;
+use super::payments::check_payments;
 use super::services::{Replacements, build_shop};
 use crate::api_keys::ApiKeys;
 use crate::catalogue::CATALOGUE_FILE;
@@ -111,6 +112,7 @@ impl Reloading {
         let project = self.project.read_again()?;
         let mut config = project.settings(&self.url, &self.keys)?;
         profiles::apply_serve_profile(&mut config.policy, &project.file.basalt);
+        check_payments(&project, &config)?;
         if profiles::has_development_pages(&config, &project.file.basalt)
             != profiles::has_development_pages(&self.config, &self.project.file.basalt)
         {
@@ -134,7 +136,8 @@ impl Reloading {
         if project.has_shop == self.project.has_shop
             && (project.catalogue != self.project.catalogue || *site_url != self.config.policy.site.site_url)
         {
-            self.replace.shop.send_replace(Arc::new(build_shop(&project, &self.live.live, site_url)));
+            let is_development = profiles::has_development_pages(&config, &project.file.basalt);
+            self.replace.shop.send_replace(Arc::new(build_shop(&project, &self.live.live, site_url, is_development)));
         }
         (self.project, self.config) = (project, config);
         Ok(())
@@ -194,8 +197,8 @@ impl Reloading {
             ("[basalt.http] or trusted_proxies", new.http != old.http),
             ("[basalt.database]", config.database != self.config.database),
             ("[basalt.shop]", {
-                (now.has_shop(), &new.shop_owner, new.notices_an_hour, &new.mail_brand)
-                    != (before.has_shop(), &old.shop_owner, old.notices_an_hour, &old.mail_brand)
+                (now.has_shop(), &new.shop_owner, new.notices_an_hour, &new.mail_brand, &new.payment)
+                    != (before.has_shop(), &old.shop_owner, old.notices_an_hour, &old.mail_brand, &old.payment)
             }),
             ("[basalt.shop] daily_digest or submission_webhook, or [basalt.retention] submissions", {
                 new.submission_jobs != old.submission_jobs

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use anyhow::Context;
 use functions_rs::Functions;
 use functions_rs::functions::send_submission::SendSubmission;
-use futures::future::OptionFuture;
 use gateway::{Gateway, PublicOrigin, Service};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
@@ -20,10 +19,10 @@ use provider_simulator::Simulator;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::desk::{self, DeskReplacement};
-use super::submissions::{
-    JobLifetime, build_section, start_jobs, submission_settings, template_titles, wait_for_shutdown,
-};
+use super::configure::Addresses;
+use super::desk::{self, DeskInputs, DeskReplacement, StartedDesk};
+use super::payments::{OrderInputs, ShopServices, start_shop};
+use super::submissions::{JobLifetime, start_jobs, submission_settings, template_titles, wait_for_shutdown};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::{Shop, SiteConfig};
@@ -84,8 +83,8 @@ pub(super) struct Dependencies<'a> {
     pub leases: Option<JobLeases>,
     /// Whether the database is new, so that nothing in it is due for deletion.
     pub is_new: bool,
-    /// The URL of the server for clients, below which the development pages are.
-    pub url: &'a str,
+    /// Where the server is reached; the development pages are below its URL.
+    pub addresses: &'a Addresses,
     /// Records what happens, which only test servers do.
     pub events: Option<EventLog>,
     /// Signals shutdown.
@@ -99,13 +98,12 @@ pub(super) struct Dependencies<'a> {
 impl Services {
     /// Builds the services and starts their background tasks.
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
-        let Dependencies { project, keys, pool, shared, leases, is_new, url, events, closing, provider, consent } =
+        let Dependencies { project, keys, pool, shared, leases, is_new, addresses, events, closing, provider, consent } =
             dependencies;
-        let entropy = Entropy::from_system();
+        let (entropy, url) = (Entropy::from_system(), addresses.url.as_str());
         let mail_server = outbound::build_mailer(config)?;
         let is_development = profiles::has_development_pages(config, &project.file.basalt);
-        let has_token = project.file.basalt.inbox_token.is_some();
-        let kept = KeptMessages::new(mail_server.is_some(), is_development, has_token);
+        let kept = KeptMessages::new(mail_server.is_some(), is_development, project.file.basalt.inbox_token.is_some());
         let outbox = Arc::new(build_outbox(&pool, &shared, kept, &entropy));
         let inbox = (kept.has_inbox && project.file.inbox_enabled())
             .then(|| InboxPages::new(&outbox, project.file.mail_sender(), closing.clone()));
@@ -125,15 +123,13 @@ impl Services {
         } else {
             upkeep::start(current.clone(), leases, closing.clone())
         };
-        let (replace_shop, shop) = watch::channel(Arc::new(build_shop(project, keys, &config.policy.site.site_url)));
+        let ShopServices { replace: replace_shop, shop, orders, payment } =
+            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), keys)?;
+        let inputs = DeskInputs { project, config, app: &app, url, outbox: &outbox, shop: &shop, orders: &orders };
+        let StartedDesk { area: desk, replacement, upkeep: desk_upkeep } =
+            desk::start(inputs, wait_for_shutdown(closing))?;
         let jobs = start_jobs(project, &app, &outbox, template_titles(shop.clone()), lifetime);
-        let desk = desk::build(project, config, &app, url, &outbox)?;
-        let desk_upkeep = desk
-            .as_ref()
-            .map(|desk| ::desk::maintain(Arc::clone(&app), Arc::clone(&desk.views), wait_for_shutdown(closing)));
-        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, jobs, OptionFuture::from(desk_upkeep))) });
-        let submissions = build_section(project, &app, &outbox, shop.clone());
-        let (desk, replace_desk) = desk.map(|desk| desk.with_section("submissions", submissions)).unzip();
+        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, jobs, desk_upkeep)) });
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
@@ -141,7 +137,7 @@ impl Services {
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
-        let replace = Replacements { app: replace, shop: replace_shop, desk: replace_desk };
+        let replace = Replacements { app: replace, shop: replace_shop, desk: replacement };
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
@@ -149,10 +145,12 @@ impl Services {
             shop,
             desk,
             form_visits: FormVisits::new(app.clock.clone()),
+            orders,
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_provider(provider)
                 .with_consent(consent)
+                .with_payment(payment)
                 .with_explanations(explanations.store().cloned()),
             gateway: build_api_key_gateway(keys, current),
             proxies,
@@ -179,10 +177,13 @@ fn start_worker(
 }
 
 /// Builds the pages at `/`: the shop if the project has one, otherwise the status of the server.
-pub(super) fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str) -> Shop {
+///
+/// In development, payment links that lead nowhere lead to the simulator.
+pub(super) fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str, is_development: bool) -> Shop {
     if project.has_shop {
         let site = SiteConfig { url: "", key: &keys.shown().publishable_key, site_url };
-        Shop::load(&site, Arc::clone(&project.catalogue))
+        let simulated = is_development.then(|| Arc::new(project.catalogue.with_simulated_payments()));
+        Shop::load(&site, simulated.unwrap_or_else(|| Arc::clone(&project.catalogue)))
     } else {
         Shop::status_page()
     }
@@ -246,7 +247,7 @@ fn build_explanations(
 
 /// Builds the outbox.
 /// Messages are rows of the transactions that enqueue them; without a mail server they stay for the inbox.
-fn build_outbox(pool: &Pool, shared: &SharedPorts, kept: KeptMessages, entropy: &Entropy) -> Outbox {
+pub(crate) fn build_outbox(pool: &Pool, shared: &SharedPorts, kept: KeptMessages, entropy: &Entropy) -> Outbox {
     let (table, clock) = (OutboxTable::new(pool.clone()), Arc::clone(&shared.clock));
     let outbox = kept.apply_to(Outbox::new(table, clock, entropy.fork(), kept.destination));
     match &shared.faults {

@@ -28,7 +28,7 @@ use tokio::sync::watch;
 use super::configure::{Addresses, BackendInputs, Configured, configure};
 use super::services::{Dependencies, Services};
 use super::source::{DatabaseSource, find_database};
-use super::{Backends, Endpoint, ServeOptions, Server, test_profile};
+use super::{Announced, Backends, Endpoint, ServeOptions, Server, test_profile};
 use crate::announce::TestAccess;
 use crate::api_keys::{self, ApiKeys, LiveApiKeys};
 use crate::app::SharedPorts;
@@ -99,9 +99,7 @@ impl Server {
         let serving = tokio::spawn(http_edge::serve(listener, shutdown.signal(), limits, handle));
         Ok(Self {
             url: addresses.url,
-            keys,
-            page_key: None,
-            setup_link: None,
+            announced: Announced { keys, page_key: None, setup_link: None },
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),
@@ -161,7 +159,7 @@ impl WorldBackends {
             shared,
             leases: None,
             is_new: true,
-            url: &plan.url,
+            addresses: &addresses,
             events: Some(plan.events.clone()),
             closing: signal.clone(),
             provider,

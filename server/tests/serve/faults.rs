@@ -57,7 +57,7 @@ fn config(scratch: &TempFolder, mail_port: u16) -> String {
         "[auth.email.smtp]\nenabled = true\nhost = \"127.0.0.1\"\nport = {mail_port}\nuser = \"\"\npass = \"\"\n\
          admin_email = \"shop@example.com\"\nsender_name = \"Shop\"\n\n[functions.send-submission]\nverify_jwt = false\n\n\
          [basalt]\ntrusted_proxies = [\"127.0.0.0/8\"]\n\n[basalt.shop]\nowner = \"owner@example.com\"\n\
-         notices_an_hour = 1000\n"
+         notices_an_hour = 1000\n[basalt.shop.payment]\nallow_placeholder_links = true\n"
     );
     scratch.write("config.toml", &text)
 }

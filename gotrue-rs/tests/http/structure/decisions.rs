@@ -116,7 +116,7 @@ const DECISIONS: &[Decision] = &[
 
 /// Production sources: path and text without tests.
 fn sources() -> Vec<(String, String)> {
-    let crates = ["gotrue-rules", "gotrue-rs", "functions-rs", "provider-simulator", "server", "http-edge"];
+    let crates = ["gotrue-rules", "gotrue-rs", "functions-rs", "desk", "provider-simulator", "server", "http-edge"];
     let folders = crates.map(|name| format!("{name}/src"));
     let all = folders.iter().flat_map(|folder| list_files(&repository_root().join(folder), &[".rs"]));
     let sources = all.map(|path| (relative_path(&path), without_tests(&read_text(&path)).to_owned()));

@@ -106,7 +106,7 @@ fn every_change_of_a_policy_is_found_by_its_path() {
 #[test]
 fn hardened_fields_are_set_nowhere_else() {
     let root = repository_root();
-    let folders = ["gotrue-rules/src", "gotrue-rs/src", "functions-rs/src", "server/src", "http-edge/src"];
+    let folders = ["gotrue-rules/src", "gotrue-rs/src", "functions-rs/src", "desk/src", "server/src", "http-edge/src"];
     let mut found = Vec::new();
     for path in folders.iter().flat_map(|folder| list_files(&root.join(folder), &[".rs"])) {
         let (file, text) = (relative_path(&path), read_text(&path));

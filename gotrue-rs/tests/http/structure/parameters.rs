@@ -5,7 +5,7 @@ use super::tokens::{code_and_comments, is_word_character};
 
 /// Production code of the crates: path and code.
 fn sources() -> Vec<(String, String)> {
-    let folders = ["gotrue-rules/src", "gotrue-rs/src", "functions-rs/src", "server/src", "http-edge/src"];
+    let folders = ["gotrue-rules/src", "gotrue-rs/src", "functions-rs/src", "desk/src", "server/src", "http-edge/src"];
     let all = folders.iter().flat_map(|folder| list_files(&repository_root().join(folder), &[".rs"]));
     let sources = all.map(|path| (relative_path(&path), code_and_comments(&read_text(&path)).0));
     let is_test = |path: &str| path.ends_with("tests.rs") || path.contains("/tests/") || path.contains("/testing/");

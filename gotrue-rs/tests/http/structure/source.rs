@@ -4,13 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of the binary.
-pub(crate) const CRATES: [&str; 10] = [
+pub(crate) const CRATES: [&str; 12] = [
     "gotrue-rs",
     "gotrue-rules",
     "functions-rs",
+    "desk",
     "http-edge",
     "gateway",
     "messages",
+    "orders",
     "provider-simulator",
     "test-bench",
     "telemetry",

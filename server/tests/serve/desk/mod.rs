@@ -2,6 +2,8 @@
 
 mod access;
 mod desk_client;
+mod figures;
+mod orders;
 mod session;
 mod setup;
 mod sign_in;

@@ -102,6 +102,22 @@ async fn owner_without_code_enrolls_at_the_next_sign_in() {
     }
 }
 
+#[tokio::test]
+async fn attempts_at_links_are_limited() {
+    let shop = Shop::start();
+    let body = json!({"token": "A".repeat(43), "email": EMAIL, "password": PASSWORD});
+    let mut limited = None;
+    for _ in 0..60 {
+        let answer = shop.post("/setup", body.clone()).await;
+        if answer.status == 429 {
+            limited = Some(answer);
+            break;
+        }
+    }
+    let limited = limited.expect("the network made too many attempts");
+    assert!(limited.code() == "too_many_requests" && limited.headers.contains_key("retry-after"));
+}
+
 #[test]
 fn command_prints_another_link_while_there_is_no_owner() {
     let folder = crate::support::TempFolder::new();

@@ -1,0 +1,139 @@
+//! The routes of orders: webhooks, downloads, the page after a payment.
+
+mod download;
+mod page;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use bytes::Bytes;
+use gotrue_rules::domain::error::chain::ErrorChain;
+use gotrue_rules::domain::language::Language;
+use http::header::{ACCEPT_LANGUAGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http_body_util::{BodyExt, Limited};
+
+use crate::order::Provider;
+use crate::service::OrderService;
+use crate::webhook::{MAX_BODY, WebhookOutcome, WebhookRejection};
+pub use page::{MessagePage, format_message_page};
+
+/// The prefix of the paths of webhooks.
+pub const WEBHOOKS: &str = "/shop/webhooks/";
+/// The prefix of download links.
+pub const DOWNLOADS: &str = "/shop/download/";
+/// The page after a payment.
+pub const THANK_YOU: &str = "/thank-you";
+/// The style sheet of the pages.
+pub const STYLE_SHEET: &str = "/shop/page.css";
+
+/// Returns whether a path belongs to orders.
+pub fn is_order_path(path: &str) -> bool {
+    path.starts_with(WEBHOOKS) || path.starts_with(DOWNLOADS) || path == THANK_YOU || path == STYLE_SHEET
+}
+
+impl OrderService {
+    /// Answers a request whose path belongs to orders.
+    pub async fn answer(&self, request: Request) -> Response {
+        let path = request.uri().path().to_owned();
+        if let Some(name) = path.strip_prefix(WEBHOOKS) {
+            return self.answer_webhook(name, request).await;
+        }
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return not_allowed("GET, HEAD");
+        }
+        let language = find_language(request.headers());
+        if let Some(token) = path.strip_prefix(DOWNLOADS) {
+            return self.answer_download(token, *request.method() == Method::HEAD, language).await;
+        }
+        if path == STYLE_SHEET {
+            return style_sheet();
+        }
+        page::respond(StatusCode::OK, language, page::thank_you(language), &self.facts.name)
+    }
+
+    async fn answer_webhook(&self, name: &str, request: Request) -> Response {
+        let found = Provider::ALL.into_iter().find(|provider| provider.path_segment() == name);
+        let Some(provider) = found else { return plain(StatusCode::NOT_FOUND, "there is no such webhook\n") };
+        if *request.method() != Method::POST {
+            return not_allowed("POST");
+        }
+        let (head, body) = request.into_parts();
+        let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
+            return plain(StatusCode::PAYLOAD_TOO_LARGE, "the event is too large\n");
+        };
+        let body: Bytes = body.to_bytes();
+        let received = self.receive(provider, &head.headers, &body).await;
+        log_event(provider, &received);
+        match received {
+            Ok(outcome) => plain(StatusCode::OK, &format!("{}\n", outcome.name())),
+            Err(rejection) => refuse(&rejection),
+        }
+    }
+}
+
+/// Writes the one line of an event.
+fn log_event(provider: Provider, received: &Result<WebhookOutcome, WebhookRejection>) {
+    match received {
+        Ok(
+            outcome @ (WebhookOutcome::Ordered(order)
+            | WebhookOutcome::OrderedAsRefunded(order)
+            | WebhookOutcome::Refunded(order)),
+        ) => {
+            tracing::info!(%provider, outcome = outcome.name(), order.id = %order, "payment event accepted");
+        }
+        Ok(outcome @ (WebhookOutcome::UnknownTemplate | WebhookOutcome::WrongAmount | WebhookOutcome::NoBuyer)) => {
+            tracing::warn!(%provider, outcome = outcome.name(), "payment event needs the owner");
+        }
+        Ok(outcome) => tracing::info!(%provider, outcome = outcome.name(), "payment event accepted"),
+        Err(rejection) => {
+            let outcome = rejection.name();
+            tracing::warn!(%provider, outcome, error = %ErrorChain(rejection), "payment event refused");
+        }
+    }
+}
+
+/// Answers a refused event; causes within this server are in the log only.
+fn refuse(rejection: &WebhookRejection) -> Response {
+    let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let text = match rejection {
+        WebhookRejection::Database(_) | WebhookRejection::ProviderUnavailable(_) | WebhookRejection::Certificate(_) => {
+            "the event cannot be stored now; send it again\n".to_owned()
+        }
+        stated => format!("{stated}\n"),
+    };
+    let mut response = plain(status, &text);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
+    }
+    response
+}
+
+/// Returns the language that the reader prefers.
+fn find_language(headers: &HeaderMap) -> Language {
+    let header = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    header.and_then(Language::negotiate).unwrap_or_default()
+}
+
+fn not_allowed(allowed: &'static str) -> Response {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here\n");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+fn plain(status: StatusCode, text: &str) -> Response {
+    let mut response = Response::new(Body::from(text.to_owned()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn style_sheet() -> Response {
+    let mut response = Response::new(Body::from(page::STYLE));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/css; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    response
+}

@@ -1,0 +1,202 @@
+//! Pages of one message, in the look of the shop and in four languages.
+
+use axum::body::Body;
+use axum::response::Response;
+use gotrue_rules::domain::language::Language;
+use gotrue_rules::wire::html::escape_html;
+use http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_TYPE, VARY};
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use super::STYLE_SHEET;
+
+/// The style sheet.
+pub(super) const STYLE: &str = include_str!("page.css");
+
+/// The texts of a page.
+#[derive(Debug, Clone, Copy)]
+pub struct MessagePage {
+    /// The heading.
+    pub title: &'static str,
+    /// The paragraphs.
+    pub paragraphs: [&'static str; 2],
+    /// The label of the link to the shop.
+    pub back: &'static str,
+}
+
+/// Returns the texts of the page after a payment.
+pub(super) fn thank_you(language: Language) -> MessagePage {
+    match language {
+        Language::English => MessagePage {
+            title: "Thank you",
+            paragraphs: [
+                "Your template is on its way: a mail with the download link goes to the address that you gave when you paid.",
+                "It usually arrives within a few minutes. If it does not, look into the folder for unwanted mail.",
+            ],
+            back: "Back to the templates",
+        },
+        Language::German => MessagePage {
+            title: "Vielen Dank",
+            paragraphs: [
+                "Ihre Vorlage ist unterwegs: Eine E-Mail mit dem Download-Link geht an die Adresse, die Sie beim Bezahlen angegeben haben.",
+                "Sie kommt meist innerhalb weniger Minuten an. Falls nicht, sehen Sie bitte im Spam-Ordner nach.",
+            ],
+            back: "Zurück zu den Vorlagen",
+        },
+        Language::French => MessagePage {
+            title: "Merci",
+            paragraphs: [
+                "Votre modèle est en route : un e-mail avec le lien de téléchargement part à l’adresse indiquée lors du paiement.",
+                "Il arrive en général en quelques minutes. Sinon, regardez dans le dossier des courriers indésirables.",
+            ],
+            back: "Retour aux modèles",
+        },
+        Language::Spanish => MessagePage {
+            title: "Gracias",
+            paragraphs: [
+                "Tu plantilla está en camino: un correo con el enlace de descarga va a la dirección que indicaste al pagar.",
+                "Suele llegar en unos minutos. Si no es así, mira en la carpeta de correo no deseado.",
+            ],
+            back: "Volver a las plantillas",
+        },
+    }
+}
+
+/// Returns the texts of the page of a link that has ended.
+pub(super) fn ended(language: Language) -> MessagePage {
+    match language {
+        Language::English => MessagePage {
+            title: "This link has ended",
+            paragraphs: [
+                "It was valid for a limited time and number of downloads, was replaced by a newer one, or its order was refunded.",
+                "Is there a newer mail with a link? If not, reply to the mail that this link came with to get a new one.",
+            ],
+            back: "Back to the templates",
+        },
+        Language::German => MessagePage {
+            title: "Dieser Link gilt nicht mehr",
+            paragraphs: [
+                "Er galt für begrenzte Zeit und eine begrenzte Zahl von Downloads, wurde durch einen neueren ersetzt, oder die Bestellung wurde erstattet.",
+                "Gibt es eine neuere E-Mail mit einem Link? Sonst antworten Sie auf die E-Mail mit diesem Link, um einen neuen zu erhalten.",
+            ],
+            back: "Zurück zu den Vorlagen",
+        },
+        Language::French => MessagePage {
+            title: "Ce lien n’est plus valable",
+            paragraphs: [
+                "Il était valable pour une durée et un nombre de téléchargements limités, a été remplacé par un plus récent, ou la commande a été remboursée.",
+                "Y a-t-il un e-mail plus récent avec un lien ? Sinon, répondez à l’e-mail qui contenait ce lien pour en recevoir un nouveau.",
+            ],
+            back: "Retour aux modèles",
+        },
+        Language::Spanish => MessagePage {
+            title: "Este enlace ya no es válido",
+            paragraphs: [
+                "Valía durante un tiempo y un número de descargas limitados, fue sustituido por otro más reciente, o el pedido fue reembolsado.",
+                "¿Hay un correo más reciente con un enlace? Si no, responde al correo de este enlace para recibir uno nuevo.",
+            ],
+            back: "Volver a las plantillas",
+        },
+    }
+}
+
+/// Returns the texts of the page of an unknown link.
+pub(super) fn unknown(language: Language) -> MessagePage {
+    match language {
+        Language::English => MessagePage {
+            title: "This link is not complete",
+            paragraphs: [
+                "No download belongs to this address.",
+                "Open the link by the button in the mail, or copy the whole address.",
+            ],
+            back: "Back to the templates",
+        },
+        Language::German => MessagePage {
+            title: "Dieser Link ist nicht vollständig",
+            paragraphs: [
+                "Zu dieser Adresse gehört kein Download.",
+                "Öffnen Sie den Link über den Knopf in der E-Mail oder kopieren Sie die ganze Adresse.",
+            ],
+            back: "Zurück zu den Vorlagen",
+        },
+        Language::French => MessagePage {
+            title: "Ce lien est incomplet",
+            paragraphs: [
+                "Aucun téléchargement ne correspond à cette adresse.",
+                "Ouvrez le lien avec le bouton de l’e-mail ou copiez l’adresse entière.",
+            ],
+            back: "Retour aux modèles",
+        },
+        Language::Spanish => MessagePage {
+            title: "Este enlace no está completo",
+            paragraphs: [
+                "A esta dirección no le corresponde ninguna descarga.",
+                "Abre el enlace con el botón del correo o copia la dirección entera.",
+            ],
+            back: "Volver a las plantillas",
+        },
+    }
+}
+
+/// Returns the texts of the page of a download that fails for now.
+pub(super) fn unavailable(language: Language) -> MessagePage {
+    match language {
+        Language::English => MessagePage {
+            title: "Please try again later",
+            paragraphs: [
+                "The file cannot be sent at the moment.",
+                "Your link stays valid, and this attempt does not count.",
+            ],
+            back: "Back to the templates",
+        },
+        Language::German => MessagePage {
+            title: "Bitte später noch einmal versuchen",
+            paragraphs: [
+                "Die Datei kann gerade nicht gesendet werden.",
+                "Ihr Link bleibt gültig, und dieser Versuch zählt nicht.",
+            ],
+            back: "Zurück zu den Vorlagen",
+        },
+        Language::French => MessagePage {
+            title: "Veuillez réessayer plus tard",
+            paragraphs: [
+                "Le fichier ne peut pas être envoyé pour le moment.",
+                "Votre lien reste valable et cet essai ne compte pas.",
+            ],
+            back: "Retour aux modèles",
+        },
+        Language::Spanish => MessagePage {
+            title: "Inténtalo más tarde",
+            paragraphs: [
+                "El archivo no se puede enviar en este momento.",
+                "Tu enlace sigue siendo válido y este intento no cuenta.",
+            ],
+            back: "Volver a las plantillas",
+        },
+    }
+}
+
+/// Returns a page as HTML.
+pub fn format_message_page(language: Language, page: MessagePage, shop: &str) -> String {
+    let MessagePage { title, paragraphs: [first, second], back } = page;
+    let (language, shop) = (language.tag(), escape_html(shop));
+    format!(
+        "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n\
+         <title>{title} – {shop}</title>\n<link rel=\"icon\" href=\"/favicon.svg\">\n<link rel=\"stylesheet\" href=\"{STYLE_SHEET}\">\n\
+         </head>\n<body>\n<header><a href=\"/\">{shop}</a></header>\n<main>\n<h1>{title}</h1>\n<p>{first}</p>\n<p>{second}</p>\n\
+         <p><a class=\"button\" href=\"/\">{back}</a></p>\n</main>\n</body>\n</html>\n"
+    )
+}
+
+/// Answers with a page that is not stored.
+pub(super) fn respond(status: StatusCode, language: Language, page: MessagePage, shop: &str) -> Response {
+    let mut response = Response::new(Body::from(format_message_page(language, page, shop)));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
+    headers.insert(VARY, HeaderValue::from_static("accept-language"));
+    headers.insert(HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex"));
+    response
+}

@@ -1,0 +1,61 @@
+//! Reads values of a provider's JSON, with limits.
+
+use serde_json::Value;
+
+/// The longest text, in bytes.
+const MAX_TEXT: usize = 255;
+/// The longest identifier, in bytes.
+const MAX_IDENTIFIER: usize = 120;
+
+/// Returns a text of one line at a pointer (RFC 6901).
+pub fn find_text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+    let text = value.pointer(pointer)?.as_str()?.trim();
+    let is_line = !text.is_empty() && text.len() <= MAX_TEXT && !text.contains(char::is_control);
+    is_line.then_some(text)
+}
+
+/// Returns a text or a number as text.
+pub fn find_reference(value: &Value, pointer: &str) -> Option<String> {
+    match value.pointer(pointer)? {
+        Value::Number(number) => Some(number.to_string()),
+        _ => find_text(value, pointer).map(str::to_owned),
+    }
+}
+
+/// Returns an id that may be a segment of a path.
+pub fn find_identifier(value: &Value, pointer: &str) -> Option<String> {
+    find_reference(value, pointer).filter(|id| is_identifier(id))
+}
+
+/// Returns whether a text consists of letters, digits, `-` and `_`.
+pub fn is_identifier(text: &str) -> bool {
+    let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=MAX_IDENTIFIER).contains(&text.len()) && text.bytes().all(is_valid)
+}
+
+/// Returns an address: one `@` between two parts without spaces.
+pub fn find_address(value: &Value, pointer: &str) -> Option<String> {
+    let text = find_text(value, pointer)?;
+    is_address(text).then(|| text.to_owned())
+}
+
+/// Returns whether a text is an address that a mail can be sent to.
+pub fn is_address(text: &str) -> bool {
+    let Some((local, domain)) = text.rsplit_once('@') else { return false };
+    let has_special = |part: &str| part.contains([' ', ',', ';', '<', '>', '"', '@', '(', ')', '\\']);
+    !local.is_empty()
+        && local.len() <= 64
+        && text.len() <= 254
+        && domain.contains('.')
+        && !domain.starts_with('.')
+        && !domain.ends_with('.')
+        && !has_special(local)
+        && !has_special(domain)
+        && !text.contains(char::is_control)
+}
+
+/// Returns a currency code in capitals.
+pub fn find_currency(value: &Value, pointer: &str) -> Option<String> {
+    let code = find_text(value, pointer)?;
+    (code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_alphabetic())).then(|| code.to_ascii_uppercase())
+}

@@ -1,0 +1,166 @@
+//! Events of PayPal: the signature of a transmission and the objects of captures and refunds.
+//!
+//! <https://developer.paypal.com/api/rest/webhooks/rest/#link-verifywebhooksignature>
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chrono::{DateTime, TimeDelta, Utc};
+use gotrue_rules::domain::user::Time;
+use http::HeaderMap;
+use serde_json::Value;
+
+use super::json::{find_address, find_currency, find_identifier, find_reference, find_text, is_identifier};
+use super::{WebhookRejection, check_age};
+use crate::decision::parse_amount;
+use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
+use crate::order::Provider;
+
+/// The headers of a transmission.
+pub const TRANSMISSION_ID: &str = "paypal-transmission-id";
+/// The time of the transmission.
+pub const TRANSMISSION_TIME: &str = "paypal-transmission-time";
+/// The signature of the transmission.
+pub const TRANSMISSION_SIGNATURE: &str = "paypal-transmission-sig";
+/// The URL of the certificate.
+pub const CERTIFICATE_URL: &str = "paypal-cert-url";
+/// The algorithm.
+pub const ALGORITHM: &str = "paypal-auth-algo";
+/// The only algorithm.
+pub const RSA_SHA256: &str = "SHA256withRSA";
+/// The age from which a signature is stale: PayPal repeats an event for three days.
+const TOLERANCE: TimeDelta = TimeDelta::days(4);
+
+/// What a transmission says about its signature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transmission {
+    /// The URL of the certificate.
+    pub certificate_url: String,
+    /// The signature.
+    pub signature: Vec<u8>,
+    id: String,
+    time: String,
+    sent: DateTime<Utc>,
+}
+
+impl Transmission {
+    /// Reads the headers.
+    ///
+    /// # Errors
+    /// A header is missing, or the algorithm is another.
+    pub fn read(headers: &HeaderMap) -> Result<Self, WebhookRejection> {
+        let find = |name: &str| {
+            let text = headers.get(name)?.to_str().ok()?;
+            (1..=1024).contains(&text.len()).then(|| text.to_owned())
+        };
+        let read = || {
+            find(ALGORITHM).filter(|name| name.eq_ignore_ascii_case(RSA_SHA256))?;
+            let time = find(TRANSMISSION_TIME)?;
+            Some(Self {
+                certificate_url: find(CERTIFICATE_URL)?,
+                signature: STANDARD.decode(find(TRANSMISSION_SIGNATURE)?).ok()?,
+                id: find(TRANSMISSION_ID).filter(|id| is_identifier(id))?,
+                sent: DateTime::parse_from_rfc3339(&time).ok()?.to_utc(),
+                time,
+            })
+        };
+        read().ok_or(WebhookRejection::MissingSignature)
+    }
+
+    /// Returns what is signed.
+    pub fn message(&self, webhook_id: &str, body: &[u8]) -> String {
+        format_message(&self.id, &self.time, webhook_id, body)
+    }
+
+    /// Accepts a transmission of the last days.
+    ///
+    /// # Errors
+    /// The transmission is stale.
+    pub fn check_age(&self, now: Time) -> Result<(), WebhookRejection> {
+        check_age(self.sent, now, TOLERANCE)
+    }
+}
+
+/// Returns what is signed: id and time of the transmission, id of the webhook, CRC-32 of the body in decimal.
+pub fn format_message(id: &str, time: &str, webhook_id: &str, body: &[u8]) -> String {
+    format!("{id}|{time}|{webhook_id}|{}", crc32(body))
+}
+
+/// Returns the CRC-32 of ISO 3309.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+    !bytes.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+}
+
+/// Parses an event.
+///
+/// An approved order is no payment: the money comes with the capture.
+///
+/// # Errors
+/// The body is not an event, or lacks what its kind has.
+pub fn parse(body: &[u8], is_test: bool) -> Result<PaymentEvent, WebhookRejection> {
+    let event: Value = serde_json::from_slice(body).map_err(|_| WebhookRejection::Malformed("it is not JSON"))?;
+    let id = find_identifier(&event, "/id").ok_or(WebhookRejection::Malformed("it has no id"))?;
+    let kind = find_text(&event, "/event_type").ok_or(WebhookRejection::Malformed("it has no event_type"))?;
+    let resource = &event["resource"];
+    let content = match kind {
+        "PAYMENT.CAPTURE.COMPLETED" => parse_capture(resource, is_test)?,
+        "PAYMENT.CAPTURE.REFUNDED" | "PAYMENT.CAPTURE.REVERSED" => parse_refund(resource)?,
+        other => EventContent::Other(other.to_owned()),
+    };
+    Ok(PaymentEvent { provider: Provider::PayPal, id, content })
+}
+
+fn find_amount(value: &Value, pointer: &str) -> Option<i64> {
+    parse_amount(find_text(value, pointer)?)
+}
+
+fn parse_capture(capture: &Value, is_test: bool) -> Result<EventContent, WebhookRejection> {
+    let amount = find_amount(capture, "/amount/value");
+    let currency = find_currency(capture, "/amount/currency_code");
+    let (Some(reference), Some(amount_minor), Some(currency)) = (find_identifier(capture, "/id"), amount, currency)
+    else {
+        return Err(WebhookRejection::Malformed("the capture has no id, amount or currency"));
+    };
+    let order = find_identifier(capture, "/supplementary_data/related_ids/order_id");
+    let buyer = match (find_address(capture, "/payer/email_address"), order) {
+        (Some(email), _) => Buyer::Email(email),
+        (None, Some(order)) => Buyer::PayPalOrder(order),
+        (None, None) => Buyer::Unknown,
+    };
+    let references = ["/custom_id", "/invoice_id"];
+    Ok(EventContent::Payment(Payment {
+        reference,
+        template_references: references.iter().filter_map(|it| find_reference(capture, it)).collect(),
+        buyer,
+        amount_minor,
+        tax_minor: 0,
+        currency,
+        is_test,
+        locale: None,
+    }))
+}
+
+/// The capture of a refund is the target of its link `up`.
+fn parse_refund(refund: &Value) -> Result<EventContent, WebhookRejection> {
+    let links = refund["links"].as_array().map_or(&[][..], Vec::as_slice);
+    let up = links.iter().find(|link| link["rel"] == "up").and_then(|link| find_text(link, "/href"));
+    let capture = up.and_then(|url| url.rsplit('/').next()).filter(|id| is_identifier(id));
+    let total = find_amount(refund, "/seller_payable_breakdown/total_refunded_amount/value");
+    match (capture, total.or_else(|| find_amount(refund, "/amount/value"))) {
+        (Some(capture), Some(amount_minor)) => {
+            Ok(EventContent::Refund(RefundReport { reference: capture.to_owned(), amount_minor }))
+        }
+        _ => Err(WebhookRejection::Malformed("the refund has no capture or no amount")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksum_is_that_of_the_standard() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+        assert_eq!(format_message("i", "t", "w", b""), "i|t|w|0");
+    }
+}

@@ -1,0 +1,124 @@
+//! Events of Stripe: `Stripe-Signature` and the objects of checkout sessions and charges.
+//!
+//! <https://docs.stripe.com/webhooks#verify-manually>
+
+use aws_lc_rs::hmac;
+use chrono::{DateTime, TimeDelta};
+use gotrue_rules::domain::secret::Secret;
+use gotrue_rules::domain::user::Time;
+use gotrue_rules::wire::hex::{decode_hex, encode_hex};
+use http::HeaderMap;
+use serde_json::Value;
+
+use super::json::{find_address, find_currency, find_identifier, find_reference, find_text};
+use super::{WebhookRejection, check_age};
+use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
+use crate::order::Provider;
+
+/// The header of the signature.
+pub const SIGNATURE: &str = "stripe-signature";
+/// The longest header, in bytes.
+const MAX_HEADER: usize = 4096;
+/// The largest number of signatures; several are sent while a secret is rotated.
+const MAX_SIGNATURES: usize = 16;
+/// The age from which a signature is stale, as in Stripe's libraries.
+const TOLERANCE: TimeDelta = TimeDelta::minutes(5);
+
+/// Verifies the signature of a body.
+///
+/// # Errors
+/// The signature is missing, forged or stale.
+pub fn verify(headers: &HeaderMap, body: &[u8], secret: &Secret, now: Time) -> Result<(), WebhookRejection> {
+    let header = headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
+    let header = header.filter(|text| text.len() <= MAX_HEADER).ok_or(WebhookRejection::MissingSignature)?;
+    let (mut timestamp, mut signatures) = (None, Vec::new());
+    for part in header.split(',') {
+        match part.trim().split_once('=') {
+            Some(("t", value)) => timestamp = timestamp.or(Some(value)),
+            Some(("v1", value)) if signatures.len() < MAX_SIGNATURES => signatures.push(value),
+            _ => {}
+        }
+    }
+    let timestamp = timestamp.ok_or(WebhookRejection::MissingSignature)?;
+    let seconds = timestamp.parse::<i64>().ok().and_then(|seconds| DateTime::from_timestamp(seconds, 0));
+    let signed = seconds.ok_or(WebhookRejection::MissingSignature)?;
+    if signatures.is_empty() {
+        return Err(WebhookRejection::MissingSignature);
+    }
+    let (key, message) = (key(secret), message(timestamp, body));
+    let is_valid = |text: &&str| decode_hex(text).is_some_and(|given| hmac::verify(&key, &message, &given).is_ok());
+    if !signatures.iter().any(is_valid) {
+        return Err(WebhookRejection::Forged);
+    }
+    check_age(signed, now, TOLERANCE)
+}
+
+/// Returns the header that signs a body at a time.
+pub fn sign(body: &[u8], secret: &Secret, at: Time) -> String {
+    let timestamp = at.timestamp().to_string();
+    let signature = hmac::sign(&key(secret), &message(&timestamp, body));
+    format!("t={timestamp},v1={}", encode_hex(signature.as_ref()))
+}
+
+fn key(secret: &Secret) -> hmac::Key {
+    hmac::Key::new(hmac::HMAC_SHA256, secret.reveal().as_bytes())
+}
+
+fn message(timestamp: &str, body: &[u8]) -> Vec<u8> {
+    [timestamp.as_bytes(), b".", body].concat()
+}
+
+/// Parses an event.
+///
+/// # Errors
+/// The body is not an event, or lacks what its kind has.
+pub fn parse(body: &[u8]) -> Result<PaymentEvent, WebhookRejection> {
+    let event: Value = serde_json::from_slice(body).map_err(|_| WebhookRejection::Malformed("it is not JSON"))?;
+    let id = find_identifier(&event, "/id").ok_or(WebhookRejection::Malformed("it has no id"))?;
+    let kind = find_text(&event, "/type").ok_or(WebhookRejection::Malformed("it has no type"))?;
+    let object = event.pointer("/data/object").unwrap_or(&Value::Null);
+    let content = match kind {
+        "checkout.session.completed" | "checkout.session.async_payment_succeeded" if is_paid(object) => {
+            parse_session(&event, object)?
+        }
+        "charge.refunded" => parse_charge(object)?,
+        other => EventContent::Other(other.to_owned()),
+    };
+    Ok(PaymentEvent { provider: Provider::Stripe, id, content })
+}
+
+/// Returns whether the session has its money; `unpaid` means that another event follows.
+fn is_paid(session: &Value) -> bool {
+    matches!(session["payment_status"].as_str(), Some("paid" | "no_payment_required"))
+}
+
+fn parse_session(event: &Value, session: &Value) -> Result<EventContent, WebhookRejection> {
+    let reference = ["/payment_intent", "/payment_intent/id", "/id"].iter().find_map(|it| find_identifier(session, it));
+    let amount = session["amount_total"].as_i64();
+    let (Some(reference), Some(amount_minor), Some(currency)) =
+        (reference, amount, find_currency(session, "/currency"))
+    else {
+        return Err(WebhookRejection::Malformed("the session has no id, amount or currency"));
+    };
+    let email = ["/customer_details/email", "/customer_email"].iter().find_map(|it| find_address(session, it));
+    // What the owner sets comes first: the reference of the client is a parameter of the link.
+    let references = ["/payment_link", "/metadata/payment_reference", "/metadata/template", "/client_reference_id"];
+    Ok(EventContent::Payment(Payment {
+        reference,
+        template_references: references.iter().filter_map(|it| find_reference(session, it)).collect(),
+        buyer: email.map_or(Buyer::Unknown, Buyer::Email),
+        amount_minor,
+        tax_minor: session.pointer("/total_details/amount_tax").and_then(Value::as_i64).unwrap_or_default(),
+        currency,
+        is_test: event["livemode"] == false,
+        locale: find_text(session, "/locale").map(str::to_owned),
+    }))
+}
+
+fn parse_charge(charge: &Value) -> Result<EventContent, WebhookRejection> {
+    let reference = ["/payment_intent", "/payment_intent/id", "/id"].iter().find_map(|it| find_identifier(charge, it));
+    match (reference, charge["amount_refunded"].as_i64()) {
+        (Some(reference), Some(amount_minor)) => Ok(EventContent::Refund(RefundReport { reference, amount_minor })),
+        _ => Err(WebhookRejection::Malformed("the charge has no id or no refunded amount")),
+    }
+}

@@ -1,0 +1,190 @@
+//! What becomes of events, in any order and repeatedly.
+
+use futures::future::join_all;
+use gotrue_rules::domain::secret::Secret;
+use http::HeaderMap;
+use orders::Provider::{LemonSqueezy, PayPal, Stripe};
+use orders::webhook::{lemon_squeezy, paypal, stripe};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::fixture::{TestShop, refund, session};
+
+#[tokio::test]
+async fn payment_becomes_one_order_with_one_mail() {
+    let shop = TestShop::start().await;
+    let paid = session("evt_1", "pi_1", 2800, "plink_1");
+    assert_eq!(shop.outcome(Stripe, &paid).await, "ordered");
+    assert_eq!(shop.outcome(Stripe, &paid).await, "repeated");
+    let again = session("evt_2", "pi_1", 2800, "plink_1");
+    assert_eq!(shop.outcome(Stripe, &again).await, "known_payment", "another event of the same payment");
+    assert_eq!(shop.orders().await, ["pi_1 paid"]);
+    assert_eq!(shop.mails().await, ["order_delivery ada@example.com"]);
+    let row = shop.database.query("SELECT locale || ' ' || is_test || ' ' || currency FROM basalt.orders").await;
+    assert_eq!(row, ["de false USD"]);
+}
+
+#[tokio::test]
+async fn concurrent_deliveries_make_one_order() {
+    let shop = TestShop::start().await;
+    for round in 0..10 {
+        let events: Vec<_> = (0..4)
+            .map(|number| session(&format!("evt_{round}_{}", number / 2), &format!("pi_{round}"), 2800, "plink_1"))
+            .collect();
+        let outcomes = join_all(events.iter().map(|event| shop.outcome(Stripe, event))).await;
+        assert_eq!(outcomes.iter().filter(|it| **it == "ordered").count(), 1, "{outcomes:?}");
+    }
+    assert_eq!((shop.orders().await.len(), shop.mails().await.len()), (10, 10));
+}
+
+#[tokio::test]
+async fn refund_may_arrive_before_or_together_with_its_payment() {
+    let shop = TestShop::start().await;
+    assert_eq!(shop.outcome(Stripe, &refund("evt_1", "pi_1", 2800)).await, "refund_stored");
+    assert_eq!(shop.outcome(Stripe, &session("evt_2", "pi_1", 2800, "plink_1")).await, "ordered_as_refunded");
+    assert_eq!((shop.orders().await, shop.mails().await.len()), (vec!["pi_1 refunded".to_owned()], 0));
+    for round in 2..12 {
+        let (payment, id) = (format!("pi_{round}"), format!("evt_{round}"));
+        let (paid, returned) =
+            (session(&format!("{id}a"), &payment, 2800, "plink_1"), refund(&format!("{id}b"), &payment, 2800));
+        join_all([shop.outcome(Stripe, &paid), shop.outcome(Stripe, &returned)]).await;
+    }
+    assert!(shop.orders().await.iter().all(|order| order.ends_with(" refunded")), "{:?}", shop.orders().await);
+}
+
+#[tokio::test]
+async fn part_of_a_refund_ends_nothing() {
+    let shop = TestShop::start().await;
+    shop.outcome(Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await;
+    assert_eq!(shop.outcome(Stripe, &refund("evt_2", "pi_1", 1000)).await, "refund_stored");
+    assert_eq!(shop.orders().await, ["pi_1 paid"]);
+    assert_eq!(shop.outcome(Stripe, &refund("evt_3", "pi_1", 2800)).await, "refunded");
+    assert_eq!(shop.orders().await, ["pi_1 refunded"]);
+}
+
+#[tokio::test]
+async fn owner_is_notified_of_what_cannot_be_delivered_and_can_correct_it() {
+    let shop = TestShop::start().await;
+    let wrong = session("evt_1", "pi_1", 2700, "plink_1");
+    let unknown = session("evt_2", "pi_2", 2800, "plink_2");
+    let mut without_buyer = session("evt_3", "pi_3", 2800, "plink_1");
+    without_buyer["data"]["object"]["customer_details"] = json!(null);
+    for (event, expected) in [(&wrong, "wrong_amount"), (&unknown, "unknown_template"), (&without_buyer, "no_buyer")] {
+        assert_eq!(shop.outcome(Stripe, event).await, expected);
+        assert_eq!(shop.outcome(Stripe, event).await, "repeated", "the owner is notified once");
+    }
+    assert_eq!(shop.mails().await, ["order_notice owner@example.com"; 3]);
+    assert!(shop.orders().await.is_empty());
+    shop.products.lock().expect("a list")[0].references.push("plink_2".to_owned());
+    assert_eq!(shop.outcome(Stripe, &unknown).await, "ordered", "the provider sends it again");
+    assert_eq!(shop.orders().await, ["pi_2 paid"]);
+}
+
+#[tokio::test]
+async fn other_events_are_stored_and_change_nothing() {
+    let shop = TestShop::start().await;
+    let mut unpaid = session("evt_1", "pi_1", 2800, "plink_1");
+    unpaid["data"]["object"]["payment_status"] = json!("unpaid");
+    assert_eq!(shop.outcome(Stripe, &unpaid).await, "ignored");
+    let approved = json!({"id": "WH-1", "event_type": "CHECKOUT.ORDER.APPROVED", "resource": {"id": "ORDER1"}});
+    assert_eq!(shop.outcome(PayPal, &approved).await, "ignored", "the money comes with the capture");
+    let mut later = session("evt_2", "pi_1", 2800, "plink_1");
+    later["type"] = json!("checkout.session.async_payment_succeeded");
+    assert_eq!(shop.outcome(Stripe, &later).await, "ordered");
+    assert_eq!(shop.database.query("SELECT count(*)::text FROM basalt.payment_events").await, ["3"]);
+}
+
+#[tokio::test]
+async fn capture_waits_for_the_api_that_names_its_buyer() {
+    let shop = TestShop::start().await;
+    let capture = |order: bool| {
+        json!({
+            "id": "WH-1",
+            "event_type": "PAYMENT.CAPTURE.COMPLETED",
+            "resource": {
+                "id": "CAP1",
+                "amount": {"value": "28.00", "currency_code": "USD"},
+                "custom_id": "template-1",
+                "supplementary_data": if order { json!({"related_ids": {"order_id": "ORDER1"}}) } else { json!({}) },
+            },
+        })
+    };
+    assert_eq!(shop.outcome(PayPal, &capture(true)).await, "provider_unavailable", "PayPal sends it again");
+    assert!(shop.database.query("SELECT event_id FROM basalt.payment_events").await.is_empty());
+    assert_eq!(shop.outcome(PayPal, &capture(false)).await, "no_buyer");
+}
+
+#[tokio::test]
+async fn taxes_and_variants_of_lemon_squeezy_are_understood() {
+    let shop = TestShop::start().await;
+    shop.products.lock().expect("a list")[0].references = vec!["4711".to_owned()];
+    let order = json!({
+        "meta": {"event_name": "order_created"},
+        "data": {"id": "1", "attributes": {
+            "status": "paid", "user_email": "ada@example.com", "currency": "USD", "tax": 532, "total": 3332,
+            "first_order_item": {"variant_id": 4711},
+        }},
+    });
+    assert_eq!(shop.outcome(LemonSqueezy, &order).await, "ordered");
+    let part = json!({
+        "meta": {"event_name": "order_refunded"},
+        "data": {"id": "1", "attributes": {"status": "partial_refund", "total": 3332, "refunded_amount": 100}},
+    });
+    assert_eq!(shop.outcome(LemonSqueezy, &part).await, "refund_stored");
+    assert_eq!(shop.orders().await, ["1 paid"]);
+}
+
+#[test]
+fn signature_of_stripe_is_that_of_its_documentation() {
+    let (secret, body) = (Secret::new("whsec_test"), b"{\"id\":\"evt_1\"}");
+    let now = "2026-11-21T12:00:00Z".parse().expect("a time");
+    let headers = |text: String| {
+        HeaderMap::from_iter([(http::HeaderName::from_static(stripe::SIGNATURE), text.parse().expect("a header"))])
+    };
+    let signed = stripe::sign(body, &secret, now);
+    let (time, signature) = signed.split_once(",v1=").expect("two parts");
+    let verify = |text: String| stripe::verify(&headers(text), body, &secret, now).map_err(|error| error.name());
+    assert_eq!(verify(signed.clone()), Ok(()));
+    assert_eq!(verify(format!("{time},v1={},v1={signature},v0=x", "0".repeat(64))), Ok(()), "one of several");
+    assert_eq!(verify(format!("{time},v1={}", "0".repeat(64))), Err("forged"));
+    assert_eq!(verify(format!("{time},v0={signature}")), Err("missing_signature"));
+    assert_eq!(verify(format!("t=1,v1={signature}")), Err("forged"), "the time is signed");
+    for (minutes, expected) in [(4, Ok(())), (6, Err("stale")), (-4, Ok(())), (-6, Err("stale"))] {
+        let at = now - chrono::TimeDelta::minutes(minutes);
+        assert_eq!(verify(stripe::sign(body, &secret, at)), expected, "{minutes}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bodies_do_not_panic(body: Vec<u8>) {
+        let _ = (stripe::parse(&body), paypal::parse(&body, false), lemon_squeezy::parse(&body));
+    }
+
+    #[test]
+    fn events_with_members_of_other_types_do_not_panic(
+        kind in "(checkout.session.completed|charge.refunded|PAYMENT.CAPTURE.(COMPLETED|REFUNDED)|order_(created|refunded))",
+        member in "(null|1|\"a\"|\\[\\]|\\{\\}|\"28.00\")",
+        other in "(null|-9223372036854775808|9223372036854775807|\"x\"|\\[1\\]|true)",
+    ) {
+        let body = format!(
+            "{{\"id\": \"e1\", \"type\": \"{kind}\", \"event_type\": \"{kind}\", \"meta\": {{\"event_name\": \"{kind}\"}}, \
+             \"resource\": {{\"id\": {member}, \"amount\": {{\"value\": {member}, \"currency_code\": \"USD\"}}, \"links\": {other}}}, \
+             \"data\": {{\"id\": \"1\", \"attributes\": {{\"status\": \"paid\", \"total\": {other}, \"currency\": {member}}}, \
+             \"object\": {{\"id\": \"c\", \"payment_status\": \"paid\", \"amount_total\": {other}, \"amount_refunded\": {other}, \
+             \"currency\": \"usd\", \"metadata\": {member}}}}}}}"
+        );
+        let body = body.as_bytes();
+        let _ = (stripe::parse(body), paypal::parse(body, false), lemon_squeezy::parse(body));
+    }
+
+    #[test]
+    fn signatures_of_other_bodies_are_refused(body: Vec<u8>, other: Vec<u8>, secret in "[a-z]{1,20}") {
+        prop_assume!(body != other);
+        let secret = Secret::new(secret);
+        let signed = lemon_squeezy::sign(&body, &secret);
+        let headers = HeaderMap::from_iter([(http::HeaderName::from_static(lemon_squeezy::SIGNATURE), signed.parse().expect("a header"))]);
+        prop_assert!(lemon_squeezy::verify(&headers, &body, &secret).is_ok());
+        prop_assert!(lemon_squeezy::verify(&headers, &other, &secret).is_err());
+    }
+}

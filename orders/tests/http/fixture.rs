@@ -1,0 +1,125 @@
+//! A shop with simulated providers on a test database.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::http_client::OutboundOptions;
+use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
+use gotrue_rs::store::Pool;
+use gotrue_rs::store::outbox::OutboxTable;
+use gotrue_rs::testing::{FakeClock, TestDatabase};
+use gotrue_rules::domain::policy::MailBrand;
+use orders::decision::Product;
+use orders::products::ProductFolder;
+use orders::settings::PaymentSettings;
+use orders::simulator::{DeliveryMode, Simulator, simulate};
+use orders::webhook::{WebhookOutcome, WebhookRejection};
+use orders::{OrderService, Provider, ServicePorts, ShopFacts};
+use serde_json::{Value, json};
+use url::Url;
+
+pub(crate) struct TestShop {
+    pub database: Arc<TestDatabase>,
+    pub pool: Pool,
+    pub clock: FakeClock,
+    pub service: Arc<OrderService>,
+    pub simulator: Simulator,
+    /// The templates on sale.
+    pub products: Arc<Mutex<Vec<Product>>>,
+}
+
+impl TestShop {
+    pub(crate) async fn start() -> Self {
+        let database = Arc::new(TestDatabase::clone_migrated().await);
+        let clock = FakeClock::at("2026-11-21T12:00:00Z".parse().expect("a time"));
+        let (pool, entropy) = (database.auth_pool(), Entropy::from_seed(7));
+        let outbox = Outbox::new(
+            OutboxTable::new(pool.clone()),
+            Arc::new(clock.clone()),
+            entropy.fork(),
+            MailDestination::Server,
+        );
+        let products = Arc::new(Mutex::new(vec![Product {
+            template: 1,
+            title: "Professional Newsletter".to_owned(),
+            price_minor: 2800,
+            references: vec!["plink_1".to_owned()],
+        }]));
+        let on_sale = Arc::clone(&products);
+        // Nothing listens there, so that a call of the API fails.
+        let api = Url::parse("http://127.0.0.1:9/api/").expect("a URL");
+        let settings = PaymentSettings { download_validity: Duration::from_hours(48), ..PaymentSettings::default() };
+        let settings = simulate(settings, &api, &entropy);
+        let facts = ShopFacts {
+            name: "Paper & Post".to_owned(),
+            brand: MailBrand::default(),
+            owner: Some("owner@example.com".to_owned()),
+            mail_host: "shop.example".to_owned(),
+            url: "https://shop.example".to_owned(),
+        };
+        let folder =
+            ProductFolder::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/products"))).expect("products");
+        let ports = ServicePorts {
+            pool: pool.clone(),
+            outbox: Arc::new(outbox),
+            clock: Arc::new(clock.clone()),
+            entropy: entropy.fork(),
+            outbound: OutboundOptions::default(),
+            products: Arc::new(move || on_sale.lock().expect("a list").clone()),
+        };
+        let service = Arc::new(OrderService::new(settings, facts, folder, ports));
+        let simulator = Simulator::new(Arc::clone(&service), entropy);
+        Self { database, pool, clock, service, simulator, products }
+    }
+
+    /// Delivers a signed event.
+    pub(crate) async fn deliver(&self, provider: Provider, event: &Value) -> Result<WebhookOutcome, WebhookRejection> {
+        let signed = self.simulator.sign(provider, event.to_string().as_bytes(), DeliveryMode::Once);
+        self.service.receive(provider, &signed.headers, &signed.body).await
+    }
+
+    /// Delivers an event and returns the name of its outcome.
+    pub(crate) async fn outcome(&self, provider: Provider, event: &Value) -> &'static str {
+        self.deliver(provider, event).await.map_or_else(|rejection| rejection.name(), WebhookOutcome::name)
+    }
+
+    /// Returns purpose and recipient of all mails, in the order of writing.
+    pub(crate) async fn mails(&self) -> Vec<String> {
+        self.database.query("SELECT purpose || ' ' || recipient FROM basalt.outbox ORDER BY number").await
+    }
+
+    /// Returns payment and state of all orders, in the order of writing.
+    pub(crate) async fn orders(&self) -> Vec<String> {
+        self.database.query("SELECT provider_reference || ' ' || state FROM basalt.orders ORDER BY number").await
+    }
+}
+
+/// A completed checkout session of Stripe.
+pub(crate) fn session(event: &str, payment: &str, amount: i64, link: &str) -> Value {
+    json!({
+        "id": event,
+        "type": "checkout.session.completed",
+        "livemode": true,
+        "data": { "object": {
+            "id": format!("cs_{payment}"),
+            "payment_intent": payment,
+            "payment_status": "paid",
+            "amount_total": amount,
+            "currency": "usd",
+            "customer_details": { "email": "ada@example.com" },
+            "payment_link": link,
+            "locale": "de-AT",
+        } },
+    })
+}
+
+/// A refund of Stripe.
+pub(crate) fn refund(event: &str, payment: &str, refunded: i64) -> Value {
+    json!({
+        "id": event,
+        "type": "charge.refunded",
+        "data": { "object": { "id": "ch_1", "payment_intent": payment, "amount_refunded": refunded } },
+    })
+}

@@ -1,0 +1,330 @@
+//! `basalt orders`: lists, details, new links, refunds and exports on the command line.
+
+use std::fs::OpenOptions;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use gotrue_rs::ports::clock::{Clock, SystemClock};
+use gotrue_rs::ports::entropy::Entropy;
+use orders::admin::{self, OrderFilter};
+use orders::decision::format_amount;
+use orders::{Order, OrderService, OrderState};
+use uuid::Uuid;
+
+use crate::announce::RunningServer;
+use crate::api_keys;
+use crate::app::SharedPorts;
+use crate::dev::KeptMessages;
+use crate::profiles;
+use crate::project::Project;
+use crate::serve::build_outbox;
+use crate::serve::payments::{OrderInputs, build_orders};
+use crate::users::{DatabaseArguments, UserDatabase};
+
+/// Arguments of `list` and `export`.
+#[derive(Debug, Args)]
+pub(crate) struct FilterArguments {
+    /// A part of the buyer's address or of the title, or a number, an id or the provider's reference
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// Only orders in this state: paid, delivered or refunded
+    #[arg(long, value_name = "STATE", value_parser = parse_state)]
+    state: Option<&'static str>,
+    /// Only orders of this template
+    #[arg(long, value_name = "ID")]
+    template: Option<u16>,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    #[command(flatten)]
+    filter: FilterArguments,
+    /// The largest number of orders
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u32,
+    /// One order per line as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of commands for one order.
+#[derive(Debug, Args)]
+pub(crate) struct OrderArguments {
+    /// Its number or id
+    #[arg(value_name = "ORDER")]
+    order: String,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    #[command(flatten)]
+    filter: FilterArguments,
+    /// The file, created readable by its owner only; - for standard output
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The format
+    #[arg(long, value_name = "FORMAT", default_value = "csv", value_parser = ["csv", "json"])]
+    format: String,
+    /// Overwrite an existing file
+    #[arg(long)]
+    force: bool,
+}
+
+fn parse_state(name: &str) -> Result<&'static str, String> {
+    let state = OrderState::from_name(name);
+    state.map(OrderState::name).ok_or_else(|| "must be paid, delivered or refunded".to_owned())
+}
+
+/// A database with the service of its orders.
+pub(crate) struct OrderDatabase {
+    database: UserDatabase,
+    service: Arc<OrderService>,
+}
+
+impl OrderDatabase {
+    /// Connects as the account commands do; mails are sent by the running server, or at its next start.
+    pub(crate) async fn connect(arguments: &DatabaseArguments) -> anyhow::Result<Self> {
+        let project = Project::load(&arguments.project)?;
+        let database = UserDatabase::connect(arguments).await?;
+        let running = RunningServer::read(&project.data);
+        let url = running.map_or_else(|| project.api_url(project.file.port()), |it| it.url);
+        let entropy = Entropy::from_system();
+        let keys = api_keys::combine(None, &api_keys::ConfiguredKeys::default(), &entropy, SystemClock.now())?;
+        let mut config = project.settings(&url, &keys)?;
+        profiles::apply_serve_profile(&mut config.policy, &project.file.basalt);
+        let basalt = &project.file.basalt;
+        let is_development = profiles::has_development_pages(&config, basalt);
+        let kept = KeptMessages::new(config.smtp.is_some(), is_development, basalt.inbox_token.is_some());
+        let shared = SharedPorts::start()?;
+        let host = url.parse::<http::Uri>().ok().and_then(|url| url.host().map(str::to_owned));
+        let inputs = OrderInputs {
+            project: &project,
+            config: &config,
+            url: &url,
+            origin: &url,
+            pool: database.pool.clone(),
+            outbox: Arc::new(build_outbox(&database.pool, &shared, kept, &entropy)),
+            clock: Arc::clone(&shared.clock),
+            entropy: entropy.fork(),
+            mail_host: host.as_deref().unwrap_or("localhost"),
+        };
+        let catalogue = Arc::clone(&project.catalogue);
+        let (service, _) = build_orders(inputs, Arc::new(move || catalogue.list_products()))?;
+        Ok(Self { database, service })
+    }
+
+    /// Closes the connections and stops a started database.
+    pub(crate) async fn close(self) -> anyhow::Result<()> {
+        self.database.close().await
+    }
+
+    /// Finds the order of a number or an id.
+    async fn find(&self, order: &str) -> anyhow::Result<Uuid> {
+        if let Ok(id) = order.parse() {
+            return Ok(id);
+        }
+        let number: i64 =
+            order.parse().with_context(|| format!("{order} is neither a number nor an id of an order"))?;
+        let filter =
+            OrderFilter { search: Some(number.to_string()), limit: admin::MAX_LIMIT, ..OrderFilter::default() };
+        let found = admin::list(&self.service, &filter).await?.orders.into_iter().find(|it| it.number == number);
+        found.map(|it| it.id).with_context(|| format!("there is no order {number}; `basalt orders list` shows all"))
+    }
+}
+
+fn to_filter(arguments: &FilterArguments) -> OrderFilter {
+    OrderFilter {
+        search: arguments.search.clone(),
+        state: arguments.state,
+        template: arguments.template.map(i32::from),
+        before: None,
+        limit: admin::MAX_LIMIT,
+    }
+}
+
+/// Calls a function for each order, the newest first, until it returns `false`.
+async fn for_each(
+    service: &OrderService,
+    mut filter: OrderFilter,
+    mut call: impl FnMut(&Order) -> anyhow::Result<bool>,
+) -> anyhow::Result<()> {
+    loop {
+        let page = admin::list(service, &filter).await?;
+        for order in &page.orders {
+            if !call(order)? {
+                return Ok(());
+            }
+        }
+        match page.next {
+            Some(next) => filter.before = Some(next),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Lists orders, the newest first.
+pub(crate) async fn list(database: &OrderDatabase, arguments: &ListArguments) -> anyhow::Result<()> {
+    let mut left = arguments.limit;
+    let mut out = std::io::stdout().lock();
+    for_each(&database.service, to_filter(&arguments.filter), |order| {
+        if left == 0 {
+            return Ok(false);
+        }
+        left -= 1;
+        if arguments.json {
+            writeln!(out, "{}", order.to_json())?;
+        } else {
+            let amount = format_amount(order.amount_minor, &order.currency);
+            let (paid, state) = (order.paid_at.format("%Y-%m-%d %H:%M"), order.state.name());
+            let test = if order.is_test { " (test)" } else { "" };
+            writeln!(
+                out,
+                "{:>6}  {paid}  {state:<9}  {amount:>12}  {}  {}{test}",
+                order.number, order.buyer_email, order.template_title
+            )?;
+        }
+        Ok(true)
+    })
+    .await
+}
+
+/// Shows an order with its mails and events, as JSON.
+pub(crate) async fn show(database: &OrderDatabase, arguments: &OrderArguments) -> anyhow::Result<()> {
+    let id = database.find(&arguments.order).await?;
+    let details = admin::find(&database.service, id).await?;
+    let details = details.with_context(|| format!("there is no order {}", arguments.order))?;
+    print(&serde_json::to_string_pretty(&details.to_json())?)
+}
+
+/// Mails a new link to the buyer.
+pub(crate) async fn resend(database: &OrderDatabase, arguments: &OrderArguments) -> anyhow::Result<()> {
+    let id = database.find(&arguments.order).await?;
+    admin::resend_download(&database.service, id).await?;
+    print("A mail with a new link is queued; older links have ended.")
+}
+
+/// Refunds an order at its provider.
+pub(crate) async fn refund(database: &OrderDatabase, arguments: &OrderArguments) -> anyhow::Result<()> {
+    let id = database.find(&arguments.order).await?;
+    let order = admin::refund(&database.service, id).await?;
+    let amount = format_amount(order.amount_minor, &order.currency);
+    print(&format!("Refunded {amount} to {}; the download link has ended.", order.buyer_email))
+}
+
+/// Writes all orders to a file.
+pub(crate) async fn export(database: &OrderDatabase, arguments: &ExportArguments) -> anyhow::Result<()> {
+    let file = &arguments.file;
+    if file.as_os_str() == "-" {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        write_orders(database, arguments, &mut out).await?;
+        return Ok(out.flush()?);
+    }
+    if file.exists() && !arguments.force {
+        bail!("{} is there already; --force writes over it", file.display());
+    }
+    let doing = || format!("writing {}", file.display());
+    let part = file.with_extension("part");
+    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part);
+    let mut out = BufWriter::new(opened.with_context(doing)?);
+    let count = write_orders(database, arguments, &mut out).await?;
+    let written = out.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(doing)?;
+    written.sync_all().with_context(doing)?;
+    std::fs::rename(&part, file).with_context(doing)?;
+    eprintln!("Wrote {count} orders to {}.", file.display());
+    Ok(())
+}
+
+async fn write_orders(
+    database: &OrderDatabase,
+    arguments: &ExportArguments,
+    out: &mut impl Write,
+) -> anyhow::Result<u64> {
+    const HEADER: &str = "number,id,paid_at,state,template,title,buyer_email,amount,currency,provider,provider_reference,is_test,\
+                          delivered_at,refunded_at,downloads";
+    let is_csv = arguments.format == "csv";
+    let mut count = 0;
+    if is_csv {
+        writeln!(out, "{HEADER}")?;
+    }
+    for_each(&database.service, to_filter(&arguments.filter), |order| {
+        count += 1;
+        if is_csv {
+            writeln!(out, "{}", to_csv(order))?
+        } else {
+            writeln!(out, "{}", order.to_json())?
+        }
+        Ok(true)
+    })
+    .await?;
+    Ok(count)
+}
+
+/// Formats an order as a line of CSV (RFC 4180).
+fn to_csv(order: &Order) -> String {
+    let time = |it: Option<gotrue_rules::domain::user::Time>| it.map(orders::order::format_time).unwrap_or_default();
+    let amount = format_amount(order.amount_minor, "");
+    let fields = [
+        order.number.to_string(),
+        order.id.to_string(),
+        time(Some(order.paid_at)),
+        order.state.name().to_owned(),
+        order.template.to_string(),
+        order.template_title.clone(),
+        order.buyer_email.clone(),
+        amount.trim_end().to_owned(),
+        order.currency.clone(),
+        order.provider.name().to_owned(),
+        order.provider_reference.clone(),
+        order.is_test.to_string(),
+        time(order.delivered_at),
+        time(order.refunded_at),
+        order.downloads.to_string(),
+    ];
+    fields.map(|field| quote(&field)).join(",")
+}
+
+/// Quotes a field of CSV; a field that a spreadsheet would compute becomes text.
+fn quote(field: &str) -> String {
+    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let field = if is_formula { format!("'{field}") } else { field.to_owned() };
+    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+}
+
+fn print(text: &str) -> anyhow::Result<()> {
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_and_no_formulas() {
+        for (field, expected) in [
+            ("a@example.com", "a@example.com"),
+            ("a,b", "\"a,b\""),
+            ("say \"hi\"", "\"say \"\"hi\"\"\""),
+            ("=1+1", "'=1+1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+        ] {
+            assert_eq!(quote(field), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_field_stays_one_field(field in "\\PC{0,30}") {
+            let quoted = quote(&field);
+            let is_plain = !quoted.contains([',', '"']);
+            prop_assert!(is_plain || (quoted.starts_with('"') && quoted.ends_with('"')));
+        }
+    }
+}

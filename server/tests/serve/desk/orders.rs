@@ -1,0 +1,77 @@
+//! Orders at the desk: lists, details, new links, refunds.
+
+use reqwest::Method;
+use serde_json::json;
+
+use super::desk_client::Shop;
+
+async fn insert_orders(shop: &Shop) {
+    shop.execute(
+        "INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email, amount_minor,
+                                    currency, state, is_test, locale, paid_at, refunded_at, downloads_left, download_expires_at)
+         SELECT o.id::uuid, 'stripe', o.reference, o.template, 'Sold ' || o.template, o.email, 2800, 'USD', o.state, true, 'en',
+                '2026-01-02T12:00:00Z', o.refunded_at, 5, '2026-02-01T00:00:00Z'
+         FROM (VALUES ('00000000-0000-4000-8000-000000000001', 'pi_1', 3, 'ann@example.com', 'paid', NULL::timestamptz),
+                      ('00000000-0000-4000-8000-000000000002', 'pi_2', 5, 'bob@example.com', 'refunded', '2026-01-03T00:00:00Z'))
+              AS o (id, reference, template, email, state, refunded_at)",
+    )
+    .await;
+}
+
+const PAID: &str = "/orders/00000000-0000-4000-8000-000000000001";
+const REFUNDED: &str = "/orders/00000000-0000-4000-8000-000000000002";
+
+#[tokio::test]
+async fn orders_are_listed_and_shown() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    insert_orders(&shop).await;
+    let list = shop.get("/orders?limit=1", Some(&owner.cookie)).await;
+    assert_eq!(list.status, 200, "{}", list.body);
+    assert_eq!(list.body["orders"][0]["buyer_email"], "bob@example.com");
+    assert_eq!((&list.body["counts"]["paid"], &list.body["counts"]["refunded"]), (&json!(1), &json!(1)));
+    let next = shop.get(&format!("/orders?limit=1&before={}", list.text("next")), Some(&owner.cookie)).await;
+    assert_eq!((&next.body["orders"][0]["buyer_email"], &next.body["next"]), (&json!("ann@example.com"), &json!(null)));
+    for query in ["search=ann@", "state=paid", "template=3"] {
+        let found = shop.get(&format!("/orders?{query}"), Some(&owner.cookie)).await;
+        let orders = found.body["orders"].as_array().expect("orders");
+        assert_eq!((orders.len(), &orders[0]["state"]), (1, &json!("paid")), "{query}");
+    }
+    let order = shop.get(PAID, Some(&owner.cookie)).await;
+    assert_eq!((order.status, order.body["provider_reference"].as_str()), (200, Some("pi_1")), "{}", order.body);
+    for query in ["state=lost", "limit=0", "limit=201", "template=x", "before=-1", "search=%00"] {
+        let answer = shop.get(&format!("/orders?{query}"), Some(&owner.cookie)).await;
+        assert_eq!((answer.status, answer.code()), (400, "invalid_request"), "{query}");
+    }
+    for path in ["/orders/x", "/orders/00000000-0000-4000-8000-000000000009"] {
+        assert_eq!(shop.get(path, Some(&owner.cookie)).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn link_is_sent_again_and_changes_are_recorded() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    insert_orders(&shop).await;
+    let sent = shop.change(Method::POST, &format!("{PAID}/resend"), &owner, json!({})).await;
+    assert_eq!(sent.status, 202, "{}", sent.body);
+    let generation = "SELECT download_generation::text FROM basalt.orders WHERE state = 'paid'";
+    assert_eq!(shop.query(generation).await, "2", "older links end");
+    let order = shop.get(PAID, Some(&owner.cookie)).await;
+    assert_eq!(order.body["messages"][0]["to"], "ann@example.com", "{}", order.body);
+    for (path, status, code) in [
+        (format!("{REFUNDED}/resend"), 409, "already_refunded"),
+        (format!("{REFUNDED}/refund"), 409, "already_refunded"),
+        ("/orders/x/refund".to_owned(), 404, "not_found"),
+        (format!("{PAID}/other"), 404, "not_found"),
+    ] {
+        let answer = shop.change(Method::POST, &path, &owner, json!({})).await;
+        assert_eq!((answer.status, answer.code()), (status, code), "{path}: {}", answer.body);
+    }
+    let recorded = "SELECT string_agg(action || ' ' || subject, ', ' ORDER BY id) FROM basalt.desk_events WHERE action LIKE 'order.%'";
+    let id = PAID.trim_start_matches("/orders/");
+    let refunded = REFUNDED.trim_start_matches("/orders/");
+    assert_eq!(shop.query(recorded).await, format!("order.resend {id}, order.refund_failed {refunded}"));
+    let request = shop.request(Method::POST, &format!("{PAID}/resend")).header("cookie", &owner.cookie);
+    assert_eq!(super::desk_client::send(request).await.code(), "desk_csrf");
+}

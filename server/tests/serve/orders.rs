@@ -1,0 +1,260 @@
+//! Purchases with the payment simulator and with signed events, on the binary.
+
+use std::time::Duration;
+
+use reqwest::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+
+use super::support::{Basalt, TempFolder, run};
+
+const PRODUCTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../orders/tests/products");
+
+struct Shop {
+    server: Basalt,
+    folder: TempFolder,
+}
+
+impl Shop {
+    /// Starts a shop whose folder of products has a file for templates 1 to 8.
+    fn start(payment: &str) -> Self {
+        let folder = TempFolder::new();
+        let config = format!(
+            "[basalt.shop]\nowner = \"owner@example.com\"\nname = \"Paper & Post\"\n[basalt.shop.payment]\nproducts = \"{PRODUCTS}\"\n{payment}"
+        );
+        let config = folder.write("config.toml", &config);
+        let server = Basalt::serve(&["--ephemeral", "--config", &config]);
+        Self { server, folder }
+    }
+
+    /// Pays at the simulator; returns status and text of its answer, without following redirects.
+    async fn pay(&self, provider: &str, delivery: &str, email: &str) -> (u16, String) {
+        let form =
+            [("template", "1"), ("provider", provider), ("delivery", delivery), ("email", email), ("locale", "de")];
+        self.post("/_dev/payment/pay", &form).await
+    }
+
+    async fn post(&self, path: &str, form: &[(&str, &str)]) -> (u16, String) {
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .expect("a client");
+        let answer = client.post(self.server.url(path)).form(form).send().await.expect("an answer");
+        let status = answer.status().as_u16();
+        let location = answer.headers().get("location").map(|it| it.to_str().expect("a text").to_owned());
+        (status, location.unwrap_or(answer.text().await.expect("a body")))
+    }
+
+    /// Returns the mails to an address.
+    async fn mails(&self, to: &str) -> Vec<Value> {
+        let path = format!("/_dev/inbox.json?to={to}&wait=5");
+        let answer = self.server.client.get(self.server.url(&path)).send().await.expect("mails");
+        let answer: Value = answer.json().await.expect("JSON");
+        answer["messages"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Returns the download link of the latest mail to an address.
+    async fn link(&self, to: &str) -> String {
+        self.mails(to).await[0]["link"].as_str().expect("a link").to_owned()
+    }
+
+    async fn get(&self, url: &str) -> reqwest::Response {
+        self.server.client.get(url).send().await.expect("an answer")
+    }
+
+    /// Returns the orders as the command line lists them.
+    fn orders(&self) -> Vec<Value> {
+        let url = self.server.text("database_url");
+        let output =
+            run(&["orders", "--config", &self.folder.path("config.toml"), "--database-url", &url, "list", "--json"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("text");
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    fn command(&self, action: &[&str]) -> (bool, String) {
+        let (url, config) = (self.server.text("database_url"), self.folder.path("config.toml"));
+        let output = run(&[&["orders", "--config", &config, "--database-url", &url], action].concat());
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+#[tokio::test]
+async fn purchase_of_each_provider_leads_to_mail_and_download() {
+    let shop = Shop::start("");
+    for provider in ["stripe", "paypal", "lemon_squeezy"] {
+        let buyer = format!("{provider}@example.com");
+        assert_eq!(shop.pay(provider, "once", &buyer).await, (303, "/thank-you".to_owned()), "{provider}");
+        let mail = shop.mails(&buyer).await;
+        assert_eq!(mail.len(), 1, "{provider}");
+        let language = if provider == "stripe" { "Ihre Vorlage" } else { "Your template" };
+        assert_eq!(mail[0]["subject"], format!("{language}: Professional Newsletter"));
+        let link = shop.link(&buyer).await;
+        let head = shop.server.client.head(&link).send().await.expect("an answer");
+        assert_eq!((head.status().as_u16(), head.headers()["content-length"].to_str().ok()), (200, Some("22")));
+        let answer = shop.get(&link).await;
+        let header = |name: &str| answer.headers()[name].to_str().expect("a text").to_owned();
+        assert_eq!(answer.status(), 200, "{provider}");
+        assert_eq!(header("content-type"), "application/zip");
+        assert_eq!(header("cache-control"), "no-store");
+        assert_eq!(header("content-disposition"), "attachment; filename=\"01.zip\"");
+        assert_eq!(&answer.bytes().await.expect("a file")[..4], b"PK\x05\x06");
+    }
+    let orders = shop.orders();
+    let states: Vec<_> =
+        orders.iter().map(|it| (it["provider"].clone(), it["state"].clone(), it["downloads"].clone())).collect();
+    assert_eq!(
+        states,
+        ["lemon_squeezy", "paypal", "stripe"].map(|it| (json!(it), json!("delivered"), json!(1))),
+        "a request of the head is no download"
+    );
+    assert!(orders.iter().all(|it| it["is_test"] == true && it["amount_minor"] == 2800));
+}
+
+#[tokio::test]
+async fn repeated_stale_and_forged_events_are_refused_or_change_nothing() {
+    let shop = Shop::start("");
+    for provider in ["stripe", "paypal", "lemon_squeezy"] {
+        let buyer = format!("{provider}@example.com");
+        let (_, page) = shop.pay(provider, "repeated", &buyer).await;
+        assert!(page.contains("200 ordered, then 200 repeated"), "{provider}: {page}");
+        let (_, page) = shop.pay(provider, "forged", &buyer).await;
+        assert!(page.contains("401 forged"), "{provider}: {page}");
+        // Events of Lemon Squeezy have no time.
+        if provider != "lemon_squeezy" {
+            let (_, page) = shop.pay(provider, "stale", &buyer).await;
+            assert!(page.contains("401 stale"), "{provider}: {page}");
+        }
+        assert_eq!(shop.mails(&buyer).await.len(), 1, "{provider}");
+    }
+    assert_eq!(shop.orders().len(), 3);
+}
+
+#[tokio::test]
+async fn refund_ends_the_link() {
+    let shop = Shop::start("");
+    for provider in ["stripe", "paypal", "lemon_squeezy"] {
+        let buyer = format!("{provider}@example.com");
+        shop.pay(provider, "once", &buyer).await;
+        let link = shop.link(&buyer).await;
+        let order = shop.orders()[0]["id"].as_str().expect("an id").to_owned();
+        let (_, page) = shop.post("/_dev/payment/refund", &[("order", &order), ("delivery", "repeated")]).await;
+        assert!(page.contains("200 refunded, then 200 repeated"), "{provider}: {page}");
+        let answer = shop.get(&link).await;
+        assert_eq!(
+            (answer.status().as_u16(), answer.headers()[CONTENT_TYPE].to_str().ok()),
+            (410, Some("text/html; charset=utf-8"))
+        );
+        assert!(answer.text().await.expect("a page").contains("This link has ended"));
+    }
+    assert!(shop.orders().iter().all(|it| it["state"] == "refunded"));
+}
+
+#[tokio::test]
+async fn links_are_limited_renewed_and_unguessable() {
+    let shop = Shop::start("max_downloads = 2\n");
+    shop.pay("stripe", "once", "ada@example.com").await;
+    let link = shop.link("ada@example.com").await;
+    let mut statuses = Vec::new();
+    for _ in 0..3 {
+        statuses.push(shop.get(&link).await.status().as_u16());
+    }
+    assert_eq!(statuses, [200, 200, 410]);
+    assert_eq!(
+        shop.command(&["resend", "1"]),
+        (true, "A mail with a new link is queued; older links have ended.\n".to_owned())
+    );
+    let renewed = shop.link("ada@example.com").await;
+    assert_ne!(renewed, link);
+    assert_eq!((shop.get(&link).await.status().as_u16(), shop.get(&renewed).await.status().as_u16()), (410, 200));
+    let end = renewed.len() - 10;
+    for other in ["x".to_owned(), format!("{}AAAAAAAAAA", &renewed[..end])] {
+        let url = if other == "x" { shop.server.url("/shop/download/x") } else { other };
+        assert_eq!(shop.get(&url).await.status(), 404, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn orders_are_refunded_and_exported_by_the_command_line() {
+    let shop = Shop::start("");
+    for provider in ["stripe", "paypal", "lemon_squeezy"] {
+        shop.pay(provider, "once", "ada@example.com").await;
+    }
+    for number in ["1", "2", "3"] {
+        let (is_done, text) = shop.command(&["refund", number]);
+        assert!(is_done && text.contains("Refunded 28.00 USD to ada@example.com"), "{text}");
+    }
+    let (is_done, text) = shop.command(&["refund", "1"]);
+    assert!(!is_done && text.contains("the order is refunded already"), "{text}");
+    let (_, shown) = shop.command(&["show", "1"]);
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!((&shown["state"], &shown["events"][1]["kind"]), (&json!("refunded"), &json!("refund")));
+    let (_, csv) = shop.command(&["export", "-", "--state", "refunded"]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert!(
+        lines[0].starts_with("number,id,paid_at")
+            && lines[3].contains(",Professional Newsletter,ada@example.com,28.00,USD,stripe,")
+    );
+}
+
+#[tokio::test]
+async fn pages_of_payments_are_those_of_the_shop() {
+    let shop = Shop::start("");
+    let template = shop.get(&shop.server.url("/template/1")).await.text().await.expect("a page");
+    assert!(template.contains("/_dev/payment?template=1") && !template.contains("payments.example/placeholder"));
+    let answer = shop.get(&shop.server.url("/thank-you")).await;
+    assert_eq!(answer.headers()["x-robots-tag"], "noindex");
+    let page = answer.text().await.expect("a page");
+    assert!(page.contains("<h1>Thank you</h1>") && page.contains("Paper &amp; Post"), "{page}");
+    let german = shop.server.client.get(shop.server.url("/thank-you")).header("accept-language", "de-AT");
+    assert!(german.send().await.expect("an answer").text().await.expect("a page").contains("Vielen Dank"));
+    let answer =
+        shop.server.client.post(shop.server.url("/shop/webhooks/stripe")).body("{}").send().await.expect("an answer");
+    assert_eq!(answer.status(), 400, "no signature");
+    let answer =
+        shop.server.client.post(shop.server.url("/shop/webhooks/other")).body("{}").send().await.expect("an answer");
+    assert_eq!(answer.status(), 404);
+    let large = "x".repeat(300_000);
+    let answer =
+        shop.server.client.post(shop.server.url("/shop/webhooks/paypal")).body(large).send().await.expect("an answer");
+    assert_eq!(answer.status(), 413);
+    tokio::time::timeout(Duration::from_secs(5), shop.get(&shop.server.url("/_dev/payment"))).await.expect("in time");
+}
+
+#[test]
+fn public_shop_is_not_started_with_what_it_cannot_sell() {
+    const PUBLIC: &str =
+        "[api]\nexternal_url = \"https://shop.example.com\"\n[auth]\nsite_url = \"https://shop.example.com\"\n";
+    const STRIPE: &str = "[basalt.shop.payment.stripe]\nwebhook_secret = \"whsec_1\"\n";
+    const SMTP: &str = "[auth.email.smtp]\nhost = \"127.0.0.1\"\nport = 9\nuser = \"\"\npass = \"\"\nadmin_email = \"a@example.com\"\nsender_name = \"a\"\n";
+    let folder = TempFolder::new();
+    let refused = |config: &str, catalogue: &str| {
+        let config = folder.write("config.toml", config);
+        folder.write("catalogue.toml", catalogue);
+        let served = run(&["serve", "--port", "0", "--ephemeral", "--config", &config]);
+        assert!(!served.status.success());
+        let checked = run(&["check", "--config", &config]);
+        assert!(!checked.status.success());
+        let (served, checked) = (
+            String::from_utf8_lossy(&served.stderr).into_owned(),
+            String::from_utf8_lossy(&checked.stderr).into_owned(),
+        );
+        served + &checked
+    };
+    let text = refused(&format!("{PUBLIC}[basalt.shop]\n"), "");
+    assert!(
+        text.matches("lead nowhere").count() == 2 && text.contains("Professional Newsletter, Product Promotion"),
+        "{text}"
+    );
+    let links: Vec<String> =
+        (1..=8).map(|id| format!("[[template]]\nid = {id}\nlink = \"https://buy.stripe.com/{id}\"\n")).collect();
+    let links = links.concat();
+    let text = refused(&format!("{PUBLIC}[basalt.shop]\n{STRIPE}"), &links);
+    assert!(text.contains("[basalt.shop.payment] needs a mail server"), "{text}");
+    let empty = folder.path("");
+    folder.write("products.json", "{\"products\": []}");
+    let text = refused(&format!("{PUBLIC}{SMTP}[basalt.shop.payment]\nproducts = \"{empty}\"\n{STRIPE}"), &links);
+    assert!(text.contains("has no file for these templates") && text.contains("Holiday Greetings (8)"), "{text}");
+}
