@@ -35,6 +35,7 @@ mod replicas;
 mod router;
 mod serve;
 mod shutdown;
+mod submissions;
 mod upkeep;
 mod users;
 

@@ -25,6 +25,8 @@ pub(crate) struct JobLeases {
     pub cleanup: JobLease,
     /// Of the creation of indexes.
     pub indexes: JobLease,
+    /// Of the daily digest and the deletion of submissions.
+    pub submissions: JobLease,
 }
 
 /// Starts the maintenance of the application in `current`.

@@ -21,6 +21,7 @@ statements! {
         FROM basalt.submissions s
         WHERE s.created_at >= (:from::text::date)::timestamp AT TIME ZONE 'UTC'
           AND s.created_at < (:to::text::date + 1)::timestamp AT TIME ZONE 'UTC'
+          AND s.status <> 'spam'
         GROUP BY 2, 3
         UNION ALL
         SELECT 'purchases', ((o.paid_at AT TIME ZONE 'UTC')::date)::text, o.template, max(o.template_title), count(*),

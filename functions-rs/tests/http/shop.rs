@@ -9,13 +9,14 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings, TemplateTitles};
+use functions_rs::submissions::Submissions;
 use functions_rs::{Functions, router};
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::inbox::{InboxMail, InboxQuery};
 use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
-use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::OutboxTable;
+use gotrue_rs::store::{Pool, PoolOptions, StatementMode};
 use gotrue_rs::testing::{FakeClock, TestDatabase};
 use http::Request;
 use http_edge::request::TrustedProxies;
@@ -72,15 +73,39 @@ impl TestShop {
         Self::with_pool(database, pool, clock, seed)
     }
 
-    fn with_pool(database: Arc<TestDatabase>, pool: Pool, clock: FakeClock, seed: u64) -> Self {
-        let shared = Arc::new(clock.clone());
-        let table = OutboxTable::new(pool.clone());
-        let outbox = Arc::new(Outbox::new(table, shared.clone(), Entropy::from_seed(seed), MailDestination::Inbox));
-        let settings = SubmissionSettings {
+    /// Creates a gateway whose statements are text with literals, as through a pooler in transaction mode.
+    pub(crate) async fn behind_a_pooler() -> Self {
+        let database = Arc::new(TestDatabase::clone_migrated().await);
+        let options = database.pool_options(Duration::ZERO);
+        let pool = Pool::new(PoolOptions { statement_mode: StatementMode::Text, ..options });
+        Self::build(database, pool, FakeClock::at(noon()), (1, true))
+    }
+
+    /// Creates a gateway whose new submissions are events for a webhook.
+    pub(crate) async fn with_webhook() -> Self {
+        let database = Arc::new(TestDatabase::clone_migrated().await);
+        let pool = database.auth_pool();
+        Self::build(database, pool, FakeClock::at(noon()), (1, true))
+    }
+
+    /// Returns the settings of a shop with an owner.
+    pub(crate) fn settings() -> SubmissionSettings {
+        SubmissionSettings {
             owner: Some("owner@shop.example".to_owned()),
             host: "shop.example".to_owned(),
             ..SubmissionSettings::default()
-        };
+        }
+    }
+
+    fn with_pool(database: Arc<TestDatabase>, pool: Pool, clock: FakeClock, seed: u64) -> Self {
+        Self::build(database, pool, clock, (seed, false))
+    }
+
+    fn build(database: Arc<TestDatabase>, pool: Pool, clock: FakeClock, (seed, has_webhook): (u64, bool)) -> Self {
+        let shared = Arc::new(clock.clone());
+        let table = OutboxTable::new(pool.clone());
+        let outbox = Arc::new(Outbox::new(table, shared.clone(), Entropy::from_seed(seed), MailDestination::Inbox));
+        let settings = SubmissionSettings { has_webhook, ..Self::settings() };
         let entropy = Entropy::from_seed(seed + 2);
         let digests = DigestWriter::new(pool.clone(), outbox.clone(), settings.clone(), shared.clone(), entropy);
         let function = SendSubmission::new(pool.clone(), outbox.clone(), settings)
@@ -89,6 +114,19 @@ impl TestShop {
             .with_function(function, false)
             .with_trusted_proxies(TrustedProxies::new(["10.0.0.0/8".parse().expect("a network")]));
         Self { database, pool, clock, outbox, digests, router: router(functions) }
+    }
+
+    /// Returns the submissions for their owner, whose mails stay in the inbox; `seed` makes ids differ.
+    pub(crate) fn submissions(&self, seed: u64) -> Submissions {
+        self.submissions_with(seed, MailDestination::Inbox)
+    }
+
+    /// The same with another destination of replies.
+    pub(crate) fn submissions_with(&self, seed: u64, destination: MailDestination) -> Submissions {
+        let (clock, table) = (Arc::new(self.clock.clone()), OutboxTable::new(self.pool.clone()));
+        let outbox = Outbox::new(table, clock.clone(), Entropy::from_seed(seed), destination);
+        Submissions::new(self.pool.clone(), Arc::new(outbox), Self::settings(), clock, Entropy::from_seed(seed + 1))
+            .with_template_titles(TemplateTitles::new(|id| (id == 9).then(|| "Executive Report".to_owned())))
     }
 
     /// Posts a body.

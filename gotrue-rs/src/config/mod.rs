@@ -18,6 +18,7 @@ mod telemetry_settings;
 pub mod values;
 mod vars;
 
+pub use self::check::{check_webhook_url, is_webhook_secret};
 pub use self::configuration::{
     Config, DatabaseSettings, JwtKeys, ListenAddress, LogFormat, LogLevel, LogSettings, OutboundSettings,
     ReloadSettings, SmtpSettings,

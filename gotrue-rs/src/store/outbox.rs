@@ -112,6 +112,17 @@ statements! {
           AND attempts = :attempts
           AND sent_at IS NULL";
 
+    RETRY = "outbox.retry": "
+        UPDATE basalt.outbox
+        SET failed_at = NULL,
+            last_error = NULL,
+            leased_until = NULL,
+            next_attempt_at = :now,
+            give_up_at = :give_up_at
+        WHERE id = :id
+          AND failed_at IS NOT NULL
+          AND sent_at IS NULL";
+
     NEXT = "outbox.find_next_attempt": "
         SELECT min(GREATEST(next_attempt_at, leased_until)) AS due
         FROM basalt.outbox
@@ -254,6 +265,11 @@ pub async fn postpone(db: &mut Connection, mail: &LeasedMail, next_attempt_at: T
 /// Marks a mail as failed for good; its content is kept.
 pub async fn give_up(db: &mut Connection, mail: &LeasedMail, now: Time, error: &str) -> Result<()> {
     db.execute(bind!(GIVE_UP, id: mail.id, attempts: mail.attempts, now, error)).await.map(drop)
+}
+
+/// Makes a mail that was given up due until then; returns whether there was one.
+pub async fn retry(db: &mut Connection, id: Uuid, now: Time, give_up_at: Time) -> Result<bool> {
+    Ok(db.execute(bind!(RETRY, id, now, give_up_at)).await? > 0)
 }
 
 /// Returns the time of the next attempt, if a mail is waiting.

@@ -17,6 +17,7 @@ mod record;
 mod replay;
 mod serve;
 mod status;
+mod submissions;
 mod users;
 
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ const EXAMPLES: &str = "Examples:
   basalt backup shop.tar.gz                 back up the embedded database while it is in use
   basalt restore shop.tar.gz --data DIR     restore it into a new folder
   basalt db reset                           recreate the embedded database from migrations and seed files
+  basalt submissions list --status new      list what visitors of the shop sent
   basalt users import users.jsonl           import users with their password hashes
   basalt orders list                        list the orders of the shop
   basalt desk link                          print the link that makes the owner of the shop's desk
@@ -106,6 +108,8 @@ enum Command {
     /// Replay recorded flows and report every difference
     #[command(long_about = replay::REPLAY_HELP)]
     Replay(replay::ReplayArguments),
+    /// List, search, show, export and delete what visitors of the shop sent
+    Submissions(submissions::SubmissionsArguments),
     /// Create, find, ban and delete accounts; import and export them
     Users(users::UsersArguments),
     /// List orders of the shop, mail new download links, refund
@@ -137,6 +141,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Parity(arguments) => parity::run(&arguments),
         Command::Record(arguments) => record::run(&arguments).map(succeed),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Submissions(arguments) => submissions::run(arguments).map(succeed),
         Command::Users(arguments) => users::run(arguments).map(succeed),
         Command::Orders(arguments) => orders::run(arguments).map(succeed),
     };

@@ -14,6 +14,7 @@ use super::brand::parse_brand;
 use super::payment::parse_payment;
 use super::problem::Problem;
 use super::read::Values;
+use super::submissions::{SubmissionJobs, parse_jobs};
 use super::upstreams::{VALID_TIMEOUTS, parse_limits, parse_upstreams};
 use http_edge::{HttpLimits, TlsFiles};
 
@@ -48,6 +49,8 @@ pub(crate) struct BasaltSettings {
     pub mail_brand: MailBrand,
     /// `[basalt.shop] notices_an_hour`: limit of those mails; `None` for the default.
     pub notices_an_hour: Option<u16>,
+    /// The jobs of submissions: daily digest, webhook, retention.
+    pub submission_jobs: SubmissionJobs,
     /// `[basalt.shop.payment]`: payment providers, download links, products.
     pub payment: PaymentSettings,
     /// `development_pages`: whether callers on this machine may use them.
@@ -131,6 +134,7 @@ impl BasaltSettings {
             shop_owner,
             mail_brand: parse_brand(values, &mut refuse),
             notices_an_hour,
+            submission_jobs: parse_jobs(&text, &mut refuse),
             payment: parse_payment(values, &mut refuse),
             development_pages: text("basalt.development_pages").map(|given| given == "true"),
             inbox_token: text("basalt.inbox.token"),

@@ -18,6 +18,7 @@ mod payment_keys;
 mod problem;
 mod read;
 mod settings;
+mod submissions;
 mod suggestion;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub(crate) use locations::SettingLocations;
 pub(crate) use problem::Problem;
 pub(crate) use read::line_number;
 pub(crate) use settings::{ServerFacts, Settings};
+pub(crate) use submissions::WebhookAddress;
 
 use crate::dev::MailboxPorts;
 use read::{Environment, Values};

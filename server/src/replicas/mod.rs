@@ -105,7 +105,7 @@ pub(crate) async fn list_live(pool: &Pool) -> anyhow::Result<Vec<LiveReplica>> {
 /// Returns the leases of the maintenance of the database.
 pub(crate) fn job_leases(pool: &Pool, id: Uuid) -> JobLeases {
     let lease = |name| JobLease::new(pool.clone(), name, id, JOB_LEASE);
-    JobLeases { cleanup: lease("cleanup"), indexes: lease("indexes") }
+    JobLeases { cleanup: lease("cleanup"), indexes: lease("indexes"), submissions: lease("submissions") }
 }
 
 /// Describes the first live replica that differs, and what to do.

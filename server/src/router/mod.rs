@@ -4,6 +4,7 @@
 mod desk;
 mod error_responses;
 mod explain;
+mod form_visits;
 mod forwarded;
 mod submission_form;
 
@@ -33,6 +34,7 @@ use crate::dev::DevelopmentPages;
 use crate::metrics;
 pub(crate) use desk::DeskArea;
 pub(crate) use explain::RouterExplanations;
+pub(crate) use form_visits::FormVisits;
 pub(crate) use forwarded::ForwardedServices;
 
 /// The header of the request id, which the auth API and the response also carry.
@@ -78,6 +80,8 @@ pub(crate) struct EdgeRouter {
     pub shop: watch::Receiver<Arc<Shop>>,
     /// The owner's desk, if the shop has one.
     pub desk: Option<DeskArea>,
+    /// The visits of the form's page.
+    pub form_visits: FormVisits,
     /// The orders of the shop, if there is one.
     pub orders: Option<Arc<OrderService>>,
     /// The development pages.
@@ -205,8 +209,13 @@ impl EdgeRouter {
             return add_security_headers(orders.answer(request).await);
         }
         let shop = self.shop.borrow().clone();
-        if request.method() == Method::POST && shop.has_form(request.uri().path()) {
-            return self.handle_form(request).await;
+        if shop.has_form(request.uri().path()) {
+            if request.method() == Method::POST {
+                return self.handle_form(request).await;
+            }
+            if let Some(client) = request.extensions().get::<ResolvedRequest>().and_then(|resolved| resolved.client) {
+                self.form_visits.record(client.network());
+            }
         }
         let response = shop.answer(request.method(), request.uri(), request.headers());
         if let Some(desk) = &self.desk {

@@ -6,8 +6,10 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use functions_rs::functions::send_submission::spam::{FORM_SIGNS, SpamSigns};
 use functions_rs::functions::send_submission::text::{InvalidSubmission, SubmissionText};
 use http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use http_edge::request::{APIKEY, ResolvedRequest};
@@ -20,9 +22,12 @@ use crate::assets::FormOutcome;
 /// The largest body, in bytes: that of a function's call.
 const MAX_BODY: usize = 1024 * 1024;
 const FORM_TYPE: &str = "application/x-www-form-urlencoded";
+const SPAM_SIGNS: HeaderName = HeaderName::from_static(FORM_SIGNS);
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The field of the text.
 const DETAILS: &str = "description";
+/// The field that no visitor sees: only programs fill it.
+const TRAP: &str = "website";
 /// The parameter of the address that names a template.
 const TEMPLATE: &str = "template";
 
@@ -65,6 +70,9 @@ impl EdgeRouter {
         if let Some(id) = head.headers.get(REQUEST_ID) {
             headers.insert(REQUEST_ID, id.clone());
         }
+        if let Some(signs) = self.find_spam_signs(&head, &body).format() {
+            request.headers_mut().extend(HeaderValue::try_from(&*signs).map(|signs| (SPAM_SIGNS, signs)));
+        }
         if let Some(resolved) = head.extensions.get::<ResolvedRequest>() {
             request.extensions_mut().insert(resolved.clone());
         }
@@ -73,6 +81,18 @@ impl EdgeRouter {
             shop.answer_form(StatusCode::OK, FormOutcome::Received)
         } else {
             shop.answer_form(status, FormOutcome::Failed(&details))
+        }
+    }
+}
+
+impl EdgeRouter {
+    /// Returns how a form was sent.
+    fn find_spam_signs(&self, head: &Parts, body: &[u8]) -> SpamSigns {
+        let client = head.extensions.get::<ResolvedRequest>().and_then(|resolved| resolved.client);
+        SpamSigns {
+            is_trap_filled: parse_field(body, TRAP).is_some_and(|text| !text.trim().is_empty()),
+            is_too_fast: client.is_some_and(|client| self.form_visits.is_too_fast(client.network())),
+            ..SpamSigns::default()
         }
     }
 }

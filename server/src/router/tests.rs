@@ -46,6 +46,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         forwarded: None,
         shop: watch::channel(Arc::new(Shop::load(&site, Arc::new(Catalogue::built_in())))).1,
         desk: None,
+        form_visits: FormVisits::new(Arc::new(gotrue_rs::ports::clock::SystemClock)),
         orders: None,
         dev: DevelopmentPages::new(None, Access::default()),
         gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| token == "jwt.user"),

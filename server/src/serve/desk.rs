@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use url::Url;
 
 use super::shop::PRODUCT;
+use super::submissions::build_section;
 use crate::app;
 use crate::assets::{DeskFiles, Shop};
 use crate::project::Project;
@@ -100,12 +101,15 @@ pub(super) fn start(
 
 /// Builds the API with its sections.
 fn build_api(inputs: &DeskInputs<'_>, app: watch::Receiver<Arc<App>>) -> Desk {
-    let DeskInputs { project, config, url, .. } = *inputs;
+    let DeskInputs { project, config, app: main, url, outbox, .. } = *inputs;
     let own_urls = [url, &config.policy.site.site_url].into_iter().filter_map(|url| Url::parse(url).ok()).collect();
     let shop_name = project.file.basalt.mail_brand.name.clone().unwrap_or_else(|| PRODUCT.to_owned());
     let shop = inputs.shop.clone();
     let figures = Figures::new(Arc::new(move || shop.borrow().list_titles()));
-    let api = Desk::new(DeskSettings { shop_name, own_urls }, app).with_section("figures", Arc::new(figures));
+    let submissions = build_section(project, main, outbox, inputs.shop.clone());
+    let api = Desk::new(DeskSettings { shop_name, own_urls }, app)
+        .with_section("figures", Arc::new(figures))
+        .with_section("submissions", submissions);
     match inputs.orders {
         Some(orders) => api.with_section("orders", Arc::new(Orders::new(Arc::clone(orders)))),
         None => api,

@@ -13,6 +13,7 @@ mod schemas;
 mod services;
 mod shop;
 mod source;
+mod submissions;
 mod test_profile;
 pub(crate) mod tls;
 mod world_template;

@@ -201,6 +201,9 @@ impl Reloading {
                 (now.has_shop(), &new.shop_owner, new.notices_an_hour, &new.mail_brand, &new.payment)
                     != (before.has_shop(), &old.shop_owner, old.notices_an_hour, &old.mail_brand, &old.payment)
             }),
+            ("[basalt.shop] daily_digest or submission_webhook, or [basalt.retention] submissions", {
+                new.submission_jobs != old.submission_jobs
+            }),
             ("[basalt.desk]", new.has_desk != old.has_desk),
             ("[basalt.inbox] token", new.inbox_token != old.inbox_token),
             ("[basalt.provider] stands_in_for", new.stands_in_for != old.stands_in_for),

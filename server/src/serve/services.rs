@@ -1,13 +1,10 @@
 //! The services of `basalt serve`: auth, functions, shop and development pages behind one router.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
 use functions_rs::Functions;
-use functions_rs::functions::send_submission::digest::DigestWriter;
-use functions_rs::functions::send_submission::limits::SubmissionLimits;
-use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings, TemplateTitles};
+use functions_rs::functions::send_submission::SendSubmission;
 use gateway::{Gateway, PublicOrigin, Service};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
@@ -25,7 +22,7 @@ use tokio::task::JoinHandle;
 use super::configure::Addresses;
 use super::desk::{self, DeskInputs, DeskReplacement, StartedDesk};
 use super::payments::{OrderInputs, ShopServices, start_shop};
-use super::shop::PRODUCT;
+use super::submissions::{JobLifetime, start_jobs, submission_settings, template_titles, wait_for_shutdown};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
 use crate::assets::Shop;
@@ -33,7 +30,7 @@ use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::project::Project;
-use crate::router::{EdgeRouter, ForwardedServices, RouterExplanations};
+use crate::router::{EdgeRouter, FormVisits, ForwardedServices, RouterExplanations};
 use crate::upkeep::JobLeases;
 use crate::{app, database, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
@@ -41,8 +38,6 @@ use http_edge::request::TrustedProxies;
 
 /// The functions that can be served.
 pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
-/// Identical submissions of one visitor within this time count as one submission.
-const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
 
 /// Replaces what serves requests, for all later ones.
 pub(super) struct Replacements {
@@ -108,8 +103,7 @@ impl Services {
         let (entropy, url) = (Entropy::from_system(), addresses.url.as_str());
         let mail_server = outbound::build_mailer(config)?;
         let is_development = profiles::has_development_pages(config, &project.file.basalt);
-        let has_token = project.file.basalt.inbox_token.is_some();
-        let kept = KeptMessages::new(mail_server.is_some(), is_development, has_token);
+        let kept = KeptMessages::new(mail_server.is_some(), is_development, project.file.basalt.inbox_token.is_some());
         let outbox = Arc::new(build_outbox(&pool, &shared, kept, &entropy));
         let inbox = (kept.has_inbox && project.file.inbox_enabled())
             .then(|| InboxPages::new(&outbox, project.file.mail_sender(), closing.clone()));
@@ -123,6 +117,7 @@ impl Services {
         let app = Arc::new(app.with_explanations(explanations.clone()));
         tokio::spawn(check_mail_templates(Arc::clone(&app)));
         let (replace, current) = watch::channel(Arc::clone(&app));
+        let lifetime = JobLifetime::new(leases.as_ref(), &closing);
         let upkeep = if is_new {
             upkeep::start_with_indexes(current.clone(), closing.clone())
         } else {
@@ -132,9 +127,9 @@ impl Services {
             start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), keys)?;
         let inputs = DeskInputs { project, config, app: &app, url, outbox: &outbox, shop: &shop, orders: &orders };
         let StartedDesk { area: desk, replacement, upkeep: desk_upkeep } =
-            desk::start(inputs, wait_for_shutdown(closing.clone()))?;
-        let digests = build_digests(project, &app, Arc::clone(&outbox)).run(wait_for_shutdown(closing));
-        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, digests, desk_upkeep)) });
+            desk::start(inputs, wait_for_shutdown(closing))?;
+        let jobs = start_jobs(project, &app, &outbox, template_titles(shop.clone()), lifetime);
+        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, jobs, desk_upkeep)) });
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
@@ -149,6 +144,7 @@ impl Services {
             functions: functions_rs::router(functions),
             shop,
             desk,
+            form_visits: FormVisits::new(app.clock.clone()),
             orders,
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
@@ -178,10 +174,6 @@ fn start_worker(
         None if is_new => tokio::spawn(outbox.build_cleanup().starting_later().run(stop)),
         None => tokio::spawn(outbox.build_cleanup().run(stop)),
     }
-}
-
-async fn wait_for_shutdown(mut closing: ShutdownSignal) {
-    drop(closing.wait_for(|closing| *closing).await);
 }
 
 /// Builds the check of API keys, which accepts tokens of the present application.
@@ -270,9 +262,8 @@ fn build_functions(
         if project.has_shop && project.file.basalt.shop_owner.is_none() {
             tracing::warn!("submission notices are disabled: set [basalt.shop] owner in config.toml to an address");
         }
-        let titles = TemplateTitles::new(move |id| shop.borrow().find_title(id));
-        let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, &app))
-            .with_template_titles(titles);
+        let function = SendSubmission::new(app.pool.clone(), outbox, submission_settings(project, &app.mail_host))
+            .with_template_titles(template_titles(shop));
         functions = functions.with_function(function, send_submission.verify_jwt);
     }
     let unserved = project_schema::list_unserved_functions(project, &BUILT_IN_FUNCTIONS);
@@ -280,23 +271,4 @@ fn build_functions(
         tracing::warn!(functions = unserved.join(", "), "the functions of the project are not served");
     }
     functions
-}
-
-/// Builds the task that reports submissions beyond the hourly limit, including those of earlier runs.
-fn build_digests(project: &Project, app: &App, outbox: Arc<Outbox>) -> DigestWriter {
-    let settings = submission_settings(project, app);
-    DigestWriter::new(app.pool.clone(), outbox, settings, app.clock.clone(), app.entropy.fork())
-}
-
-fn submission_settings(project: &Project, app: &App) -> SubmissionSettings {
-    let basalt = &project.file.basalt;
-    let usual = project.submission_limits;
-    SubmissionSettings {
-        owner: basalt.shop_owner.clone(),
-        shop: basalt.mail_brand.name.clone().unwrap_or_else(|| PRODUCT.to_owned()),
-        brand: basalt.mail_brand.clone(),
-        host: app.mail_host.clone(),
-        limits: SubmissionLimits { notices: basalt.notices_an_hour.unwrap_or(usual.notices), ..usual },
-        duplicate_window: DUPLICATE_SUBMISSION_WINDOW,
-    }
 }

@@ -42,6 +42,7 @@ mod shared_limits;
 mod shipped_config;
 mod shutdown;
 mod social;
+mod submissions;
 mod support;
 mod telemetry;
 mod test_mode;

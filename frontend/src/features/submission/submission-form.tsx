@@ -55,6 +55,8 @@ export function SubmissionForm({ state, text, refusal, write, submit }: Submissi
           {spokenCount(count)}
         </p>
       </div>
+      {/* Not shown: programs that fill every field of a form are recognised by it. */}
+      <input name="website" hidden tabIndex={-1} autoComplete="off" />
       <button
         ref={button}
         type="submit"

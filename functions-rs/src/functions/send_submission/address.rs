@@ -21,6 +21,9 @@ pub enum FoundAddresses {
 /// Maximum length of an address, and of the part before the `@` (RFC 5321 §4.5.3.1).
 const MAX_LENGTHS: (usize, usize) = (254, 64);
 
+/// Maximum number of addresses that are listed of a text.
+pub const MAX_FOUND: usize = 10;
+
 impl EmailAddress {
     /// Parses a text that consists of one address.
     pub fn parse(text: &str) -> Option<Self> {
@@ -39,15 +42,30 @@ impl EmailAddress {
     ///
     /// Spellings that differ by case only are one address. A word with an `@` that is no valid address may be meant as one.
     pub fn find(text: &str) -> FoundAddresses {
-        let words = text.split(|c| !is_word_character(c)).filter(|word| word.contains('@'));
         let mut only: Option<&str> = None;
-        for word in words.map(|word| word.trim_end_matches(['.', '-', '\'']).trim_start_matches(['\''])) {
+        for word in list_candidates(text) {
             if only.is_some_and(|known| !known.eq_ignore_ascii_case(word)) {
                 return FoundAddresses::Several;
             }
             only = Some(word);
         }
         only.and_then(Self::parse).map_or(FoundAddresses::None, FoundAddresses::One)
+    }
+
+    /// Lists the valid addresses in a text, each once regardless of case, at most [`MAX_FOUND`].
+    pub fn list(text: &str) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        for address in list_candidates(text).filter_map(Self::parse) {
+            if found.len() < MAX_FOUND && found.iter().all(|known| !known.is_same(address.as_str())) {
+                found.push(address);
+            }
+        }
+        found
+    }
+
+    /// Returns whether a text is this address, regardless of case.
+    pub fn is_same(&self, text: &str) -> bool {
+        self.0.eq_ignore_ascii_case(text)
     }
 
     /// Returns the address as written.
@@ -64,6 +82,12 @@ impl EmailAddress {
     fn lower_case(&self) -> String {
         self.0.to_ascii_lowercase()
     }
+}
+
+/// Returns the words with an `@`, without the punctuation around them.
+fn list_candidates(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c| !is_word_character(c)).filter(|word| word.contains('@'));
+    words.map(|word| word.trim_end_matches(['.', '-', '\'']).trim_start_matches(['\'']))
 }
 
 /// Returns whether a character belongs to a word that may be an address.
@@ -174,7 +198,23 @@ mod tests {
         assert_eq!(found("ada@example.com and ada+1@example.com"), None, "two addresses, whoever reads them");
     }
 
+    #[test]
+    fn valid_addresses_are_listed_once() {
+        let listed = |text: &str| EmailAddress::list(text).into_iter().map(|it| it.0).collect::<Vec<_>>();
+        let text = "bob@example.com, Ada@example.com or ada@Example.com, @handle, jörg@example.com";
+        assert_eq!(listed(text), ["bob@example.com", "Ada@example.com"]);
+        let many: Vec<String> = (0..50).map(|number| format!("a{number}@example.com")).collect();
+        assert_eq!(listed(&many.join(" ")), many[..MAX_FOUND]);
+    }
+
     proptest! {
+        #[test]
+        fn listed_addresses_contain_the_only_one(text in "[a-z@., ]{0,60}") {
+            if let FoundAddresses::One(address) = EmailAddress::find(&text) {
+                prop_assert!(EmailAddress::list(&text).iter().any(|it| it.is_same(address.as_str())));
+            }
+        }
+
         #[test]
         fn address_is_valid_for_auth_api(text in "[a-z.+%'-]{1,8}@[a-z-]{1,5}[.][a-z]{2,4}") {
             if let Some(address) = EmailAddress::parse(&text) {

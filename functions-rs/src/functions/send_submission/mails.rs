@@ -179,12 +179,22 @@ pub fn build_digest(
          about single submissions. The first came on {first}, the last on {last}."
     );
     let place = "Nothing is lost: they are in the table basalt.submissions, by the time they came (created_at).";
-    let plain = format!("{why}\n\n{place}\n");
-    let content = format_paragraph(&escape_submitted(&why)) + &format_paragraph(place);
+    build_owner_mail(reported, "submission_digest", owner, &title, &[&why, place])
+}
+
+/// Builds a mail of paragraphs to the owner, whose subject is the title with the shop's name.
+pub(crate) fn build_owner_mail(
+    reported: MailContext<'_>,
+    purpose: &'static str,
+    owner: &str,
+    title: &str,
+    paragraphs: &[&str],
+) -> EmailMessage {
+    let content: String = paragraphs.iter().map(|text| format_paragraph(&escape_submitted(text))).collect();
     let automatic = ("Auto-Submitted".to_owned(), "auto-generated".to_owned());
-    let message = build_message(reported, "submission_digest", owner, format!("{title} for {shop}"));
-    let html = format_html(reported, Language::English, &title, &content);
-    EmailMessage { html, text: Some(plain), headers: vec![automatic], ..message }
+    let message = build_message(reported, purpose, owner, format!("{title} for {}", reported.shop));
+    let html = format_html(reported, Language::English, title, &content);
+    EmailMessage { html, text: Some(paragraphs.join("\n\n") + "\n"), headers: vec![automatic], ..message }
 }
 
 fn build_message(reported: MailContext<'_>, purpose: &'static str, to: &str, subject: String) -> EmailMessage {
@@ -210,7 +220,7 @@ fn format_html(reported: MailContext<'_>, language: Language, title: &str, conte
 }
 
 /// Makes control characters visible, because they might affect a terminal or a mail reader.
-fn replace_control_characters(text: &str) -> String {
+pub(crate) fn replace_control_characters(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 

@@ -7,6 +7,8 @@ pub mod digest;
 pub mod limits;
 pub mod mails;
 pub mod queue;
+mod settings;
+pub mod spam;
 pub mod store;
 pub mod text;
 
@@ -20,7 +22,6 @@ use gotrue_rs::ports::mail::EmailMessage;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::{Connection, Pool};
 use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::policy::MailBrand;
 use http::{Method, StatusCode};
 use serde::Serialize;
 use uuid::Uuid;
@@ -29,67 +30,12 @@ use self::address::{EmailAddress, FoundAddresses};
 use self::limits::SubmissionLimits;
 use self::mails::{MailContext, Submitter};
 use self::queue::VisitorQueues;
+pub use self::settings::{SubmissionSettings, TemplateTitles};
+use self::spam::{FORM_SIGNS, QUARANTINE_SCORE, SpamSigns};
 use self::store::{BucketCharge, BucketState, EarlierSubmission, LimitResult, NewSubmission, RepeatCriteria};
 use self::text::{InvalidSubmission, SubmissionBody, SubmissionText};
 use crate::caller::Caller;
 use crate::function::{Answer, Function, FunctionError, Invocation};
-
-/// The operator's settings for submissions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SubmissionSettings {
-    /// The recipient of a mail about each submission.
-    /// Default none.
-    pub owner: Option<String>,
-    /// The shop's name in mails.
-    /// Default `Email Templates`.
-    pub shop: String,
-    /// The look of the mails.
-    pub brand: MailBrand,
-    /// The host in `Message-ID`s: that of the server's public URL.
-    /// Default `localhost`.
-    pub host: String,
-    /// Rate limits.
-    pub limits: SubmissionLimits,
-    /// Time within which identical text of the same visitor is the same submission.
-    /// This covers a double click, or a retry after a lost response. Default 2 min.
-    pub duplicate_window: Duration,
-}
-
-impl Default for SubmissionSettings {
-    fn default() -> Self {
-        Self {
-            owner: None,
-            shop: "Email Templates".to_owned(),
-            brand: MailBrand::default(),
-            host: "localhost".to_owned(),
-            limits: SubmissionLimits::default(),
-            duplicate_window: Duration::from_mins(2),
-        }
-    }
-}
-
-/// Returns the title of a template, for the mails to the owner.
-#[derive(Clone)]
-pub struct TemplateTitles(Arc<dyn Fn(u16) -> Option<String> + Send + Sync>);
-
-impl TemplateTitles {
-    /// Finds titles by this function.
-    pub fn new(find: impl Fn(u16) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(find))
-    }
-}
-
-impl Default for TemplateTitles {
-    fn default() -> Self {
-        Self::new(|_| None)
-    }
-}
-
-impl std::fmt::Debug for TemplateTitles {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TemplateTitles").finish_non_exhaustive()
-    }
-}
 
 /// The function `send-submission`.
 #[derive(Debug)]
@@ -118,6 +64,8 @@ struct SubmissionRequest<'a> {
     sender: Submitter,
     /// The language of the visitor's browser.
     language: Language,
+    /// How the form was sent.
+    signs: SpamSigns,
 }
 
 /// The outcome for a submission, given the limits and earlier submissions.
@@ -179,15 +127,25 @@ impl SendSubmission {
             return self.resolve_unstored(decision, requested).await;
         };
         let id = call.entropy.uuid();
+        let spam_score = requested.score_spam(entered.repeats);
+        let is_spam = spam_score >= QUARANTINE_SCORE;
+        // The mails of spam are built, too, so that it takes as long, and dropped.
         let (notice, confirmation) = self.build_mails(requested, id, confirm);
-        let row = |mail: Option<_>| mail.iter().map(|mail| self.outbox.to_row(mail)).collect();
+        let row = |mail: Option<EmailMessage>| {
+            mail.iter().map(|mail| self.outbox.to_row(mail)).filter(|_| !is_spam).collect()
+        };
         let new = NewSubmission {
             id,
             now: call.now,
             user: user_id(&call.caller),
+            account_email: account_email(&call.caller),
+            senders: EmailAddress::list(requested.text.as_str()).iter().map(|it| it.as_str().to_owned()).collect(),
             template: requested.template,
             repeat,
             notice: row(notice),
+            spam_score,
+            is_spam,
+            event: (self.settings.has_webhook && !is_spam).then(|| call.entropy.uuid()),
             notices_per_hour: self.settings.limits.notices,
             confirmation: row(confirmation),
         };
@@ -195,7 +153,7 @@ impl SendSubmission {
             Some(stored) if stored.id == id => {
                 self.outbox.notify_after_commit(&mut db);
                 db.commit().await.map_err(failed("committing the submission"))?;
-                call.journal.record(Step::Decision("stored"));
+                call.journal.record(Step::Decision(if is_spam { "quarantined" } else { "stored" }));
                 Ok(id)
             }
             found => {
@@ -299,7 +257,7 @@ impl SendSubmission {
     }
 
     fn describe_template(&self, id: u16) -> String {
-        let title = (self.titles.0)(id).map_or_else(String::new, |title| format!(", {title}"));
+        let title = self.titles.find(id).map_or_else(String::new, |title| format!(", {title}"));
         format!("It is about template {id}{title}.")
     }
 }
@@ -329,15 +287,32 @@ fn parse_request(call: &Invocation) -> Result<SubmissionRequest<'_>, FunctionErr
     }
     let sender = find_submitter(&call.caller, &text);
     let language = call.header("accept-language").ok().flatten().and_then(Language::negotiate).unwrap_or_default();
-    Ok(SubmissionRequest { call, text, template, key, network: call.client.network().to_string(), sender, language })
+    let signs = SpamSigns::parse(call.header(FORM_SIGNS).ok().flatten());
+    let network = call.client.network().to_string();
+    Ok(SubmissionRequest { call, text, template, key, network, sender, language, signs })
+}
+
+impl SubmissionRequest<'_> {
+    /// Returns the spam score; a server of the operator sends none.
+    fn score_spam(&self, repeats: i64) -> u8 {
+        match self.call.caller {
+            Caller::ServiceRole => 0,
+            _ => SpamSigns { repeats, ..self.signs }.score(self.text.as_str()),
+        }
+    }
+}
+
+/// Returns the address of the signed-in user.
+fn account_email(caller: &Caller) -> Option<&str> {
+    match caller {
+        Caller::User(user) => user.email.as_deref(),
+        Caller::Unauthenticated | Caller::Anonymous | Caller::ServiceRole => None,
+    }
 }
 
 /// Returns the submitter: the user, else the only address in the text.
 fn find_submitter(caller: &Caller, text: &SubmissionText) -> Submitter {
-    let account = match caller {
-        Caller::User(user) => user.email.as_deref().and_then(EmailAddress::parse),
-        Caller::Unauthenticated | Caller::Anonymous | Caller::ServiceRole => None,
-    };
+    let account = account_email(caller).and_then(EmailAddress::parse);
     let named = || match EmailAddress::find(text.as_str()) {
         FoundAddresses::None => Submitter::Unknown,
         FoundAddresses::One(address) => Submitter::AddressInText(address),

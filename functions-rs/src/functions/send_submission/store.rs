@@ -51,7 +51,14 @@ statements! {
         ")
          SELECT (SELECT jsonb_agg(c) FROM charged c) AS charged,
                 e.id,
-                e.is_same
+                e.is_same,
+                (SELECT count(*)
+                 FROM (SELECT
+                       FROM basalt.submissions r
+                       WHERE md5(r.description) = md5(:description)
+                         AND r.created_at > :now::timestamptz - interval '1 day'
+                         AND r.peer <> :peer::text::cidr
+                       LIMIT 20) equal) AS repeats
          FROM (VALUES (1)) AS always (one)
          LEFT JOIN earlier e ON true"
     );
@@ -72,18 +79,32 @@ statements! {
              RETURNING slot
          ), submission AS (
              INSERT INTO basalt.submissions (id, description, created_at, user_id, peer, idempotency_key,
-                                             is_announced, template)
+                                             is_announced, template, account_email, senders, status, spam_score)
              SELECT :id, :description, :now, :user_id, :peer::text::cidr, :key,
                     jsonb_array_length(:notice) = 0 OR EXISTS (SELECT FROM slot),
-                    :template
+                    :template, :account_email, :senders, CASE WHEN :is_spam THEN 'spam' ELSE 'new' END, :spam_score
              WHERE NOT EXISTS (SELECT FROM earlier)
              ON CONFLICT (peer, idempotency_key) DO NOTHING
              RETURNING id
          ), notice AS (",
         outbox_insert!(":notice", ", submission, slot"),
-        "), confirmation AS (",
+        " RETURNING id, recipient, subject, message_id, created_at
+         ), confirmation AS (",
         outbox_insert!(":confirmation", ", submission"),
-        ")
+        " RETURNING id, recipient, subject, message_id, created_at
+         ), message AS (
+             INSERT INTO basalt.submission_messages (id, submission, kind, recipient, subject, message_id, created_at)
+             SELECT m.id, s.id, m.kind, m.recipient, m.subject, m.message_id, m.created_at
+             FROM submission s
+             CROSS JOIN (SELECT *, 'notice' AS kind FROM notice
+                         UNION ALL
+                         SELECT *, 'confirmation' FROM confirmation) m
+         ), event AS (
+             INSERT INTO basalt.submission_events (id, submission, created_at, next_attempt_at)
+             SELECT :event, s.id, :now, :now
+             FROM submission s
+             WHERE :event::uuid IS NOT NULL
+         )
          SELECT id, true AS is_same FROM submission
          UNION ALL
          SELECT id, is_same FROM earlier"
@@ -162,6 +183,8 @@ pub struct LimitResult {
     pub charged: Vec<BucketState>,
     /// The submission that this one repeats.
     pub earlier: Option<EarlierSubmission>,
+    /// The number of equal texts from other networks within a day, at most 20.
+    pub repeats: i64,
 }
 
 impl FromRow<'_, PgRow> for LimitResult {
@@ -169,7 +192,8 @@ impl FromRow<'_, PgRow> for LimitResult {
         let charged: Option<Json<Vec<BucketState>>> = row.try_get("charged")?;
         let (id, is_same): (Option<Uuid>, Option<bool>) = (row.try_get("id")?, row.try_get("is_same")?);
         let earlier = id.zip(is_same).map(|(id, is_same)| EarlierSubmission { id, is_same });
-        Ok(Self { charged: charged.map(|it| it.0).unwrap_or_default(), earlier })
+        let repeats = row.try_get("repeats")?;
+        Ok(Self { charged: charged.map(|it| it.0).unwrap_or_default(), earlier, repeats })
     }
 }
 
@@ -202,10 +226,20 @@ pub struct NewSubmission<'a> {
     pub now: Time,
     /// The signed-in user.
     pub user: Option<Uuid>,
+    /// The address of that user.
+    pub account_email: Option<&'a str>,
+    /// The addresses in the text.
+    pub senders: Vec<String>,
     /// The id of the template that it is about.
     pub template: Option<u16>,
     /// Its text, its origin and its key.
     pub repeat: RepeatCriteria<'a>,
+    /// The spam score.
+    pub spam_score: u8,
+    /// Whether it is stored as spam, which has no mails.
+    pub is_spam: bool,
+    /// The id of the event for the owner's webhook.
+    pub event: Option<Uuid>,
     /// The mail to the owner; at most one, none without an owner.
     pub notice: Vec<NewMail>,
     /// Limit of such mails per hour.
@@ -230,6 +264,11 @@ pub async fn insert(db: &mut Connection, new: &NewSubmission<'_>) -> Result<Opti
         id: new.id,
         now: new.now,
         user_id: new.user,
+        account_email: new.account_email,
+        senders: new.senders.as_slice(),
+        is_spam: new.is_spam,
+        event: new.event,
+        spam_score: i32::from(new.spam_score),
         confirmation,
         slots,
         notice,

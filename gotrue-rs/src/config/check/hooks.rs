@@ -39,6 +39,24 @@ pub(super) fn build_hook(draft: &mut Draft, key: &'static str) -> Option<Hook> {
     enabled.then_some(Hook { uri, target, secrets })
 }
 
+/// Checks the URL of a webhook that is no hook of the auth API.
+///
+/// The rules are those of hooks: the URL is https, or on this machine.
+///
+/// # Errors
+/// What is wrong with the URL.
+pub fn check_webhook_url(url: &str) -> Result<(), &'static str> {
+    match parse_target(url)? {
+        HookTarget::Http { .. } => Ok(()),
+        HookTarget::PgFunction { .. } | HookTarget::Missing => Err("starts with neither https:// nor http://"),
+    }
+}
+
+/// Returns whether a text is a symmetric secret of Standard Webhooks: `v1,whsec_` and base64.
+pub fn is_webhook_secret(text: &str) -> bool {
+    text.starts_with("v1,whsec_") && is_secret(text)
+}
+
 fn parse_target(uri: &str) -> Result<HookTarget, &'static str> {
     let parsed = Url::parse(uri).map_err(|_| "is not an address")?;
     match parsed.scheme() {

@@ -17,6 +17,7 @@ pub(super) use self::forms::{
     parse_outbound_timeout, parse_password_hash, parse_replica_url, parse_test_otp_valid_until, validate_driver,
     validate_namespace, validate_url,
 };
+pub use self::hooks::{check_webhook_url, is_webhook_secret};
 use super::configuration::Config;
 use super::draft::{Draft, hook_key};
 use super::problem::{Notice, Problem};

@@ -5,9 +5,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_lc_rs::hmac;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::hook::{
@@ -21,6 +18,7 @@ use reqwest::Request;
 use telemetry::trace_context::{BAGGAGE, current_baggage};
 use uuid::Uuid;
 
+use super::signature::Signer;
 use crate::ports::clock::SharedClock;
 use crate::ports::entropy::Entropy;
 use crate::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
@@ -95,7 +93,7 @@ impl Webhook {
     /// Builds a new message with the same payload.
     fn request(&self, id: Uuid, payload: &str) -> Result<Request> {
         let timestamp = self.clock.now().timestamp();
-        let signature = self.signer.sign(&format!("{id}.{timestamp}.{payload}"))?;
+        let signature = self.signer.sign(id, timestamp, payload)?;
         let unmade = |cause| Error::internal("Hook failed to make request object").with_cause(cause);
         let request = self.http.get_trusted_client().map_err(Error::other)?.post(&self.url);
         let request = match current_baggage() {
@@ -123,45 +121,5 @@ fn to_http_answer(answer: &HttpResponse) -> HookResponse<'_> {
         content_type: header(CONTENT_TYPE),
         has_retry_after: !header(RETRY_AFTER).is_empty(),
         is_too_long: answer.is_truncated,
-    }
-}
-
-/// The signing keys of a hook, or why calls cannot be signed.
-enum Signer {
-    Keys(Vec<hmac::Key>),
-    Unusable(&'static str),
-}
-
-/// Omits the keys.
-impl std::fmt::Debug for Signer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Keys(keys) => write!(f, "Keys({})", keys.len()),
-            Self::Unusable(why) => write!(f, "Unusable({why})"),
-        }
-    }
-}
-
-impl Signer {
-    /// Asymmetric key pairs pass the check at start and fail to sign, like in the reference.
-    fn new(secrets: &[Secret]) -> Self {
-        let key = |secret: &Secret| {
-            let text = secret.reveal().strip_prefix("v1,").ok_or("invalid signature format")?;
-            let bytes = STANDARD.decode(text.strip_prefix("whsec_").unwrap_or(text));
-            let bytes = bytes.map_err(|_| "a secret is not base64 with its padding")?;
-            Ok(hmac::Key::new(hmac::HMAC_SHA256, &bytes))
-        };
-        secrets.iter().map(key).collect::<std::result::Result<_, _>>().map_or_else(Self::Unusable, Self::Keys)
-    }
-
-    /// Returns one signature per secret.
-    fn sign(&self, message: &str) -> Result<String> {
-        let keys = match self {
-            Self::Keys(keys) => keys,
-            Self::Unusable(why) => return Err(Error::internal(format!("Error generating signatures: {why}"))),
-        };
-        let signature =
-            |key: &hmac::Key| format!("v1,{}", STANDARD.encode(hmac::sign(key, message.as_bytes()).as_ref()));
-        Ok(keys.iter().map(signature).collect::<Vec<_>>().join(", "))
     }
 }

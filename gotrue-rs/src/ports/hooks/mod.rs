@@ -3,6 +3,8 @@
 //! This module calls HTTP hooks; `store/hooks.rs` calls Postgres functions in the caller's transaction.
 
 mod http;
+mod notification;
+mod signature;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use gotrue_rules::domain::policy::{Hook, HookKind, HookTarget, HooksPolicy};
 
 pub use self::http::Webhook;
+pub use self::notification::EventWebhook;
 use crate::ports::clock::SharedClock;
 use crate::ports::http_client::HttpClient;
 

@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use gotrue_rules::domain::user::Time;
 use telemetry::catalog::{OUTBOX_MAILS, OUTBOX_OLDEST};
 use tokio::sync::Notify;
+use uuid::Uuid;
 
 use super::inbox::Inbox;
 use super::{EmailMessage, MailError, MailFault, MailFaultInjector, Mailer, SharedMailer};
@@ -121,6 +122,17 @@ impl Outbox {
         outbox::insert(db, &[self.to_row(message)]).await?;
         self.notify_after_commit(db);
         Ok(())
+    }
+
+    /// Makes a mail that was given up due again, with a new time limit; returns whether there was one.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable.
+    pub async fn retry(&self, db: &mut Connection, id: Uuid) -> crate::store::Result<bool> {
+        let now = self.clock.now();
+        let is_due = outbox::retry(db, id, now, self.give_up_at(now)).await?;
+        self.notify_after_commit(db);
+        Ok(is_due)
     }
 
     /// Wakes the worker and the readers of the inbox after the commit of this connection.

@@ -81,6 +81,11 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../sql/basalt/0012-desk.sql"),
         step: MigrationStep::Expand,
     },
+    MigrationFile {
+        name: "0013-submission-handling.sql",
+        sql: include_str!("../../../../sql/basalt/0013-submission-handling.sql"),
+        step: MigrationStep::Expand,
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.

@@ -7,3 +7,4 @@ mod orders;
 mod session;
 mod setup;
 mod sign_in;
+mod submissions;

@@ -1,0 +1,33 @@
+//! `GET export`: the selected submissions as a file, streamed.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use functions_rs::submissions::Submissions;
+use functions_rs::submissions::export::ExportFormat;
+use futures::StreamExt;
+use futures::stream;
+use gotrue_rules::domain::error::chain::ErrorChain;
+use http::HeaderValue;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+
+use super::SubmissionsCall;
+use crate::http::error::DeskError;
+
+/// Answers with the first part once it is there, so that a failed database is an error response.
+pub(super) async fn answer(submissions: &Arc<Submissions>, call: &SubmissionsCall) -> Result<Response, DeskError> {
+    let format = ExportFormat::parse(call.query.get("format").unwrap_or("csv"))?;
+    let mut parts = Arc::clone(submissions).export(call.page()?.filter, format);
+    let first = parts.next().await.transpose()?.unwrap_or_default();
+    let rest = parts.inspect(|part| {
+        if let Err(error) = part {
+            tracing::error!(error = %ErrorChain(error), "an export of submissions ended early");
+        }
+    });
+    let mut response = Response::new(Body::from_stream(stream::iter([Ok(first)]).chain(rest)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static(format.disposition()));
+    Ok(response)
+}
