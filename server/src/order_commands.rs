@@ -255,9 +255,9 @@ async fn write_orders(
     for_each(&database.service, to_filter(&arguments.filter), |order| {
         count += 1;
         if is_csv {
-            writeln!(out, "{}", to_csv(order))?
+            writeln!(out, "{}", to_csv(order))?;
         } else {
-            writeln!(out, "{}", order.to_json())?
+            writeln!(out, "{}", order.to_json())?;
         }
         Ok(true)
     })

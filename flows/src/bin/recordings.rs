@@ -138,10 +138,10 @@ fn describe(recording: &RecordingOutcome, is_verbose: bool) -> String {
     let differences = outcome.steps.iter().flat_map(|step| step.differences.iter().map(move |found| (step, found)));
     for (step, found) in differences.take(if is_verbose { usize::MAX } else { SHOWN }) {
         let lines = found.to_lines().replace('\n', "\n        ");
-        text.push_str(&format!("        step {} {}: {lines}\n", step.number, step.title));
+        text.extend(["        step ", &step.number.to_string(), " ", &step.title, ": ", &lines, "\n"]);
     }
     if let Some(error) = &outcome.error {
-        text.push_str(&format!("        {error}\n"));
+        text.extend(["        ", &error.to_string(), "\n"]);
     }
     text
 }

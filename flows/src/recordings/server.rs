@@ -16,7 +16,7 @@ use crate::sources::sign_token;
 use crate::targets::{Target, fill_settings};
 
 /// How long a start may take.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 /// How long an end may take.
 const STOP: Duration = Duration::from_secs(10);
 

@@ -255,7 +255,7 @@ fn format_answer(answer: &Value, is_head: bool) -> Vec<u8> {
         head.push_str("Content-Type: application/json\r\n");
     }
     for (name, value) in headers.into_iter().flatten() {
-        head.push_str(&format!("{name}: {}\r\n", as_text(value)));
+        head.extend([name, ": ", &as_text(value), "\r\n"]);
     }
     head.push_str("\r\n");
     if !is_head {

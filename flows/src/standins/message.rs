@@ -46,7 +46,7 @@ pub(super) fn mail_facts(mail: &Value) -> Value {
     let mut end = 0;
     for (from, to) in digit_runs(subject, 6, 10) {
         shown.push_str(&subject[end..from]);
-        shown.push_str(&format!("<{} digits>", to - from));
+        shown.extend(["<", &(to - from).to_string(), " digits>"]);
         end = to;
     }
     shown.push_str(&subject[end..]);

@@ -101,8 +101,3 @@ impl<'a> Arguments<'a> {
         size.ok_or_else(|| self.wanted(&format!("a list with a length at {at}")))
     }
 }
-
-/// Formats bytes in hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}

@@ -127,13 +127,12 @@ impl<'a> Response<'a> {
 
 fn attribute((name, value): (&String, &Value)) -> String {
     let values = value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
-    let values: String = values
-        .iter()
-        .map(|value| {
-            format!("<saml:AttributeValue>{}</saml:AttributeValue>", escape(value.as_str().unwrap_or_default()))
-        })
-        .collect();
-    format!("<saml:Attribute Name=\"{}\">{values}</saml:Attribute>", escape(name))
+    let mut elements = String::new();
+    for value in &values {
+        let text = escape(value.as_str().unwrap_or_default());
+        elements.extend(["<saml:AttributeValue>", &text, "</saml:AttributeValue>"]);
+    }
+    format!("<saml:Attribute Name=\"{}\">{elements}</saml:Attribute>", escape(name))
 }
 
 fn escape(text: &str) -> String {

@@ -8,8 +8,9 @@ use k256::ecdsa::SigningKey;
 use serde_json::Value;
 use sha3::{Digest, Keccak256};
 
-use super::{Arguments, hex};
+use super::Arguments;
 use crate::FlowError;
+use crate::tokens::hex;
 
 /// The length of the domain in the message of a hardware wallet.
 const DOMAIN_LENGTH: usize = 32;

@@ -58,7 +58,7 @@ impl Authenticators {
         let device = device.ok_or_else(|| of.wanted("{\"device\": authenticator, \"options\": {…}}"))?;
         let relying_party = std::mem::take(&mut device.rp_id);
         device.rp_id = arguments["rp_id"].as_str().unwrap_or(&relying_party).to_owned();
-        device.origin = arguments["origin"].as_str().unwrap_or(ORIGIN).to_owned();
+        arguments["origin"].as_str().unwrap_or(ORIGIN).clone_into(&mut device.origin);
         device.challenge = arguments["challenge"].as_str().map(str::to_owned);
         device.ceremony = match arguments["type"].as_str() {
             Some("webauthn.get") => Some("webauthn.get"),

@@ -137,7 +137,7 @@ fn entry(method: &str, url: &str, body: Option<&str>, (status, answer): (u16, &s
 fn import(text: &str, upstream: Option<&str>) -> Result<Vec<(String, String)>, String> {
     let (source, target) = (Folder::new(), Folder::new());
     let file: PathBuf = source.0.join("session.har");
-    std::fs::write(&file, text).unwrap();
+    std::fs::write(&file, text).expect("writable");
     let options = HarOptions {
         file,
         folder: target.0.clone(),

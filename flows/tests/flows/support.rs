@@ -28,7 +28,7 @@ impl Folder {
             .expect("readable")
             .map(|entry| {
                 let path = entry.expect("readable").path();
-                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                let name = path.file_name().expect("a file").to_string_lossy().into_owned();
                 (name, fs::read_to_string(&path).expect("text"))
             })
             .collect();
@@ -46,7 +46,7 @@ impl Drop for Folder {
 pub(crate) fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in pairs {
-        headers.append(name.parse::<HeaderName>().unwrap(), HeaderValue::from_str(value).unwrap());
+        headers.append(name.parse::<HeaderName>().expect("a name"), HeaderValue::from_str(value).expect("a value"));
     }
     headers
 }

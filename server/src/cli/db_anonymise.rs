@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &AnonymiseArguments) -> anyhow::Result<()> {
         let anonymisation = Anonymisation::prepare(&arguments.anonymisation).await?;
         match &arguments.database_url {
             Some(url) => anonymise_at(url, anonymisation, arguments.force).await,
-            None => anonymise_embedded(anonymisation, arguments).await,
+            None => Box::pin(anonymise_embedded(anonymisation, arguments)).await,
         }
     })?;
     print_summary(&summary, arguments)

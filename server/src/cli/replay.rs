@@ -78,7 +78,7 @@ pub(super) struct ReplayArguments {
     /// Write the new values into the files of flows that differ
     #[arg(long)]
     update: bool,
-    /// Write a report in the XML of JUnit
+    /// Write a report in the XML of `JUnit`
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Print one JSON document in place of text

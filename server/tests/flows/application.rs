@@ -100,7 +100,7 @@ pub(crate) async fn sign_in_at_provider(app: &Application<'_>) {
     let callback = format!("{}/auth/v1/callback", app.world.text("url"));
     while !url.starts_with(&callback) {
         let response = app.world.client.get(&url).send().await.expect("an answer");
-        url = response.headers()["location"].to_str().expect("text").to_owned();
+        response.headers()["location"].to_str().expect("text").clone_into(&mut url);
     }
     let location = app.location(&format!("/callback?{}", url.split_once('?').expect("a query").1)).await;
     exchange(app, &location).await;

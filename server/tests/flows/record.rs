@@ -16,9 +16,9 @@ pub(crate) fn start(world: &World, out: &str) -> Program {
 async fn recorded_flows_are_replayed_without_a_difference() {
     let (world, folder) = (World::create(settings()).await, Folder::new());
     let out = folder.path("flows");
-    let recorder = start(&world, &out);
-    use_everything(&world, recorder.text("url")).await;
-    assert!(recorder.end(Signal::INT), "it finishes when it is interrupted");
+    let proxy = start(&world, &out);
+    use_everything(&world, proxy.text("url")).await;
+    assert!(proxy.end(Signal::INT), "it finishes when it is interrupted");
 
     let mut recorded = String::new();
     for name in ["sign-up", "magic-link", "social"] {

@@ -48,7 +48,7 @@ fn sql_names_its_parameters() {
 /// It calls no function with an effect of its own.
 #[test]
 fn statements_that_may_be_repeated_only_read() {
-    let names: HashSet<&str> = store::list_statements().filter(|it| it.is_read()).map(|it| it.name()).collect();
+    let names: HashSet<&str> = store::list_statements().filter(|it| it.is_read()).map(store::Statement::name).collect();
     assert!(names.contains("users.with_session"), "{names:?}");
     let mut others = Vec::new();
     for statement in store::list_statements().filter(|it| it.is_read()) {

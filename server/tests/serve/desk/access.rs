@@ -1,5 +1,7 @@
 //! Who reaches the desk: cookie, origin, token against forged requests, headers.
 
+use std::path::Path;
+
 use reqwest::Method;
 use serde_json::json;
 
@@ -17,7 +19,7 @@ async fn api_needs_the_cookie() {
     for cookie in ["basalt_desk=", "basalt_desk=x", &format!("basalt_desk={}", "A".repeat(43))] {
         assert_eq!(shop.get("/session", Some(cookie)).await.status, 401, "{cookie}");
     }
-    let request = shop.request(Method::GET, "/session").header("apikey", shop.server.text("secret_key"));
+    let request = shop.request(&Method::GET, "/session").header("apikey", shop.server.text("secret_key"));
     assert_eq!(send(request.bearer_auth(shop.server.text("service_role_key"))).await.status, 401);
 }
 
@@ -30,8 +32,8 @@ async fn token_with_the_role_owner_does_not_help() {
         shop.server.auth("/token?grant_type=password", Some(json!({"email": EMAIL, "password": PASSWORD}))).await;
     let token = session["access_token"].as_str().expect("a token");
     for request in [
-        shop.request(Method::GET, "/session").bearer_auth(token),
-        shop.request(Method::GET, "/session").header("cookie", format!("basalt_desk={token}")),
+        shop.request(&Method::GET, "/session").bearer_auth(token),
+        shop.request(&Method::GET, "/session").header("cookie", format!("basalt_desk={token}")),
     ] {
         assert_eq!(send(request).await.status, 401);
     }
@@ -44,7 +46,7 @@ async fn changes_need_the_token_of_the_session() {
     let shop = Shop::start();
     let owner = shop.set_up().await;
     let second = shop.sign_in(&owner.secret, 0).await;
-    let delete = || shop.request(Method::DELETE, "/session").header("cookie", &owner.cookie);
+    let delete = || shop.request(&Method::DELETE, "/session").header("cookie", &owner.cookie);
     for request in [
         delete(),
         delete().header("x-desk-csrf", ""),
@@ -100,12 +102,12 @@ async fn cookie_is_for_the_desk_alone() {
     let settings = "[api]\nexternal_url = \"https://shop.example\"\n[basalt.shop]\nowner = \"owner@shop.example\"\n\
                     [basalt.shop.payment]\nallow_placeholder_links = true\n";
     let config = folder.write("config.toml", settings);
-    let port = free_port().to_string();
-    let server = Basalt::serve(&["--config", &config, "--ephemeral", "--port", &port]);
+    let listening = free_port().to_string();
+    let server = Basalt::serve(&["--config", &config, "--ephemeral", "--port", &listening]);
     let link = server.text("desk_setup_url");
     let token = link.strip_prefix("https://shop.example/_desk/#setup=").expect("the address of the site").to_owned();
     // The URLs of the announcement are those of the proxy in front of the server.
-    let address = format!("http://127.0.0.1:{port}");
+    let address = format!("http://127.0.0.1:{listening}");
     let post = |path: &str, body| {
         let request = server.client.post(format!("{address}/_desk/api{path}")).header("origin", "https://shop.example");
         send(request.json(&body))
@@ -133,12 +135,13 @@ async fn responses_have_strict_headers() {
         assert_eq!(header("x-content-type-options"), "nosniff", "{path}");
         assert_eq!(header("referrer-policy"), "no-referrer", "{path}");
         let is_api = path.contains("/api/");
-        assert_eq!(header("cache-control") == "no-store", is_api || path.ends_with(".js"), "{path}");
+        let is_script = Path::new(path).extension().is_some_and(|ending| ending == "js");
+        assert_eq!(header("cache-control") == "no-store", is_api || is_script, "{path}");
         assert_eq!(
             answer.status(),
             if is_api {
                 401
-            } else if path.ends_with(".js") {
+            } else if is_script {
                 404
             } else {
                 200
@@ -167,13 +170,13 @@ async fn malformed_requests_get_clear_errors() {
     let shop = Shop::start();
     let large = json!({"email": "x".repeat(300_000), "password": "x"});
     for (request, status) in [
-        (shop.request(Method::POST, "/sign-in").body("{"), 400),
-        (shop.request(Method::POST, "/sign-in").header("content-type", "application/json").body("{"), 400),
-        (shop.request(Method::POST, "/sign-in").json(&json!([])), 400),
-        (shop.request(Method::POST, "/sign-in").json(&json!({"email": 1})), 400),
-        (shop.request(Method::POST, "/sign-in").json(&json!({"email": "a\u{0}@b.c", "password": "x"})), 400),
-        (shop.request(Method::POST, "/sign-in").json(&large), 413),
-        (shop.request(Method::POST, "/sign-in/passkey").json(&json!({"ticket": "x", "credential": {}})), 401),
+        (shop.request(&Method::POST, "/sign-in").body("{"), 400),
+        (shop.request(&Method::POST, "/sign-in").header("content-type", "application/json").body("{"), 400),
+        (shop.request(&Method::POST, "/sign-in").json(&json!([])), 400),
+        (shop.request(&Method::POST, "/sign-in").json(&json!({"email": 1})), 400),
+        (shop.request(&Method::POST, "/sign-in").json(&json!({"email": "a\u{0}@b.c", "password": "x"})), 400),
+        (shop.request(&Method::POST, "/sign-in").json(&large), 413),
+        (shop.request(&Method::POST, "/sign-in/passkey").json(&json!({"ticket": "x", "credential": {}})), 401),
     ] {
         let answer = send(request).await;
         assert_eq!(answer.status, status, "{}", answer.body);

@@ -72,23 +72,23 @@ impl Shop {
     }
 
     /// A request of a page of the own site.
-    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    pub(crate) fn request(&self, method: &Method, path: &str) -> RequestBuilder {
         let request = self.server.client.request(method.clone(), self.server.url(&format!("/_desk/api{path}")));
-        if method == Method::GET { request } else { request.header("origin", self.server.text("url")) }
+        if *method == Method::GET { request } else { request.header("origin", self.server.text("url")) }
     }
 
     pub(crate) async fn get(&self, path: &str, cookie: Option<&str>) -> Answer {
-        let request = self.request(Method::GET, path);
+        let request = self.request(&Method::GET, path);
         send(cookie.iter().fold(request, |request, cookie| request.header("cookie", *cookie))).await
     }
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
-        send(self.request(Method::POST, path).json(&body)).await
+        send(self.request(&Method::POST, path).json(&body)).await
     }
 
     /// A change by a signed-in owner.
     pub(crate) async fn change(&self, method: Method, path: &str, owner: &SignedIn, body: Value) -> Answer {
-        let request = self.request(method, path).header("cookie", &owner.cookie);
+        let request = self.request(&method, path).header("cookie", &owner.cookie);
         send(request.header("x-desk-csrf", &owner.csrf_token).json(&body)).await
     }
 

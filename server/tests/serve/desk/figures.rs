@@ -68,11 +68,11 @@ async fn views_of_two_replicas_add_up() {
 }
 
 /// Makes the owner at a replica; returns the cookie.
-async fn set_up((server, port): &(Basalt, String)) -> String {
+async fn set_up((server, listening): &(Basalt, String)) -> String {
     let link = server.text("desk_setup_url");
     let token = link.split_once("#setup=").expect("a link").1;
     let post = |path: &str, body: Value| {
-        let own = format!("http://127.0.0.1:{port}");
+        let own = format!("http://127.0.0.1:{listening}");
         send(server.client.post(format!("{own}/_desk/api{path}")).header("origin", own).json(&body))
     };
     let made = post("/setup", json!({"token": token, "email": EMAIL, "password": PASSWORD})).await;

@@ -72,6 +72,6 @@ async fn link_is_sent_again_and_changes_are_recorded() {
     let id = PAID.trim_start_matches("/orders/");
     let refunded = REFUNDED.trim_start_matches("/orders/");
     assert_eq!(shop.query(recorded).await, format!("order.resend {id}, order.refund_failed {refunded}"));
-    let request = shop.request(Method::POST, &format!("{PAID}/resend")).header("cookie", &owner.cookie);
+    let request = shop.request(&Method::POST, &format!("{PAID}/resend")).header("cookie", &owner.cookie);
     assert_eq!(super::desk_client::send(request).await.code(), "desk_csrf");
 }

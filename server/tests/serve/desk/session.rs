@@ -105,6 +105,6 @@ async fn reloaded_page_gets_the_same_token() {
     let doubled = format!("basalt_desk=x; {}", owner.cookie);
     assert_eq!(shop.get("/session", Some(&doubled)).await.status, 401, "the first cookie of the name counts");
     let request =
-        shop.request(Method::POST, "/sign-in/totp").json(&json!({"ticket": "x", "code": code_of(&owner.secret, 0)}));
+        shop.request(&Method::POST, "/sign-in/totp").json(&json!({"ticket": "x", "code": code_of(&owner.secret, 0)}));
     assert_eq!(send(request).await.code(), "ticket_expired");
 }

@@ -47,7 +47,7 @@ async fn submission_is_answered_closed_and_deleted() {
 
     let closed = shop.change(Method::PATCH, &path, &owner, json!({ "status": "closed" })).await;
     assert_eq!((closed.status, &closed.body["status"]), (200, &json!("closed")));
-    let exported = shop.request(Method::GET, "/submissions/export?format=csv").header("cookie", &owner.cookie);
+    let exported = shop.request(&Method::GET, "/submissions/export?format=csv").header("cookie", &owner.cookie);
     let exported = exported.send().await.expect("an answer");
     assert_eq!(exported.headers()["content-disposition"], "attachment; filename=\"submissions.csv\"");
     assert!(exported.text().await.expect("a text").contains("\"Blue, please: ada@example.com\""));
