@@ -114,6 +114,8 @@ pub(super) fn is_name(text: &str) -> bool {
         && text.len() <= MAX_NAME
         && text.chars().all(is_allowed)
         && text.bytes().filter(u8::is_ascii_digit).count() <= MAX_DIGITS
+        && !(text.contains('_') && text.contains('-'))
+        && text.split(['_', '-', '.']).skip(1).all(|part| !part.is_empty())
         && text.split(['_', '-', '.']).all(is_plain_part)
 }
 
@@ -125,23 +127,23 @@ pub(super) fn is_path_segment(text: &str) -> bool {
 
 /// Returns whether a part reads as a word: letters with at most a few digits at the end.
 fn is_plain_part(part: &str) -> bool {
-    let letters = part.trim_end_matches(|each: char| each.is_ascii_digit());
+    let stem = part.trim_end_matches(|each: char| each.is_ascii_digit());
     let capitals =
         part.as_bytes().windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-    let has_lower = letters.bytes().any(|byte| byte.is_ascii_lowercase());
-    let has_digits = letters.bytes().any(|byte| byte.is_ascii_digit());
+    let has_lower = stem.bytes().any(|byte| byte.is_ascii_lowercase());
+    let has_digits = stem.bytes().any(|byte| byte.is_ascii_digit());
     part.len() <= MAX_PART
-        && part.len() - letters.len() <= 3
+        && part.len() - stem.len() <= 3
         && !(has_digits && part.len() > 6)
         && (capitals.count() <= 3 || !has_lower)
-        && is_readable(&letters.to_ascii_lowercase())
+        && is_readable(&stem.to_ascii_lowercase())
 }
 
-/// Returns whether letters have vowels between them, as words have and random text rarely has.
-fn is_readable(letters: &str) -> bool {
+/// Returns whether a word has vowels between its letters, as words have and random text rarely has.
+fn is_readable(stem: &str) -> bool {
     let is_vowel = |byte: u8| matches!(byte, b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
-    let longest = letters.as_bytes().split(|byte| is_vowel(*byte)).map(<[u8]>::len).max();
-    letters.len() <= 5 || longest.unwrap_or_default() <= 4 && letters.bytes().any(is_vowel)
+    let longest = stem.as_bytes().split(|byte| is_vowel(*byte)).map(<[u8]>::len).max();
+    stem.len() <= 5 || longest.unwrap_or_default() <= 4 && stem.bytes().any(is_vowel)
 }
 
 /// Returns whether a sentence has nothing but words, small numbers and symbols of this recording.
@@ -217,9 +219,9 @@ pub(super) fn is_origin(text: &str) -> bool {
         let is_allowed = label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
         !label.is_empty() && is_allowed && label.split('-').all(is_plain_part)
     };
-    let has_letters = host.bytes().any(|byte| byte.is_ascii_lowercase());
+    let has_lower_case = host.bytes().any(|byte| byte.is_ascii_lowercase());
     is_scheme
-        && (has_letters || host == Ipv4Addr::LOCALHOST.to_string())
+        && (has_lower_case || host == Ipv4Addr::LOCALHOST.to_string())
         && host.len() <= 60
         && host.split('.').all(is_label)
         && port.len() <= 5

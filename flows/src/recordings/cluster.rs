@@ -1,4 +1,6 @@
-//! A temporary PostgreSQL for one run: a new cluster on a free loopback port, not run as root, deleted afterwards.
+//! A temporary PostgreSQL for one run: a new cluster on a free loopback port.
+//!
+//! It is not run as root, and deleted afterwards.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -9,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::network::free_port;
 use crate::FlowError;
 
 /// How long a start may take.
@@ -56,7 +59,7 @@ impl Cluster {
         if !made.status.success() {
             return Err(failed("initdb", String::from_utf8_lossy(&made.stderr).trim().to_owned()));
         }
-        let port = super::free_port()?;
+        let port = free_port()?;
         let log = std::fs::File::create(folder.join("log")).map_err(|error| failed("the log", error.to_string()))?;
         let process = as_account(Command::new(programs.join("postgres")), account)
             .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::RecordingsOptions;
 use super::mutation::mutate;
+use super::options::RecordingsOptions;
 use crate::FlowError;
 use crate::format::{Flow, Settings, load_settings};
 

@@ -1,25 +1,27 @@
-//! Replays the recordings of this repository against a binary: a server per settings, a database per server.
+//! Replays the recordings of this repository against a binary.
+//!
+//! Each settings have a server, and each server a database.
 
 mod cluster;
 mod groups;
 mod mutation;
+mod network;
+mod options;
 mod pooler;
 mod server;
 
-use std::ffi::OsString;
-use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream;
 use reqwest::Client;
-use reqwest::redirect::Policy;
 
 pub use self::groups::matches_glob;
+pub use self::options::{RecordingsOptions, repository_options};
 
 use self::cluster::Cluster;
 use self::groups::{Group, load_groups};
+use self::network::client;
 use self::pooler::Pooler;
 use self::server::{Server, ServerOptions, migrate};
 use crate::FlowError;
@@ -30,35 +32,6 @@ use crate::standins::{RecordedServices, StandIns, StartedStandIns, database};
 
 /// The database that those of the servers are copies of.
 const TEMPLATE: &str = "recordings_template";
-
-/// What is replayed, and with what.
-#[derive(Debug, Clone)]
-pub struct RecordingsOptions {
-    /// The folder of the flows.
-    pub flows: PathBuf,
-    /// The folder with certificates of hosts that are reached by https only.
-    pub certificates: PathBuf,
-    /// The statements that prepare a database.
-    pub bootstrap: PathBuf,
-    /// The binary of the server.
-    pub server: PathBuf,
-    /// Globs over names of flows; all if there are none.
-    pub only: Vec<String>,
-    /// In how many flows one expected value is changed, and the seed of the choice.
-    pub mutation: Option<(usize, String)>,
-    /// How many servers run at once.
-    pub jobs: usize,
-    /// Whether servers connect through pgbouncer.
-    pub uses_pooler: bool,
-    /// The folder for temporary files.
-    pub temporary: PathBuf,
-    /// The folder for logs of servers.
-    pub logs: PathBuf,
-    /// The folder of PostgreSQL's programs, if it is not one of the system.
-    pub programs: Option<PathBuf>,
-    /// The search path of programs.
-    pub search: OsString,
-}
 
 /// What became of a recording.
 #[derive(Debug, Clone)]
@@ -208,37 +181,4 @@ fn count_recorded(flow: &Flow) -> usize {
         _ => false,
     };
     flow.steps.iter().filter(|step| is_recorded(&step.action)).count()
-}
-
-/// A client that follows no redirect and uses no proxy.
-fn client() -> Result<Client, FlowError> {
-    let built = Client::builder().redirect(Policy::none()).no_proxy().build();
-    built.map_err(|error| FlowError::new(format!("no HTTP client: {error}"), "report this"))
-}
-
-/// Returns a port that is free now.
-fn free_port() -> Result<u16, FlowError> {
-    let bound = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
-    bound
-        .map(|address| address.port())
-        .map_err(|error| FlowError::new(format!("no free port: {error}"), "close programs that listen"))
-}
-
-/// Returns the paths of a repository that the options need.
-pub fn repository_options(repository: &Path, server: PathBuf) -> RecordingsOptions {
-    let replay = repository.join("replay");
-    RecordingsOptions {
-        flows: replay.join("flows"),
-        certificates: replay.join("harness/internet"),
-        bootstrap: replay.join("bootstrap.sql"),
-        server,
-        only: Vec::new(),
-        mutation: None,
-        jobs: 3,
-        uses_pooler: false,
-        temporary: std::env::temp_dir(),
-        logs: std::env::temp_dir().join("basalt-replay-logs"),
-        programs: None,
-        search: OsString::new(),
-    }
 }

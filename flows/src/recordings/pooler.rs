@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::cluster::{Cluster, as_account, give};
+use super::network::free_port;
 use crate::FlowError;
 
 /// How long a start may take.
@@ -32,7 +33,7 @@ impl Pooler {
         let program = program.ok_or_else(|| FlowError::new("pgbouncer is missing", hint))?;
         let folder = parent.join(format!("basalt-pgbouncer-{}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(failed)?;
-        let port = super::free_port()?;
+        let port = free_port()?;
         // Few connections, so that each is used by many clients; everything else has its default.
         let settings = format!(
             "[databases]\n* = host=127.0.0.1 port={} user=supabase_auth_admin password=root\n\

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::network::{client, free_port};
 use crate::FlowError;
 use crate::format::{Profile, Settings};
 use crate::sources::sign_token;
@@ -56,7 +57,7 @@ impl Server {
                 "build it with cargo build --package server",
             )
         };
-        let port = super::free_port()?;
+        let port = free_port()?;
         let base = format!("http://127.0.0.1:{port}");
         let mut names = options.names.clone();
         let own = [
@@ -87,7 +88,7 @@ impl Server {
     }
 
     async fn wait(&mut self, log: &Path) -> Result<(), FlowError> {
-        let client = super::client()?;
+        let client = client()?;
         let health = format!("{}/health", self.target.base);
         let hint = format!("its log is {}", log.display());
         let end = Instant::now() + START;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::ReceivedResponse;
+use super::observe::ReceivedResponse;
 use crate::FlowError;
 use crate::expressions::find_path;
 use crate::format::RequestStep;

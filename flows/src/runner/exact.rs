@@ -9,7 +9,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::{Duration, timeout};
 
-use super::ReceivedResponse;
+use super::observe::ReceivedResponse;
 use crate::text::split_origin;
 
 /// How long a response may take.

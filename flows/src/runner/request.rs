@@ -11,9 +11,9 @@ use http_edge::request::{APIKEY, bearer_value};
 use reqwest::Method;
 use serde_json::Value;
 
-use super::ReceivedResponse;
 use super::capture::excerpt;
 use super::exact::{self, ExactRequest};
+use super::observe::ReceivedResponse;
 use crate::FlowError;
 use crate::expressions::{as_text, fill_path};
 use crate::format::{RequestBody, RequestStep, Service, SetupStatus};

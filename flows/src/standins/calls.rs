@@ -1,4 +1,6 @@
-//! What services were asked: calls of hooks with their signatures, requests to providers with their credentials.
+//! What services were asked.
+//!
+//! These are calls of hooks with their signatures, and requests to providers with their credentials.
 
 use aws_lc_rs::hmac;
 use base64::Engine;

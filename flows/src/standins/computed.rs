@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
-use super::{Arguments, texts};
+use super::arguments::Arguments;
+use super::texts;
 use crate::FlowError;
 
 /// Answers a computation; `None` if the name is not one.

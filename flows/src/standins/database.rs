@@ -1,4 +1,6 @@
-//! Runs statements by PostgreSQL's simple query protocol and returns rows as text, as `psql -A -t` prints them.
+//! Runs statements by PostgreSQL's simple query protocol.
+//!
+//! Rows are returned as text, as `psql -A -t` prints them.
 
 use std::io;
 

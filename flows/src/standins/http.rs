@@ -1,4 +1,6 @@
-//! Receives HTTP requests: stores them and answers as a flow says, also as an HTTPS proxy in place of the internet.
+//! Receives HTTP requests: stores them and answers as a flow says.
+//!
+//! It also serves as an HTTPS proxy in place of the internet.
 
 use std::collections::HashMap;
 use std::io;

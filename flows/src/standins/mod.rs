@@ -1,5 +1,6 @@
 //! What stands in for services that a server calls: started before the server, named in its settings.
 
+mod arguments;
 mod calls;
 mod computed;
 pub(crate) mod database;
@@ -9,7 +10,9 @@ mod mail;
 mod message;
 mod saml;
 mod saml_response;
+mod saml_signature;
 mod services;
+mod stand_in;
 mod texts;
 mod tls;
 mod tokens;
@@ -17,87 +20,10 @@ mod wallets;
 mod webauthn;
 mod xml;
 
-use std::pin::Pin;
-use std::sync::Arc;
-
-use serde_json::{Map, Value};
-
 pub use self::services::RecordedServices;
-
-use crate::FlowError;
-use crate::format::Settings;
-use crate::sources::{Sources, wanted};
-
-/// The future of a start.
-pub type StandInFuture<'a> = Pin<Box<dyn Future<Output = Result<StartedStandIns, FlowError>> + Send + 'a>>;
-
-/// A kind of stand-in, started for each replay.
-pub trait StandIns: Send + Sync {
-    /// Starts it for these settings.
-    fn start<'a>(&'a self, settings: &'a Settings) -> StandInFuture<'a>;
-}
-
-/// What runs until it is dropped.
-#[derive(Clone)]
-pub struct StartedStandIns {
-    /// Values for placeholders in settings and steps; URLs among them are shown by their names.
-    pub names: Map<String, Value>,
-    /// Its values and effects.
-    pub sources: Arc<dyn Sources>,
-}
+pub use self::stand_in::{StandInFuture, StandIns, StartedStandIns};
 
 /// Returns all stand-ins.
 pub fn all() -> Vec<Box<dyn StandIns>> {
     Vec::new()
-}
-
-/// The arguments of a call by position, with errors that name the call.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Arguments<'a> {
-    name: &'a str,
-    value: &'a Value,
-}
-
-impl<'a> Arguments<'a> {
-    /// Wraps the arguments of a call.
-    pub(crate) fn new(name: &'a str, value: &'a Value) -> Self {
-        Self { name, value }
-    }
-
-    /// The error of arguments that have another form.
-    pub(crate) fn wanted(&self, form: &str) -> FlowError {
-        wanted(self.name, form)
-    }
-
-    /// Returns all arguments.
-    pub(crate) fn items(&self) -> Result<&'a [Value], FlowError> {
-        self.value.as_array().map(Vec::as_slice).ok_or_else(|| self.wanted("a list of arguments"))
-    }
-
-    /// Returns an argument.
-    pub(crate) fn any(&self, at: usize) -> Result<&'a Value, FlowError> {
-        self.value.get(at).ok_or_else(|| self.wanted(&format!("a list of at least {} arguments", at + 1)))
-    }
-
-    /// Returns an argument that is a text.
-    pub(crate) fn text(&self, at: usize) -> Result<&'a str, FlowError> {
-        self.any(at)?.as_str().ok_or_else(|| self.wanted(&format!("a list with a text at {at}")))
-    }
-
-    /// Returns an argument that is a list.
-    pub(crate) fn list(&self, at: usize) -> Result<&'a [Value], FlowError> {
-        let list = self.any(at)?.as_array().map(Vec::as_slice);
-        list.ok_or_else(|| self.wanted(&format!("a list with a list at {at}")))
-    }
-
-    /// Returns an argument that is a number.
-    pub(crate) fn number(&self, at: usize) -> Result<f64, FlowError> {
-        self.any(at)?.as_f64().ok_or_else(|| self.wanted(&format!("a list with a number at {at}")))
-    }
-
-    /// Returns an argument that is a length.
-    pub(crate) fn size(&self, at: usize) -> Result<usize, FlowError> {
-        let size = self.any(at)?.as_u64().and_then(|size| usize::try_from(size).ok());
-        size.ok_or_else(|| self.wanted(&format!("a list with a length at {at}")))
-    }
 }

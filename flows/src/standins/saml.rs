@@ -5,7 +5,6 @@
 
 use std::io::Read;
 
-use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rsa::KeyPair;
 use aws_lc_rs::signature::{
     KeyPair as _, RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
@@ -15,15 +14,13 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::DeflateDecoder;
 use serde_json::{Value, json};
 
+use super::arguments::Arguments;
 use super::saml_response::Response;
-use super::{Arguments, tokens, xml};
+use super::saml_signature::{SIGNATURE_NAMESPACE, certificate};
+use super::xml;
 use crate::FlowError;
 use crate::text::{decode, parse_pairs, split_url};
 
-/// The key and the certificate of the identity provider; test material.
-const KEY: &str = include_str!("identity_provider.json");
-const SIGNATURE_NAMESPACE: &str = "http://www.w3.org/2000/09/xmldsig#";
-const CANONICAL: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";
 const PROTOCOL: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
 /// The longest authentication request.
 const MAX_REQUEST: u64 = 1 << 20;
@@ -38,14 +35,6 @@ pub(super) fn call(name: &str, arguments: &Value, base: &str, now: f64) -> Resul
         "saml_response" => STANDARD.encode(Response::new(arguments, base, now).to_xml()).into(),
         _ => return Ok(None),
     }))
-}
-
-fn key() -> Value {
-    serde_json::from_str(KEY).unwrap_or_default()
-}
-
-fn certificate() -> String {
-    key()["certificate"].as_str().unwrap_or_default().to_owned()
 }
 
 fn metadata(arguments: &Value) -> String {
@@ -106,27 +95,4 @@ fn is_signed_by(url: &str, key: &str) -> Option<bool> {
     let algorithm = if is_sha1 { &RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY } else { &RSA_PKCS1_2048_8192_SHA256 };
     let signature = STANDARD.decode(decode(signature)).ok()?;
     Some(UnparsedPublicKey::new(algorithm, pair.public_key().as_ref()).verify(text.as_bytes(), &signature).is_ok())
-}
-
-/// An enveloped signature (RSA and SHA-256, exclusive canonical XML) over an element.
-pub(super) fn sign(element: &str, reference: &str) -> String {
-    let sum = STANDARD.encode(digest(&SHA256, element.as_bytes()));
-    let namespace = format!(" xmlns:ds=\"{SIGNATURE_NAMESPACE}\"");
-    let info = format!(
-        "<ds:SignedInfo{namespace}><ds:CanonicalizationMethod Algorithm=\"{CANONICAL}\"></ds:CanonicalizationMethod>\
-         <ds:SignatureMethod Algorithm=\"http://www.w3.org/2001/04/xmldsig-more#rsa-sha256\"></ds:SignatureMethod>\
-         <ds:Reference URI=\"#{reference}\"><ds:Transforms>\
-         <ds:Transform Algorithm=\"{SIGNATURE_NAMESPACE}enveloped-signature\"></ds:Transform>\
-         <ds:Transform Algorithm=\"{CANONICAL}\"></ds:Transform></ds:Transforms>\
-         <ds:DigestMethod Algorithm=\"http://www.w3.org/2001/04/xmlenc#sha256\"></ds:DigestMethod>\
-         <ds:DigestValue>{sum}</ds:DigestValue></ds:Reference></ds:SignedInfo>"
-    );
-    let value = STANDARD.encode(tokens::signature(info.as_bytes(), &key()).unwrap_or_default());
-    // The signature covers the element with its own namespace declaration; inside ds:Signature it is inherited.
-    let info = info.replacen(&namespace, "", 1);
-    format!(
-        "<ds:Signature{namespace}>{info}<ds:SignatureValue>{value}</ds:SignatureValue><ds:KeyInfo><ds:X509Data>\
-         <ds:X509Certificate>{}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></ds:Signature>",
-        certificate()
-    )
 }

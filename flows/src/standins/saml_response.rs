@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::saml::sign;
+use super::saml_signature::sign;
 use super::tokens::iso_time;
 
 const PROTOCOL: &str = "urn:oasis:names:tc:SAML:2.0:protocol";

@@ -1,4 +1,6 @@
-//! The services around the server of a recording: mail, hooks, providers, users' devices, and the database.
+//! The services around the server of a recording.
+//!
+//! These are mail, hooks, providers, users' devices, and the database.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,13 +8,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::arguments::Arguments;
 use super::calls::{hook_facts, provider_facts};
 use super::http::{Defaults, HttpServer};
 use super::mail::MailServer;
 use super::message::mail_facts;
+use super::stand_in::{StandInFuture, StandIns, StartedStandIns};
 use super::tls::load_acceptor;
 use super::webauthn::Authenticators;
-use super::{Arguments, StandInFuture, StandIns, StartedStandIns, computed, database, saml, tokens, wallets, xml};
+use super::{computed, database, saml, tokens, wallets, xml};
 use crate::FlowError;
 use crate::format::Settings;
 use crate::sources::{Scope, SourceFuture, Sources};

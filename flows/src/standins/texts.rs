@@ -6,7 +6,7 @@ use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Value, json};
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::FlowError;
 use crate::expressions::as_text;
 use crate::symbols::decode_base64url;

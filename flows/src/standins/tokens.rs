@@ -1,12 +1,14 @@
-//! Signed tokens (RFC 7515) with the keys of settings and flows, one-time passwords, and refresh tokens of version 2.
+//! Signed tokens (RFC 7515) with the keys of settings and flows.
+//!
+//! Also one-time passwords, and refresh tokens of version 2.
 
+use aws_lc_rs::digest;
 use aws_lc_rs::hmac;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, RSA_PKCS1_2048_8192_SHA256,
-    RSA_PKCS1_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
+    RSA_PKCS1_SHA256, RsaKeyPair, RsaPublicKeyComponents, UnparsedPublicKey,
 };
-use aws_lc_rs::{digest, rsa};
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -14,7 +16,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::FlowError;
 use crate::symbols::decode_base64url;
 
@@ -72,7 +74,7 @@ pub(super) fn signature(message: &[u8], key: &Value) -> Option<Vec<u8>> {
     match key["kty"].as_str()? {
         "oct" => Some(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &member("k")?), message).as_ref().to_vec()),
         "RSA" => {
-            let pair = rsa::KeyPair::from_der(&STANDARD.decode(key["der"].as_str()?).ok()?).ok()?;
+            let pair = RsaKeyPair::from_der(&STANDARD.decode(key["der"].as_str()?).ok()?).ok()?;
             let mut signature = vec![0; pair.public_modulus_len()];
             pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message, &mut signature).ok()?;
             Some(signature)

@@ -8,7 +8,7 @@ use k256::ecdsa::SigningKey;
 use serde_json::Value;
 use sha3::{Digest, Keccak256};
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::FlowError;
 use crate::tokens::hex;
 

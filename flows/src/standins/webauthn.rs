@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gotrue_rs::ports::software_authenticator::Authenticator;
 use serde_json::{Value, json};
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::FlowError;
 
 /// The origin of a correct browser.

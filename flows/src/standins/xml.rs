@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::FlowError;
 
 /// The deepest element.

@@ -254,7 +254,7 @@ async fn dropped_reply_is_stored_completely_or_not_at_all() {
     let stored = "SELECT concat_ws('|', s.status, (SELECT count(*) FROM basalt.submission_messages m WHERE m.kind = 'reply' \
                   AND m.submission = s.id), (SELECT count(*) FROM basalt.outbox o JOIN basalt.submission_messages m USING (id) \
                   WHERE m.kind = 'reply' AND m.submission = s.id)) FROM basalt.submissions s ORDER BY created_at DESC LIMIT 1";
-    let mut dropped = 0;
+    let (mut dropped, mut completed) = (0, 0);
     for step in 1..60 {
         let submission = id(&shop.submit(&format!("round {step} bob@example.com")).await);
         let hello = reply("bob@example.com", "Hello");
@@ -269,13 +269,15 @@ async fn dropped_reply_is_stored_completely_or_not_at_all() {
         assert!(state == "answered|1|1" || (state == "new|0|0" && seen.is_none()), "{step}: {state}");
         submissions.reply(submission, &hello, "owner").await.expect("a reply");
         assert_eq!(shop.database.query(stored).await, ["answered|1|1"], "{step}: sent again");
-        if seen.is_some() {
+        // How often a reply is pending depends on how fast the database answers.
+        completed += usize::from(seen.is_some());
+        dropped += usize::from(seen.is_none());
+        if completed == 5 {
             break;
         }
-        dropped += 1;
         shop.clock.advance(TimeDelta::minutes(30));
     }
-    assert!((4..59).contains(&dropped), "it was dropped {dropped} times");
+    assert!(completed == 5 && dropped > 0, "it was dropped {dropped} times and completed {completed} times");
 }
 
 #[tokio::test]
