@@ -52,7 +52,7 @@ pub(super) fn redact_response(observed: &Value, context: Context) -> Value {
 }
 
 fn redact(value: &Value, name: &str, (context, depth): (Context, usize)) -> Value {
-    if depth > MAX_DEPTH || is_external(name, context) {
+    if depth > MAX_DEPTH || is_external(name, context) || is_issued_elsewhere(name) {
         return ANY.into();
     }
     match value {
@@ -74,6 +74,11 @@ fn redact(value: &Value, name: &str, (context, depth): (Context, usize)) -> Valu
 /// Returns whether a member has what a provider returned about the user.
 fn is_external(name: &str, context: Context) -> bool {
     context.has_external_profile && matches!(name, "user_metadata" | "identity_data" | "provider_id" | "identities")
+}
+
+/// Returns whether a member has a token of a provider, whose form is not the server's.
+fn is_issued_elsewhere(name: &str) -> bool {
+    matches!(name, "provider_token" | "provider_refresh_token")
 }
 
 fn redact_members(members: &Map<String, Value>, (context, depth): (Context, usize)) -> Value {
