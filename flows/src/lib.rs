@@ -1,6 +1,6 @@
 //! Records flows of the auth API into files and replays them against servers.
 //!
-//! A flow is a file of [`format`]: requests, the responses that they had, and facts beside them. Values that differ in each
+//! A flow is a file of [`mod@format`]: requests, the responses that they had, and facts beside them. Values that differ in each
 //! run are [`symbols`] in responses and placeholders ([`expressions`]) in requests. [`record`] writes such files from the
 //! traffic of a proxy or from HAR files; [`runner`] sends the requests of a file to a server of [`targets`], takes what a
 //! recording cannot contain from [`sources`], and [`compare`] finds the differences. [`replay`] does so with many files.
