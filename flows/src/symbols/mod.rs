@@ -83,7 +83,8 @@ impl Symbols {
         self.literals.insert(at, literal);
     }
 
-    /// Shows members of credentials as secrets, too, which the recordings of this repository keep.
+    /// Shows members of credentials as secrets, too, and methods of authentication by their names, which the
+    /// recordings of this repository keep as they are.
     pub fn hide_credentials(&mut self) {
         self.are_all_secrets_hidden = true;
     }
@@ -156,6 +157,10 @@ impl Symbols {
                 // They are stored without an order.
                 if key == "identities" && items.iter().all(|item| item.is_object()) {
                     items.sort_by_key(|item| item["provider"].as_str().unwrap_or("None").to_owned());
+                }
+                // Methods of the same second have no order, so that it depends on the pace of the client.
+                if key == "amr" && self.are_all_secrets_hidden && items.iter().all(|item| item.is_object()) {
+                    items.sort_by_key(|item| item["method"].as_str().unwrap_or_default().to_owned());
                 }
                 items.into_iter().map(|item| self.value(item, key, now)).collect()
             }

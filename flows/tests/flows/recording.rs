@@ -160,3 +160,40 @@ fn recording_of_the_same_name_does_not_replace_an_earlier_one() {
     let names: Vec<String> = folder.files().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["signup-2.json", "signup.json"]);
 }
+
+#[test]
+fn settings_follow_from_what_the_flow_uses() {
+    let options = json!({"challenge_id": "6f1e2d3c-0000-4000-8000-000000000001"});
+    let text = record(&[exchange("POST", "/passkeys/registration/options", &json!({}), (200, &options))]);
+    let env = Flow::parse(&text).unwrap().settings["env"].clone();
+    let expected = [
+        ("GOTRUE_PASSKEY_ENABLED", "true"),
+        ("GOTRUE_JWT_AUD", "authenticated"),
+        ("GOTRUE_JWT_DEFAULT_GROUP_NAME", "authenticated"),
+        ("GOTRUE_JWT_ISSUER", "{{base}}"),
+    ];
+    for (name, value) in expected {
+        assert_eq!(env[name], value, "{name}: {env}");
+    }
+    assert_eq!(env.get("GOTRUE_MFA_TOTP_ENROLL_ENABLED"), None);
+}
+
+#[test]
+fn tokens_of_providers_have_no_form() {
+    let answer =
+        json!({"provider_token": "gho_abc", "provider_refresh_token": "ghr_abc", "refresh_token": "abcdef012345"});
+    let text = record(&[exchange("POST", "/token?grant_type=pkce", &json!({}), (200, &answer))]);
+    assert!(text.contains(r#""provider_token": "<any>""#), "{text}");
+    assert!(text.contains(r#""provider_refresh_token": "<any>""#), "{text}");
+    assert!(text.contains(r#""refresh_token": "<refresh_token "#), "{text}");
+}
+
+#[test]
+fn methods_of_authentication_are_recorded_without_their_order() {
+    let methods = |first: &str, second: &str| {
+        let at = |method: &str| json!({"method": method, "timestamp": 1_700_000_000});
+        let answer = json!({"amr": [at(first), at(second)]});
+        record(&[exchange("GET", "/user", &Value::Null, (200, &answer))])
+    };
+    assert_eq!(methods("totp", "password"), methods("password", "totp"));
+}

@@ -204,6 +204,11 @@ async fn gotrue_profile_takes_its_variables() {
     let session = world.sign_up("ann@example.com").await;
     assert_eq!(session["expires_in"], 77, "{session}");
     assert_eq!(world.text("profile"), "gotrue");
+    let change = json!({"GOTRUE_JWT_EXP": "88", "GOTRUE_JWT_AUD": "members", "GOTRUE_MAILER_AUTOCONFIRM": "true"});
+    assert_eq!(world.ok(Method::PATCH, "/config", Some(change.clone())).await, change);
+    let session = world.sign_up("bob@example.com").await;
+    assert_eq!((&session["expires_in"], &session["user"]["aud"]), (&json!(88), &json!("members")), "{session}");
+    assert_eq!(world.call(Method::PATCH, "/config", Some(json!({"GOTRUE_JWT_EXP": 99}))).await.0, 400);
 }
 
 #[tokio::test]

@@ -28,6 +28,7 @@ use crate::TestApiError;
 use crate::backend::{Backend, BackendBuilder, BackendPlan, WorldKeys, WorldSettings};
 use crate::clock::VirtualClock;
 use crate::faults::FaultRules;
+use request::merge_settings;
 use seed::Seed;
 use world::{Origin, WorldIdentity};
 
@@ -211,7 +212,7 @@ impl Worlds {
     pub(crate) async fn change_settings(&self, world: &World, change: &Map<String, Value>) -> Result<(), TestApiError> {
         let mut state = self.enter_listed(world).await?;
         let mut settings = state.settings.clone();
-        merge(&mut settings.config, change);
+        merge_settings(&mut settings, change)?;
         // Built first: invalid settings leave the world as it is.
         let built = self.0.builder.build(&world.plan(settings.clone()))?;
         state.replace_backend(built).await;
@@ -362,27 +363,4 @@ fn database_error(error: &MigrateError) -> TestApiError {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Applies a JSON merge patch (RFC 7396): `null` removes a member.
-fn merge(target: &mut Map<String, Value>, change: &Map<String, Value>) {
-    for (name, value) in change {
-        match value {
-            Value::Null => {
-                target.remove(name);
-            }
-            Value::Object(inner) => {
-                let before = target.entry(name.clone()).or_insert_with(|| Value::Object(Map::new()));
-                if !before.is_object() {
-                    *before = Value::Object(Map::new());
-                }
-                if let Value::Object(before) = before {
-                    merge(before, inner);
-                }
-            }
-            value => {
-                target.insert(name.clone(), value.clone());
-            }
-        }
-    }
 }

@@ -86,3 +86,50 @@ impl NewWorld {
         }
     }
 }
+
+/// Applies a JSON merge patch (RFC 7396) to the settings: to the variables in the profile `gotrue`, else to the configuration.
+///
+/// # Errors
+/// A variable is no text.
+pub(crate) fn merge_settings(settings: &mut WorldSettings, change: &Map<String, Value>) -> Result<(), TestApiError> {
+    if settings.profile == Profile::Serve {
+        merge(&mut settings.config, change);
+        return Ok(());
+    }
+    for (name, value) in change {
+        match value {
+            Value::Null => drop(settings.env.remove(name)),
+            Value::String(text) => drop(settings.env.insert(name.clone(), text.clone())),
+            _ => {
+                return Err(TestApiError::bad_request(
+                    format!("{name} is no text"),
+                    "send variables as strings, and null to remove one",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Applies a JSON merge patch: `null` removes a member.
+pub(crate) fn merge(target: &mut Map<String, Value>, change: &Map<String, Value>) {
+    for (name, value) in change {
+        match value {
+            Value::Null => {
+                target.remove(name);
+            }
+            Value::Object(inner) => {
+                let before = target.entry(name.clone()).or_insert_with(|| Value::Object(Map::new()));
+                if !before.is_object() {
+                    *before = Value::Object(Map::new());
+                }
+                if let Value::Object(before) = before {
+                    merge(before, inner);
+                }
+            }
+            value => {
+                target.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use gotrue_rs::store::migrate::DatabaseName;
 use serde_json::{Value, json};
 
-use super::{NewWorld, World, Worlds, check_name, lock, merge};
+use super::request::merge;
+use super::{NewWorld, World, Worlds, check_name, lock};
 use crate::TestApiError;
 use crate::backend::WorldSettings;
 use crate::clock::ClockState;
