@@ -83,8 +83,9 @@ impl Symbols {
         self.literals.insert(at, literal);
     }
 
-    /// Shows members of credentials as secrets, too, and methods of authentication by their names, which the
-    /// recordings of this repository keep as they are.
+    /// Shows members of credentials as secrets, too, and sorts methods of authentication by their names.
+    ///
+    /// The recordings of this repository keep both as they are.
     pub fn hide_credentials(&mut self) {
         self.are_all_secrets_hidden = true;
     }

@@ -87,7 +87,9 @@ impl NewWorld {
     }
 }
 
-/// Applies a JSON merge patch (RFC 7396) to the settings: to the variables in the profile `gotrue`, else to the configuration.
+/// Applies a JSON merge patch (RFC 7396) to the settings.
+///
+/// These are the variables in the profile `gotrue`, else the configuration.
 ///
 /// # Errors
 /// A variable is no text.
