@@ -131,8 +131,7 @@ impl OrderDatabase {
         }
         let number: i64 =
             order.parse().with_context(|| format!("{order} is neither a number nor an id of an order"))?;
-        let filter =
-            OrderFilter { search: Some(number.to_string()), limit: admin::MAX_LIMIT, ..OrderFilter::default() };
+        let filter = OrderFilter { before: number.checked_add(1), limit: 1, ..OrderFilter::default() };
         let found = admin::list(&self.service, &filter).await?.orders.into_iter().find(|it| it.number == number);
         found.map(|it| it.id).with_context(|| format!("there is no order {number}; `basalt orders list` shows all"))
     }

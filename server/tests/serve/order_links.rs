@@ -1,0 +1,29 @@
+//! Download links and numbers of orders, on the binary.
+
+use sqlx::{Connection, PgConnection};
+
+use super::orders::{PRODUCTS, Shop};
+
+const BUYER: &str = "ada@example.com";
+
+#[tokio::test]
+async fn orders_are_found_by_number_among_many() {
+    let shop = Shop::start_with(PRODUCTS, "");
+    shop.pay("stripe", "once", BUYER).await;
+    let mut database =
+        PgConnection::connect(&shop.server.text("database_url")).await.expect("the server has a database");
+    let insert = "INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email, amount_minor,
+                                             currency, state, is_test, locale, paid_at, downloads_left, download_expires_at)
+                  SELECT gen_random_uuid(), 'stripe', 'pi_' || n, 1, 'Sold 1', 'ann1@example.com', 2800, 'USD', 'paid', true, 'en',
+                         now(), 5, now() + interval '1 day'
+                  FROM generate_series(1, 250) n";
+    sqlx::query(insert).execute(&mut database).await.expect("orders");
+    let (is_found, text) = shop.command(&["show", "1"]);
+    assert!(is_found && text.contains(BUYER), "{text}");
+    let (is_found, text) = shop.command(&["resend", "2"]);
+    assert!(is_found, "{text}");
+    for missing in ["252", "0", "-1", "9223372036854775807"] {
+        let (is_found, text) = shop.command(&["show", "--", missing]);
+        assert!(!is_found && text.contains(&format!("there is no order {missing}")), "{text}");
+    }
+}
