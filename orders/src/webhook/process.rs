@@ -8,13 +8,15 @@ use http::HeaderMap;
 use rustls_pki_types::CertificateDer;
 
 use super::certificates::{is_certificate_url, parse_chain, verify_pinned};
+use super::descriptions::{describe_no_buyer, describe_refused_lookup, describe_unknown, describe_wrong_amount};
 use super::json::is_address;
 use super::paypal::Transmission;
 use super::{WebhookOutcome, WebhookRejection, lemon_squeezy, paypal, stripe};
-use crate::decision::{PaymentDecision, Product, decide_payment, format_amount};
+use crate::decision::{PaymentDecision, Product, decide_payment};
 use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::mails::OwnerNotice;
 use crate::order::Provider;
+use crate::provider_api::ApiError;
 use crate::service::{LinkOf, OrderService};
 use crate::settings::PayPalSettings;
 use crate::store::{
@@ -128,23 +130,40 @@ impl OrderService {
                 let lines = describe_wrong_amount(event, payment, product);
                 self.store_for_owner(event, payment, WebhookOutcome::WrongAmount, &lines).await
             }
-            PaymentDecision::Deliver(product) => {
-                if let Some(buyer) = self.find_buyer(payment).await? {
-                    return self.store_order(event, payment, product, &buyer).await;
-                }
+            PaymentDecision::Deliver(product) => self.deliver_to_buyer(event, payment, product).await,
+        }
+    }
+
+    /// Stores the order of a payment for its buyer; without one, what the owner has to do.
+    async fn deliver_to_buyer(
+        &self,
+        event: &PaymentEvent,
+        payment: &Payment,
+        product: &Product,
+    ) -> Result<WebhookOutcome, WebhookRejection> {
+        match self.find_buyer(payment).await {
+            Ok(Some(buyer)) => self.store_order(event, payment, product, &buyer).await,
+            Ok(None) => {
                 let lines = describe_no_buyer(event, payment, product);
                 self.store_for_owner(event, payment, WebhookOutcome::NoBuyer, &lines).await
+            }
+            Err(error) => {
+                // A refusal may be for good: the owner is notified before PayPal stops sending the event again.
+                if let ApiError::Refused(reason) = &error {
+                    let lines = describe_refused_lookup(event, payment, product, reason);
+                    self.store_for_owner(event, payment, WebhookOutcome::NoBuyer, &lines).await?;
+                }
+                Err(WebhookRejection::ProviderUnavailable(error.to_string()))
             }
         }
     }
 
     /// Returns the buyer's address, which PayPal has in the order only.
-    async fn find_buyer(&self, payment: &Payment) -> Result<Option<String>, WebhookRejection> {
+    async fn find_buyer(&self, payment: &Payment) -> Result<Option<String>, ApiError> {
         match (&payment.buyer, &self.settings.paypal) {
             (Buyer::Email(email), _) => Ok(Some(email.clone())),
             (Buyer::PayPalOrder(order), Some(settings)) => {
-                let found = self.api.find_paypal_buyer(settings, order).await;
-                let email = found.map_err(|error| WebhookRejection::ProviderUnavailable(error.to_string()))?;
+                let email = self.api.find_paypal_buyer(settings, order).await?;
                 Ok(email.filter(|email| is_address(email)))
             }
             _ => Ok(None),
@@ -246,48 +265,4 @@ fn record_of<'a>(event: &'a PaymentEvent, kind: &'a str, outcome: WebhookOutcome
         detail: None,
         now,
     }
-}
-
-/// Describes the payment, for the end of the owner's mail.
-fn describe_payment(event: &PaymentEvent, payment: &Payment) -> String {
-    let buyer = match &payment.buyer {
-        Buyer::Email(email) => format!(", buyer {email}"),
-        Buyer::PayPalOrder(order) => format!(", order {order}"),
-        Buyer::Unknown => String::new(),
-    };
-    let amount = format_amount(payment.amount_minor, &payment.currency);
-    format!("Payment {} at {}: {amount}{buyer}. Event {}.", payment.reference, event.provider.title(), event.id)
-}
-
-fn describe_unknown(event: &PaymentEvent, payment: &Payment) -> Vec<String> {
-    let references = payment.template_references.join(", ");
-    let named = if references.is_empty() { "it names none".to_owned() } else { format!("it names {references}") };
-    vec![
-        format!("A payment belongs to no template on sale: {named}."),
-        "Nothing was delivered. Set payment_reference of its template in catalogue.toml to one of these values and let the \
-         provider send the event again, or refund the payment there."
-            .to_owned(),
-        describe_payment(event, payment),
-    ]
-}
-
-fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
-    let paid = format_amount(payment.amount_minor, &payment.currency);
-    let price = format_amount(product.price_minor, crate::event::CATALOGUE_CURRENCY);
-    vec![
-        format!("A payment of {paid} is not the price of {}, which is {price}.", product.title),
-        "Nothing was delivered. Correct the price in catalogue.toml or at the provider and let the provider send the event \
-         again, or refund the payment there."
-            .to_owned(),
-        describe_payment(event, payment),
-    ]
-}
-
-fn describe_no_buyer(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
-    vec![
-        format!("A payment for {} has no address of its buyer.", product.title),
-        "Nothing was delivered. Find the buyer at the provider, send the template yourself, or refund the payment there."
-            .to_owned(),
-        describe_payment(event, payment),
-    ]
 }

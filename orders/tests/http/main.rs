@@ -1,5 +1,6 @@
 //! Tests of orders on a database.
 
+mod certificates;
 mod events;
 mod fixture;
 mod provider_server;
