@@ -153,7 +153,8 @@ impl ProviderApi {
     /// # Errors
     /// There is no response, or not the file.
     pub async fn fetch(&self, provider: Provider, url: &str) -> Result<Vec<u8>, ApiError> {
-        let response = self.client(provider)?.get_trusted(provider.name(), url, LIMITS).await?;
+        let request = self.client(provider)?.get_client_without_redirects()?.get(url);
+        let response = self.send(provider, request).await?;
         if response.status != 200 || response.is_truncated {
             return Err(ApiError::Refused(format!("status {}", response.status)));
         }
@@ -173,12 +174,12 @@ impl ProviderApi {
         path: &str,
     ) -> Result<RequestBuilder, ApiError> {
         let url = format!("{}/{path}", api.url.as_str().trim_end_matches('/'));
-        Ok(self.client(provider)?.get_trusted_client()?.request(method, url))
+        Ok(self.client(provider)?.get_client_without_redirects()?.request(method, url))
     }
 
     async fn send(&self, provider: Provider, request: RequestBuilder) -> Result<HttpResponse, ApiError> {
         let request = request.build().map_err(HttpError::from)?;
-        Ok(self.client(provider)?.send_trusted(provider.name(), request, LIMITS).await?)
+        Ok(self.client(provider)?.send_without_redirects(provider.name(), request, LIMITS).await?)
     }
 }
 

@@ -166,8 +166,11 @@ fn load_roots(ca_file: Option<&Path>) -> Result<Vec<TrustAnchor<'static>>, Strin
 pub fn is_certificate_url(url: &str, api: &Url) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let origin = |it: &Url| (it.scheme().to_owned(), it.host_str().map(str::to_owned), it.port_or_known_default());
-    let has_no_extras = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
-    if !has_no_extras || !url.path().contains(FOLDER) {
+    let has_no_credentials = url.username().is_empty() && url.password().is_none();
+    let has_no_extras = has_no_credentials && url.query().is_none() && url.fragment().is_none();
+    let (path, base) = (url.path(), api.path().trim_end_matches('/'));
+    let is_below = |base: &str| path.strip_prefix(base).is_some_and(|rest| rest.starts_with(FOLDER));
+    if !has_no_extras || !(is_below("") || is_below(base)) {
         return false;
     }
     // The API is at api-m.paypal.com, its certificates are at api.paypal.com.
@@ -203,6 +206,11 @@ mod tests {
             ("https://paypal.test/v1/notifications/certs/1", &other, false),
             ("https://api.paypal.com/v1/notifications/certs/1", &other, false),
             ("https://api.paypal.com/v1/oauth2/token", &live, false),
+            ("https://api.paypal.com/v1/notifications/certs/../../../v1/oauth2/token", &live, false),
+            ("https://api.paypal.com/v1/notifications/certs/CERT-1?next=/v1/notifications/certs/", &live, false),
+            ("https://api.paypal.com/files/v1/notifications/certs/CERT-1", &live, false),
+            ("https://paypal.test:8443/v1/notifications/certs/1", &other, true),
+            ("https://paypal.test:8443/other/v1/notifications/certs/1", &other, false),
             ("", &live, false),
         ] {
             assert_eq!(is_certificate_url(url, api), expected, "{url}");

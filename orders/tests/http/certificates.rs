@@ -5,7 +5,7 @@ use orders::simulator::{CERTIFICATE, DeliveryMode, SignedEvent};
 use serde_json::json;
 
 use crate::fixture::TestShop;
-use crate::provider_server::ProviderServer;
+use crate::provider_server::{ProviderAnswer, ProviderServer};
 
 const CERTIFICATE_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/simulator/certificate.pem");
 
@@ -78,4 +78,16 @@ async fn certificate_is_read_once_and_signs_nothing_else() {
         assert_eq!(received.map_or_else(|rejection| rejection.name(), |outcome| outcome.name()), expected, "{mode:?}");
     }
     assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn redirect_to_another_host_is_not_followed() {
+    let elsewhere = ProviderServer::start(200, CERTIFICATE);
+    let target = format!("{}v1/notifications/certs/CERT-1", elsewhere.url);
+    let server =
+        ProviderServer::start_with(move |_| ProviderAnswer { status: 302, location: Some(target.clone()), body: "" });
+    let shop = shop_trusting(&server).await;
+    let url = format!("{}v1/notifications/certs/CERT-1", server.url);
+    assert_eq!(receive(&shop, &url, "WH-1").await, "certificate");
+    assert_eq!((server.requests().len(), elsewhere.requests().len()), (1, 0));
 }
