@@ -12,6 +12,7 @@ use gotrue_rules::domain::language::Language;
 use http::header::{ACCEPT_LANGUAGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
+use http_edge::request::is_prefetch;
 
 use crate::order::Provider;
 use crate::service::OrderService;
@@ -44,6 +45,9 @@ impl OrderService {
         }
         let language = find_language(request.headers());
         if let Some(token) = path.strip_prefix(DOWNLOADS) {
+            if is_prefetch(request.headers()) {
+                return plain(StatusCode::SERVICE_UNAVAILABLE, "a link is not opened ahead of its reader\n");
+            }
             return self.answer_download(token, *request.method() == Method::HEAD, language).await;
         }
         if path == STYLE_SHEET {

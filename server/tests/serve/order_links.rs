@@ -1,5 +1,6 @@
 //! Download links and numbers of orders, on the binary.
 
+use serde_json::json;
 use sqlx::{Connection, PgConnection};
 
 use super::orders::{PRODUCTS, Shop};
@@ -26,4 +27,25 @@ async fn orders_are_found_by_number_among_many() {
         let (is_found, text) = shop.command(&["show", "--", missing]);
         assert!(!is_found && text.contains(&format!("there is no order {missing}")), "{text}");
     }
+}
+
+#[tokio::test]
+async fn prefetch_uses_up_no_download() {
+    let shop = Shop::start_with(PRODUCTS, "max_downloads = 1\n");
+    shop.pay("stripe", "once", BUYER).await;
+    let link = shop.link(BUYER).await;
+    for (name, value) in [
+        ("sec-purpose", "prefetch"),
+        ("sec-purpose", "prefetch;prerender"),
+        ("purpose", "prefetch"),
+        ("x-purpose", "preview"),
+        ("x-moz", "prefetch"),
+    ] {
+        let answer = shop.server.client.get(&link).header(name, value).send().await.expect("an answer");
+        let caching = answer.headers()["cache-control"].to_str().expect("text");
+        assert_eq!((answer.status().as_u16(), caching), (503, "no-store"), "{name}: {value}");
+    }
+    let order = &shop.orders()[0];
+    assert_eq!((&order["state"], &order["downloads"]), (&json!("paid"), &json!(0)));
+    assert_eq!(shop.get(&link).await.status(), 200);
 }
