@@ -76,6 +76,16 @@ impl OrderService {
             return Err(DownloadFailure::Unavailable);
         };
         let opened = File::open(&file.path).await.map_err(|error| report(&error))?;
+        let size = opened.metadata().await.map_err(|error| report(&error))?.len();
+        if size != file.size {
+            tracing::error!(
+                template,
+                size,
+                expected = file.size,
+                "a product file differs from products.json, restart the server"
+            );
+            return Err(DownloadFailure::Unavailable);
+        }
         if !is_head {
             self.attempt(grant, true).await?;
             tracing::info!(order.id = %grant.order, template, "download started");

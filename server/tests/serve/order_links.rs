@@ -4,6 +4,7 @@ use serde_json::json;
 use sqlx::{Connection, PgConnection};
 
 use super::orders::{PRODUCTS, Shop};
+use super::support::{TempFolder, eventually};
 
 const BUYER: &str = "ada@example.com";
 
@@ -47,5 +48,24 @@ async fn prefetch_uses_up_no_download() {
     }
     let order = &shop.orders()[0];
     assert_eq!((&order["state"], &order["downloads"]), (&json!("paid"), &json!(0)));
+    assert_eq!(shop.get(&link).await.status(), 200);
+}
+
+#[tokio::test]
+async fn replaced_product_file_is_not_sent() {
+    let products = TempFolder::new();
+    for entry in std::fs::read_dir(PRODUCTS).expect("a folder").flatten() {
+        std::fs::copy(entry.path(), products.0.join(entry.file_name())).expect("a copy");
+    }
+    let shop = Shop::start_with(&products.path(""), "");
+    shop.pay("stripe", "once", BUYER).await;
+    let link = shop.link(BUYER).await;
+    let whole = std::fs::read(format!("{PRODUCTS}/01.zip")).expect("a file");
+    products.write("01.zip", &format!("{}{}", String::from_utf8_lossy(&whole), "more"));
+    assert_eq!(shop.get(&link).await.status(), 503);
+    let order = &shop.orders()[0];
+    assert_eq!((&order["state"], &order["downloads"]), (&json!("paid"), &json!(0)));
+    eventually("the reason is logged", || shop.server.log().contains("restart the server"));
+    std::fs::write(products.0.join("01.zip"), whole).expect("the file of before");
     assert_eq!(shop.get(&link).await.status(), 200);
 }
