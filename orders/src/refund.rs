@@ -29,7 +29,7 @@ pub enum RefundError {
 /// Refunds an order at its provider and ends its links.
 ///
 /// No connection is held during the call. A crash after the call loses nothing: the provider's event ends the order, and a
-/// repeated call has the same idempotency key.
+/// repeated call is answered that the payment is refunded.
 pub(crate) async fn refund(service: &OrderService, id: Uuid) -> Result<Order, RefundError> {
     let order = find_order(&mut service.connection(), id).await?.ok_or(RefundError::NotFound)?;
     if order.state == OrderState::Refunded {

@@ -24,18 +24,14 @@ async fn shop_with_order(status: u16, body: &'static str) -> (TestShop, Provider
 }
 
 #[tokio::test]
-async fn refund_has_an_idempotency_key_and_is_stored() {
+async fn refund_is_requested_anew_each_time_and_stored() {
     let (shop, server, id) = shop_with_order(200, "{\"object\": \"refund\", \"status\": \"succeeded\"}").await;
     let order = admin::refund(&shop.service, id).await.expect("a refund");
     assert_eq!(order.state, OrderState::Refunded);
     let requests = server.requests();
-    let expected = [
-        "POST /v1/refunds ",
-        "authorization: Bearer ",
-        &format!("idempotency-key: refund-{}", id.simple()),
-        "payment_intent=pi_1",
-    ];
+    let expected = ["POST /v1/refunds ", "authorization: Bearer ", "payment_intent=pi_1"];
     assert!(requests.len() == 1 && expected.iter().all(|part| requests[0].contains(part)), "{requests:?}");
+    assert!(!requests[0].contains("idempotency-key"), "Stripe repeats the first answer to a key for a day");
     assert!(matches!(admin::refund(&shop.service, id).await, Err(RefundError::AlreadyRefunded)));
     assert_eq!(server.requests().len(), 1);
 }
@@ -99,4 +95,19 @@ async fn payment_whose_buyer_paypal_refuses_to_name_is_reported_to_the_owner_and
     assert_eq!(shop.outcome(Provider::PayPal, &capture()).await, "ordered");
     assert_eq!((shop.orders().await, shop.mails().await.len()), (vec!["CAP1 paid".to_owned()], 2));
     assert_eq!(shop.database.query(stored).await, ["ordered CAP1 2800"]);
+}
+
+#[tokio::test]
+async fn refund_that_paypal_has_refused_can_be_asked_for_again() {
+    let (shop, server, is_refusing) = shop_of_paypal().await;
+    shop.deliver(Provider::PayPal, &capture()).await.expect("an order");
+    let list = admin::list(&shop.service, &OrderFilter::default()).await.expect("a list");
+    is_refusing.store(true, Ordering::SeqCst);
+    admin::refund(&shop.service, list.orders[0].id).await.expect_err("a refusal");
+    is_refusing.store(false, Ordering::SeqCst);
+    let order = admin::refund(&shop.service, list.orders[0].id).await.expect("a refund");
+    assert_eq!(order.state, OrderState::Refunded);
+    let requests = server.requests();
+    let refund = requests.iter().find(|it| it.starts_with("POST /v2/payments/captures/CAP1/refund "));
+    assert!(refund.is_some_and(|it| !it.contains("paypal-request-id")), "{requests:?}");
 }
