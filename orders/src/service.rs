@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use crate::decision::Product;
 use crate::mails::{self, DeliveryMail, MailContext};
+use crate::paths::DOWNLOADS;
 use crate::products::ProductFolder;
 use crate::provider_api::ProviderApi;
 use crate::settings::PaymentSettings;
@@ -114,7 +115,7 @@ impl OrderService {
     /// Builds the mail with the link of an order.
     pub(crate) fn build_delivery(&self, key: &DownloadKey, link: LinkOf<'_>) -> NewMail {
         let token = key.sign(DownloadGrant { order: link.order, generation: link.generation });
-        let url = format!("{}/shop/download/{token}", self.facts.url);
+        let url = format!("{}{DOWNLOADS}{token}", self.facts.url);
         let expires_at = self.link_end(link.now);
         let mail = DeliveryMail {
             order: link.order,

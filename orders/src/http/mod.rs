@@ -15,23 +15,10 @@ use http_body_util::{BodyExt, Limited};
 use http_edge::request::is_prefetch;
 
 use crate::order::Provider;
+pub use crate::paths::{DOWNLOADS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
 use crate::service::OrderService;
 use crate::webhook::{MAX_BODY, WebhookOutcome, WebhookRejection};
 pub use page::{MessagePage, format_message_page};
-
-/// The prefix of the paths of webhooks.
-pub const WEBHOOKS: &str = "/shop/webhooks/";
-/// The prefix of download links.
-pub const DOWNLOADS: &str = "/shop/download/";
-/// The page after a payment.
-pub const THANK_YOU: &str = "/thank-you";
-/// The style sheet of the pages.
-pub const STYLE_SHEET: &str = "/shop/page.css";
-
-/// Returns whether a path belongs to orders.
-pub fn is_order_path(path: &str) -> bool {
-    path.starts_with(WEBHOOKS) || path.starts_with(DOWNLOADS) || path == THANK_YOU || path == STYLE_SHEET
-}
 
 impl OrderService {
     /// Answers a request whose path belongs to orders.

@@ -69,3 +69,14 @@ async fn replaced_product_file_is_not_sent() {
     std::fs::write(products.0.join("01.zip"), whole).expect("the file of before");
     assert_eq!(shop.get(&link).await.status(), 200);
 }
+
+#[tokio::test]
+async fn log_has_no_download_token() {
+    let shop = Shop::start_with(PRODUCTS, "[basalt]\nlog_level = \"debug\"\n");
+    shop.pay("stripe", "once", BUYER).await;
+    let link = shop.link(BUYER).await;
+    assert_eq!(shop.get(&link).await.status(), 200);
+    eventually("the download is logged", || shop.server.log().contains("/shop/download/"));
+    let token = link.rsplit('/').next().expect("a token");
+    assert!(token.len() > 60 && !shop.server.log().contains(token), "{}", shop.server.log());
+}
