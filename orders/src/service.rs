@@ -67,7 +67,7 @@ impl OrderService {
         let ServicePorts { pool, outbox, clock, entropy, outbound, products } = ports;
         let api = ProviderApi::new(&settings, &outbound);
         let ca_file = settings.paypal.as_ref().and_then(|it| it.api.ca_file.clone());
-        let certificates = Certificates::new(ca_file);
+        let certificates = Certificates::new(ca_file, clock.now());
         Self {
             pool,
             outbox,

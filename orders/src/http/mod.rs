@@ -12,12 +12,12 @@ use gotrue_rules::domain::language::Language;
 use http::header::{ACCEPT_LANGUAGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
-use http_edge::request::is_prefetch;
+use http_edge::request::{ResolvedRequest, is_prefetch};
 
 use crate::order::Provider;
 pub use crate::paths::{DOWNLOADS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
 use crate::service::OrderService;
-use crate::webhook::{MAX_BODY, WebhookOutcome, WebhookRejection};
+use crate::webhook::{Delivery, MAX_BODY, WebhookOutcome, WebhookRejection};
 pub use page::{MessagePage, format_message_page};
 
 impl OrderService {
@@ -54,7 +54,10 @@ impl OrderService {
             return plain(StatusCode::PAYLOAD_TOO_LARGE, "the event is too large\n");
         };
         let body: Bytes = body.to_bytes();
-        let received = self.receive(provider, &head.headers, &body).await;
+        let client = head.extensions.get::<ResolvedRequest>().and_then(|resolved| resolved.client);
+        let network = client.map(|client| client.network().to_string()).unwrap_or_default();
+        let delivery = Delivery { headers: &head.headers, body: &body, network: &network };
+        let received = self.receive_delivery(provider, delivery).await;
         log_event(provider, &received);
         match received {
             Ok(outcome) => plain(StatusCode::OK, &format!("{}\n", outcome.name())),
@@ -77,6 +80,10 @@ fn log_event(provider: Provider, received: &Result<WebhookOutcome, WebhookReject
             tracing::warn!(%provider, outcome = outcome.name(), "payment event needs the owner");
         }
         Ok(outcome) => tracing::info!(%provider, outcome = outcome.name(), "payment event accepted"),
+        Err(rejection) if rejection.is_unauthenticated() => {
+            let outcome = rejection.name();
+            tracing::debug!(%provider, outcome, error = %ErrorChain(rejection), "payment event refused");
+        }
         Err(rejection) => {
             let outcome = rejection.name();
             tracing::warn!(%provider, outcome, error = %ErrorChain(rejection), "payment event refused");
@@ -88,9 +95,10 @@ fn log_event(provider: Provider, received: &Result<WebhookOutcome, WebhookReject
 fn refuse(rejection: &WebhookRejection) -> Response {
     let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let text = match rejection {
-        WebhookRejection::Database(_) | WebhookRejection::ProviderUnavailable(_) | WebhookRejection::Certificate(_) => {
-            "the event cannot be stored now; send it again\n".to_owned()
-        }
+        WebhookRejection::Database(_)
+        | WebhookRejection::ProviderUnavailable(_)
+        | WebhookRejection::Certificate(_)
+        | WebhookRejection::CertificateLimit => "the event cannot be stored now; send it again\n".to_owned(),
         stated => format!("{stated}\n"),
     };
     let mut response = plain(status, &text);

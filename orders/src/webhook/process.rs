@@ -1,24 +1,18 @@
 //! From a request to a stored event.
 
-use std::sync::Arc;
-
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use http::HeaderMap;
-use rustls_pki_types::CertificateDer;
 
-use super::certificates::{is_certificate_url, parse_chain, verify_pinned};
 use super::descriptions::{describe_no_buyer, describe_refused_lookup, describe_unknown, describe_wrong_amount};
 use super::json::is_address;
-use super::paypal::Transmission;
-use super::{WebhookOutcome, WebhookRejection, lemon_squeezy, paypal, stripe};
+use super::{Delivery, WebhookOutcome, WebhookRejection};
 use crate::decision::{PaymentDecision, Product, decide_payment};
 use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::mails::OwnerNotice;
 use crate::order::Provider;
 use crate::provider_api::ApiError;
 use crate::service::{LinkOf, OrderService};
-use crate::settings::PayPalSettings;
 use crate::store::{
     EventRecord, NewOrder, RecordedPayment, has_final_event, lock_payment, record_event, record_payment, record_refund,
 };
@@ -34,8 +28,20 @@ impl OrderService {
         headers: &HeaderMap,
         body: &[u8],
     ) -> Result<WebhookOutcome, WebhookRejection> {
+        self.receive_delivery(provider, Delivery { headers, body, network: "" }).await
+    }
+
+    /// Verifies an event of a network and stores what follows from it.
+    ///
+    /// # Errors
+    /// The event is not accepted.
+    pub async fn receive_delivery(
+        &self,
+        provider: Provider,
+        delivery: Delivery<'_>,
+    ) -> Result<WebhookOutcome, WebhookRejection> {
         let now = self.clock.now();
-        let event = self.verify(provider, headers, body, now).await?;
+        let event = self.verify(provider, delivery, now).await?;
         // A repeated event needs neither the provider nor the catalogue.
         if has_final_event(&mut self.connection(), provider, &event.id).await? {
             return Ok(WebhookOutcome::Repeated);
@@ -49,74 +55,6 @@ impl OrderService {
                 Ok(if is_new { WebhookOutcome::Ignored } else { WebhookOutcome::Repeated })
             }
         }
-    }
-
-    async fn verify(
-        &self,
-        provider: Provider,
-        headers: &HeaderMap,
-        body: &[u8],
-        now: Time,
-    ) -> Result<PaymentEvent, WebhookRejection> {
-        let missing = || WebhookRejection::NotConfigured(provider);
-        match provider {
-            Provider::Stripe => {
-                let settings = self.settings.stripe.as_ref().ok_or_else(missing)?;
-                stripe::verify(headers, body, &settings.webhook_secret, now)?;
-                stripe::parse(body)
-            }
-            Provider::LemonSqueezy => {
-                let settings = self.settings.lemon_squeezy.as_ref().ok_or_else(missing)?;
-                lemon_squeezy::verify(headers, body, &settings.webhook_secret)?;
-                lemon_squeezy::parse(body)
-            }
-            Provider::PayPal => {
-                let settings = self.settings.paypal.as_ref().ok_or_else(missing)?;
-                self.verify_paypal(settings, headers, body, now).await?;
-                let host = settings.api.url.host_str().unwrap_or_default();
-                paypal::parse(body, settings.pinned.is_some() || host.contains("sandbox"))
-            }
-        }
-    }
-
-    async fn verify_paypal(
-        &self,
-        settings: &PayPalSettings,
-        headers: &HeaderMap,
-        body: &[u8],
-        now: Time,
-    ) -> Result<(), WebhookRejection> {
-        let transmission = Transmission::read(headers)?;
-        transmission.check_age(now)?;
-        let message = transmission.message(&settings.webhook_id, body);
-        let (url, signature) = (&transmission.certificate_url, &transmission.signature);
-        match &settings.pinned {
-            Some(pinned) if pinned.url == *url => verify_pinned(pinned.pem, message.as_bytes(), signature, now),
-            _ => {
-                if !is_certificate_url(url, &settings.api.url) {
-                    return Err(WebhookRejection::Forged);
-                }
-                let chain = self.find_certificate(url, now).await?;
-                self.certificates.verify(&chain, message.as_bytes(), signature, now).await?;
-                self.certificates.keep(url, &chain, now);
-                Ok(())
-            }
-        }
-    }
-
-    /// Returns a certificate with its chain, from memory or from its URL.
-    async fn find_certificate(
-        &self,
-        url: &str,
-        now: Time,
-    ) -> Result<Arc<Vec<CertificateDer<'static>>>, WebhookRejection> {
-        if let Some(chain) = self.certificates.find(url, now) {
-            return Ok(chain);
-        }
-        let _permit = self.certificates.begin_reading()?;
-        let fetched = self.api.fetch(Provider::PayPal, url).await;
-        let pem = fetched.map_err(|error| WebhookRejection::Certificate(error.to_string()))?;
-        Ok(Arc::new(parse_chain(&pem)?))
     }
 
     async fn store_payment(&self, event: &PaymentEvent, payment: &Payment) -> Result<WebhookOutcome, WebhookRejection> {
