@@ -53,7 +53,6 @@ async fn record(service: &OrderService, order: &Order, result: RefundResult, now
         provider: order.provider,
         event_id: &event_id,
         kind: "refund",
-        outcome: "refunded",
         reference: Some(&order.provider_reference),
         amount_minor: Some(order.amount_minor),
         detail: Some(detail),

@@ -12,17 +12,24 @@ use uuid::Uuid;
 use crate::order::{OrderState, Provider};
 use crate::token::DownloadKey;
 
-/// Stores an event; one whose outcome was not final is stored again if the outcome differs.
+/// Stores an event with this outcome.
+///
+/// One whose outcome was not final is stored again if the outcome differs. The outcome may be read from the tables: they do not change under the lock of the payment.
 macro_rules! event {
-    () => {
-        "INSERT INTO basalt.payment_events AS e (provider, event_id, kind, outcome, provider_reference, amount_minor, detail, received_at)
-         VALUES (:provider, :event_id, :kind, :outcome, :reference::text, :amount::bigint, :detail::text, :now::timestamptz)
-         ON CONFLICT (provider, event_id) DO UPDATE
-         SET outcome = excluded.outcome,
-             detail = excluded.detail
-         WHERE e.outcome IN ('unknown_template', 'wrong_amount', 'no_buyer')
-           AND e.outcome <> excluded.outcome
-         RETURNING e.event_id"
+    ($outcome:literal) => {
+        concat!(
+            "INSERT INTO basalt.payment_events AS e (provider, event_id, kind, outcome, provider_reference, amount_minor, detail,
+                                                     received_at)
+             VALUES (:provider, :event_id, :kind, ",
+            $outcome,
+            ", :reference::text, :amount::bigint, :detail::text, :now::timestamptz)
+             ON CONFLICT (provider, event_id) DO UPDATE
+             SET outcome = excluded.outcome,
+                 detail = excluded.detail
+             WHERE e.outcome IN ('unknown_template', 'wrong_amount', 'no_buyer')
+               AND e.outcome <> excluded.outcome
+             RETURNING e.event_id"
+        )
     };
 }
 
@@ -30,16 +37,25 @@ statements! {
     LOCK = "orders.lock_payment": "SELECT pg_advisory_xact_lock(hashtextextended(:payment, 11))";
 
     RECORD_PAYMENT = "orders.record_payment": concat!(
-        "WITH event AS (",
-        event!(),
-        "), refunded AS (
+        "WITH refunded AS (
              SELECT max(r.received_at) AS at
              FROM basalt.payment_events r
              WHERE r.provider = :provider
                AND r.provider_reference = :reference
                AND r.kind = 'refund'
                AND r.amount_minor >= :amount
-         ), inserted AS (
+         ), event AS (",
+        event!(
+            "CASE
+                 WHEN EXISTS (SELECT
+                              FROM basalt.orders o
+                              WHERE o.provider = :provider
+                                AND o.provider_reference = :reference) THEN 'known_payment'
+                 WHEN (SELECT r.at FROM refunded r) IS NULL THEN 'ordered'
+                 ELSE 'ordered_as_refunded'
+             END"
+        ),
+        "), inserted AS (
              INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email, amount_minor,
                                         currency, state, is_test, locale, paid_at, refunded_at, downloads_left,
                                         download_expires_at, mails)
@@ -59,7 +75,17 @@ statements! {
 
     RECORD_REFUND = "orders.record_refund": concat!(
         "WITH event AS (",
-        event!(),
+        event!(
+            "CASE
+                 WHEN EXISTS (SELECT
+                              FROM basalt.orders o
+                              WHERE o.provider = :provider
+                                AND o.provider_reference = :reference
+                                AND o.state <> 'refunded'
+                                AND o.amount_minor <= :amount) THEN 'refunded'
+                 ELSE 'refund_stored'
+             END"
+        ),
         "), changed AS (
              UPDATE basalt.orders o
              SET state = 'refunded',
@@ -77,7 +103,7 @@ statements! {
 
     RECORD_EVENT = "orders.record_event": concat!(
         "WITH event AS (",
-        event!(),
+        event!(":outcome"),
         "), mail AS (",
         outbox_insert!(":mail", ", event"),
         ")
@@ -148,8 +174,6 @@ pub struct EventRecord<'a> {
     pub event_id: &'a str,
     /// `payment`, `refund`, or the provider's name of another event.
     pub kind: &'a str,
-    /// What was done.
-    pub outcome: &'a str,
     /// The payment.
     pub reference: Option<&'a str>,
     /// The amount; for a refund all that was returned until then.
@@ -217,7 +241,6 @@ pub async fn record_payment(
         provider: event.provider.name(),
         event_id: event.event_id,
         kind: event.kind,
-        outcome: event.outcome,
         reference: event.reference,
         amount: Some(new.amount_minor),
         detail: event.detail,
@@ -252,7 +275,6 @@ pub async fn record_refund(db: &mut Connection, event: EventRecord<'_>) -> Resul
         provider: event.provider.name(),
         event_id: event.event_id,
         kind: event.kind,
-        outcome: event.outcome,
         reference: event.reference,
         amount: event.amount_minor,
         detail: event.detail,
@@ -262,13 +284,18 @@ pub async fn record_refund(db: &mut Connection, event: EventRecord<'_>) -> Resul
 }
 
 /// Stores an event without an order, with the mails about it; returns whether it is new.
-pub async fn record_event(db: &mut Connection, event: EventRecord<'_>, mails: &[NewMail]) -> Result<bool> {
+pub async fn record_event(
+    db: &mut Connection,
+    event: EventRecord<'_>,
+    outcome: &str,
+    mails: &[NewMail],
+) -> Result<bool> {
     let bound = bind!(
         RECORD_EVENT,
         provider: event.provider.name(),
         event_id: event.event_id,
         kind: event.kind,
-        outcome: event.outcome,
+        outcome,
         reference: event.reference,
         amount: event.amount_minor,
         detail: event.detail,

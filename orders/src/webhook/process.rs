@@ -50,8 +50,8 @@ impl OrderService {
             EventContent::Payment(payment) => self.store_payment(&event, payment).await,
             EventContent::Refund(refund) => self.store_refund(&event, refund, now).await,
             EventContent::Other(kind) => {
-                let record = record_of(&event, kind, WebhookOutcome::Ignored, now);
-                let is_new = record_event(&mut self.connection(), record, &[]).await?;
+                let (record, outcome) = (record_of(&event, kind, now), WebhookOutcome::Ignored.name());
+                let is_new = record_event(&mut self.connection(), record, outcome, &[]).await?;
                 Ok(if is_new { WebhookOutcome::Ignored } else { WebhookOutcome::Repeated })
             }
         }
@@ -132,7 +132,7 @@ impl OrderService {
             expires_at: self.link_end(now),
             mail: self.build_delivery(&key, link),
         };
-        let mut record = record_of(event, "payment", WebhookOutcome::Ordered(id), now);
+        let mut record = record_of(event, "payment", now);
         record.reference = Some(&payment.reference);
         let mut db = self.begin().await?;
         lock_payment(&mut db, event.provider, &payment.reference).await?;
@@ -162,11 +162,11 @@ impl OrderService {
             tracing::warn!("a payment needs attention, and [basalt.shop] owner names nobody to tell");
         }
         let detail = lines.first().map(String::as_str);
-        let mut record = EventRecord { detail, ..record_of(event, "payment", outcome, now) };
+        let mut record = EventRecord { detail, ..record_of(event, "payment", now) };
         record.reference = Some(&payment.reference);
         record.amount_minor = Some(payment.amount_minor);
         let mut db = self.connection();
-        let is_new = record_event(&mut db, record, &mails).await?;
+        let is_new = record_event(&mut db, record, outcome.name(), &mails).await?;
         self.outbox.notify_after_commit(&mut db);
         Ok(if is_new { outcome } else { WebhookOutcome::Repeated })
     }
@@ -177,7 +177,7 @@ impl OrderService {
         refund: &RefundReport,
         now: Time,
     ) -> Result<WebhookOutcome, WebhookRejection> {
-        let mut record = record_of(event, "refund", WebhookOutcome::RefundStored, now);
+        let mut record = record_of(event, "refund", now);
         record.reference = Some(&refund.reference);
         record.amount_minor = Some(refund.amount_minor);
         let mut db = self.begin().await?;
@@ -192,12 +192,11 @@ impl OrderService {
     }
 }
 
-fn record_of<'a>(event: &'a PaymentEvent, kind: &'a str, outcome: WebhookOutcome, now: Time) -> EventRecord<'a> {
+fn record_of<'a>(event: &'a PaymentEvent, kind: &'a str, now: Time) -> EventRecord<'a> {
     EventRecord {
         provider: event.provider,
         event_id: &event.id,
         kind,
-        outcome: outcome.name(),
         reference: None,
         amount_minor: None,
         detail: None,
