@@ -13,8 +13,8 @@ pub use reading::{
     list_events, list_mails, list_orders, list_sales,
 };
 pub use writing::{
-    DownloadAttempt, EventRecord, IssuedLink, NewOrder, RecordedPayment, find_or_insert_key, issue_link, lock_payment,
-    record_download, record_event, record_payment, record_refund,
+    EventRecord, IssuedLink, NewOrder, RecordedPayment, find_or_insert_key, issue_link, lock_payment, record_download,
+    record_event, record_payment, record_refund,
 };
 
 /// Returns all statements, for the test that prepares them.

@@ -128,29 +128,18 @@ statements! {
     );
 
     DOWNLOAD = "orders.record_download":
-        "WITH found AS (
-             SELECT id, state, template, download_generation, downloads_left, download_expires_at
-             FROM basalt.orders
-             WHERE id = :id
-             FOR UPDATE
-         ), counted AS (
-             UPDATE basalt.orders o
-             SET downloads = o.downloads + 1,
-                 downloads_left = o.downloads_left - 1,
-                 last_downloaded_at = :now::timestamptz,
-                 delivered_at = COALESCE(o.delivered_at, :now),
-                 state = 'delivered'
-             FROM found f
-             WHERE o.id = f.id
-               AND :is_counted
-               AND f.state <> 'refunded'
-               AND f.download_generation = :generation
-               AND f.download_expires_at > :now
-               AND f.downloads_left > 0
-             RETURNING o.id
-         )
-         SELECT f.template, f.state, f.download_generation, f.downloads_left, f.download_expires_at
-         FROM found f";
+        "UPDATE basalt.orders
+         SET downloads = downloads + 1,
+             downloads_left = downloads_left - 1,
+             last_downloaded_at = :now::timestamptz,
+             delivered_at = COALESCE(delivered_at, :now),
+             state = 'delivered'
+         WHERE id = :id
+           AND state <> 'refunded'
+           AND download_generation = :generation
+           AND download_expires_at > :now
+           AND downloads_left > 0
+         RETURNING id";
 
     FIND_OR_INSERT_KEY = "orders.find_or_insert_download_key":
         "WITH inserted AS (
@@ -337,44 +326,10 @@ pub async fn issue_link(db: &mut Connection, link: &IssuedLink) -> Result<bool> 
     db.fetch_one::<(bool,)>(bound).await.map(|(is_issued,)| is_issued)
 }
 
-/// The state of an order before a download.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DownloadAttempt {
-    /// The template's id.
-    pub template: i32,
-    /// The state.
-    pub state: String,
-    /// The number of the valid link.
-    pub generation: i32,
-    /// The downloads that were left.
-    pub downloads_left: i32,
-    /// The end of the link.
-    pub expires_at: Time,
-}
-
-impl FromRow<'_, PgRow> for DownloadAttempt {
-    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        Ok(Self {
-            template: row.try_get("template")?,
-            state: row.try_get("state")?,
-            generation: row.try_get("download_generation")?,
-            downloads_left: row.try_get("downloads_left")?,
-            expires_at: row.try_get("download_expires_at")?,
-        })
-    }
-}
-
-/// Counts a download if the link allows it; returns the state before.
-///
-/// With `is_counted: false` nothing is counted. `None` if there is no such order.
-pub async fn record_download(
-    db: &mut Connection,
-    id: Uuid,
-    generation: i32,
-    is_counted: bool,
-    now: Time,
-) -> Result<Option<DownloadAttempt>> {
-    db.fetch_optional(bind!(DOWNLOAD, id, generation, is_counted, now)).await
+/// Counts a download; `false` if the link does not allow it.
+pub async fn record_download(db: &mut Connection, id: Uuid, generation: i32, now: Time) -> Result<bool> {
+    let counted: Option<(Uuid,)> = db.fetch_optional(bind!(DOWNLOAD, id, generation, now)).await?;
+    Ok(counted.is_some())
 }
 
 /// A key as it is stored.
