@@ -5,7 +5,7 @@ use gotrue_rules::domain::user::Time;
 use http::HeaderMap;
 
 use super::descriptions::{describe_no_buyer, describe_refused_lookup, describe_unknown, describe_wrong_amount};
-use super::json::is_address;
+use super::json::parse_address;
 use super::{Delivery, WebhookOutcome, WebhookRejection};
 use crate::decision::{PaymentDecision, Product, decide_payment};
 use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
@@ -102,7 +102,7 @@ impl OrderService {
             (Buyer::Email(email), _) => Ok(Some(email.clone())),
             (Buyer::PayPalOrder(order), Some(settings)) => {
                 let email = self.api.find_paypal_buyer(settings, order).await?;
-                Ok(email.filter(|email| is_address(email)))
+                Ok(email.and_then(|email| parse_address(email.trim())))
             }
             _ => Ok(None),
         }

@@ -106,6 +106,17 @@ async fn stored_outcome_is_what_was_done() {
 }
 
 #[tokio::test]
+async fn address_that_no_mail_reaches_is_reported_to_the_owner() {
+    let shop = TestShop::start().await;
+    for (number, address) in ["j\u{fc}rgen@example.com", "ada@-example.com", "ada@exa_mple.com"].iter().enumerate() {
+        let mut event = session(&format!("evt_{number}"), &format!("pi_{number}"), 2800, "plink_1");
+        event["data"]["object"]["customer_details"]["email"] = json!(address);
+        assert_eq!(shop.outcome(Stripe, &event).await, "no_buyer", "{address}");
+    }
+    assert_eq!(shop.mails().await, ["order_notice owner@example.com"; 3]);
+}
+
+#[tokio::test]
 async fn other_events_are_stored_and_change_nothing() {
     let shop = TestShop::start().await;
     let mut unpaid = session("evt_1", "pi_1", 2800, "plink_1");
