@@ -157,7 +157,7 @@ pub enum ResendError {
 /// # Errors
 /// There is no such order, or it has no link.
 pub async fn resend_download(service: &OrderService, id: Uuid) -> Result<(), ResendError> {
-    let key = service.download_key().await?;
+    let key = service.read_download_key().await?;
     let mut db = service.connection();
     let order = find_order(&mut db, id).await?.ok_or(ResendError::NotFound)?;
     if order.state == OrderState::Refunded {

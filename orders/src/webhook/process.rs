@@ -115,7 +115,7 @@ impl OrderService {
         product: &Product,
         buyer: &str,
     ) -> Result<WebhookOutcome, WebhookRejection> {
-        let key = self.download_key().await?;
+        let key = self.read_download_key().await?;
         let (id, now) = (self.entropy.uuid(), self.clock.now());
         let language = payment.locale.as_deref().and_then(Language::from_tag).unwrap_or_default();
         let link = LinkOf { order: id, generation: 1, buyer, title: &product.title, language, now };

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
+use chrono::TimeDelta;
 use http::Method;
 use orders::Provider;
+use orders::admin::{self, OrderFilter};
 use sqlx::{ConnectOptions, Connection};
 
 use crate::fixture::{TestShop, session};
@@ -35,4 +37,22 @@ async fn request_of_the_head_waits_for_no_lock() {
     assert_eq!(send(&shop, Method::GET, &link).await, 200);
     let counted = "SELECT state || ' ' || downloads || ' ' || downloads_left FROM basalt.orders";
     assert_eq!(shop.database.query(counted).await, ["delivered 1 9"]);
+}
+
+#[tokio::test]
+async fn deleting_the_key_ends_all_links_of_a_running_server() {
+    let shop = TestShop::start().await;
+    shop.deliver(Provider::Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await.expect("an order");
+    shop.deliver(Provider::Stripe, &session("evt_2", "pi_2", 2800, "plink_1")).await.expect("an order");
+    let old = latest_link(&shop).await;
+    assert_eq!(send(&shop, Method::GET, &old).await, 200);
+    shop.database.query("DELETE FROM basalt.download_keys RETURNING id::text").await;
+    // The command line is another process on the same database.
+    let command_line = shop.with_settings(|_| {});
+    let list = admin::list(&shop.service, &OrderFilter::default()).await.expect("a list");
+    admin::resend_download(&command_line.service, list.orders[1].id).await.expect("a link");
+    let new = latest_link(&shop).await;
+    shop.clock.advance(TimeDelta::seconds(61));
+    assert_eq!(send(&shop, Method::GET, &new).await, 200, "the new key is used");
+    assert_eq!(send(&shop, Method::GET, &old).await, 404, "the link has another key");
 }
