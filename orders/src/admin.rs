@@ -8,7 +8,7 @@ use crate::order::{Order, OrderState, format_time};
 use crate::refund;
 pub use crate::refund::RefundError;
 use crate::service::{LinkOf, OrderService};
-pub use crate::store::{EventEntry, MailEntry, OrderFilter, Sale};
+pub use crate::store::{EventEntry, MailEntry, OrderFilter};
 use crate::store::{IssuedLink, count_by_state, find_order, issue_link, list_events, list_mails, list_orders};
 
 /// The orders of a list if none are asked for.

@@ -76,7 +76,7 @@ fn log_event(provider: Provider, received: &Result<WebhookOutcome, WebhookReject
         ) => {
             tracing::info!(%provider, outcome = outcome.name(), order.id = %order, "payment event accepted");
         }
-        Ok(outcome @ (WebhookOutcome::UnknownTemplate | WebhookOutcome::WrongAmount | WebhookOutcome::NoBuyer)) => {
+        Ok(outcome) if outcome.needs_owner() => {
             tracing::warn!(%provider, outcome = outcome.name(), "payment event needs the owner");
         }
         Ok(outcome) => tracing::info!(%provider, outcome = outcome.name(), "payment event accepted"),

@@ -26,7 +26,9 @@ macro_rules! event {
              ON CONFLICT (provider, event_id) DO UPDATE
              SET outcome = excluded.outcome,
                  detail = excluded.detail
-             WHERE e.outcome IN ('unknown_template', 'wrong_amount', 'no_buyer')
+             WHERE e.outcome IN ",
+            needs_owner!(),
+            "
                AND e.outcome <> excluded.outcome
              RETURNING e.event_id"
         )

@@ -61,6 +61,13 @@ impl WebhookOutcome {
             Self::Repeated => "repeated",
         }
     }
+
+    /// Returns whether nothing is delivered until the owner corrects something.
+    ///
+    /// A repeated event is processed again.
+    pub fn needs_owner(self) -> bool {
+        matches!(self, Self::UnknownTemplate | Self::WrongAmount | Self::NoBuyer)
+    }
 }
 
 /// An event as it arrives.
