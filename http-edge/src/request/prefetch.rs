@@ -57,7 +57,8 @@ mod tests {
     proptest! {
         #[test]
         fn arbitrary_values_are_read(before in "[ -~]{0,20}", purpose in "(prefetch|Prerender|PREVIEW)", after in "\\PC{0,20}") {
-            prop_assert!(check(&[("sec-purpose", &format!("{before}{purpose}{after}"))]));
+            let value = format!("{before}{purpose}{after}");
+            prop_assert!(check(&[("sec-purpose", &value)]));
             prop_assert!(!check(&[("accept", &before)]));
         }
     }
