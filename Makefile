@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay replay-flows soak soak-concurrency clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay replay-flows soak soak-concurrency soak-orders clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -147,6 +147,10 @@ replay-flows: $(SHOP) ## The same recordings as files of flows, without Python: 
 soak-concurrency: ## Long concurrency tests: refresh races, all interleavings, contention; about an hour
 	@$(NEED) cargo postgres
 	@BASALT_STRESS=1 cargo test --package gotrue-rs --test http -- refresh_races interleavings newcomers quotas contention --test-threads 2
+
+soak-orders: ## Fifty rounds of kill -9 between webhook, order, mail and download; takes minutes
+	@$(NEED) cargo postgres
+	@cargo test --package server --test serve -- --ignored orders_crash
 
 soak: $(SHOP) ## Fault injection with hostile clients: make soak [SOAK="--minutes 10 --mode both --seed 7"]
 	@$(NEED) cargo faketime

@@ -10,6 +10,7 @@ use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::store::{self, Connection};
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName};
+use http_edge::request::is_prefetch;
 
 use crate::store::page_views::{self, CountedViews};
 
@@ -40,9 +41,6 @@ const PROGRAMS: [&str; 20] = [
     "whatsapp",
 ];
 
-/// Headers by which browsers mark pages that they fetch before a visitor requests them.
-const PREFETCH_HEADERS: [HeaderName; 3] =
-    [HeaderName::from_static("sec-purpose"), HeaderName::from_static("purpose"), HeaderName::from_static("x-moz")];
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// A page whose requests are counted.
@@ -136,11 +134,10 @@ impl PageViews {
 /// Whether a request of a page is likely that of a visitor.
 fn is_visit(headers: &HeaderMap) -> bool {
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_ascii_lowercase);
-    let is_prefetch = PREFETCH_HEADERS.iter().any(|name| text(name).is_some_and(|value| value.contains("pre")));
     let is_page = text(&SEC_FETCH_DEST).is_none_or(|dest| dest == "document");
     let is_program =
         text(&USER_AGENT).is_none_or(|agent| agent.is_empty() || PROGRAMS.iter().any(|part| agent.contains(part)));
-    !is_prefetch && is_page && !is_program
+    !is_prefetch(headers) && is_page && !is_program
 }
 
 #[cfg(test)]

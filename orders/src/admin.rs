@@ -8,7 +8,7 @@ use crate::order::{Order, OrderState, format_time};
 use crate::refund;
 pub use crate::refund::RefundError;
 use crate::service::{LinkOf, OrderService};
-pub use crate::store::{EventEntry, MailEntry, OrderFilter, Sale};
+pub use crate::store::{EventEntry, MailEntry, OrderFilter};
 use crate::store::{IssuedLink, count_by_state, find_order, issue_link, list_events, list_mails, list_orders};
 
 /// The orders of a list if none are asked for.
@@ -98,6 +98,20 @@ fn mail_to_json(mail: &MailEntry) -> Value {
 /// # Errors
 /// The database returned an error or was unreachable.
 pub async fn list(service: &OrderService, filter: &OrderFilter) -> store::Result<OrderList> {
+    let (orders, next) = list_page(service, filter).await?;
+    let counted = count_by_state(&mut service.connection(), filter).await?;
+    let count =
+        |state: OrderState| counted.iter().find(|(name, _)| name == state.name()).map_or(0, |(_, count)| *count);
+    Ok(OrderList { orders, counts: OrderState::ALL.map(|state| (state, count(state))), next })
+}
+
+/// Lists orders as [`list`] does, without counting them.
+///
+/// Returns them and the value of `before` for the next page.
+///
+/// # Errors
+/// The database returned an error or was unreachable.
+pub async fn list_page(service: &OrderService, filter: &OrderFilter) -> store::Result<(Vec<Order>, Option<i64>)> {
     let limit = if filter.limit <= 0 { DEFAULT_LIMIT } else { filter.limit.min(MAX_LIMIT) };
     let filter = OrderFilter { limit: limit + 1, ..filter.clone() };
     let mut orders = list_orders(&mut service.connection(), &filter).await?;
@@ -106,10 +120,7 @@ pub async fn list(service: &OrderService, filter: &OrderFilter) -> store::Result
         orders.pop();
     }
     let next = orders.last().filter(|_| has_more).map(|order| order.number);
-    let counted = count_by_state(&mut service.connection(), &filter).await?;
-    let count =
-        |state: OrderState| counted.iter().find(|(name, _)| name == state.name()).map_or(0, |(_, count)| *count);
-    Ok(OrderList { orders, counts: OrderState::ALL.map(|state| (state, count(state))), next })
+    Ok((orders, next))
 }
 
 /// Finds an order with its mails and events.
@@ -146,7 +157,7 @@ pub enum ResendError {
 /// # Errors
 /// There is no such order, or it has no link.
 pub async fn resend_download(service: &OrderService, id: Uuid) -> Result<(), ResendError> {
-    let key = service.download_key().await?;
+    let key = service.read_download_key().await?;
     let mut db = service.connection();
     let order = find_order(&mut db, id).await?.ok_or(ResendError::NotFound)?;
     if order.state == OrderState::Refunded {

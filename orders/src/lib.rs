@@ -8,6 +8,7 @@ pub mod event;
 pub mod http;
 pub mod mails;
 pub mod order;
+mod paths;
 pub mod products;
 pub mod provider_api;
 pub mod refund;

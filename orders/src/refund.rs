@@ -29,7 +29,7 @@ pub enum RefundError {
 /// Refunds an order at its provider and ends its links.
 ///
 /// No connection is held during the call. A crash after the call loses nothing: the provider's event ends the order, and a
-/// repeated call has the same idempotency key.
+/// repeated call is answered that the payment is refunded.
 pub(crate) async fn refund(service: &OrderService, id: Uuid) -> Result<Order, RefundError> {
     let order = find_order(&mut service.connection(), id).await?.ok_or(RefundError::NotFound)?;
     if order.state == OrderState::Refunded {
@@ -53,7 +53,6 @@ async fn record(service: &OrderService, order: &Order, result: RefundResult, now
         provider: order.provider,
         event_id: &event_id,
         kind: "refund",
-        outcome: "refunded",
         reference: Some(&order.provider_reference),
         amount_minor: Some(order.amount_minor),
         detail: Some(detail),

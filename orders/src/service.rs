@@ -1,6 +1,6 @@
 //! The service of orders: settings and ports, and what several requests share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::TimeDelta;
 use gotrue_rs::ports::clock::SharedClock;
@@ -13,11 +13,11 @@ use gotrue_rs::store::{Connection, Pool, Result};
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::hex::encode_hex;
-use tokio::sync::OnceCell;
 use uuid::Uuid;
 
 use crate::decision::Product;
 use crate::mails::{self, DeliveryMail, MailContext};
+use crate::paths::DOWNLOADS;
 use crate::products::ProductFolder;
 use crate::provider_api::ProviderApi;
 use crate::settings::PaymentSettings;
@@ -25,6 +25,11 @@ use crate::shop_facts::ShopFacts;
 use crate::store;
 use crate::token::{DownloadGrant, DownloadKey};
 use crate::webhook::certificates::Certificates;
+
+/// How long the key of download links is used until it is read again.
+///
+/// Deleting its row ends all links after that time.
+const KEY_KEPT: TimeDelta = TimeDelta::minutes(1);
 
 /// Returns the templates on sale, as the catalogue has them now.
 pub type ListProducts = Arc<dyn Fn() -> Vec<Product> + Send + Sync>;
@@ -57,7 +62,8 @@ pub struct OrderService {
     pub(crate) folder: ProductFolder,
     pub(crate) api: ProviderApi,
     pub(crate) certificates: Certificates,
-    key: OnceCell<DownloadKey>,
+    /// The key of download links, and when it was read.
+    key: Mutex<Option<(DownloadKey, Time)>>,
 }
 
 impl OrderService {
@@ -66,7 +72,7 @@ impl OrderService {
         let ServicePorts { pool, outbox, clock, entropy, outbound, products } = ports;
         let api = ProviderApi::new(&settings, &outbound);
         let ca_file = settings.paypal.as_ref().and_then(|it| it.api.ca_file.clone());
-        let certificates = Certificates::new(ca_file);
+        let certificates = Certificates::new(ca_file, clock.now());
         Self {
             pool,
             outbox,
@@ -78,7 +84,7 @@ impl OrderService {
             folder,
             api,
             certificates,
-            key: OnceCell::new(),
+            key: Mutex::default(),
         }
     }
 
@@ -97,13 +103,22 @@ impl OrderService {
         Connection::begin(&self.pool, Arc::default()).await
     }
 
-    /// Returns the key of download links, which the first server stores.
+    /// Reads the key of download links, to sign with it; the first server stores one.
+    pub(crate) async fn read_download_key(&self) -> Result<DownloadKey> {
+        let (new, now) = (encode_hex(&self.entropy.bytes::<32>()), self.clock.now());
+        let key = store::find_or_insert_key(&mut self.connection(), &new, now).await?;
+        *self.key.lock().unwrap_or_else(PoisonError::into_inner) = Some((key.clone(), now));
+        Ok(key)
+    }
+
+    /// Returns the key of download links as it was at most a minute ago, to verify them.
     pub(crate) async fn download_key(&self) -> Result<DownloadKey> {
-        let key = self.key.get_or_try_init(|| async {
-            let new = encode_hex(&self.entropy.bytes::<32>());
-            store::find_or_insert_key(&mut self.connection(), &new, self.clock.now()).await
-        });
-        key.await.cloned()
+        let kept = self.key.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let now = self.clock.now();
+        match kept.filter(|(_, read)| (now - *read).abs() < KEY_KEPT) {
+            Some((key, _)) => Ok(key),
+            None => self.read_download_key().await,
+        }
     }
 
     /// Returns the end of a link that is issued now.
@@ -114,7 +129,7 @@ impl OrderService {
     /// Builds the mail with the link of an order.
     pub(crate) fn build_delivery(&self, key: &DownloadKey, link: LinkOf<'_>) -> NewMail {
         let token = key.sign(DownloadGrant { order: link.order, generation: link.generation });
-        let url = format!("{}/shop/download/{token}", self.facts.url);
+        let url = format!("{}{DOWNLOADS}{token}", self.facts.url);
         let expires_at = self.link_end(link.now);
         let mail = DeliveryMail {
             order: link.order,

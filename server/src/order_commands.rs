@@ -131,9 +131,9 @@ impl OrderDatabase {
         }
         let number: i64 =
             order.parse().with_context(|| format!("{order} is neither a number nor an id of an order"))?;
-        let filter =
-            OrderFilter { search: Some(number.to_string()), limit: admin::MAX_LIMIT, ..OrderFilter::default() };
-        let found = admin::list(&self.service, &filter).await?.orders.into_iter().find(|it| it.number == number);
+        let filter = OrderFilter { before: number.checked_add(1), limit: 1, ..OrderFilter::default() };
+        let (orders, _) = admin::list_page(&self.service, &filter).await?;
+        let found = orders.into_iter().find(|it| it.number == number);
         found.map(|it| it.id).with_context(|| format!("there is no order {number}; `basalt orders list` shows all"))
     }
 }
@@ -155,13 +155,13 @@ async fn for_each(
     mut call: impl FnMut(&Order) -> anyhow::Result<bool>,
 ) -> anyhow::Result<()> {
     loop {
-        let page = admin::list(service, &filter).await?;
-        for order in &page.orders {
+        let (orders, next) = admin::list_page(service, &filter).await?;
+        for order in &orders {
             if !call(order)? {
                 return Ok(());
             }
         }
-        match page.next {
+        match next {
             Some(next) => filter.before = Some(next),
             None => return Ok(()),
         }

@@ -4,6 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::Redirect;
+use axum::routing::{any, post};
 use chrono::TimeDelta;
 use functions_rs::functions::send_submission::TemplateTitles;
 use functions_rs::submissions::filter::SubmissionPage;
@@ -11,7 +17,10 @@ use functions_rs::submissions::input::ReplyInput;
 use functions_rs::submissions::jobs::{DeliverEvent, Retention, SubmissionUpkeep, WebhookWorker, store};
 use futures::future::BoxFuture;
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::ports::hooks::EventWebhook;
+use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
 use gotrue_rs::store::leases::JobLease;
+use gotrue_rules::domain::secret::Secret;
 use serde_json::Value;
 use sqlx::{ConnectOptions, Executor};
 use uuid::Uuid;
@@ -138,6 +147,41 @@ async fn event_is_repeated_with_its_id_until_it_is_delivered() {
         (&payload["data"]["description"], &payload["timestamp"]),
         (&"Blue: ada@example.com".into(), &"2026-11-21T12:00:00Z".into())
     );
+}
+
+#[tokio::test]
+async fn redirect_of_the_webhook_delivers_nothing() {
+    let moved = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&moved);
+    let record = move |request: Request| {
+        seen.lock().expect("no panic").push(format!("{} {}", request.method(), request.uri().path()));
+        async {}
+    };
+    let router = Router::new()
+        .route("/found", post(|| async { (StatusCode::FOUND, [(LOCATION, "/page")]) }))
+        .route("/temporary", post(|| async { Redirect::temporary("/page") }))
+        .route("/page", any(record));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let base = format!("http://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    for (path, status) in [("/found", 302), ("/temporary", 307)] {
+        let shop = TestShop::with_webhook().await;
+        shop.submit("Hello").await;
+        let (clock, secret) =
+            (Arc::new(shop.clock.clone()), Secret::new("v1,whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"));
+        let http = Arc::new(HttpClient::new(OutboundOptions::default()));
+        let webhook = EventWebhook::new("submission_webhook", &format!("{base}{path}"), &secret, http, clock.clone());
+        let worker = WebhookWorker::new(shop.pool.clone(), Arc::new(webhook), TemplateTitles::new(|_| None), clock);
+        for attempts in 1..=2 {
+            assert_eq!(worker.deliver_due().await.expect("the database answers"), 1);
+            let state =
+                "SELECT concat_ws('|', delivered_at IS NULL, last_error, attempts) FROM basalt.submission_events";
+            let expected = format!("t|the response has the status {status}|{attempts}");
+            assert_eq!(shop.database.query(state).await, [expected]);
+            shop.clock.advance(TimeDelta::seconds(5));
+        }
+    }
+    assert_eq!(*moved.lock().expect("no panic"), [""; 0], "no redirect is followed");
 }
 
 #[tokio::test]

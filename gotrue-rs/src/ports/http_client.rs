@@ -1,4 +1,4 @@
-//! Outgoing HTTP with two clients, one for configured URLs and one for untrusted URLs.
+//! Outgoing HTTP: clients for configured URLs, with and without redirects, and one for untrusted URLs.
 //!
 //! Untrusted URLs must be public, even after a redirect. Size and duration of every response are bounded.
 
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::secret::Secret;
 use reqwest::header::HeaderMap;
+use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, ClientBuilder, Request, Url};
 use telemetry::catalog::{OUTBOUND_DURATION, OUTBOUND_REQUESTS};
 use telemetry::metrics::OTHER;
@@ -101,7 +102,7 @@ impl HttpError {
     }
 }
 
-/// Both clients; clones share them.
+/// All clients; clones share them.
 ///
 /// They are built on first use, because loading the system's roots would delay the start.
 #[derive(Debug, Clone)]
@@ -114,13 +115,15 @@ pub struct HttpClient {
 struct LazyClients {
     outbound: OutboundOptions,
     trusted: OnceLock<Result<Client, String>>,
+    without_redirects: OnceLock<Result<Client, String>>,
     untrusted: OnceLock<Result<Client, String>>,
 }
 
 impl HttpClient {
     /// Creates the clients' configuration. Nothing is read or connected yet.
     pub fn new(outbound: OutboundOptions) -> Self {
-        let clients = LazyClients { outbound, trusted: OnceLock::new(), untrusted: OnceLock::new() };
+        let [trusted, without_redirects, untrusted] = [const { OnceLock::new() }; 3];
+        let clients = LazyClients { outbound, trusted, without_redirects, untrusted };
         Self { clients: Arc::new(clients), faults: None }
     }
 
@@ -156,6 +159,25 @@ impl HttpClient {
         limits: ResponseLimits,
     ) -> Result<HttpResponse, HttpError> {
         self.execute(self.get_trusted_client()?, service, request, limits).await
+    }
+
+    /// Returns the client for configured URLs whose redirects are responses like any other.
+    ///
+    /// It is for requests that only the configured host may get: a redirect would send them, or an empty GET, elsewhere.
+    pub fn get_client_without_redirects(&self) -> Result<&Client, HttpError> {
+        let build = || self.build_client(|builder| builder.redirect(Policy::none()));
+        let built = self.clients.without_redirects.get_or_init(build);
+        built.as_ref().map_err(|reason| HttpError::Client(reason.clone()))
+    }
+
+    /// Sends a request to a configured URL and follows no redirect.
+    pub async fn send_without_redirects(
+        &self,
+        service: &str,
+        request: Request,
+        limits: ResponseLimits,
+    ) -> Result<HttpResponse, HttpError> {
+        self.execute(self.get_client_without_redirects()?, service, request, limits).await
     }
 
     /// Sends a request with the client that the URL's origin requires.

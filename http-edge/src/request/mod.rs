@@ -1,4 +1,4 @@
-//! What a request says about its sender: client address, credentials, request id, origin.
+//! What a request says about its sender: client address, credentials, request id, origin, purpose.
 //! It is resolved once per request.
 //!
 //! Each of these has one implementation, here. Where APIs differ, the difference is a value: [`BearerWhitespace`],
@@ -10,11 +10,13 @@ pub mod forwarded;
 mod api_keys;
 mod authorization;
 mod client_address;
+mod prefetch;
 mod request_id;
 
 pub use self::api_keys::{ApiKeyRing, ApiKeyRole};
 pub use self::authorization::{APIKEY, BearerWhitespace, HeaderText, bearer_value, parse_bearer, single_header};
 pub use self::client_address::{ClientAddress, TrustedProxies};
+pub use self::prefetch::is_prefetch;
 pub use self::request_id::{RequestId, RequestIdSource};
 
 /// What a router resolved for the services behind it; an extension of the request.

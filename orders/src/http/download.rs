@@ -16,23 +16,13 @@ use tokio::fs::File;
 use tokio::io::AsyncReadExt;
 
 use super::page;
-use crate::order::OrderState;
+use crate::order::{Order, OrderState};
 use crate::products::ProductFile;
 use crate::service::OrderService;
-use crate::store::{DownloadAttempt, record_download};
-use crate::token::DownloadGrant;
+use crate::store::{find_order, record_download};
 
 /// The bytes that are read at a time.
 const CHUNK: usize = 64 * 1024;
-
-/// What a link gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LinkState {
-    /// The file.
-    Valid,
-    /// Nothing any more.
-    Ended,
-}
 
 /// Why there is no file.
 enum DownloadFailure {
@@ -69,39 +59,43 @@ impl OrderService {
     async fn open_download(&self, token: &str, is_head: bool) -> Result<(ProductFile, File), DownloadFailure> {
         let key = self.download_key().await.map_err(|error| report(&error))?;
         let grant = key.verify(token).ok_or(DownloadFailure::Unknown)?;
-        let attempt = self.attempt(grant, false).await?;
-        let template = u16::try_from(attempt.template).unwrap_or_default();
+        let order = find_order(&mut self.connection(), grant.order).await.map_err(|error| report(&error))?;
+        let now = self.clock.now();
+        let order = order.filter(|order| is_open(order, grant.generation, now)).ok_or(DownloadFailure::Ended)?;
+        let template = u16::try_from(order.template).unwrap_or_default();
         let Some(file) = self.folder.find(template) else {
             tracing::error!(template, folder = %self.folder.path.display(), "the folder of products lacks a file that was sold");
             return Err(DownloadFailure::Unavailable);
         };
         let opened = File::open(&file.path).await.map_err(|error| report(&error))?;
+        let size = opened.metadata().await.map_err(|error| report(&error))?.len();
+        if size != file.size {
+            tracing::error!(
+                template,
+                size,
+                expected = file.size,
+                "a product file differs from products.json, restart the server"
+            );
+            return Err(DownloadFailure::Unavailable);
+        }
         if !is_head {
-            self.attempt(grant, true).await?;
+            let counted =
+                record_download(&mut self.connection(), grant.order, grant.generation, self.clock.now()).await;
+            if !counted.map_err(|error| report(&error))? {
+                return Err(DownloadFailure::Ended);
+            }
             tracing::info!(order.id = %grant.order, template, "download started");
         }
         Ok((file.clone(), opened))
     }
-
-    async fn attempt(&self, grant: DownloadGrant, is_counted: bool) -> Result<DownloadAttempt, DownloadFailure> {
-        let DownloadGrant { order, generation } = grant;
-        let now = self.clock.now();
-        let found = record_download(&mut self.connection(), order, generation, is_counted, now).await;
-        let attempt = found.map_err(|error| report(&error))?.ok_or(DownloadFailure::Ended)?;
-        match link_state(&attempt, generation, now) {
-            LinkState::Valid => Ok(attempt),
-            LinkState::Ended => Err(DownloadFailure::Ended),
-        }
-    }
 }
 
-/// Decides what a link gives; the statement that counts has the same conditions.
-fn link_state(attempt: &DownloadAttempt, generation: i32, now: Time) -> LinkState {
-    let is_valid = attempt.state != OrderState::Refunded.name()
-        && attempt.generation == generation
-        && attempt.expires_at > now
-        && attempt.downloads_left > 0;
-    if is_valid { LinkState::Valid } else { LinkState::Ended }
+/// Returns whether a link gives its file; the statement that counts has the same conditions.
+fn is_open(order: &Order, generation: i32, now: Time) -> bool {
+    order.state != OrderState::Refunded
+        && order.download_generation == generation
+        && order.download_expires_at > now
+        && order.downloads_left > 0
 }
 
 fn report(error: &(dyn std::error::Error + 'static)) -> DownloadFailure {

@@ -12,25 +12,13 @@ use gotrue_rules::domain::language::Language;
 use http::header::{ACCEPT_LANGUAGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
+use http_edge::request::{ResolvedRequest, is_prefetch};
 
 use crate::order::Provider;
+pub use crate::paths::{DOWNLOADS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
 use crate::service::OrderService;
-use crate::webhook::{MAX_BODY, WebhookOutcome, WebhookRejection};
+use crate::webhook::{Delivery, MAX_BODY, WebhookOutcome, WebhookRejection};
 pub use page::{MessagePage, format_message_page};
-
-/// The prefix of the paths of webhooks.
-pub const WEBHOOKS: &str = "/shop/webhooks/";
-/// The prefix of download links.
-pub const DOWNLOADS: &str = "/shop/download/";
-/// The page after a payment.
-pub const THANK_YOU: &str = "/thank-you";
-/// The style sheet of the pages.
-pub const STYLE_SHEET: &str = "/shop/page.css";
-
-/// Returns whether a path belongs to orders.
-pub fn is_order_path(path: &str) -> bool {
-    path.starts_with(WEBHOOKS) || path.starts_with(DOWNLOADS) || path == THANK_YOU || path == STYLE_SHEET
-}
 
 impl OrderService {
     /// Answers a request whose path belongs to orders.
@@ -44,6 +32,9 @@ impl OrderService {
         }
         let language = find_language(request.headers());
         if let Some(token) = path.strip_prefix(DOWNLOADS) {
+            if is_prefetch(request.headers()) {
+                return plain(StatusCode::SERVICE_UNAVAILABLE, "a link is not opened ahead of its reader\n");
+            }
             return self.answer_download(token, *request.method() == Method::HEAD, language).await;
         }
         if path == STYLE_SHEET {
@@ -63,7 +54,10 @@ impl OrderService {
             return plain(StatusCode::PAYLOAD_TOO_LARGE, "the event is too large\n");
         };
         let body: Bytes = body.to_bytes();
-        let received = self.receive(provider, &head.headers, &body).await;
+        let client = head.extensions.get::<ResolvedRequest>().and_then(|resolved| resolved.client);
+        let network = client.map(|client| client.network().to_string()).unwrap_or_default();
+        let delivery = Delivery { headers: &head.headers, body: &body, network: &network };
+        let received = self.receive_delivery(provider, delivery).await;
         log_event(provider, &received);
         match received {
             Ok(outcome) => plain(StatusCode::OK, &format!("{}\n", outcome.name())),
@@ -82,10 +76,14 @@ fn log_event(provider: Provider, received: &Result<WebhookOutcome, WebhookReject
         ) => {
             tracing::info!(%provider, outcome = outcome.name(), order.id = %order, "payment event accepted");
         }
-        Ok(outcome @ (WebhookOutcome::UnknownTemplate | WebhookOutcome::WrongAmount | WebhookOutcome::NoBuyer)) => {
+        Ok(outcome) if outcome.needs_owner() => {
             tracing::warn!(%provider, outcome = outcome.name(), "payment event needs the owner");
         }
         Ok(outcome) => tracing::info!(%provider, outcome = outcome.name(), "payment event accepted"),
+        Err(rejection) if rejection.is_unauthenticated() => {
+            let outcome = rejection.name();
+            tracing::debug!(%provider, outcome, error = %ErrorChain(rejection), "payment event refused");
+        }
         Err(rejection) => {
             let outcome = rejection.name();
             tracing::warn!(%provider, outcome, error = %ErrorChain(rejection), "payment event refused");
@@ -97,9 +95,10 @@ fn log_event(provider: Provider, received: &Result<WebhookOutcome, WebhookReject
 fn refuse(rejection: &WebhookRejection) -> Response {
     let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let text = match rejection {
-        WebhookRejection::Database(_) | WebhookRejection::ProviderUnavailable(_) | WebhookRejection::Certificate(_) => {
-            "the event cannot be stored now; send it again\n".to_owned()
-        }
+        WebhookRejection::Database(_)
+        | WebhookRejection::ProviderUnavailable(_)
+        | WebhookRejection::Certificate(_)
+        | WebhookRejection::CertificateLimit => "the event cannot be stored now; send it again\n".to_owned(),
         stated => format!("{stated}\n"),
     };
     let mut response = plain(status, &text);

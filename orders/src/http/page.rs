@@ -7,7 +7,7 @@ use gotrue_rules::wire::html::escape_html;
 use http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_TYPE, VARY};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use super::STYLE_SHEET;
+use crate::paths::STYLE_SHEET;
 
 /// The style sheet.
 pub(super) const STYLE: &str = include_str!("page.css");

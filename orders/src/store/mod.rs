@@ -3,18 +3,25 @@
 //! Statements about one payment run after [`lock_payment`] in the same transaction, so that a refund that arrives before
 //! or together with its payment is not missed.
 
+/// The outcomes that are not final, those of [`crate::webhook::WebhookOutcome::needs_owner`].
+macro_rules! needs_owner {
+    () => {
+        "('unknown_template', 'wrong_amount', 'no_buyer')"
+    };
+}
+
 mod reading;
 mod writing;
 
 use gotrue_rs::store::Statement;
 
 pub use reading::{
-    EventEntry, MailEntry, OrderFilter, Sale, count_by_state, find_order, find_order_of_payment, has_final_event,
-    list_events, list_mails, list_orders, list_sales,
+    EventEntry, MailEntry, OrderFilter, count_by_state, find_order, has_final_event, list_events, list_mails,
+    list_orders,
 };
 pub use writing::{
-    DownloadAttempt, EventRecord, IssuedLink, NewOrder, RecordedPayment, find_or_insert_key, issue_link, lock_payment,
-    record_download, record_event, record_payment, record_refund,
+    EventRecord, IssuedLink, NewOrder, RecordedPayment, find_or_insert_key, issue_link, lock_payment, record_download,
+    record_event, record_payment, record_refund,
 };
 
 /// Returns all statements, for the test that prepares them.

@@ -51,12 +51,6 @@ statements! {
 
     FIND = "orders.find": concat!("SELECT ", columns!(), " FROM basalt.orders o WHERE o.id = :id");
 
-    FIND_OF_PAYMENT = "orders.find_of_payment": concat!(
-        "SELECT ", columns!(), "
-         FROM basalt.orders o
-         WHERE o.provider = :provider AND o.provider_reference = :reference"
-    );
-
     EVENTS = "orders.list_events":
         "SELECT received_at, kind, outcome, detail
          FROM basalt.payment_events
@@ -72,19 +66,13 @@ statements! {
          ORDER BY m.number
          LIMIT 100";
 
-    HAS_FINAL_EVENT = "orders.has_final_event":
+    HAS_FINAL_EVENT = "orders.has_final_event": concat!(
         "SELECT EXISTS (SELECT
                         FROM basalt.payment_events
                         WHERE provider = :provider
                           AND event_id = :event_id
-                          AND outcome NOT IN ('unknown_template', 'wrong_amount', 'no_buyer')) AS is_final";
-
-    SALES = "orders.list_sales":
-        "SELECT template, paid_at, amount_minor, currency
-         FROM basalt.orders
-         WHERE paid_at >= :from AND paid_at < :to AND NOT is_test AND state <> 'refunded'
-         ORDER BY paid_at
-         LIMIT 100000";
+                          AND outcome NOT IN ", needs_owner!(), ") AS is_final"
+    );
 }
 
 /// What a list of orders is limited to.
@@ -123,11 +111,6 @@ pub async fn count_by_state(db: &mut Connection, filter: &OrderFilter) -> Result
 /// Finds an order by its id.
 pub async fn find_order(db: &mut Connection, id: Uuid) -> Result<Option<Order>> {
     db.fetch_optional(bind!(FIND, id)).await
-}
-
-/// Finds the order of a payment.
-pub async fn find_order_of_payment(db: &mut Connection, provider: Provider, reference: &str) -> Result<Option<Order>> {
-    db.fetch_optional(bind!(FIND_OF_PAYMENT, provider: provider.name(), reference)).await
 }
 
 /// An event of an order.
@@ -205,35 +188,6 @@ impl FromRow<'_, PgRow> for MailEntry {
 /// Lists the mails of an order that the outbox still has.
 pub async fn list_mails(db: &mut Connection, id: Uuid) -> Result<Vec<MailEntry>> {
     db.fetch_all(bind!(MAILS, id)).await
-}
-
-/// A sale, for figures.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sale {
-    /// The template's id.
-    pub template: i32,
-    /// The time of the payment.
-    pub paid_at: Time,
-    /// The paid amount.
-    pub amount_minor: i64,
-    /// Its currency.
-    pub currency: String,
-}
-
-impl FromRow<'_, PgRow> for Sale {
-    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        Ok(Self {
-            template: row.try_get("template")?,
-            paid_at: row.try_get("paid_at")?,
-            amount_minor: row.try_get("amount_minor")?,
-            currency: row.try_get("currency")?,
-        })
-    }
-}
-
-/// Lists the sales of a period that were not refunded, without tests.
-pub async fn list_sales(db: &mut Connection, from: Time, to: Time) -> Result<Vec<Sale>> {
-    db.fetch_all(bind!(SALES, from, to)).await
 }
 
 /// Returns the statements of this file.

@@ -12,17 +12,26 @@ use uuid::Uuid;
 use crate::order::{OrderState, Provider};
 use crate::token::DownloadKey;
 
-/// Stores an event; one whose outcome was not final is stored again if the outcome differs.
+/// Stores an event with this outcome.
+///
+/// One whose outcome was not final is stored again if the outcome differs. The outcome may be read from the tables: they do not change under the lock of the payment.
 macro_rules! event {
-    () => {
-        "INSERT INTO basalt.payment_events AS e (provider, event_id, kind, outcome, provider_reference, amount_minor, detail, received_at)
-         VALUES (:provider, :event_id, :kind, :outcome, :reference::text, :amount::bigint, :detail::text, :now::timestamptz)
-         ON CONFLICT (provider, event_id) DO UPDATE
-         SET outcome = excluded.outcome,
-             detail = excluded.detail
-         WHERE e.outcome IN ('unknown_template', 'wrong_amount', 'no_buyer')
-           AND e.outcome <> excluded.outcome
-         RETURNING e.event_id"
+    ($outcome:literal) => {
+        concat!(
+            "INSERT INTO basalt.payment_events AS e (provider, event_id, kind, outcome, provider_reference, amount_minor, detail,
+                                                     received_at)
+             VALUES (:provider, :event_id, :kind, ",
+            $outcome,
+            ", :reference::text, :amount::bigint, :detail::text, :now::timestamptz)
+             ON CONFLICT (provider, event_id) DO UPDATE
+             SET outcome = excluded.outcome,
+                 detail = excluded.detail
+             WHERE e.outcome IN ",
+            needs_owner!(),
+            "
+               AND e.outcome <> excluded.outcome
+             RETURNING e.event_id"
+        )
     };
 }
 
@@ -30,16 +39,25 @@ statements! {
     LOCK = "orders.lock_payment": "SELECT pg_advisory_xact_lock(hashtextextended(:payment, 11))";
 
     RECORD_PAYMENT = "orders.record_payment": concat!(
-        "WITH event AS (",
-        event!(),
-        "), refunded AS (
+        "WITH refunded AS (
              SELECT max(r.received_at) AS at
              FROM basalt.payment_events r
              WHERE r.provider = :provider
                AND r.provider_reference = :reference
                AND r.kind = 'refund'
                AND r.amount_minor >= :amount
-         ), inserted AS (
+         ), event AS (",
+        event!(
+            "CASE
+                 WHEN EXISTS (SELECT
+                              FROM basalt.orders o
+                              WHERE o.provider = :provider
+                                AND o.provider_reference = :reference) THEN 'known_payment'
+                 WHEN (SELECT r.at FROM refunded r) IS NULL THEN 'ordered'
+                 ELSE 'ordered_as_refunded'
+             END"
+        ),
+        "), inserted AS (
              INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email, amount_minor,
                                         currency, state, is_test, locale, paid_at, refunded_at, downloads_left,
                                         download_expires_at, mails)
@@ -59,7 +77,17 @@ statements! {
 
     RECORD_REFUND = "orders.record_refund": concat!(
         "WITH event AS (",
-        event!(),
+        event!(
+            "CASE
+                 WHEN EXISTS (SELECT
+                              FROM basalt.orders o
+                              WHERE o.provider = :provider
+                                AND o.provider_reference = :reference
+                                AND o.state <> 'refunded'
+                                AND o.amount_minor <= :amount) THEN 'refunded'
+                 ELSE 'refund_stored'
+             END"
+        ),
         "), changed AS (
              UPDATE basalt.orders o
              SET state = 'refunded',
@@ -77,7 +105,7 @@ statements! {
 
     RECORD_EVENT = "orders.record_event": concat!(
         "WITH event AS (",
-        event!(),
+        event!(":outcome"),
         "), mail AS (",
         outbox_insert!(":mail", ", event"),
         ")
@@ -102,29 +130,18 @@ statements! {
     );
 
     DOWNLOAD = "orders.record_download":
-        "WITH found AS (
-             SELECT id, state, template, download_generation, downloads_left, download_expires_at
-             FROM basalt.orders
-             WHERE id = :id
-             FOR UPDATE
-         ), counted AS (
-             UPDATE basalt.orders o
-             SET downloads = o.downloads + 1,
-                 downloads_left = o.downloads_left - 1,
-                 last_downloaded_at = :now::timestamptz,
-                 delivered_at = COALESCE(o.delivered_at, :now),
-                 state = 'delivered'
-             FROM found f
-             WHERE o.id = f.id
-               AND :is_counted
-               AND f.state <> 'refunded'
-               AND f.download_generation = :generation
-               AND f.download_expires_at > :now
-               AND f.downloads_left > 0
-             RETURNING o.id
-         )
-         SELECT f.template, f.state, f.download_generation, f.downloads_left, f.download_expires_at
-         FROM found f";
+        "UPDATE basalt.orders
+         SET downloads = downloads + 1,
+             downloads_left = downloads_left - 1,
+             last_downloaded_at = :now::timestamptz,
+             delivered_at = COALESCE(delivered_at, :now),
+             state = 'delivered'
+         WHERE id = :id
+           AND state <> 'refunded'
+           AND download_generation = :generation
+           AND download_expires_at > :now
+           AND downloads_left > 0
+         RETURNING id";
 
     FIND_OR_INSERT_KEY = "orders.find_or_insert_download_key":
         "WITH inserted AS (
@@ -148,8 +165,6 @@ pub struct EventRecord<'a> {
     pub event_id: &'a str,
     /// `payment`, `refund`, or the provider's name of another event.
     pub kind: &'a str,
-    /// What was done.
-    pub outcome: &'a str,
     /// The payment.
     pub reference: Option<&'a str>,
     /// The amount; for a refund all that was returned until then.
@@ -217,7 +232,6 @@ pub async fn record_payment(
         provider: event.provider.name(),
         event_id: event.event_id,
         kind: event.kind,
-        outcome: event.outcome,
         reference: event.reference,
         amount: Some(new.amount_minor),
         detail: event.detail,
@@ -252,7 +266,6 @@ pub async fn record_refund(db: &mut Connection, event: EventRecord<'_>) -> Resul
         provider: event.provider.name(),
         event_id: event.event_id,
         kind: event.kind,
-        outcome: event.outcome,
         reference: event.reference,
         amount: event.amount_minor,
         detail: event.detail,
@@ -262,13 +275,18 @@ pub async fn record_refund(db: &mut Connection, event: EventRecord<'_>) -> Resul
 }
 
 /// Stores an event without an order, with the mails about it; returns whether it is new.
-pub async fn record_event(db: &mut Connection, event: EventRecord<'_>, mails: &[NewMail]) -> Result<bool> {
+pub async fn record_event(
+    db: &mut Connection,
+    event: EventRecord<'_>,
+    outcome: &str,
+    mails: &[NewMail],
+) -> Result<bool> {
     let bound = bind!(
         RECORD_EVENT,
         provider: event.provider.name(),
         event_id: event.event_id,
         kind: event.kind,
-        outcome: event.outcome,
+        outcome,
         reference: event.reference,
         amount: event.amount_minor,
         detail: event.detail,
@@ -310,44 +328,10 @@ pub async fn issue_link(db: &mut Connection, link: &IssuedLink) -> Result<bool> 
     db.fetch_one::<(bool,)>(bound).await.map(|(is_issued,)| is_issued)
 }
 
-/// The state of an order before a download.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DownloadAttempt {
-    /// The template's id.
-    pub template: i32,
-    /// The state.
-    pub state: String,
-    /// The number of the valid link.
-    pub generation: i32,
-    /// The downloads that were left.
-    pub downloads_left: i32,
-    /// The end of the link.
-    pub expires_at: Time,
-}
-
-impl FromRow<'_, PgRow> for DownloadAttempt {
-    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        Ok(Self {
-            template: row.try_get("template")?,
-            state: row.try_get("state")?,
-            generation: row.try_get("download_generation")?,
-            downloads_left: row.try_get("downloads_left")?,
-            expires_at: row.try_get("download_expires_at")?,
-        })
-    }
-}
-
-/// Counts a download if the link allows it; returns the state before.
-///
-/// With `is_counted: false` nothing is counted. `None` if there is no such order.
-pub async fn record_download(
-    db: &mut Connection,
-    id: Uuid,
-    generation: i32,
-    is_counted: bool,
-    now: Time,
-) -> Result<Option<DownloadAttempt>> {
-    db.fetch_optional(bind!(DOWNLOAD, id, generation, is_counted, now)).await
+/// Counts a download; `false` if the link does not allow it.
+pub async fn record_download(db: &mut Connection, id: Uuid, generation: i32, now: Time) -> Result<bool> {
+    let counted: Option<(Uuid,)> = db.fetch_optional(bind!(DOWNLOAD, id, generation, now)).await?;
+    Ok(counted.is_some())
 }
 
 /// A key as it is stored.

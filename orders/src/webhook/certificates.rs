@@ -3,13 +3,14 @@
 //! A certificate is read from the host of the configured API only, so that an event cannot make the server call others, and
 //! its chain ends at a trusted root.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use chrono::TimeDelta;
 use gotrue_rs::ports::http_client::TrustedRoots;
+use gotrue_rs::ports::limits::{CountedEvent, RateLimits};
+use gotrue_rules::domain::policy::Bucket;
 use gotrue_rules::domain::user::Time;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
@@ -21,24 +22,30 @@ use super::WebhookRejection;
 
 /// The certificates that are kept.
 const MAX_KEPT: usize = 8;
-/// How long a certificate is kept.
-const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
-/// The certificates that are read at the same time: forged events cannot cause more calls.
+/// The certificates that are read at the same time.
 const MAX_READING: usize = 2;
+/// The reads that may fail for the events of one network.
+///
+/// Nothing is authenticated before the certificate is read.
+const FAILED_READS: Bucket =
+    Bucket { events: 1.0, per: Duration::from_mins(1), burst: 5.0, evicted_after: Duration::from_hours(1) };
 /// The folder of certificates below the API.
 const FOLDER: &str = "/v1/notifications/certs/";
 /// The longest chain.
 const MAX_CHAIN: usize = 8;
 
-type Chain = Arc<Vec<CertificateDer<'static>>>;
+/// A certificate and those that issued it.
+pub type Chain = Arc<Vec<CertificateDer<'static>>>;
 
 /// The certificates that were read, and the roots.
 #[derive(Debug)]
 pub struct Certificates {
     ca_file: Option<PathBuf>,
     roots: OnceCell<Vec<TrustAnchor<'static>>>,
-    kept: Mutex<BTreeMap<String, (Time, Chain)>>,
+    /// The chains by their URLs, the oldest first.
+    kept: Mutex<VecDeque<(String, Chain)>>,
     reading: Semaphore,
+    failed: RateLimits,
 }
 
 /// A chain that is used without being read from its URL.
@@ -52,32 +59,43 @@ pub struct PinnedCertificate {
 
 impl Certificates {
     /// Creates an empty store; roots are those of the file, else of the system.
-    pub fn new(ca_file: Option<PathBuf>) -> Self {
-        Self { ca_file, roots: OnceCell::new(), kept: Mutex::default(), reading: Semaphore::new(MAX_READING) }
+    pub fn new(ca_file: Option<PathBuf>, now: Time) -> Self {
+        let (roots, kept) = Default::default();
+        Self { ca_file, roots, kept, reading: Semaphore::new(MAX_READING), failed: RateLimits::new(now) }
     }
 
-    /// Returns a chain that was read during the last day.
-    pub fn find(&self, url: &str, now: Time) -> Option<Chain> {
+    /// Returns a chain that was read before; its validity is verified for each event.
+    pub fn find(&self, url: &str) -> Option<Chain> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get(url).filter(|(read, _)| now - *read < KEPT_FOR).map(|(_, chain)| Arc::clone(chain))
+        kept.iter().find(|(known, _)| known == url).map(|(_, chain)| Arc::clone(chain))
     }
 
-    /// Returns the permission to read a certificate.
+    /// Returns the permission to read a certificate for an event of this network.
+    ///
+    /// The read counts as failed until [`Certificates::keep`].
     ///
     /// # Errors
-    /// Others are being read.
-    pub fn begin_reading(&self) -> Result<SemaphorePermit<'_>, WebhookRejection> {
-        let permit = self.reading.try_acquire();
-        permit.map_err(|_| WebhookRejection::Certificate("too many certificates are being read".to_owned()))
+    /// Others are being read, or too many reads for this network have failed.
+    pub fn begin_reading(&self, network: &str, now: Time) -> Result<SemaphorePermit<'_>, WebhookRejection> {
+        let permit = self.reading.try_acquire().map_err(|_| WebhookRejection::CertificateLimit)?;
+        let taken = self.failed.take(CountedEvent::FailedCalls, network, FAILED_READS, now);
+        taken.map(|()| permit).map_err(|_| WebhookRejection::CertificateLimit)
     }
 
-    /// Keeps a chain after its verification.
-    pub fn keep(&self, url: &str, chain: &Chain, now: Time) {
+    /// Keeps a chain that was read for an event of this network, in place of the oldest if there are many.
+    pub fn keep(&self, url: &str, chain: Chain, network: &str) {
+        self.failed.refund(CountedEvent::FailedCalls, network);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|_, (read, _)| now - *read < KEPT_FOR);
-        if kept.len() < MAX_KEPT {
-            kept.insert(url.to_owned(), (now, Arc::clone(chain)));
+        kept.retain(|(known, _)| known != url);
+        if kept.len() >= MAX_KEPT {
+            kept.pop_front();
         }
+        kept.push_back((url.to_owned(), chain));
+    }
+
+    /// Deletes a chain that is not valid any more.
+    pub fn evict(&self, url: &str) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known != url);
     }
 
     /// Verifies a signature by the first certificate of a chain that ends at a trusted root.
@@ -166,8 +184,11 @@ fn load_roots(ca_file: Option<&Path>) -> Result<Vec<TrustAnchor<'static>>, Strin
 pub fn is_certificate_url(url: &str, api: &Url) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
     let origin = |it: &Url| (it.scheme().to_owned(), it.host_str().map(str::to_owned), it.port_or_known_default());
-    let has_no_extras = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
-    if !has_no_extras || !url.path().contains(FOLDER) {
+    let has_no_credentials = url.username().is_empty() && url.password().is_none();
+    let has_no_extras = has_no_credentials && url.query().is_none() && url.fragment().is_none();
+    let (path, base) = (url.path(), api.path().trim_end_matches('/'));
+    let is_below = |base: &str| path.strip_prefix(base).is_some_and(|rest| rest.starts_with(FOLDER));
+    if !has_no_extras || !(is_below("") || is_below(base)) {
         return false;
     }
     // The API is at api-m.paypal.com, its certificates are at api.paypal.com.
@@ -203,6 +224,11 @@ mod tests {
             ("https://paypal.test/v1/notifications/certs/1", &other, false),
             ("https://api.paypal.com/v1/notifications/certs/1", &other, false),
             ("https://api.paypal.com/v1/oauth2/token", &live, false),
+            ("https://api.paypal.com/v1/notifications/certs/../../../v1/oauth2/token", &live, false),
+            ("https://api.paypal.com/v1/notifications/certs/CERT-1?next=/v1/notifications/certs/", &live, false),
+            ("https://api.paypal.com/files/v1/notifications/certs/CERT-1", &live, false),
+            ("https://paypal.test:8443/v1/notifications/certs/1", &other, true),
+            ("https://paypal.test:8443/other/v1/notifications/certs/1", &other, false),
             ("", &live, false),
         ] {
             assert_eq!(is_certificate_url(url, api), expected, "{url}");

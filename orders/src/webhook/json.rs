@@ -1,5 +1,6 @@
 //! Reads values of a provider's JSON, with limits.
 
+use gotrue_rules::domain::contact::Email;
 use serde_json::Value;
 
 /// The longest text, in bytes.
@@ -33,25 +34,14 @@ pub fn is_identifier(text: &str) -> bool {
     (1..=MAX_IDENTIFIER).contains(&text.len()) && text.bytes().all(is_valid)
 }
 
-/// Returns an address: one `@` between two parts without spaces.
+/// Returns an address that a mail can be sent to, in lower case.
 pub fn find_address(value: &Value, pointer: &str) -> Option<String> {
-    let text = find_text(value, pointer)?;
-    is_address(text).then(|| text.to_owned())
+    parse_address(find_text(value, pointer)?)
 }
 
-/// Returns whether a text is an address that a mail can be sent to.
-pub fn is_address(text: &str) -> bool {
-    let Some((local, domain)) = text.rsplit_once('@') else { return false };
-    let has_special = |part: &str| part.contains([' ', ',', ';', '<', '>', '"', '@', '(', ')', '\\']);
-    !local.is_empty()
-        && local.len() <= 64
-        && text.len() <= 254
-        && domain.contains('.')
-        && !domain.starts_with('.')
-        && !domain.ends_with('.')
-        && !has_special(local)
-        && !has_special(domain)
-        && !text.contains(char::is_control)
+/// Returns a text as an address, by the rules for the addresses of accounts.
+pub fn parse_address(text: &str) -> Option<String> {
+    Email::parse(text).ok().map(Email::into_string)
 }
 
 /// Returns a currency code in capitals.

@@ -1,15 +1,18 @@
 //! Webhooks: verification, parsing, and the transaction that stores what they report.
 
 pub mod certificates;
+mod descriptions;
 pub mod json;
 pub mod lemon_squeezy;
 pub mod paypal;
 mod process;
+mod signature;
 pub mod stripe;
 
 use chrono::TimeDelta;
 use gotrue_rs::store;
 use gotrue_rules::domain::user::Time;
+use http::HeaderMap;
 use uuid::Uuid;
 
 use crate::order::Provider;
@@ -58,6 +61,24 @@ impl WebhookOutcome {
             Self::Repeated => "repeated",
         }
     }
+
+    /// Returns whether nothing is delivered until the owner corrects something.
+    ///
+    /// A repeated event is processed again.
+    pub fn needs_owner(self) -> bool {
+        matches!(self, Self::UnknownTemplate | Self::WrongAmount | Self::NoBuyer)
+    }
+}
+
+/// An event as it arrives.
+#[derive(Debug, Clone, Copy)]
+pub struct Delivery<'a> {
+    /// The headers, with the signature.
+    pub headers: &'a HeaderMap,
+    /// The raw body.
+    pub body: &'a [u8],
+    /// The network of the sender, which limits apply to; empty if it is unknown.
+    pub network: &'a str,
 }
 
 /// Why an event was not accepted.
@@ -75,6 +96,9 @@ pub enum WebhookRejection {
     /// The signature is too old, or from the future.
     #[error("the signature is too old, or from the future: is the clock right?")]
     Stale,
+    /// Too many certificates are being read, or too many reads for the network of the sender have failed.
+    #[error("too many certificates are being read, or too many reads for this network have failed")]
+    CertificateLimit,
     /// The certificate cannot be used.
     #[error("the certificate of the signature cannot be used: {0}")]
     Certificate(String),
@@ -96,7 +120,7 @@ impl WebhookRejection {
             Self::NotConfigured(_) => 404,
             Self::MissingSignature | Self::Malformed(_) => 400,
             Self::Forged | Self::Stale => 401,
-            Self::Certificate(_) | Self::ProviderUnavailable(_) | Self::Database(_) => 503,
+            Self::CertificateLimit | Self::Certificate(_) | Self::ProviderUnavailable(_) | Self::Database(_) => 503,
         }
     }
 
@@ -107,11 +131,17 @@ impl WebhookRejection {
             Self::MissingSignature => "missing_signature",
             Self::Forged => "forged",
             Self::Stale => "stale",
+            Self::CertificateLimit => "certificate_limit",
             Self::Certificate(_) => "certificate",
             Self::Malformed(_) => "malformed",
             Self::ProviderUnavailable(_) => "provider_unavailable",
             Self::Database(_) => "database",
         }
+    }
+
+    /// Returns whether a request without credentials can cause it, so that it is logged for debugging only.
+    pub fn is_unauthenticated(&self) -> bool {
+        matches!(self, Self::NotConfigured(_) | Self::MissingSignature | Self::CertificateLimit)
     }
 }
 

@@ -1,22 +1,18 @@
 //! From a request to a stored event.
 
-use std::sync::Arc;
-
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use http::HeaderMap;
-use rustls_pki_types::CertificateDer;
 
-use super::certificates::{is_certificate_url, parse_chain, verify_pinned};
-use super::json::is_address;
-use super::paypal::Transmission;
-use super::{WebhookOutcome, WebhookRejection, lemon_squeezy, paypal, stripe};
-use crate::decision::{PaymentDecision, Product, decide_payment, format_amount};
+use super::descriptions::{describe_no_buyer, describe_refused_lookup, describe_unknown, describe_wrong_amount};
+use super::json::parse_address;
+use super::{Delivery, WebhookOutcome, WebhookRejection};
+use crate::decision::{PaymentDecision, Product, decide_payment};
 use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::mails::OwnerNotice;
 use crate::order::Provider;
+use crate::provider_api::ApiError;
 use crate::service::{LinkOf, OrderService};
-use crate::settings::PayPalSettings;
 use crate::store::{
     EventRecord, NewOrder, RecordedPayment, has_final_event, lock_payment, record_event, record_payment, record_refund,
 };
@@ -32,8 +28,20 @@ impl OrderService {
         headers: &HeaderMap,
         body: &[u8],
     ) -> Result<WebhookOutcome, WebhookRejection> {
+        self.receive_delivery(provider, Delivery { headers, body, network: "" }).await
+    }
+
+    /// Verifies an event of a network and stores what follows from it.
+    ///
+    /// # Errors
+    /// The event is not accepted.
+    pub async fn receive_delivery(
+        &self,
+        provider: Provider,
+        delivery: Delivery<'_>,
+    ) -> Result<WebhookOutcome, WebhookRejection> {
         let now = self.clock.now();
-        let event = self.verify(provider, headers, body, now).await?;
+        let event = self.verify(provider, delivery, now).await?;
         // A repeated event needs neither the provider nor the catalogue.
         if has_final_event(&mut self.connection(), provider, &event.id).await? {
             return Ok(WebhookOutcome::Repeated);
@@ -42,79 +50,11 @@ impl OrderService {
             EventContent::Payment(payment) => self.store_payment(&event, payment).await,
             EventContent::Refund(refund) => self.store_refund(&event, refund, now).await,
             EventContent::Other(kind) => {
-                let record = record_of(&event, kind, WebhookOutcome::Ignored, now);
-                let is_new = record_event(&mut self.connection(), record, &[]).await?;
+                let (record, outcome) = (record_of(&event, kind, now), WebhookOutcome::Ignored.name());
+                let is_new = record_event(&mut self.connection(), record, outcome, &[]).await?;
                 Ok(if is_new { WebhookOutcome::Ignored } else { WebhookOutcome::Repeated })
             }
         }
-    }
-
-    async fn verify(
-        &self,
-        provider: Provider,
-        headers: &HeaderMap,
-        body: &[u8],
-        now: Time,
-    ) -> Result<PaymentEvent, WebhookRejection> {
-        let missing = || WebhookRejection::NotConfigured(provider);
-        match provider {
-            Provider::Stripe => {
-                let settings = self.settings.stripe.as_ref().ok_or_else(missing)?;
-                stripe::verify(headers, body, &settings.webhook_secret, now)?;
-                stripe::parse(body)
-            }
-            Provider::LemonSqueezy => {
-                let settings = self.settings.lemon_squeezy.as_ref().ok_or_else(missing)?;
-                lemon_squeezy::verify(headers, body, &settings.webhook_secret)?;
-                lemon_squeezy::parse(body)
-            }
-            Provider::PayPal => {
-                let settings = self.settings.paypal.as_ref().ok_or_else(missing)?;
-                self.verify_paypal(settings, headers, body, now).await?;
-                let host = settings.api.url.host_str().unwrap_or_default();
-                paypal::parse(body, settings.pinned.is_some() || host.contains("sandbox"))
-            }
-        }
-    }
-
-    async fn verify_paypal(
-        &self,
-        settings: &PayPalSettings,
-        headers: &HeaderMap,
-        body: &[u8],
-        now: Time,
-    ) -> Result<(), WebhookRejection> {
-        let transmission = Transmission::read(headers)?;
-        transmission.check_age(now)?;
-        let message = transmission.message(&settings.webhook_id, body);
-        let (url, signature) = (&transmission.certificate_url, &transmission.signature);
-        match &settings.pinned {
-            Some(pinned) if pinned.url == *url => verify_pinned(pinned.pem, message.as_bytes(), signature, now),
-            _ => {
-                if !is_certificate_url(url, &settings.api.url) {
-                    return Err(WebhookRejection::Forged);
-                }
-                let chain = self.find_certificate(url, now).await?;
-                self.certificates.verify(&chain, message.as_bytes(), signature, now).await?;
-                self.certificates.keep(url, &chain, now);
-                Ok(())
-            }
-        }
-    }
-
-    /// Returns a certificate with its chain, from memory or from its URL.
-    async fn find_certificate(
-        &self,
-        url: &str,
-        now: Time,
-    ) -> Result<Arc<Vec<CertificateDer<'static>>>, WebhookRejection> {
-        if let Some(chain) = self.certificates.find(url, now) {
-            return Ok(chain);
-        }
-        let _permit = self.certificates.begin_reading()?;
-        let fetched = self.api.fetch(Provider::PayPal, url).await;
-        let pem = fetched.map_err(|error| WebhookRejection::Certificate(error.to_string()))?;
-        Ok(Arc::new(parse_chain(&pem)?))
     }
 
     async fn store_payment(&self, event: &PaymentEvent, payment: &Payment) -> Result<WebhookOutcome, WebhookRejection> {
@@ -128,24 +68,41 @@ impl OrderService {
                 let lines = describe_wrong_amount(event, payment, product);
                 self.store_for_owner(event, payment, WebhookOutcome::WrongAmount, &lines).await
             }
-            PaymentDecision::Deliver(product) => {
-                if let Some(buyer) = self.find_buyer(payment).await? {
-                    return self.store_order(event, payment, product, &buyer).await;
-                }
+            PaymentDecision::Deliver(product) => self.deliver_to_buyer(event, payment, product).await,
+        }
+    }
+
+    /// Stores the order of a payment for its buyer; without one, what the owner has to do.
+    async fn deliver_to_buyer(
+        &self,
+        event: &PaymentEvent,
+        payment: &Payment,
+        product: &Product,
+    ) -> Result<WebhookOutcome, WebhookRejection> {
+        match self.find_buyer(payment).await {
+            Ok(Some(buyer)) => self.store_order(event, payment, product, &buyer).await,
+            Ok(None) => {
                 let lines = describe_no_buyer(event, payment, product);
                 self.store_for_owner(event, payment, WebhookOutcome::NoBuyer, &lines).await
+            }
+            Err(error) => {
+                // A refusal may be for good: the owner is notified before PayPal stops sending the event again.
+                if let ApiError::Refused(reason) = &error {
+                    let lines = describe_refused_lookup(event, payment, product, reason);
+                    self.store_for_owner(event, payment, WebhookOutcome::NoBuyer, &lines).await?;
+                }
+                Err(WebhookRejection::ProviderUnavailable(error.to_string()))
             }
         }
     }
 
     /// Returns the buyer's address, which PayPal has in the order only.
-    async fn find_buyer(&self, payment: &Payment) -> Result<Option<String>, WebhookRejection> {
+    async fn find_buyer(&self, payment: &Payment) -> Result<Option<String>, ApiError> {
         match (&payment.buyer, &self.settings.paypal) {
             (Buyer::Email(email), _) => Ok(Some(email.clone())),
             (Buyer::PayPalOrder(order), Some(settings)) => {
-                let found = self.api.find_paypal_buyer(settings, order).await;
-                let email = found.map_err(|error| WebhookRejection::ProviderUnavailable(error.to_string()))?;
-                Ok(email.filter(|email| is_address(email)))
+                let email = self.api.find_paypal_buyer(settings, order).await?;
+                Ok(email.and_then(|email| parse_address(email.trim())))
             }
             _ => Ok(None),
         }
@@ -158,7 +115,7 @@ impl OrderService {
         product: &Product,
         buyer: &str,
     ) -> Result<WebhookOutcome, WebhookRejection> {
-        let key = self.download_key().await?;
+        let key = self.read_download_key().await?;
         let (id, now) = (self.entropy.uuid(), self.clock.now());
         let language = payment.locale.as_deref().and_then(Language::from_tag).unwrap_or_default();
         let link = LinkOf { order: id, generation: 1, buyer, title: &product.title, language, now };
@@ -175,7 +132,7 @@ impl OrderService {
             expires_at: self.link_end(now),
             mail: self.build_delivery(&key, link),
         };
-        let mut record = record_of(event, "payment", WebhookOutcome::Ordered(id), now);
+        let mut record = record_of(event, "payment", now);
         record.reference = Some(&payment.reference);
         let mut db = self.begin().await?;
         lock_payment(&mut db, event.provider, &payment.reference).await?;
@@ -205,11 +162,11 @@ impl OrderService {
             tracing::warn!("a payment needs attention, and [basalt.shop] owner names nobody to tell");
         }
         let detail = lines.first().map(String::as_str);
-        let mut record = EventRecord { detail, ..record_of(event, "payment", outcome, now) };
+        let mut record = EventRecord { detail, ..record_of(event, "payment", now) };
         record.reference = Some(&payment.reference);
         record.amount_minor = Some(payment.amount_minor);
         let mut db = self.connection();
-        let is_new = record_event(&mut db, record, &mails).await?;
+        let is_new = record_event(&mut db, record, outcome.name(), &mails).await?;
         self.outbox.notify_after_commit(&mut db);
         Ok(if is_new { outcome } else { WebhookOutcome::Repeated })
     }
@@ -220,7 +177,7 @@ impl OrderService {
         refund: &RefundReport,
         now: Time,
     ) -> Result<WebhookOutcome, WebhookRejection> {
-        let mut record = record_of(event, "refund", WebhookOutcome::RefundStored, now);
+        let mut record = record_of(event, "refund", now);
         record.reference = Some(&refund.reference);
         record.amount_minor = Some(refund.amount_minor);
         let mut db = self.begin().await?;
@@ -235,59 +192,14 @@ impl OrderService {
     }
 }
 
-fn record_of<'a>(event: &'a PaymentEvent, kind: &'a str, outcome: WebhookOutcome, now: Time) -> EventRecord<'a> {
+fn record_of<'a>(event: &'a PaymentEvent, kind: &'a str, now: Time) -> EventRecord<'a> {
     EventRecord {
         provider: event.provider,
         event_id: &event.id,
         kind,
-        outcome: outcome.name(),
         reference: None,
         amount_minor: None,
         detail: None,
         now,
     }
-}
-
-/// Describes the payment, for the end of the owner's mail.
-fn describe_payment(event: &PaymentEvent, payment: &Payment) -> String {
-    let buyer = match &payment.buyer {
-        Buyer::Email(email) => format!(", buyer {email}"),
-        Buyer::PayPalOrder(order) => format!(", order {order}"),
-        Buyer::Unknown => String::new(),
-    };
-    let amount = format_amount(payment.amount_minor, &payment.currency);
-    format!("Payment {} at {}: {amount}{buyer}. Event {}.", payment.reference, event.provider.title(), event.id)
-}
-
-fn describe_unknown(event: &PaymentEvent, payment: &Payment) -> Vec<String> {
-    let references = payment.template_references.join(", ");
-    let named = if references.is_empty() { "it names none".to_owned() } else { format!("it names {references}") };
-    vec![
-        format!("A payment belongs to no template on sale: {named}."),
-        "Nothing was delivered. Set payment_reference of its template in catalogue.toml to one of these values and let the \
-         provider send the event again, or refund the payment there."
-            .to_owned(),
-        describe_payment(event, payment),
-    ]
-}
-
-fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
-    let paid = format_amount(payment.amount_minor, &payment.currency);
-    let price = format_amount(product.price_minor, crate::event::CATALOGUE_CURRENCY);
-    vec![
-        format!("A payment of {paid} is not the price of {}, which is {price}.", product.title),
-        "Nothing was delivered. Correct the price in catalogue.toml or at the provider and let the provider send the event \
-         again, or refund the payment there."
-            .to_owned(),
-        describe_payment(event, payment),
-    ]
-}
-
-fn describe_no_buyer(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
-    vec![
-        format!("A payment for {} has no address of its buyer.", product.title),
-        "Nothing was delivered. Find the buyer at the provider, send the template yourself, or refund the payment there."
-            .to_owned(),
-        describe_payment(event, payment),
-    ]
 }

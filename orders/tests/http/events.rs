@@ -81,6 +81,42 @@ async fn owner_is_notified_of_what_cannot_be_delivered_and_can_correct_it() {
 }
 
 #[tokio::test]
+async fn stored_outcome_is_what_was_done() {
+    let shop = TestShop::start().await;
+    shop.outcome(Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await;
+    shop.outcome(Stripe, &session("evt_2", "pi_1", 2800, "plink_1")).await;
+    shop.outcome(Stripe, &refund("evt_3", "pi_1", 1000)).await;
+    shop.outcome(Stripe, &refund("evt_4", "pi_1", 2800)).await;
+    shop.outcome(Stripe, &refund("evt_5", "pi_1", 2800)).await;
+    shop.outcome(Stripe, &refund("evt_6", "pi_2", 2800)).await;
+    shop.outcome(Stripe, &session("evt_7", "pi_2", 2800, "plink_1")).await;
+    shop.outcome(Stripe, &session("evt_8", "pi_3", 2700, "plink_1")).await;
+    let stored = "SELECT kind || ' ' || outcome FROM basalt.payment_events ORDER BY event_id";
+    let expected = [
+        "payment ordered",
+        "payment known_payment",
+        "refund refund_stored",
+        "refund refunded",
+        "refund refund_stored",
+        "refund refund_stored",
+        "payment ordered_as_refunded",
+        "payment wrong_amount",
+    ];
+    assert_eq!(shop.database.query(stored).await, expected);
+}
+
+#[tokio::test]
+async fn address_that_no_mail_reaches_is_reported_to_the_owner() {
+    let shop = TestShop::start().await;
+    for (number, address) in ["j\u{fc}rgen@example.com", "ada@-example.com", "ada@exa_mple.com"].iter().enumerate() {
+        let mut event = session(&format!("evt_{number}"), &format!("pi_{number}"), 2800, "plink_1");
+        event["data"]["object"]["customer_details"]["email"] = json!(address);
+        assert_eq!(shop.outcome(Stripe, &event).await, "no_buyer", "{address}");
+    }
+    assert_eq!(shop.mails().await, ["order_notice owner@example.com"; 3]);
+}
+
+#[tokio::test]
 async fn other_events_are_stored_and_change_nothing() {
     let shop = TestShop::start().await;
     let mut unpaid = session("evt_1", "pi_1", 2800, "plink_1");

@@ -1,5 +1,7 @@
 //! Tests of orders on a database.
 
+mod certificates;
+mod downloads;
 mod events;
 mod fixture;
 mod provider_server;

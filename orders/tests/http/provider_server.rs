@@ -1,4 +1,4 @@
-//! A server in the place of a provider, which records requests and gives one response.
+//! A server in the place of a provider, which records requests.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,16 +12,35 @@ pub(crate) struct ProviderServer {
     requests: Arc<Mutex<Vec<String>>>,
 }
 
+/// An answer of a provider.
+pub(crate) struct ProviderAnswer {
+    pub status: u16,
+    /// The target of a redirect.
+    pub location: Option<String>,
+    pub body: &'static str,
+}
+
+impl ProviderAnswer {
+    pub(crate) fn new(status: u16, body: &'static str) -> Self {
+        Self { status, location: None, body }
+    }
+}
+
 impl ProviderServer {
     /// Answers every request with this status and body.
     pub(crate) fn start(status: u16, body: &'static str) -> Self {
+        Self::start_with(move |_| ProviderAnswer::new(status, body))
+    }
+
+    /// Answers each request, which is given as its text.
+    pub(crate) fn start_with(find_answer: impl Fn(&str) -> ProviderAnswer + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/", listener.local_addr().expect("an address"));
         let requests = Arc::new(Mutex::new(Vec::new()));
         let recorded = Arc::clone(&requests);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let request = answer(stream, status, body).unwrap_or_default();
+                let request = answer(stream, &find_answer).unwrap_or_default();
                 recorded.lock().unwrap_or_else(PoisonError::into_inner).push(request);
             }
         });
@@ -34,7 +53,7 @@ impl ProviderServer {
     }
 }
 
-fn answer(mut stream: TcpStream, status: u16, body: &str) -> std::io::Result<String> {
+fn answer(mut stream: TcpStream, find_answer: &impl Fn(&str) -> ProviderAnswer) -> std::io::Result<String> {
     let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
     let request = loop {
         let read = stream.read(&mut buffer)?;
@@ -46,7 +65,10 @@ fn answer(mut stream: TcpStream, status: u16, body: &str) -> std::io::Result<Str
             break request;
         }
     };
-    let head = format!("HTTP/1.1 {status} OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+    let ProviderAnswer { status, location, body } = find_answer(&request);
+    let location = location.map(|url| format!("location: {url}\r\n")).unwrap_or_default();
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status} OK\r\n{location}content-length: {length}\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())?;
     Ok(request)

@@ -1,76 +1,15 @@
-//! Calls of providers: certificates of PayPal and refunds.
+//! Calls of providers: buyers at PayPal and refunds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use orders::admin::{self, OrderFilter, RefundError};
-use orders::simulator::{CERTIFICATE, DeliveryMode};
 use orders::{OrderState, Provider};
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::fixture::{TestShop, session};
-use crate::provider_server::ProviderServer;
-
-const CERTIFICATE_FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/simulator/certificate.pem");
-
-/// Returns the outcome of an event whose certificate is at `url`.
-async fn receive(shop: &TestShop, url: &str, event: &str) -> &'static str {
-    let simulated = shop.with_settings(|settings| {
-        let paypal = settings.paypal.as_mut().expect("PayPal");
-        let pinned = paypal.pinned.get_or_insert_with(|| panic!("a simulator"));
-        url.clone_into(&mut pinned.url);
-    });
-    let body = json!({"id": event, "event_type": "CHECKOUT.ORDER.APPROVED", "resource": {}}).to_string();
-    let signed = simulated.simulator.sign(Provider::PayPal, body.as_bytes(), DeliveryMode::Once);
-    let received = shop_of(shop).service.receive(Provider::PayPal, &signed.headers, &signed.body).await;
-    received.map_or_else(|rejection| rejection.name(), |outcome| outcome.name())
-}
-
-/// Returns the shop without the certificate of the simulator.
-fn shop_of(shop: &TestShop) -> TestShop {
-    shop.with_settings(|settings| settings.paypal.as_mut().expect("PayPal").pinned = None)
-}
-
-#[tokio::test]
-async fn certificate_is_read_from_the_configured_host_and_needs_a_trusted_root() {
-    let server = ProviderServer::start(200, CERTIFICATE);
-    let trusting = TestShop::start().await.with_settings(|settings| {
-        let api = &mut settings.paypal.as_mut().expect("PayPal").api;
-        (api.url, api.ca_file) = (server.url.clone(), Some(CERTIFICATE_FILE.into()));
-    });
-    let url = format!("{}v1/notifications/certs/CERT-1", server.url);
-    assert_eq!(receive(&trusting, &url, "WH-1").await, "ignored");
-    let requests = server.requests();
-    assert!(requests.len() == 1 && requests[0].starts_with("GET /v1/notifications/certs/CERT-1 "), "{requests:?}");
-    let elsewhere = ProviderServer::start(200, CERTIFICATE);
-    let other = format!("{}v1/notifications/certs/CERT-1", elsewhere.url);
-    assert_eq!(receive(&trusting, &other, "WH-2").await, "forged");
-    assert_eq!(elsewhere.requests().len(), 0, "another host is not called");
-    let distrusting = trusting.with_settings(|settings| settings.paypal.as_mut().expect("PayPal").api.ca_file = None);
-    assert_eq!(receive(&distrusting, &url, "WH-3").await, "certificate", "no root of the system signed it");
-}
-
-#[tokio::test]
-async fn certificate_is_read_once_and_signs_nothing_else() {
-    let server = ProviderServer::start(200, CERTIFICATE);
-    let url = format!("{}v1/notifications/certs/CERT-1", server.url);
-    let shop = TestShop::start().await.with_settings(|settings| {
-        let paypal = settings.paypal.as_mut().expect("PayPal");
-        (paypal.api.url, paypal.api.ca_file) = (server.url.clone(), Some(CERTIFICATE_FILE.into()));
-        url.clone_into(&mut paypal.pinned.as_mut().expect("a simulator").url);
-    });
-    let reader = shop_of(&shop);
-    let body = json!({"id": "WH-1", "event_type": "CHECKOUT.ORDER.APPROVED"}).to_string();
-    for (mode, expected) in [
-        (DeliveryMode::Once, "ignored"),
-        (DeliveryMode::Once, "repeated"),
-        (DeliveryMode::Forged, "forged"),
-        (DeliveryMode::Stale, "stale"),
-    ] {
-        let signed = shop.simulator.sign(Provider::PayPal, body.as_bytes(), mode);
-        let received = reader.service.receive(Provider::PayPal, &signed.headers, &signed.body).await;
-        assert_eq!(received.map_or_else(|rejection| rejection.name(), |outcome| outcome.name()), expected, "{mode:?}");
-    }
-    assert_eq!(server.requests().len(), 1);
-}
+use crate::provider_server::{ProviderAnswer, ProviderServer};
 
 /// Starts a shop with one order at Stripe, whose API answers like this.
 async fn shop_with_order(status: u16, body: &'static str) -> (TestShop, ProviderServer, Uuid) {
@@ -85,18 +24,14 @@ async fn shop_with_order(status: u16, body: &'static str) -> (TestShop, Provider
 }
 
 #[tokio::test]
-async fn refund_has_an_idempotency_key_and_is_stored() {
+async fn refund_is_requested_anew_each_time_and_stored() {
     let (shop, server, id) = shop_with_order(200, "{\"object\": \"refund\", \"status\": \"succeeded\"}").await;
     let order = admin::refund(&shop.service, id).await.expect("a refund");
     assert_eq!(order.state, OrderState::Refunded);
     let requests = server.requests();
-    let expected = [
-        "POST /v1/refunds ",
-        "authorization: Bearer ",
-        &format!("idempotency-key: refund-{}", id.simple()),
-        "payment_intent=pi_1",
-    ];
+    let expected = ["POST /v1/refunds ", "authorization: Bearer ", "payment_intent=pi_1"];
     assert!(requests.len() == 1 && expected.iter().all(|part| requests[0].contains(part)), "{requests:?}");
+    assert!(!requests[0].contains("idempotency-key"), "Stripe repeats the first answer to a key for a day");
     assert!(matches!(admin::refund(&shop.service, id).await, Err(RefundError::AlreadyRefunded)));
     assert_eq!(server.requests().len(), 1);
 }
@@ -113,4 +48,66 @@ async fn refusal_of_a_provider_is_passed_on_and_changes_nothing() {
 async fn order_that_was_refunded_at_the_provider_is_refunded_here() {
     let (shop, _server, id) = shop_with_order(400, "{\"error\": {\"code\": \"charge_already_refunded\"}}").await;
     assert_eq!(admin::refund(&shop.service, id).await.expect("a refund").state, OrderState::Refunded);
+}
+
+/// A capture of PayPal, whose buyer only its order names.
+fn capture() -> serde_json::Value {
+    json!({
+        "id": "WH-1",
+        "event_type": "PAYMENT.CAPTURE.COMPLETED",
+        "resource": {
+            "id": "CAP1",
+            "amount": {"value": "28.00", "currency_code": "USD"},
+            "custom_id": "template-1",
+            "supplementary_data": {"related_ids": {"order_id": "ORDER1"}},
+        },
+    })
+}
+
+/// Starts a shop and an API of PayPal, which refuses while the switch is on.
+async fn shop_of_paypal() -> (TestShop, ProviderServer, Arc<AtomicBool>) {
+    let is_refusing = Arc::new(AtomicBool::new(false));
+    let switch = Arc::clone(&is_refusing);
+    let server = ProviderServer::start_with(move |_| {
+        if switch.load(Ordering::SeqCst) {
+            return ProviderAnswer::new(401, "{\"error_description\": \"Client Authentication failed\"}");
+        }
+        ProviderAnswer::new(200, "{\"access_token\": \"t\", \"payer\": {\"email_address\": \"ada@example.com\"}}")
+    });
+    let url = server.url.clone();
+    let shop = TestShop::start().await.with_settings(|it| it.paypal.as_mut().expect("PayPal").api.url = url);
+    (shop, server, is_refusing)
+}
+
+#[tokio::test]
+async fn payment_whose_buyer_paypal_refuses_to_name_is_reported_to_the_owner_and_delivered_later() {
+    let (shop, _server, is_refusing) = shop_of_paypal().await;
+    is_refusing.store(true, Ordering::SeqCst);
+    for _ in 0..2 {
+        assert_eq!(shop.outcome(Provider::PayPal, &capture()).await, "provider_unavailable", "PayPal sends it again");
+    }
+    let stored = "SELECT outcome || ' ' || provider_reference || ' ' || amount_minor FROM basalt.payment_events";
+    assert_eq!(shop.database.query(stored).await, ["no_buyer CAP1 2800"]);
+    assert_eq!(shop.mails().await, ["order_notice owner@example.com"], "the owner is notified once");
+    let text = shop.database.query("SELECT text FROM basalt.outbox").await.concat();
+    assert!(text.contains("Client Authentication failed") && text.contains("ORDER1"), "{text}");
+    is_refusing.store(false, Ordering::SeqCst);
+    assert_eq!(shop.outcome(Provider::PayPal, &capture()).await, "ordered");
+    assert_eq!((shop.orders().await, shop.mails().await.len()), (vec!["CAP1 paid".to_owned()], 2));
+    assert_eq!(shop.database.query(stored).await, ["ordered CAP1 2800"]);
+}
+
+#[tokio::test]
+async fn refund_that_paypal_has_refused_can_be_asked_for_again() {
+    let (shop, server, is_refusing) = shop_of_paypal().await;
+    shop.deliver(Provider::PayPal, &capture()).await.expect("an order");
+    let list = admin::list(&shop.service, &OrderFilter::default()).await.expect("a list");
+    is_refusing.store(true, Ordering::SeqCst);
+    admin::refund(&shop.service, list.orders[0].id).await.expect_err("a refusal");
+    is_refusing.store(false, Ordering::SeqCst);
+    let order = admin::refund(&shop.service, list.orders[0].id).await.expect("a refund");
+    assert_eq!(order.state, OrderState::Refunded);
+    let requests = server.requests();
+    let refund = requests.iter().find(|it| it.starts_with("POST /v2/payments/captures/CAP1/refund "));
+    assert!(refund.is_some_and(|it| !it.contains("paypal-request-id")), "{requests:?}");
 }

@@ -16,7 +16,7 @@ use orders::decision::{Product, format_amount};
 use orders::event::CATALOGUE_CURRENCY;
 use orders::http::THANK_YOU;
 use orders::simulator::{Answer, DeliveryMode, Purchase, Simulator};
-use orders::webhook::json::is_address;
+use orders::webhook::json::parse_address;
 use orders::{Order, OrderState, Provider};
 use url::form_urlencoded;
 use uuid::Uuid;
@@ -106,7 +106,7 @@ impl PaymentPages {
                 .show(StatusCode::BAD_REQUEST, form.find("template"), "Choose a template, a provider and a delivery.")
                 .await;
         };
-        if !is_address(email) {
+        if parse_address(email).is_none() {
             return self
                 .show(
                     StatusCode::BAD_REQUEST,

@@ -24,7 +24,7 @@ use http::{HeaderName, Method, Uri};
 use http_edge::request::forwarded::replace_forwarded_headers;
 use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest, TrustedProxies, cors};
 use orders::OrderService;
-use orders::http::is_order_path;
+use orders::http::{is_order_path, logged_path};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
@@ -157,7 +157,8 @@ impl EdgeRouter {
             sanitize_headers(&mut request, &resolved);
         }
         request.extensions_mut().insert(resolved);
-        let request_line = RequestLine { method: request.method().clone(), path: request.uri().path().to_owned() };
+        let request_line =
+            RequestLine { method: request.method().clone(), path: logged_path(request.uri().path()).to_owned() };
         let handled = AssertUnwindSafe(self.dispatch(area, request)).catch_unwind().await;
         let mut response = handled.unwrap_or_else(|_| {
             tracing::error!(request.id = ?id, area = area.name(), "a handler panicked");

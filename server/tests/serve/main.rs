@@ -27,6 +27,7 @@ mod limit_stores;
 mod mails;
 mod mixed_versions;
 mod operator;
+mod order_links;
 mod orders;
 mod orders_crash;
 mod parity;

@@ -5,29 +5,35 @@ use serde_json::{Value, json};
 
 use super::support::{Basalt, TempFolder, free_port, run};
 
-const PRODUCTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../orders/tests/products");
+pub(crate) const PRODUCTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../orders/tests/products");
 
-struct Shop {
-    server: Basalt,
+pub(crate) struct Shop {
+    pub server: Basalt,
     folder: TempFolder,
 }
 
 impl Shop {
     /// Starts a shop whose folder of products has a file for templates 1 to 8.
     fn start(payment: &str) -> Self {
+        Self::start_with(PRODUCTS, payment)
+    }
+
+    /// Starts a shop with this folder of products.
+    pub(crate) fn start_with(products: &str, payment: &str) -> Self {
         // The command line finds an ephemeral server by the configured port.
         let (folder, port) = (TempFolder::new(), free_port());
         let config = format!(
             "[api]\nport = {port}\n[basalt.shop]\nowner = \"owner@example.com\"\nname = \"Paper & Post\"\n\
-             [basalt.shop.payment]\nproducts = \"{PRODUCTS}\"\n{payment}"
+             [basalt.shop.payment]\nproducts = \"{products}\"\n{payment}"
         );
         let config = folder.write("config.toml", &config);
-        let server = Basalt::serve(&["--ephemeral", "--config", &config, "--port", &port.to_string()]);
+        let arguments = ["--ephemeral", "--config", &config, "--port", &port.to_string()];
+        let server = Basalt::serve(&arguments);
         Self { server, folder }
     }
 
     /// Pays at the simulator; returns status and text of its answer, without following redirects.
-    async fn pay(&self, provider: &str, delivery: &str, email: &str) -> (u16, String) {
+    pub(crate) async fn pay(&self, provider: &str, delivery: &str, email: &str) -> (u16, String) {
         let form =
             [("template", "1"), ("provider", provider), ("delivery", delivery), ("email", email), ("locale", "de")];
         self.post("/_dev/payment/pay", &form).await
@@ -46,7 +52,7 @@ impl Shop {
     }
 
     /// Returns the mails to an address.
-    async fn mails(&self, to: &str) -> Vec<Value> {
+    pub(crate) async fn mails(&self, to: &str) -> Vec<Value> {
         let path = format!("/_dev/inbox.json?to={to}&wait=5");
         let answer = self.server.client.get(self.server.url(&path)).send().await.expect("mails");
         let answer: Value = answer.json().await.expect("JSON");
@@ -54,16 +60,16 @@ impl Shop {
     }
 
     /// Returns the download link of the latest mail to an address.
-    async fn link(&self, to: &str) -> String {
+    pub(crate) async fn link(&self, to: &str) -> String {
         self.mails(to).await[0]["link"].as_str().expect("a link").to_owned()
     }
 
-    async fn get(&self, url: &str) -> reqwest::Response {
+    pub(crate) async fn get(&self, url: &str) -> reqwest::Response {
         self.server.client.get(url).send().await.expect("an answer")
     }
 
     /// Returns the orders as the command line lists them.
-    fn orders(&self) -> Vec<Value> {
+    pub(crate) fn orders(&self) -> Vec<Value> {
         let url = self.server.text("database_url");
         let output =
             run(&["orders", "--config", &self.folder.path("config.toml"), "--database-url", &url, "list", "--json"]);
@@ -72,7 +78,7 @@ impl Shop {
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
-    fn command(&self, action: &[&str]) -> (bool, String) {
+    pub(crate) fn command(&self, action: &[&str]) -> (bool, String) {
         let (url, config) = (self.server.text("database_url"), self.folder.path("config.toml"));
         let output = run(&[&["orders", "--config", &config, "--database-url", &url], action].concat());
         let text = [output.stdout, output.stderr].concat();

@@ -1,6 +1,4 @@
-//! Rounds of `kill -9` between webhook, order, mail and download; ignored, because they take minutes.
-//!
-//! `cargo test -p server --test serve -- --ignored orders_crash`
+//! Rounds of `kill -9` between webhook, order, mail and download: `make soak-orders`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
@@ -184,7 +182,7 @@ impl Rounds {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes: make soak-orders"]
 async fn orders_crash_rounds_lose_nothing_and_deliver_nothing_twice() {
     let (shop, entropy) = (Rounds::start(), Entropy::from_system());
     let (mut pending, mut complete) = (BTreeSet::new(), BTreeMap::<String, i64>::new());

@@ -78,6 +78,8 @@ pub(crate) struct Basalt {
     pub announcement: Value,
     /// An HTTP client.
     pub client: Client,
+    /// What it has logged.
+    log: Arc<Mutex<String>>,
 }
 
 impl Basalt {
@@ -108,11 +110,23 @@ impl Basalt {
             let _ = child.stderr.take().expect("piped").read_to_string(&mut log);
             panic!("basalt serve ended before it was ready: {log}")
         });
-        // Further output is discarded, so that the pipe does not fill up.
-        let mut log = child.stderr.take().expect("piped");
-        std::thread::spawn(move || drop(std::io::copy(&mut log, &mut std::io::sink())));
+        let (lines, log) =
+            (BufReader::new(child.stderr.take().expect("piped")).lines(), Arc::<Mutex<String>>::default());
+        let kept = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let mut log = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                log.push_str(&line);
+                log.push('\n');
+            }
+        });
         let client = Client::builder().no_proxy().build().expect("a client");
-        Self { child, announcement: reported, client }
+        Self { child, announcement: reported, client, log }
+    }
+
+    /// Returns what the server has logged since it was ready.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn text(&self, name: &str) -> String {

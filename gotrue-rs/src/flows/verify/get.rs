@@ -10,6 +10,7 @@ use gotrue_rules::domain::verification::{
 use gotrue_rules::wire::redirect::{ImplicitFlowTokens, with_code, with_error, with_message, with_session};
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
+use http_edge::request::is_prefetch;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
@@ -19,12 +20,9 @@ use crate::services::verification::{TokenOutcome, apply_token};
 use crate::services::{notices, sessions};
 use crate::store::flow_state;
 
-/// The request headers by which browsers and scanners mark a prefetch.
-const PREFETCH_HEADERS: [&str; 4] = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
-
 /// Verifies the link and redirects. A prefetch must not consume the token and gets 503.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    if PREFETCH_HEADERS.iter().any(|name| cx.request.header(name).is_some_and(|value| value.contains("prefetch"))) {
+    if is_prefetch(&cx.request.headers) {
         return Ok(Reply::empty(StatusCode::SERVICE_UNAVAILABLE).with_header(CACHE_CONTROL, "no-store"));
     }
     let word = cx.request.query("type").unwrap_or_default();

@@ -35,13 +35,15 @@ impl EventWebhook {
         Self { service, url: url.to_owned(), signer, http, clock }
     }
 
-    /// Delivers a message once.
+    /// Delivers a message once, without following redirects.
+    ///
+    /// A redirect would deliver nothing, or deliver to another host.
     ///
     /// # Errors
     /// There was no successful response within ten seconds; the text is for the log.
     pub async fn deliver(&self, id: Uuid, payload: &str) -> Result<(), String> {
         let request = self.build_request(id, payload)?;
-        match self.http.send_trusted(self.service, request, LIMITS).await {
+        match self.http.send_without_redirects(self.service, request, LIMITS).await {
             Ok(response) if (200..300).contains(&response.status) => Ok(()),
             Ok(response) => Err(format!("the response has the status {}", response.status)),
             Err(error) => Err(ErrorChain(&error).to_string()),
@@ -51,7 +53,7 @@ impl EventWebhook {
     fn build_request(&self, id: Uuid, payload: &str) -> Result<Request, String> {
         let timestamp = self.clock.now().timestamp();
         let signature = self.signer.sign(id, timestamp, payload).map_err(|error| ErrorChain(&error).to_string())?;
-        let client = self.http.get_trusted_client().map_err(|error| error.to_string())?;
+        let client = self.http.get_client_without_redirects().map_err(|error| error.to_string())?;
         let request = client
             .post(&self.url)
             .header(CONTENT_TYPE, "application/json")

@@ -114,6 +114,8 @@ pub enum CountedEvent {
     Messages,
     /// The minimum interval between two messages.
     MessageGap,
+    /// Failed calls of another service, which a request from a network has caused.
+    FailedCalls,
 }
 
 impl From<LimitedRoute> for CountedEvent {

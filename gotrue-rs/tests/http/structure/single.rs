@@ -58,6 +58,12 @@ const IMPLEMENTATIONS: &[Implementation] = &[
         others: &[],
     },
     Implementation {
+        decision: "recognises a prefetch",
+        pattern: "\"sec-purpose",
+        home: "http-edge/src/request/prefetch.rs",
+        others: &[],
+    },
+    Implementation {
         decision: "answers CORS",
         pattern: "access_control_",
         home: "http-edge/src/request/cors.rs",

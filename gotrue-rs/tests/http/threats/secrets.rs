@@ -43,6 +43,7 @@ async fn c4_prefetch_does_not_consume_a_link() {
         ("sec-purpose", "prefetch"),
         ("sec-purpose", "prefetch;prerender"),
         ("purpose", "prefetch"),
+        ("x-purpose", "preview"),
         ("x-moz", "prefetch"),
     ] {
         let answer = world.request(Method::GET, &link, &[header], None).await.expect(503);

@@ -1,0 +1,20 @@
+//! The paths of orders.
+
+/// The prefix of the paths of webhooks.
+pub const WEBHOOKS: &str = "/shop/webhooks/";
+/// The prefix of download links.
+pub const DOWNLOADS: &str = "/shop/download/";
+/// The page after a payment.
+pub const THANK_YOU: &str = "/thank-you";
+/// The style sheet of the pages.
+pub const STYLE_SHEET: &str = "/shop/page.css";
+
+/// Returns whether a path belongs to orders.
+pub fn is_order_path(path: &str) -> bool {
+    path.starts_with(WEBHOOKS) || path.starts_with(DOWNLOADS) || path == THANK_YOU || path == STYLE_SHEET
+}
+
+/// Returns what logs may contain of a path: a download link without its token.
+pub fn logged_path(path: &str) -> &str {
+    if path.starts_with(DOWNLOADS) { "/shop/download/…" } else { path }
+}

@@ -1,0 +1,69 @@
+//! What the mails to the owner say about payments that deliver nothing.
+
+use crate::decision::{Product, format_amount};
+use crate::event::{Buyer, CATALOGUE_CURRENCY, Payment, PaymentEvent};
+
+/// Describes the payment, for the end of the owner's mail.
+fn describe_payment(event: &PaymentEvent, payment: &Payment) -> String {
+    let buyer = match &payment.buyer {
+        Buyer::Email(email) => format!(", buyer {email}"),
+        Buyer::PayPalOrder(order) => format!(", order {order}"),
+        Buyer::Unknown => String::new(),
+    };
+    let amount = format_amount(payment.amount_minor, &payment.currency);
+    format!("Payment {} at {}: {amount}{buyer}. Event {}.", payment.reference, event.provider.title(), event.id)
+}
+
+/// Describes a payment that belongs to no template.
+pub(super) fn describe_unknown(event: &PaymentEvent, payment: &Payment) -> Vec<String> {
+    let references = payment.template_references.join(", ");
+    let named = if references.is_empty() { "it names none".to_owned() } else { format!("it names {references}") };
+    vec![
+        format!("A payment belongs to no template on sale: {named}."),
+        "Nothing was delivered. Set payment_reference of its template in catalogue.toml to one of these values and let the \
+         provider send the event again, or refund the payment there."
+            .to_owned(),
+        describe_payment(event, payment),
+    ]
+}
+
+/// Describes a payment of another amount than the price.
+pub(super) fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
+    let paid = format_amount(payment.amount_minor, &payment.currency);
+    let price = format_amount(product.price_minor, CATALOGUE_CURRENCY);
+    vec![
+        format!("A payment of {paid} is not the price of {}, which is {price}.", product.title),
+        "Nothing was delivered. Correct the price in catalogue.toml or at the provider and let the provider send the event \
+         again, or refund the payment there."
+            .to_owned(),
+        describe_payment(event, payment),
+    ]
+}
+
+/// Describes a payment that has no address of its buyer.
+pub(super) fn describe_no_buyer(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
+    vec![
+        format!("A payment for {} has no address of its buyer.", product.title),
+        "Nothing was delivered. Find the buyer at the provider, send the template yourself, or refund the payment there."
+            .to_owned(),
+        describe_payment(event, payment),
+    ]
+}
+
+/// Describes a payment whose buyer PayPal refuses to name.
+pub(super) fn describe_refused_lookup(
+    event: &PaymentEvent,
+    payment: &Payment,
+    product: &Product,
+    reason: &str,
+) -> Vec<String> {
+    let reason = reason.trim_end_matches('.');
+    vec![
+        format!("A payment for {} has no address of its buyer, because PayPal refuses to name it: {reason}.", product.title),
+        "Nothing was delivered yet. Correct client_id and client_secret of [basalt.shop.payment.paypal]: PayPal sends the event \
+         again for three days, and the order is made as soon as PayPal names the buyer. Otherwise find the buyer at PayPal, \
+         send the template yourself, or refund the payment there."
+            .to_owned(),
+        describe_payment(event, payment),
+    ]
+}
