@@ -154,3 +154,12 @@ test("an export that breaks off says so and can be started again", async () => {
   expect(await screen.findByText("The server cannot be reached")).toBeTruthy();
   expect(start.getAttribute("aria-busy")).toBeNull();
 });
+
+test("a message is sent again only if it has failed", async () => {
+  open("/submissions");
+  await openRow("anna@whitfield-bakery.example");
+  await screen.findByRole("heading", { name: "Activity" });
+  const failed = screen.queryAllByText("Failed").length;
+  expect(screen.queryAllByText("Sent").length).toBeGreaterThan(0);
+  expect(screen.queryAllByRole("button", { name: /^Send again/ })).toHaveLength(failed);
+});
