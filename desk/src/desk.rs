@@ -160,9 +160,10 @@ impl Desk {
 
     /// Ends the session, and that of the auth API.
     async fn sign_out(&self, visit: &Visit, session: &DeskSession) -> Result<Response, DeskError> {
-        desk_sessions::delete(&mut visit.db(), session.id).await?;
-        visit.record(&mut visit.db(), Some(session.user.id), "sign_out", None).await?;
+        // First: without the row of the desk nothing else ends it.
         sign_in::end_auth_session(&self.auth, visit, session.auth_session()).await?;
+        desk_sessions::delete(&mut visit.db(), session.id).await?;
+        visit.record_done(session.user.id, "sign_out", None).await;
         let mut response = respond::no_content();
         for (name, value) in session::build_removal() {
             response.headers_mut().append(name, value);

@@ -112,7 +112,7 @@ pub(crate) async fn set_up(step: SignIn<'_>, body: &JsonBody) -> Result<Response
         }
     };
     setup_links::complete(&mut visit.db(), &hash, visit.now).await?;
-    visit.record(&mut visit.db(), Some(user_id), "setup", Some(&email)).await?;
+    visit.record_done(user_id, "setup", Some(&email)).await;
     let session = begin_session(step, &email, &password).await?;
     let (totp, ticket) = enrollment::enroll(step, session, &[]).await?;
     Ok(respond::ok(&json!({ "totp": totp, "ticket": ticket })))

@@ -119,8 +119,7 @@ impl Section for SubmissionsSection {
         Box::pin(async move {
             let response = self.handle(SubmissionsCall { method, segments, query, body, author: owner.email }).await?;
             if let Some(action) = action {
-                // What was done is done; the log has why it is not recorded.
-                drop(visit.record(&mut visit.db(), Some(owner.id), action, subject.as_deref()).await);
+                visit.record_done(owner.id, action, subject.as_deref()).await;
             }
             Ok(response)
         })

@@ -97,6 +97,17 @@ async fn sign_out_ends_both_sessions_and_removes_the_cookie() {
 }
 
 #[tokio::test]
+async fn sign_out_without_its_record_ends_both_sessions() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    shop.refuse_events().await;
+    let answer = shop.change(Method::DELETE, "/session", &owner, json!({})).await;
+    assert_eq!((answer.status, answer.headers.contains_key("set-cookie")), (204, true), "{}", answer.body);
+    let left = "SELECT (SELECT count(*) FROM basalt.desk_sessions) || ' ' || (SELECT count(*) FROM auth.sessions)";
+    assert_eq!(shop.query(left).await, "0 0");
+}
+
+#[tokio::test]
 async fn reloaded_page_gets_the_same_token() {
     let shop = Shop::start();
     let owner = shop.set_up().await;

@@ -150,3 +150,15 @@ async fn passkey_counts_with_the_challenge_of_its_ticket_alone() {
         assert_eq!((answer.status, answer.code()), expected, "{}", answer.body);
     }
 }
+
+#[tokio::test]
+async fn passkeys_without_their_record_are_stored_with_a_name_and_deleted() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    shop.refuse_events().await;
+    let made = shop.add_passkey(&owner, &mut shop.authenticator()).await;
+    let listed = shop.get("/passkeys", Some(&owner.cookie)).await;
+    assert_eq!(listed.body["passkeys"][0]["name"], "Laptop", "{}", listed.body);
+    let deleted = shop.change(Method::DELETE, &format!("/passkeys/{}", made.text("id")), &owner, json!({})).await;
+    assert_eq!(deleted.status, 204, "{}", deleted.body);
+}
