@@ -45,11 +45,17 @@ impl Visit {
     /// Counts an attempt at a one-time link by the limit of the auth API for such attempts, per network.
     ///
     /// # Errors
-    /// 429.
+    /// 429, and 503 if attempts cannot be counted.
     pub(crate) async fn count_link_attempt(&self) -> Result<(), DeskError> {
         let request = self.sender.to_request_info();
         let cx = RequestContext::new(Arc::clone(&self.app), request, RequestBody::empty());
         limits::count_request(&cx, LimitedRoute::Verify).await.map_err(|error| {
+            if error.status() >= 500 {
+                let seconds = error.retry_after.unwrap_or(1);
+                return DeskError::unavailable("Attempts cannot be counted at the moment.")
+                    .retry_after(seconds)
+                    .hint("Try again in a moment.");
+            }
             let seconds = error.retry_after.unwrap_or(60);
             DeskError::too_many("There were too many attempts.", seconds)
                 .hint(format!("Try again in {seconds} seconds."))

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::desk_client::{EMAIL, PASSWORD, Shop};
-use crate::support::basalt;
+use crate::shared_limits::Redis;
+use crate::support::{basalt, free_port};
 
 #[tokio::test]
 async fn link_makes_the_owner_once() {
@@ -138,6 +139,18 @@ async fn wait_for_lock(observer: &mut sqlx::PgConnection, expected: i64) {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     panic!("not {expected} statements wait");
+}
+
+#[tokio::test]
+async fn attempts_that_cannot_be_counted_are_no_excess() {
+    let redis = Redis::start(free_port(), &[]);
+    let store = format!("[basalt.limits]\nurl = \"{}\"\non_failure = \"closed\"", redis.url());
+    let shop = Shop::start_with(&store);
+    drop(redis);
+    let body = json!({"token": "A".repeat(43), "email": EMAIL, "password": PASSWORD});
+    let answer = shop.post("/setup", body).await;
+    assert_eq!((answer.status, answer.code()), (503, "unavailable"), "{}", answer.body);
+    assert!(answer.headers.contains_key("retry-after") && answer.body["hint"].is_string(), "{}", answer.body);
 }
 
 #[tokio::test]
