@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rules::wire::csv::format_csv_cell;
 use orders::admin::{self, OrderFilter};
 use orders::decision::format_amount;
 use orders::{Order, OrderService, OrderState};
@@ -250,12 +251,12 @@ async fn write_orders(
     let is_csv = arguments.format == "csv";
     let mut count = 0;
     if is_csv {
-        writeln!(out, "{HEADER}")?;
+        write!(out, "{HEADER}\r\n")?;
     }
     for_each(&database.service, to_filter(&arguments.filter), |order| {
         count += 1;
         if is_csv {
-            writeln!(out, "{}", to_csv(order))?;
+            write!(out, "{}\r\n", to_csv(order))?;
         } else {
             writeln!(out, "{}", order.to_json())?;
         }
@@ -286,45 +287,9 @@ fn to_csv(order: &Order) -> String {
         time(order.refunded_at),
         order.downloads.to_string(),
     ];
-    fields.map(|field| quote(&field)).join(",")
-}
-
-/// Quotes a field of CSV; a field that a spreadsheet would compute becomes text.
-fn quote(field: &str) -> String {
-    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let field = if is_formula { format!("'{field}") } else { field.to_owned() };
-    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+    fields.map(|field| format_csv_cell(&field)).join(",")
 }
 
 fn print(text: &str) -> anyhow::Result<()> {
     Ok(writeln!(std::io::stdout().lock(), "{text}")?)
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn fields_are_quoted_and_no_formulas() {
-        for (field, expected) in [
-            ("a@example.com", "a@example.com"),
-            ("a,b", "\"a,b\""),
-            ("say \"hi\"", "\"say \"\"hi\"\"\""),
-            ("=1+1", "'=1+1"),
-            ("@SUM(A1)", "'@SUM(A1)"),
-        ] {
-            assert_eq!(quote(field), expected);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_field_stays_one_field(field in "\\PC{0,30}") {
-            let quoted = quote(&field);
-            let is_plain = !quoted.contains([',', '"']);
-            prop_assert!(is_plain || (quoted.starts_with('"') && quoted.ends_with('"')));
-        }
-    }
 }

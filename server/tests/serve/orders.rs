@@ -197,6 +197,7 @@ async fn orders_are_refunded_and_exported_by_the_command_line() {
         lines[0].starts_with("number,id,paid_at")
             && lines[3].contains(",Professional Newsletter,ada@example.com,28.00,USD,stripe,")
     );
+    assert!(csv.contains("downloads\r\n") && csv.ends_with("\r\n"), "{csv}");
 }
 
 #[tokio::test]
