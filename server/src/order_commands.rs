@@ -1,12 +1,10 @@
 //! `basalt orders`: lists, details, new links, refunds and exports on the command line.
 
-use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
@@ -20,6 +18,7 @@ use crate::announce::RunningServer;
 use crate::api_keys;
 use crate::app::SharedPorts;
 use crate::dev::KeptMessages;
+use crate::private_file::PrivateFile;
 use crate::profiles;
 use crate::project::Project;
 use crate::serve::build_outbox;
@@ -226,17 +225,9 @@ pub(crate) async fn export(database: &OrderDatabase, arguments: &OrderExportArgu
         write_orders(database, arguments, &mut out).await?;
         return Ok(out.flush()?);
     }
-    if file.exists() && !arguments.force {
-        bail!("{} is there already; --force writes over it", file.display());
-    }
-    let doing = || format!("writing {}", file.display());
-    let part = file.with_extension("part");
-    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part);
-    let mut out = BufWriter::new(opened.with_context(doing)?);
+    let mut out = PrivateFile::create(file, arguments.force)?;
     let count = write_orders(database, arguments, &mut out).await?;
-    let written = out.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(doing)?;
-    written.sync_all().with_context(doing)?;
-    std::fs::rename(&part, file).with_context(doing)?;
+    out.finish()?;
     eprintln!("Wrote {count} orders to {}.", file.display());
     Ok(())
 }

@@ -90,9 +90,12 @@ async fn submissions_are_listed_shown_exported_and_deleted() {
     assert_eq!((&details["senders"], &details["description"]), (&json!(["ada@example.com"]), &json!(long.trim())));
 
     let file = commands.scratch.path("all.csv");
+    let other = commands.scratch.write("other", "notes");
+    std::os::unix::fs::symlink(&other, commands.scratch.path("all.csv.part")).expect("a link");
     commands.run_successfully(&["export", &file]);
     let exported = std::fs::read_to_string(&file).expect("written");
     assert!(exported.contains("\"'=1+1, in green;'=A1\"\r\n"), "{exported}");
+    assert_eq!(std::fs::read_to_string(other).expect("a text"), "notes", "a left link is not followed");
     assert!(commands.run_failing(&["export", &file]).contains("--force writes over it"));
     let (exported, _) = commands.run_successfully(&["export", "-", "--format", "json", "--search", "green"]);
     let exported: Value = serde_json::from_str(&exported).expect("JSON");
