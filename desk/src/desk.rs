@@ -24,14 +24,13 @@ use crate::section::{Owner, OwnerCall, Section};
 use crate::session::{self, DeskSession};
 use crate::settings::DeskSettings;
 use crate::sign_in::{self, SignIn};
-use crate::store::setup_links;
 use crate::visit::Visit;
 
 /// The path below which the desk is.
 pub const MOUNT: &str = "/_desk";
 /// The path below which its API is.
 pub const API_PATH: &str = "/_desk/api";
-/// How long the answer to the question whether there is an owner is kept.
+/// How long the answer to the question whether there is an owner is kept, also if it failed.
 const SETUP_KEPT: TimeDelta = TimeDelta::seconds(5);
 
 /// The desk of one server.
@@ -43,6 +42,8 @@ pub struct Desk {
     sections: Vec<(&'static str, Arc<dyn Section>)>,
     /// Whether there was no owner, and when.
     setup: Mutex<Option<(Time, bool)>>,
+    /// Held by the request that finds this out.
+    setup_search: tokio::sync::Mutex<()>,
 }
 
 /// A request without its body.
@@ -58,7 +59,8 @@ impl Desk {
     pub fn new(settings: DeskSettings, app: watch::Receiver<Arc<App>>) -> Self {
         let current = app.clone();
         let auth = AuthClient::new(gotrue_rs::reloadable_router(move || Arc::clone(&current.borrow())));
-        Self { settings, app, auth, sections: Vec::new(), setup: Mutex::default() }
+        let setup_search = tokio::sync::Mutex::default();
+        Self { settings, app, auth, sections: Vec::new(), setup: Mutex::default(), setup_search }
     }
 
     /// Answers the requests below `/_desk/api/{name}` by this section.
@@ -114,9 +116,9 @@ impl Desk {
         let step = SignIn { auth: &self.auth, settings: &self.settings, visit, origin };
         match segments {
             ["setup"] => {
-                let answered = sign_in::set_up(step, body).await;
-                *self.setup.lock().unwrap_or_else(PoisonError::into_inner) = None;
-                answered
+                let answered = sign_in::set_up(step, body).await?;
+                self.keep_setup(visit, false);
+                Ok(answered)
             }
             ["sign-in"] => sign_in::sign_in(step, body).await,
             ["sign-in", "passkey", "options"] => sign_in::request_passkey(step).await,
@@ -158,9 +160,10 @@ impl Desk {
 
     /// Ends the session, and that of the auth API.
     async fn sign_out(&self, visit: &Visit, session: &DeskSession) -> Result<Response, DeskError> {
-        desk_sessions::delete(&mut visit.db(), session.id).await?;
-        visit.record(&mut visit.db(), Some(session.user.id), "sign_out", None).await?;
+        // First: without the row of the desk nothing else ends it.
         sign_in::end_auth_session(&self.auth, visit, session.auth_session()).await?;
+        desk_sessions::delete(&mut visit.db(), session.id).await?;
+        visit.record_done(session.user.id, "sign_out", None).await;
         let mut response = respond::no_content();
         for (name, value) in session::build_removal() {
             response.headers_mut().append(name, value);
@@ -169,16 +172,26 @@ impl Desk {
     }
 
     /// Whether there is no owner yet.
+    ///
+    /// Anybody may ask, and the answer can take a search of all users. One request at a time searches; the others, and
+    /// those that follow a failed search, get the last known answer.
     async fn is_setup_open(&self, visit: &Visit) -> Result<bool, DeskError> {
         let kept = *self.setup.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, is_open)) = kept
-            && visit.now - at < SETUP_KEPT
-        {
-            return Ok(is_open);
+        let last_known = kept.is_some_and(|(_, is_open)| is_open);
+        if kept.is_some_and(|(at, _)| visit.now - at < SETUP_KEPT) {
+            return Ok(last_known);
         }
-        let is_open = setup_links::is_open(&mut visit.db()).await?;
-        *self.setup.lock().unwrap_or_else(PoisonError::into_inner) = Some((visit.now, is_open));
-        Ok(is_open)
+        let Ok(_search) = self.setup_search.try_lock() else { return Ok(last_known) };
+        // Also if this request is cancelled, the next search waits.
+        self.keep_setup(visit, last_known);
+        let found = sign_in::is_setup_open(&mut visit.db().with_long_statements(), visit.now).await;
+        self.keep_setup(visit, *found.as_ref().unwrap_or(&last_known));
+        Ok(found?)
+    }
+
+    fn keep_setup(&self, visit: &Visit, is_open: bool) {
+        let now = visit.app.clock.now();
+        *self.setup.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, is_open));
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::response::Response;
-use chrono::{Days, NaiveDate};
+use chrono::{Datelike, Days, NaiveDate};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -59,13 +59,14 @@ impl Period {
     fn read(query: &Query, today: NaiveDate) -> Result<Self, DeskError> {
         let day = |name: &str| {
             let parse = |text: &str| {
-                let day = text.parse::<NaiveDate>().ok().filter(|day| day.to_string() == text);
+                let day = text.parse::<NaiveDate>().ok().filter(|day| has_plain_year(*day) && day.to_string() == text);
                 day.ok_or_else(|| DeskError::invalid(format!("{name} must be a day, such as 2026-01-31.")))
             };
             query.get(name).map(parse).transpose()
         };
         let to = day("to")?.unwrap_or(today);
-        let from = day("from")?.or(to.checked_sub_days(Days::new(DEFAULT_DAYS))).unwrap_or(to);
+        let before = to.checked_sub_days(Days::new(DEFAULT_DAYS)).filter(|day| has_plain_year(*day));
+        let from = day("from")?.or(before).unwrap_or(to);
         let days = (to - from).num_days() + 1;
         if !(1..=MOST_DAYS).contains(&days) {
             let text = format!("The period from {from} to {to} must have from 1 to {MOST_DAYS} days.");
@@ -73,6 +74,11 @@ impl Period {
         }
         Ok(Self { from, to })
     }
+}
+
+/// Whether a day has the same text in the database: no sign, and no year zero.
+fn has_plain_year(day: NaiveDate) -> bool {
+    (1..=9999).contains(&day.year())
 }
 
 /// The numbers of a day, of a template, or of all.
@@ -171,7 +177,17 @@ mod tests {
             read("from=2026-02-28&to=2026-02-28"),
             Some(Period { from: day("2026-02-28"), to: day("2026-02-28") })
         );
-        for wrong in ["from=2026-03-02", "from=2024-01-01", "to=2026-02-30", "to=+262142-12-31", "from=1.2.2026"] {
+        assert_eq!(read("to=0001-01-05"), Some(Period { from: day("0001-01-05"), to: day("0001-01-05") }));
+        assert!(read("from=9999-12-31&to=9999-12-31").is_some());
+        for wrong in [
+            "from=2026-03-02",
+            "from=2024-01-01",
+            "to=2026-02-30",
+            "to=%2B262142-12-31",
+            "from=-0001-01-01&to=-0001-01-02",
+            "from=0000-01-01&to=0000-01-02",
+            "from=1.2.2026",
+        ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

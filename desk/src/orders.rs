@@ -45,14 +45,14 @@ impl Orders {
 
     async fn resend(&self, call: &OwnerCall, id: Uuid) -> Result<Response, DeskError> {
         admin::resend_download(&self.0, id).await.map_err(refuse_resend)?;
-        call.record(&mut call.db(), "order.resend", &id.to_string()).await?;
+        call.record_done("order.resend", &id.to_string()).await;
         Ok(respond::json(StatusCode::ACCEPTED, &json!({})))
     }
 
     async fn refund(&self, call: &OwnerCall, id: Uuid) -> Result<Response, DeskError> {
         let outcome = admin::refund(&self.0, id).await;
         let action = if outcome.is_ok() { "order.refund" } else { "order.refund_failed" };
-        call.record(&mut call.db(), action, &id.to_string()).await?;
+        call.record_done(action, &id.to_string()).await;
         Ok(respond::ok(&outcome.map_err(refuse_refund)?.to_json()))
     }
 }

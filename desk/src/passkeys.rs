@@ -36,8 +36,8 @@ impl PasskeyRequest<'_> {
         if answer.status.is_success() { Ok(answer) } else { Err(refuse(&answer)) }
     }
 
-    async fn record(&self, action: &str, passkey: &str) -> Result<(), DeskError> {
-        self.visit.record(&mut self.visit.db(), Some(self.session.user.id), action, Some(passkey)).await
+    async fn record_done(&self, action: &str, passkey: &str) {
+        self.visit.record_done(self.session.user.id, action, Some(passkey)).await;
     }
 
     /// Lists the passkeys.
@@ -68,7 +68,7 @@ impl PasskeyRequest<'_> {
         let answer = self.call(Method::POST, "/passkeys/registration/verify", body).await?;
         tickets::delete(&mut self.visit.db(), &hash).await?;
         let id = answer.body["id"].as_str().unwrap_or_default();
-        self.record("passkey_registered", id).await?;
+        self.record_done("passkey_registered", id).await;
         let renamed = Some(json!({ "friendly_name": name }));
         self.call(Method::PATCH, &format!("/passkeys/{id}"), renamed).await?;
         Ok(respond::ok(&json!({ "id": id, "name": name })))
@@ -78,7 +78,7 @@ impl PasskeyRequest<'_> {
     pub(crate) async fn delete(self, id: &str) -> Result<Response, DeskError> {
         let id = Uuid::parse_str(id).map_err(|_| DeskError::not_found("The passkey"))?.to_string();
         self.call(Method::DELETE, &format!("/passkeys/{id}"), None).await?;
-        self.record("passkey_deleted", &id).await?;
+        self.record_done("passkey_deleted", &id).await;
         Ok(respond::no_content())
     }
 }

@@ -1,10 +1,7 @@
 //! Parts of the API that other modules and crates answer: submissions, orders.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use futures::future::BoxFuture;
-use gotrue_rs::app::App;
 use gotrue_rs::store::Connection;
 use gotrue_rules::domain::user::Time;
 use http::Method;
@@ -42,11 +39,6 @@ pub struct OwnerCall {
 }
 
 impl OwnerCall {
-    /// The application: database, clock, randomness, mail.
-    pub fn app(&self) -> &Arc<App> {
-        &self.visit.app
-    }
-
     /// The time of the request.
     pub fn now(&self) -> Time {
         self.visit.now
@@ -57,20 +49,9 @@ impl OwnerCall {
         self.visit.db()
     }
 
-    /// Records what the owner did, such as `order.refund`, in a transaction or in a statement of its own.
-    ///
-    /// # Errors
-    /// 503 if the database does not answer.
-    pub async fn record(&self, db: &mut Connection, action: &str, subject: &str) -> Result<(), DeskError> {
-        self.visit.record(db, Some(self.owner.id), action, Some(subject)).await
-    }
-
-    /// Begins a transaction, which rolls back when dropped.
-    ///
-    /// # Errors
-    /// 503 if the database does not answer.
-    pub async fn begin(&self) -> Result<Connection, DeskError> {
-        self.visit.begin().await
+    /// Records what the owner did, such as `order.refund`; a failure is only logged.
+    pub async fn record_done(&self, action: &str, subject: &str) {
+        self.visit.record_done(self.owner.id, action, Some(subject)).await;
     }
 
     /// Returns method and segments, to match a route.

@@ -68,18 +68,22 @@ impl DeskSession {
         }
     }
 
-    /// Finds the valid session of a token.
+    /// Finds the valid session of a token; that of a user who may not use the desk any more ends.
     pub(crate) async fn find_by_token(visit: &Visit, token: &str) -> Result<Option<Self>, DeskError> {
         let Some(hash) = hash_presented(token) else { return Ok(None) };
         let found = desk_sessions::find(&mut visit.db(), &hash, visit.now, visit.now - IDLE_LIMIT).await?;
-        Ok(found.and_then(|row| Self::from_row(row, token, visit)))
+        let Some(row) = found else { return Ok(None) };
+        if !is_admitted(&row.found.account, visit.now) {
+            desk_sessions::end(&mut visit.db(), row.id).await?;
+            return Ok(None);
+        }
+        Ok(Self::from_row(row, token, visit))
     }
 
     fn from_row(row: DeskSessionRow, token: &str, visit: &Visit) -> Option<Self> {
         let DeskSessionRow { id, method, expires_at, found } = row;
         let session = found.session?;
-        let is_valid = is_admitted(&found.account, visit.now)
-            && is_in_force(&found.account, &session, visit)
+        let is_valid = is_in_force(&found.account, &session, visit)
             && (method == SignInMethod::Passkey.as_str() || session.is_elevated());
         let csrf_token = derive_csrf_token(token);
         is_valid.then_some(Self { id, user: found.account, session_id: session.id, expires_at, csrf_token })

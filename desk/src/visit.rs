@@ -6,7 +6,7 @@ use gotrue_rs::app::App;
 use gotrue_rs::http::body::RequestBody;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::limits::{self, LimitedRoute};
-use gotrue_rs::store::Connection;
+use gotrue_rs::store::{self, Connection};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::user::Time;
 use serde_json::json;
@@ -45,11 +45,17 @@ impl Visit {
     /// Counts an attempt at a one-time link by the limit of the auth API for such attempts, per network.
     ///
     /// # Errors
-    /// 429.
+    /// 429, and 503 if attempts cannot be counted.
     pub(crate) async fn count_link_attempt(&self) -> Result<(), DeskError> {
         let request = self.sender.to_request_info();
         let cx = RequestContext::new(Arc::clone(&self.app), request, RequestBody::empty());
         limits::count_request(&cx, LimitedRoute::Verify).await.map_err(|error| {
+            if error.status() >= 500 {
+                let seconds = error.retry_after.unwrap_or(1);
+                return DeskError::unavailable("Attempts cannot be counted at the moment.")
+                    .retry_after(seconds)
+                    .hint("Try again in a moment.");
+            }
             let seconds = error.retry_after.unwrap_or(60);
             DeskError::too_many("There were too many attempts.", seconds)
                 .hint(format!("Try again in {seconds} seconds."))
@@ -80,6 +86,13 @@ impl Visit {
         })
     }
 
+    /// Records what was done and cannot be undone; a failure is only logged.
+    pub(crate) async fn record_done(&self, user_id: Uuid, action: &str, subject: Option<&str>) {
+        if let Err(error) = self.insert_event(&mut self.db(), Some(user_id), action, subject).await {
+            tracing::error!(action, error = %ErrorChain(&error), "an action at the desk is done, and not recorded");
+        }
+    }
+
     /// Records what was done, in a statement of its own or in a transaction.
     pub(crate) async fn record(
         &self,
@@ -88,8 +101,17 @@ impl Visit {
         action: &str,
         subject: Option<&str>,
     ) -> Result<(), DeskError> {
+        Ok(self.insert_event(db, user_id, action, subject).await?)
+    }
+
+    async fn insert_event(
+        &self,
+        db: &mut Connection,
+        user_id: Option<Uuid>,
+        action: &str,
+        subject: Option<&str>,
+    ) -> store::Result<()> {
         let address = self.sender.address();
-        let event = Event { at: self.now, user_id, action, subject, address: address.as_deref() };
-        Ok(events::insert(db, event).await?)
+        events::insert(db, Event { at: self.now, user_id, action, subject, address: address.as_deref() }).await
     }
 }

@@ -6,6 +6,7 @@ pub mod caller;
 pub mod function;
 pub mod functions;
 pub mod gateway;
+mod periodic_job;
 pub mod submissions;
 
 pub use caller::{AuthenticationError, Caller, CredentialVerifier, User, Verifier};

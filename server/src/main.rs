@@ -24,6 +24,7 @@ mod order_commands;
 mod otlp;
 mod outbound;
 mod parity;
+mod private_file;
 mod profiles;
 mod progress;
 mod project;

@@ -1,15 +1,14 @@
 //! `basalt orders`: lists, details, new links, refunds and exports on the command line.
 
-use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rules::wire::csv::format_csv_cell;
 use orders::admin::{self, OrderFilter};
 use orders::decision::format_amount;
 use orders::{Order, OrderService, OrderState};
@@ -19,6 +18,7 @@ use crate::announce::RunningServer;
 use crate::api_keys;
 use crate::app::SharedPorts;
 use crate::dev::KeptMessages;
+use crate::private_file::PrivateFile;
 use crate::profiles;
 use crate::project::Project;
 use crate::serve::build_outbox;
@@ -225,17 +225,9 @@ pub(crate) async fn export(database: &OrderDatabase, arguments: &OrderExportArgu
         write_orders(database, arguments, &mut out).await?;
         return Ok(out.flush()?);
     }
-    if file.exists() && !arguments.force {
-        bail!("{} is there already; --force writes over it", file.display());
-    }
-    let doing = || format!("writing {}", file.display());
-    let part = file.with_extension("part");
-    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part);
-    let mut out = BufWriter::new(opened.with_context(doing)?);
+    let mut out = PrivateFile::create(file, arguments.force)?;
     let count = write_orders(database, arguments, &mut out).await?;
-    let written = out.into_inner().map_err(std::io::IntoInnerError::into_error).with_context(doing)?;
-    written.sync_all().with_context(doing)?;
-    std::fs::rename(&part, file).with_context(doing)?;
+    out.finish()?;
     eprintln!("Wrote {count} orders to {}.", file.display());
     Ok(())
 }
@@ -250,12 +242,12 @@ async fn write_orders(
     let is_csv = arguments.format == "csv";
     let mut count = 0;
     if is_csv {
-        writeln!(out, "{HEADER}")?;
+        write!(out, "{HEADER}\r\n")?;
     }
     for_each(&database.service, to_filter(&arguments.filter), |order| {
         count += 1;
         if is_csv {
-            writeln!(out, "{}", to_csv(order))?;
+            write!(out, "{}\r\n", to_csv(order))?;
         } else {
             writeln!(out, "{}", order.to_json())?;
         }
@@ -286,45 +278,9 @@ fn to_csv(order: &Order) -> String {
         time(order.refunded_at),
         order.downloads.to_string(),
     ];
-    fields.map(|field| quote(&field)).join(",")
-}
-
-/// Quotes a field of CSV; a field that a spreadsheet would compute becomes text.
-fn quote(field: &str) -> String {
-    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let field = if is_formula { format!("'{field}") } else { field.to_owned() };
-    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
+    fields.map(|field| format_csv_cell(&field)).join(",")
 }
 
 fn print(text: &str) -> anyhow::Result<()> {
     Ok(writeln!(std::io::stdout().lock(), "{text}")?)
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn fields_are_quoted_and_no_formulas() {
-        for (field, expected) in [
-            ("a@example.com", "a@example.com"),
-            ("a,b", "\"a,b\""),
-            ("say \"hi\"", "\"say \"\"hi\"\"\""),
-            ("=1+1", "'=1+1"),
-            ("@SUM(A1)", "'@SUM(A1)"),
-        ] {
-            assert_eq!(quote(field), expected);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_field_stays_one_field(field in "\\PC{0,30}") {
-            let quoted = quote(&field);
-            let is_plain = !quoted.contains([',', '"']);
-            prop_assert!(is_plain || (quoted.starts_with('"') && quoted.ends_with('"')));
-        }
-    }
 }

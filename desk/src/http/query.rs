@@ -32,6 +32,11 @@ impl Query {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// Returns names and values that are not empty, in the order of the request.
+    pub fn list(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Returns a number within a range, or the default if it is absent.
     ///
     /// # Errors

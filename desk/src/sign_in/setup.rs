@@ -9,6 +9,7 @@ use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::passwords;
 use gotrue_rs::store::{self, Connection, Pool};
 use gotrue_rules::domain::contact::Email;
+use gotrue_rules::domain::user::Time;
 use http::{Method, StatusCode};
 use serde_json::json;
 use std::sync::Arc;
@@ -68,7 +69,18 @@ async fn insert_link(
     if setup_links::insert(&mut db, &token.hash, now, now + LINK_LIFETIME, is_requested).await? {
         return Ok(SetupState::Link(token.text));
     }
-    Ok(if setup_links::is_open(&mut db).await? { SetupState::Waiting } else { SetupState::Complete })
+    Ok(if is_setup_open(&mut db, now).await? { SetupState::Waiting } else { SetupState::Complete })
+}
+
+/// Whether there is no owner yet, and no link was used.
+///
+/// Once there is an owner, however made, later calls read no users.
+pub(crate) async fn is_setup_open(db: &mut Connection, now: Time) -> store::Result<bool> {
+    let is_open = setup_links::is_open(db).await?;
+    if !is_open {
+        setup_links::close(db, now).await?;
+    }
+    Ok(is_open)
 }
 
 /// Makes the first owner and enrolls the second factor.
@@ -80,7 +92,8 @@ pub(crate) async fn set_up(step: SignIn<'_>, body: &JsonBody) -> Result<Response
     let (email, password) = read_credentials(body)?;
     Email::parse(&email).map_err(|_| DeskError::invalid("email must be an e-mail address."))?;
     visit.count_link_attempt().await?;
-    match setup_links::claim(&mut visit.db(), &hash, visit.now, visit.now + CLAIM_LIFETIME).await? {
+    let mut db = visit.db().with_long_statements();
+    match setup_links::claim(&mut db, &hash, visit.now, visit.now + CLAIM_LIFETIME).await? {
         Claim::Held => {}
         Claim::Busy => {
             let error = DeskError::new(StatusCode::CONFLICT, "setup_in_progress", "The link is being used.");
@@ -99,7 +112,7 @@ pub(crate) async fn set_up(step: SignIn<'_>, body: &JsonBody) -> Result<Response
         }
     };
     setup_links::complete(&mut visit.db(), &hash, visit.now).await?;
-    visit.record(&mut visit.db(), Some(user_id), "setup", Some(&email)).await?;
+    visit.record_done(user_id, "setup", Some(&email)).await;
     let session = begin_session(step, &email, &password).await?;
     let (totp, ticket) = enrollment::enroll(step, session, &[]).await?;
     Ok(respond::ok(&json!({ "totp": totp, "ticket": ticket })))

@@ -77,6 +77,13 @@ statements! {
         UPDATE basalt.desk_setup_links
         SET used_at = :now
         WHERE token_hash = :token_hash";
+
+    /// Users are read only if there is an unused link.
+    CLOSE = "desk_setup_links.close": concat!(
+        "UPDATE basalt.desk_setup_links
+         SET used_at = :now
+         WHERE CASE WHEN used_at IS NULL THEN ", owner_exists!(), " ELSE false END"
+    );
 }
 
 /// The outcome of a request that presents a link.
@@ -115,6 +122,12 @@ pub(crate) async fn claim(db: &mut Connection, token_hash: &[u8], now: Time, unt
         Some((false, false)) => Claim::Busy,
         Some((true, false)) | None => Claim::Invalid,
     })
+}
+
+/// Marks an unused link as used if there is an owner, who was made in another way.
+pub(crate) async fn close(db: &mut Connection, now: Time) -> Result<()> {
+    db.execute(bind!(CLOSE, now)).await?;
+    Ok(())
 }
 
 /// Ends a claim, so that the link can be used again.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use functions_rs::submissions::Submissions;
-use functions_rs::submissions::export::ExportFormat;
 use futures::StreamExt;
 use futures::stream;
 use gotrue_rules::domain::error::chain::ErrorChain;
@@ -17,8 +16,8 @@ use crate::http::error::DeskError;
 
 /// Answers with the first part once it is there, so that a failed database is an error response.
 pub(super) async fn answer(submissions: &Arc<Submissions>, call: &SubmissionsCall) -> Result<Response, DeskError> {
-    let format = ExportFormat::parse(call.query.get("format").unwrap_or("csv"))?;
-    let mut parts = Arc::clone(submissions).export(call.page()?.filter, format);
+    let (format, filter) = call.export()?;
+    let mut parts = Arc::clone(submissions).export(filter, format);
     let first = parts.next().await.transpose()?.unwrap_or_default();
     let rest = parts.inspect(|part| {
         if let Err(error) = part {

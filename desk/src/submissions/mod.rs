@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use functions_rs::submissions::Submissions;
-use functions_rs::submissions::filter::{PARAMETERS, SubmissionPage};
+use functions_rs::submissions::export::ExportFormat;
+use functions_rs::submissions::filter::{SubmissionFilter, SubmissionPage};
 use functions_rs::submissions::input::{ReplyInput, read_ids, read_note, read_status};
 use futures::future::BoxFuture;
 use http::{Method, StatusCode};
@@ -23,6 +24,9 @@ use crate::http::error::DeskError;
 use crate::http::query::Query;
 use crate::http::respond;
 use crate::section::{OwnerCall, Section};
+
+/// The parameter of an export with its format.
+const FORMAT: &str = "format";
 
 /// The section `submissions` of the API.
 #[derive(Debug)]
@@ -106,8 +110,14 @@ impl SubmissionsSection {
 impl SubmissionsCall {
     /// Parses filter and position of a list.
     fn page(&self) -> Result<SubmissionPage, DeskError> {
-        let given = PARAMETERS.iter().filter_map(|name| Some((*name, self.query.get(name)?)));
-        Ok(SubmissionPage::parse(given)?)
+        Ok(SubmissionPage::parse(self.query.list())?)
+    }
+
+    /// Parses format and filter of an export.
+    fn export(&self) -> Result<(ExportFormat, SubmissionFilter), DeskError> {
+        let format = ExportFormat::parse(self.query.get(FORMAT).unwrap_or("csv"))?;
+        let others = self.query.list().filter(|(name, _)| *name != FORMAT);
+        Ok((format, SubmissionPage::parse(others)?.filter))
     }
 }
 
@@ -119,8 +129,7 @@ impl Section for SubmissionsSection {
         Box::pin(async move {
             let response = self.handle(SubmissionsCall { method, segments, query, body, author: owner.email }).await?;
             if let Some(action) = action {
-                // What was done is done; the log has why it is not recorded.
-                drop(visit.record(&mut visit.db(), Some(owner.id), action, subject.as_deref()).await);
+                visit.record_done(owner.id, action, subject.as_deref()).await;
             }
             Ok(response)
         })

@@ -93,6 +93,10 @@ async fn refusals_have_code_and_hint() {
     for (method, path, body, expected) in [
         (Method::GET, "?limit=201", Value::Null, (400, "validation_failed")),
         (Method::GET, "?before=x", Value::Null, (400, "validation_failed")),
+        (Method::GET, "?order=asc", Value::Null, (400, "validation_failed")),
+        (Method::GET, "?limit=1&limit=2", Value::Null, (400, "validation_failed")),
+        (Method::GET, "?format=csv", Value::Null, (400, "validation_failed")),
+        (Method::GET, "export?format=csv&order=asc", Value::Null, (400, "validation_failed")),
         (Method::GET, "export?format=xml", Value::Null, (400, "validation_failed")),
         (Method::PATCH, ADA, json!({ "status": "open" }), (400, "validation_failed")),
         (Method::GET, "none", Value::Null, (404, "not_found")),

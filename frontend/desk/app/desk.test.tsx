@@ -13,13 +13,26 @@ vi.setConfig({ testTimeout: 30_000 });
 /** Requests that have an answer other than that of the stand-in. */
 let refused: Record<string, { status: number; content: unknown }> = {};
 
+/** A path whose answer breaks off. */
+let broken: string | undefined;
+
 beforeEach(() => {
   refused = {};
+  broken = undefined;
   answer({ method: "POST", url: apiUrl("/stand-in"), body: { isSignedIn: true, isSetup: false } });
   vi.stubGlobal("fetch", async (path: string, init: RequestInit = {}) => {
     const method = init.method ?? "GET";
     const url = new URL(path, "http://localhost");
     const body = typeof init.body === "string" ? JSON.parse(init.body) : {};
+    if (url.pathname.replace("/_desk/api", "") === broken) {
+      const halves = new ReadableStream({
+        start(controller) {
+          controller.enqueue(new TextEncoder().encode("id,created_at\r\n"));
+          controller.error(new TypeError("network error"));
+        },
+      });
+      return new Response(halves, { status: 200 });
+    }
     const refusal = refused[`${method} ${url.pathname.replace("/_desk/api", "")}`];
     const { status, content } = refusal ?? answer({ method, url, body });
     const text = content === undefined || status === 204 ? null : JSON.stringify(content);
@@ -129,4 +142,27 @@ test("a refund names amount and buyer and is sent after the confirmation only", 
   expect(screen.getAllByText("Paid").length).toBeGreaterThan(0);
   fireEvent.click(screen.getByRole("button", { name: /^Refund .*28/ }));
   await waitFor(() => expect(screen.getByText(/The amount is refunded/)).toBeTruthy());
+});
+
+test("an export that breaks off says so and can be started again", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  open("/submissions");
+  fireEvent.click(await screen.findByRole("button", { name: "Export" }));
+  broken = "/submissions/export";
+  const start = screen.getByRole("button", { name: "CSV for a spreadsheet" });
+  fireEvent.click(start);
+  expect(await screen.findByText("The server cannot be reached")).toBeTruthy();
+  expect(start.getAttribute("aria-busy")).toBeNull();
+});
+
+test("a message is sent again only if it has failed", async () => {
+  open("/submissions");
+  await openRow("k.tanaka@tanaka-legal.example");
+  await screen.findByRole("heading", { name: "Activity" });
+  expect(screen.getAllByText("Sent").length).toBeGreaterThan(0);
+  const again = screen.getAllByRole("button", { name: /^Send again/ });
+  expect([again.length, screen.getAllByText("Failed").length]).toEqual([1, 1]);
+  fireEvent.click(again[0] as HTMLElement);
+  expect(await screen.findByText("Waiting")).toBeTruthy();
+  expect(screen.queryByRole("button", { name: /^Send again/ })).toBeNull();
 });

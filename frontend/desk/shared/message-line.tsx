@@ -4,13 +4,13 @@ import type { Failure } from "../shell/data/failure.ts";
 import { useAction } from "../shell/data/use-action.ts";
 import { Time } from "../shell/format/time.tsx";
 import { Badge } from "../shell/ui/badge.tsx";
-import { Button, IconButton } from "../shell/ui/button.tsx";
+import { Button } from "../shell/ui/button.tsx";
 import { FailureNotice } from "../shell/ui/failure-notice.tsx";
 import { describeState, type Message, nameKind } from "./message.ts";
 
 interface MessageLineProps {
   message: Message;
-  /** Sends the message again; without it, this is not offered. */
+  /** Sends a failed message again; without it, this is not offered. */
   resend?: () => Promise<Result<unknown, Failure>>;
   onResent?: () => void;
 }
@@ -23,8 +23,6 @@ export function MessageLine({ message, resend, onResent }: MessageLineProps) {
     onResent,
   );
   const { label, tone, explanation } = describeState(state);
-  const isUndelivered = state === "failed" || state === "held";
-  const start = () => void again.run();
   return (
     <div className="flex gap-3">
       <Mail aria-hidden="true" className="mt-1 size-4 shrink-0 text-ink-soft" />
@@ -47,8 +45,13 @@ export function MessageLine({ message, resend, onResent }: MessageLineProps) {
             {error || "The mail server refused it."} {attempts > 1 && `Tried ${attempts} times.`}
           </p>
         )}
-        {resend && isUndelivered && (
-          <Button icon={RotateCw} isPending={again.isPending} onClick={start} className="mt-2">
+        {resend && state === "failed" && (
+          <Button
+            icon={RotateCw}
+            isPending={again.isPending}
+            onClick={() => void again.run()}
+            className="mt-2"
+          >
             Send again
           </Button>
         )}
@@ -58,15 +61,6 @@ export function MessageLine({ message, resend, onResent }: MessageLineProps) {
           </div>
         )}
       </div>
-      {resend && state === "sent" && (
-        <IconButton
-          icon={RotateCw}
-          label={`Send again: ${nameKind(kind)}`}
-          isPending={again.isPending}
-          onClick={start}
-          className="-mt-1"
-        />
-      )}
     </div>
   );
 }

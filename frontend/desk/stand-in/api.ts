@@ -135,6 +135,9 @@ function answerSubmissions(request: StandInRequest, [id, action, item]: string[]
     return ok({ message: reply }, 202);
   }
   const resent = found.messages.find((it) => it.id === item);
+  if (action === "messages" && resent?.state !== "failed") {
+    return fail(409, "message_not_failed", "The message was not given up");
+  }
   if (action === "messages" && resent) resent.state = "waiting";
   return ok({ ...found, ...summary(found) });
 }

@@ -56,27 +56,3 @@ impl From<InvalidInput> for SubmissionError {
         Self::Invalid(invalid)
     }
 }
-
-impl SubmissionError {
-    /// Returns the stable code.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NotFound(_) => "not_found",
-            Self::Invalid(invalid) => invalid.code,
-            Self::Conflict { code, .. } => code,
-            Self::Store(error) if error.is_unavailable() => ErrorCode::DatabaseUnavailable.as_str(),
-            Self::Store(_) => ErrorCode::UnexpectedFailure.as_str(),
-        }
-    }
-
-    /// Returns the HTTP status.
-    pub fn status(&self) -> u16 {
-        match self {
-            Self::NotFound(_) => 404,
-            Self::Invalid(_) => 400,
-            Self::Conflict { .. } => 409,
-            Self::Store(error) if error.is_unavailable() => 503,
-            Self::Store(_) => 500,
-        }
-    }
-}

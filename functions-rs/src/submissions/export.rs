@@ -1,5 +1,6 @@
 //! Export of submissions as CSV (RFC 4180) or JSON, in parts.
 
+use gotrue_rules::wire::csv::format_csv_cell;
 use serde_json::{Value, json};
 
 use super::error::InvalidInput;
@@ -105,7 +106,7 @@ fn list_values(submission: &SubmissionRecord, titles: &TemplateTitles) -> [Value
     ]
 }
 
-/// Formats a cell. A text that a spreadsheet would take for a formula gets an apostrophe in front.
+/// Formats a value as a cell; an array is its texts, separated by spaces.
 fn format_cell(value: &Value) -> String {
     let text = match value {
         Value::Null => String::new(),
@@ -113,56 +114,5 @@ fn format_cell(value: &Value) -> String {
         Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     };
-    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
-    if guard.is_empty() && !text.contains([',', '"', '\n', '\r']) {
-        return text;
-    }
-    format!("\"{guard}{}\"", text.replace('"', "\"\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Reads one line of cells (RFC 4180).
-    fn read_cells(line: &str) -> Vec<String> {
-        let (mut cells, mut cell, mut is_quoted) = (Vec::new(), String::new(), false);
-        let mut rest = line.chars().peekable();
-        while let Some(c) = rest.next() {
-            match c {
-                '"' if is_quoted && rest.peek() == Some(&'"') => {
-                    rest.next();
-                    cell.push('"');
-                }
-                '"' => is_quoted = !is_quoted,
-                ',' if !is_quoted => cells.push(std::mem::take(&mut cell)),
-                _ => cell.push(c),
-            }
-        }
-        cells.push(cell);
-        cells
-    }
-
-    #[test]
-    fn formulas_are_text() {
-        for (text, cell) in
-            [("=1+1", "\"'=1+1\""), ("-x", "\"'-x\""), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("ä", "ä")]
-        {
-            assert_eq!(format_cell(&json!(text)), cell);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn cells_are_read_back(texts in proptest::collection::vec("[a-z,\"\n\r' =é]{0,12}", 1..5)) {
-            let line: Vec<String> = texts.iter().map(|text| format_cell(&json!(text))).collect();
-            let expected: Vec<String> = texts.iter().map(|text| {
-                let guard = if text.starts_with(['=', '\r']) { "'" } else { "" };
-                format!("{guard}{text}")
-            }).collect();
-            prop_assert_eq!(read_cells(&line.join(",")), expected);
-        }
-    }
+    format_csv_cell(&text)
 }

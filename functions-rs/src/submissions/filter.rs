@@ -148,7 +148,7 @@ impl SubmissionPage {
 }
 
 /// The names of the parameters.
-pub const PARAMETERS: [&str; 7] = ["search", "status", "template", "from", "to", "before", "limit"];
+const PARAMETERS: [&str; 7] = ["search", "status", "template", "from", "to", "before", "limit"];
 
 /// Checks the length of a search.
 ///

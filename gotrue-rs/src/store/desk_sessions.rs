@@ -55,6 +55,17 @@ statements! {
         DELETE FROM basalt.desk_sessions
         WHERE id = :id";
 
+    /// Ends the session of the auth API too, for which nothing else has a token.
+    END = "desk_sessions.end": "
+        WITH ended AS (
+            DELETE FROM basalt.desk_sessions
+            WHERE id = :id
+            RETURNING session_id
+        )
+        DELETE FROM sessions
+        WHERE id = (SELECT session_id
+                    FROM ended)";
+
     /// Ends the sessions of the auth API too, for which nothing else has a token.
     DELETE_EXPIRED = "desk_sessions.delete_expired": "
         WITH tickets AS (
@@ -140,6 +151,12 @@ pub async fn insert(db: &mut Connection, new: NewDeskSession<'_>) -> Result<bool
 /// Deletes a session.
 pub async fn delete(db: &mut Connection, id: Uuid) -> Result<()> {
     db.execute(bind!(DELETE, id)).await?;
+    Ok(())
+}
+
+/// Deletes a session and its session of the auth API.
+pub async fn end(db: &mut Connection, id: Uuid) -> Result<()> {
+    db.execute(bind!(END, id)).await?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod credential;
+pub mod csv;
 pub mod custom_provider;
 pub mod discovery;
 pub mod error;

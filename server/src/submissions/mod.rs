@@ -3,9 +3,7 @@
 mod arguments;
 mod text;
 
-use std::fs::OpenOptions;
 use std::io::{BufRead, IsTerminal, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -23,6 +21,7 @@ pub(crate) use arguments::{
 };
 
 use crate::catalogue::Catalogue;
+use crate::private_file::PrivateFile;
 use crate::users::UserDatabase;
 use text::{format_details, format_entry};
 
@@ -105,22 +104,9 @@ pub(crate) async fn export(
         let mut out = std::io::stdout();
         return write_parts(parts, &mut out).await;
     }
-    if file.exists() && !arguments.force {
-        bail!("{} is there already; --force writes over it", file.display());
-    }
-    let doing = || format!("writing {}", file.display());
-    let mut part_name = file.as_os_str().to_owned();
-    part_name.push(".part");
-    let options = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part_name);
-    let mut out = options.with_context(doing)?;
-    let written = match write_parts(parts, &mut out).await {
-        Ok(()) => out.sync_all().and_then(|()| std::fs::rename(&part_name, file)).with_context(doing),
-        Err(error) => Err(error),
-    };
-    if written.is_err() {
-        drop(std::fs::remove_file(&part_name));
-    }
-    written?;
+    let mut out = PrivateFile::create(file, arguments.force)?;
+    write_parts(parts, &mut out).await?;
+    out.finish()?;
     eprintln!("Wrote {}. It holds addresses and texts of visitors: keep it safe.", file.display());
     Ok(())
 }

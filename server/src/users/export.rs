@@ -1,11 +1,8 @@
 //! Export of all accounts to a file, one per line, from a consistent snapshot.
 
-use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use gotrue_rs::store::{Connection, bulk};
 use serde_json::Value;
 use uuid::Uuid;
@@ -13,6 +10,7 @@ use uuid::Uuid;
 use super::arguments::ExportArguments;
 use super::database::UserDatabase;
 use crate::anonymise::{Anonymisation, RowRules};
+use crate::private_file::PrivateFile;
 use crate::progress::progress_bar;
 
 /// Accounts per statement.
@@ -30,20 +28,11 @@ pub(crate) async fn export(database: &UserDatabase, arguments: &ExportArguments)
         write_accounts(&mut db, &mut out, rules.as_ref()).await?;
         return Ok(out.flush()?);
     }
-    if file.exists() && !arguments.force {
-        bail!("{} is there already; --force writes over it", file.display());
-    }
-    let part = file.with_extension("part");
-    let written = write_file(&mut db, &part, rules.as_ref()).await;
-    let finished = written.and_then(|count| {
-        std::fs::rename(&part, file).with_context(|| format!("writing {}", file.display()))?;
-        Ok(count)
-    });
-    if finished.is_err() {
-        drop(std::fs::remove_file(&part));
-    }
+    let mut out = PrivateFile::create(file, arguments.force)?;
+    let count = write_accounts(&mut db, &mut out, rules.as_ref()).await?;
+    out.finish()?;
     let note = if rules.is_some() { "It holds pseudonyms." } else { "It holds password hashes: keep it safe." };
-    eprintln!("Wrote {} accounts to {}. {note}", finished?, file.display());
+    eprintln!("Wrote {count} accounts to {}. {note}", file.display());
     Ok(())
 }
 
@@ -60,18 +49,6 @@ async fn prepare_anonymisation(arguments: &ExportArguments) -> anyhow::Result<Op
         eprintln!("The seed is {seed}: --seed makes the same pseudonyms again.");
     }
     Ok(Some(anonymisation))
-}
-
-async fn write_file(db: &mut Connection, part: &Path, rules: Option<&RowRules<'_>>) -> anyhow::Result<u64> {
-    let doing = || format!("writing {}", part.display());
-    let options = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(part);
-    let mut out = BufWriter::new(options.with_context(doing)?);
-    let count = write_accounts(db, &mut out, rules).await?;
-    out.into_inner()
-        .map_err(std::io::IntoInnerError::into_error)
-        .and_then(|file| file.sync_all())
-        .with_context(doing)?;
-    Ok(count)
 }
 
 async fn write_accounts(

@@ -203,6 +203,14 @@ async fn orders_are_refunded_and_exported_by_the_command_line() {
         lines[0].starts_with("number,id,paid_at")
             && lines[3].contains(",Professional Newsletter,ada@example.com,28.00,USD,stripe,")
     );
+    assert!(csv.contains("downloads\r\n") && csv.ends_with("\r\n"), "{csv}");
+    let folder = shop.folder.path("folder.csv");
+    std::fs::create_dir(&folder).expect("a folder");
+    let unrelated = shop.folder.write("folder.part", "notes");
+    let (is_done, text) = shop.command(&["export", &folder, "--force"]);
+    assert!(!is_done, "a folder is not replaced: {text}");
+    assert_eq!(std::fs::read_to_string(unrelated).expect("a text"), "notes");
+    assert!(!std::path::Path::new(&shop.folder.path("folder.csv.part")).exists(), "no addresses are left");
 }
 
 #[tokio::test]

@@ -69,7 +69,7 @@ async fn submissions_are_listed_shown_exported_and_deleted() {
     let server = commands.serve();
     let long = format!("Blue, please. \u{1b}[2J {} Write to ada@example.com", "Many words follow. ".repeat(30));
     let first = submit(&server, json!({ "description": long, "template": 9 })).await;
-    let second = submit(&server, json!({ "description": "=1+1, in green" })).await;
+    let second = submit(&server, json!({ "description": "=1+1, in green;=A1" })).await;
 
     let (text, _) = commands.run_successfully(&["list"]);
     assert!(text.lines().all(|line| line.chars().count() <= 80) && !text.contains('\u{1b}'), "{text}");
@@ -90,9 +90,12 @@ async fn submissions_are_listed_shown_exported_and_deleted() {
     assert_eq!((&details["senders"], &details["description"]), (&json!(["ada@example.com"]), &json!(long.trim())));
 
     let file = commands.scratch.path("all.csv");
+    let other = commands.scratch.write("other", "notes");
+    std::os::unix::fs::symlink(&other, commands.scratch.path("all.csv.part")).expect("a link");
     commands.run_successfully(&["export", &file]);
     let exported = std::fs::read_to_string(&file).expect("written");
-    assert!(exported.contains("\"'=1+1, in green\"\r\n"), "{exported}");
+    assert!(exported.contains("\"'=1+1, in green;'=A1\"\r\n"), "{exported}");
+    assert_eq!(std::fs::read_to_string(other).expect("a text"), "notes", "a left link is not followed");
     assert!(commands.run_failing(&["export", &file]).contains("--force writes over it"));
     let (exported, _) = commands.run_successfully(&["export", "-", "--format", "json", "--search", "green"]);
     let exported: Value = serde_json::from_str(&exported).expect("JSON");

@@ -102,7 +102,9 @@ fn export_and_import_round_trip() {
     let file = accounts.scratch.write("users.jsonl", &format!("{line}\n{}\n", json!({"phone": "15550100002"})));
     assert!(accounts.run_successfully(&["import", &file]).contains("Imported 2 accounts"));
     let (first, second) = (accounts.scratch.path("first.jsonl"), accounts.scratch.path("second.jsonl"));
+    let unrelated = accounts.scratch.write("first.part", "notes");
     accounts.run_successfully(&["export", &first]);
+    assert_eq!(std::fs::read_to_string(unrelated).expect("a text"), "notes");
     assert!(accounts.run_successfully(&["import", &first]).contains("Imported 0 accounts, 2 were there already"));
 
     let elsewhere = AccountCommands::new();

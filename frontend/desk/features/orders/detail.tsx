@@ -1,7 +1,7 @@
 import { formatMoney } from "../../shell/format/format.ts";
+import { DetailFailure } from "../../shell/frame/detail-failure.tsx";
 import { DetailHeader } from "../../shell/frame/detail-header.tsx";
 import { Badge } from "../../shell/ui/badge.tsx";
-import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { DetailSkeleton } from "../../shell/ui/skeleton.tsx";
 import { OrderActions } from "./actions.tsx";
 import type { OrderDetail } from "./api.ts";
@@ -21,15 +21,7 @@ export function OrderView({ id, back }: OrderViewProps) {
   const { value, failure, reload } = useOrder(id);
   if (failure && !value) {
     return (
-      <>
-        <DetailHeader title="Order" back={back} list="Orders" />
-        <div className="p-4 lg:p-7">
-          <FailureNotice
-            failure={failure}
-            {...(failure.kind !== "missing" && { onRetry: reload })}
-          />
-        </div>
-      </>
+      <DetailFailure title="Order" back={back} list="Orders" failure={failure} onRetry={reload} />
     );
   }
   if (!value) return <DetailSkeleton />;

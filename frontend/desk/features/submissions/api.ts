@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { MessageSchema, TemplateReferenceSchema } from "../../shared/message.ts";
-import { fetchResponse, Nothing, send } from "../../shell/data/request.ts";
+import { fetchFile, Nothing, send } from "../../shell/data/request.ts";
 import { queryOf } from "../../shell/list/use-filters.ts";
 
 export const STATUSES = ["new", "answered", "closed", "spam"] as const;
@@ -99,8 +99,6 @@ export function deleteSubmissions(ids: readonly string[]) {
 }
 
 /** Loads the file with all submissions of the filters. */
-export async function exportSubmissions(filters: ListFilters, format: "csv" | "json") {
-  const path = `/submissions/export${queryOf({ ...filters, format })}`;
-  const response = await fetchResponse({ path });
-  return response.ok ? { ok: true as const, value: await response.value.blob() } : response;
+export function exportSubmissions(filters: ListFilters, format: "csv" | "json") {
+  return fetchFile(`/submissions/export${queryOf({ ...filters, format })}`);
 }

@@ -3,11 +3,11 @@ import { useEffect, useState } from "react";
 import { useNavigate } from "react-router-dom";
 import { removeEntry } from "../../shell/data/query-cache.ts";
 import { Time } from "../../shell/format/time.tsx";
+import { DetailFailure } from "../../shell/frame/detail-failure.tsx";
 import { DetailHeader } from "../../shell/frame/detail-header.tsx";
 import { useShortcuts } from "../../shell/keyboard/shortcuts.tsx";
 import { Badge } from "../../shell/ui/badge.tsx";
 import { IconButton } from "../../shell/ui/button.tsx";
-import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { DetailSkeleton } from "../../shell/ui/skeleton.tsx";
 import type { Detail } from "./api.ts";
 import { Composer } from "./composer.tsx";
@@ -30,15 +30,13 @@ export function SubmissionDetail({ id, back, afterwards }: SubmissionDetailProps
   const { value, failure, reload } = useSubmission(id);
   if (failure && (!value || failure.kind === "missing")) {
     return (
-      <>
-        <DetailHeader title="Submission" back={back} list="Submissions" />
-        <div className="p-4 lg:p-7">
-          <FailureNotice
-            failure={failure}
-            {...(failure.kind !== "missing" && { onRetry: reload })}
-          />
-        </div>
-      </>
+      <DetailFailure
+        title="Submission"
+        back={back}
+        list="Submissions"
+        failure={failure}
+        onRetry={reload}
+      />
     );
   }
   if (!value) return <DetailSkeleton />;

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { csrfToken, setCsrfToken } from "./csrf.ts";
 import { describeFailure } from "./failure.ts";
-import { Nothing, onSignedOut, retryAfter, send } from "./request.ts";
+import { fetchFile, Nothing, onSignedOut, retryAfter, send } from "./request.ts";
 
 const fetched = vi.fn<(url: string, init: RequestInit) => Promise<Response>>();
 const Answer = v.object({ value: v.number() });
@@ -115,6 +115,39 @@ test("no answer is a failure of its own", async () => {
   fetched.mockRejectedValueOnce(new TypeError("failed"));
   expect(await send({ path: "/x" }, Answer)).toMatchObject({ error: { kind: "offline" } });
 });
+
+test("a file may take longer than the time limit once it has begun", async () => {
+  vi.useFakeTimers();
+  try {
+    fetched.mockImplementationOnce((_, { signal }) => abortedBy(signal));
+    const unanswered = fetchFile("/x");
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(await unanswered).toMatchObject({ ok: false, error: { code: "no_answer" } });
+
+    let end: () => void = () => undefined;
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode("id\r\n"));
+        end = () => controller.close();
+      },
+    });
+    fetched.mockResolvedValueOnce(new Response(body));
+    const loaded = fetchFile("/x");
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(fetched.mock.lastCall?.[1].signal?.aborted).toBe(false);
+    end();
+    const file = await loaded;
+    expect(file.ok && (await file.value.text())).toBe("id\r\n");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+function abortedBy(signal: AbortSignal | null | undefined): Promise<Response> {
+  return new Promise((_, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason));
+  });
+}
 
 test("the server's wait is respected", async () => {
   answerWith(503, { code: "unavailable", message: "later" }, { "retry-after": "9" });

@@ -6,7 +6,7 @@ import type { Failure } from "./failure.ts";
 /** The path of the API. */
 export const API = "/_desk/api";
 
-/** The longest wait for a response, in milliseconds. A refund waits for the payment provider. */
+/** The longest wait for a response, in milliseconds. A refund waits for the payment provider, a file may take longer. */
 const TIME_LIMIT = 40_000;
 
 /** The wait after an answer that asks for one and does not name its length, in milliseconds. */
@@ -29,6 +29,8 @@ export interface ApiRequest {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   body?: unknown;
+  /** Whether the answer is a file, which may take longer than the time limit once it has begun. */
+  isFile?: boolean;
 }
 
 type SignedOutListener = () => void;
@@ -62,8 +64,20 @@ export async function send<Value>(
   };
 }
 
+/** Loads a file. Never throws; an incomplete file is a failure. */
+export async function fetchFile(path: string): Promise<Result<Blob, Failure>> {
+  const request = { path, isFile: true };
+  const response = await fetchResponse(request);
+  if (!response.ok) return response;
+  try {
+    return { ok: true, value: await response.value.blob() };
+  } catch (cause) {
+    return noAnswer(request, cause);
+  }
+}
+
 /** Sends a request; returns the response if its status is a success. */
-export async function fetchResponse(request: ApiRequest): Promise<Result<Response, Failure>> {
+async function fetchResponse(request: ApiRequest): Promise<Result<Response, Failure>> {
   const response = await attempt(request);
   const isOldToken = !response.ok && response.error.code === "desk_csrf";
   return isOldToken && (await renewCsrfToken()) ? attempt(request) : response;
@@ -83,11 +97,13 @@ async function renewCsrfToken(): Promise<boolean> {
 }
 
 async function attempt(request: ApiRequest): Promise<Result<Response, Failure>> {
-  const { method = "GET", path, body } = request;
+  const { method = "GET", path, body, isFile = false } = request;
   const headers = new Headers({ accept: "application/json" });
   if (body !== undefined) headers.set("content-type", "application/json");
   const token = csrfToken();
   if (method !== "GET" && token !== undefined) headers.set("x-desk-csrf", token);
+  const start = new AbortController();
+  const timer = isFile ? setTimeout(() => start.abort(), TIME_LIMIT) : undefined;
   try {
     const response = await fetch(`${API}${path}`, {
       method,
@@ -95,15 +111,22 @@ async function attempt(request: ApiRequest): Promise<Result<Response, Failure>> 
       body: body === undefined ? null : JSON.stringify(body),
       credentials: "same-origin",
       cache: "no-store",
-      signal: AbortSignal.timeout(TIME_LIMIT),
+      signal: isFile ? start.signal : AbortSignal.timeout(TIME_LIMIT),
     });
     return response.ok
       ? { ok: true, value: response }
       : { ok: false, error: await readFailure(response) };
   } catch (cause) {
-    console.error("No answer:", method, path, cause);
-    return { ok: false, error: { kind: "offline", code: "no_answer", message: "No answer." } };
+    return noAnswer(request, cause);
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+function noAnswer({ method = "GET", path }: ApiRequest, cause: unknown) {
+  console.error("No answer:", method, path, cause);
+  const error: Failure = { kind: "offline", code: "no_answer", message: "No answer." };
+  return { ok: false as const, error };
 }
 
 /** Returns the failure that a response describes. */

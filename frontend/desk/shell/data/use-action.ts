@@ -27,9 +27,13 @@ export function useAction<Parameters extends unknown[], Value>(
     isRunning.current = true;
     setPending(true);
     setFailure(undefined);
-    const outcome = await act(...parameters);
-    isRunning.current = false;
-    setPending(false);
+    let outcome: Result<Value, Failure>;
+    try {
+      outcome = await act(...parameters);
+    } finally {
+      isRunning.current = false;
+      setPending(false);
+    }
     if (outcome.ok) {
       onDone?.(outcome.value);
       return outcome.value;

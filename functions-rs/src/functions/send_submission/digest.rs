@@ -4,18 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use futures::FutureExt;
-use futures::future::{Either, select};
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::{Connection, Pool};
-use gotrue_rules::domain::error::chain::ErrorChain;
-use telemetry::jobs::JobRun;
 
 use super::mails::{MailContext, build_digest};
 use super::{SubmissionSettings, store};
+use crate::periodic_job::PeriodicJob;
 
 /// How often due digests are checked for.
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
@@ -48,21 +45,8 @@ impl DigestWriter {
     /// Writes digests until `stop` completes.
     /// Failures are retried.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let mut stop = std::pin::pin!(stop.fuse());
-        loop {
-            let started = self.clock.now();
-            let outcome = self.write_due().await;
-            let ended = self.clock.now();
-            let duration = (ended - started).to_std().unwrap_or_default();
-            let is_successful = outcome.is_ok();
-            JobRun { job: "submission_digest", is_successful, duration, ended: ended.timestamp() }.record();
-            if let Err(error) = outcome {
-                tracing::warn!(error = %ErrorChain(&error), "writing the submission digest failed, retrying");
-            }
-            if let Either::Left(_) = select(stop.as_mut(), self.clock.sleep(CHECK_INTERVAL)).await {
-                return;
-            }
-        }
+        let job = PeriodicJob { name: "submission_digest", interval: CHECK_INTERVAL, clock: &self.clock };
+        job.run(stop, || self.write_due()).await;
     }
 
     /// Writes the digest if one is due; returns the number of submissions in it.

@@ -7,6 +7,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
+use crate::functions::send_submission::spam::QUARANTINE_SCORE;
 use crate::submissions::records::SubmissionRecord;
 
 statements! {
@@ -16,8 +17,8 @@ statements! {
         ON CONFLICT (day) DO NOTHING";
 
     DAY = "submissions.count_day": "
-        SELECT count(*) FILTER (WHERE status <> 'spam' OR spam_score < 60) AS received,
-               count(*) FILTER (WHERE status = 'spam' AND spam_score >= 60) AS quarantined,
+        SELECT count(*) FILTER (WHERE status <> 'spam' OR spam_score < :quarantine_score::integer) AS received,
+               count(*) FILTER (WHERE status = 'spam' AND spam_score >= :quarantine_score::integer) AS quarantined,
                (SELECT count(*) FROM basalt.submissions o WHERE o.status = 'new') AS unanswered
         FROM basalt.submissions
         WHERE created_at >= :from::timestamptz
@@ -132,7 +133,7 @@ pub async fn begin_digest(db: &mut Connection, midnight: Time, now: Time) -> Res
 
 /// Counts the submissions from `from` until `until`.
 pub async fn count_day(db: &mut Connection, from: Time, until: Time) -> Result<DayFigures> {
-    db.fetch_one(bind!(DAY, from, until)).await
+    db.fetch_one(bind!(DAY, quarantine_score: i32::from(QUARANTINE_SCORE), from, until)).await
 }
 
 /// Returns at most `limit` submissions from before `cutoff`.

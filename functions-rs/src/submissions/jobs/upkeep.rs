@@ -4,21 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{Days, NaiveTime, TimeDelta};
-use futures::FutureExt;
-use futures::future::{Either, select};
 use gotrue_rs::journal::Journal;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::leases::JobLease;
 use gotrue_rs::store::{Connection, Pool, Result};
-use gotrue_rules::domain::error::chain::ErrorChain;
-use telemetry::jobs::JobRun;
 
 use super::daily_digest::build_daily_digest;
 use super::store;
 use crate::functions::send_submission::SubmissionSettings;
 use crate::functions::send_submission::mails::MailContext;
+use crate::periodic_job::PeriodicJob;
 use crate::submissions::changes;
 
 /// How often the jobs look for what is due.
@@ -80,21 +77,8 @@ impl SubmissionUpkeep {
         if self.retention == Retention::default() {
             return;
         }
-        let mut stop = std::pin::pin!(stop.fuse());
-        loop {
-            let started = self.clock.now();
-            let outcome = self.run_due().await;
-            let ended = self.clock.now();
-            let duration = (ended - started).to_std().unwrap_or_default();
-            let is_successful = outcome.is_ok();
-            JobRun { job: "submissions", is_successful, duration, ended: ended.timestamp() }.record();
-            if let Err(error) = outcome {
-                tracing::warn!(error = %ErrorChain(&error), "the jobs of submissions failed, retrying");
-            }
-            if let Either::Left(_) = select(stop.as_mut(), self.clock.sleep(CHECK_INTERVAL)).await {
-                return;
-            }
-        }
+        let job = PeriodicJob { name: "submissions", interval: CHECK_INTERVAL, clock: &self.clock };
+        job.run(stop, || self.run_due()).await;
     }
 
     /// Does what is due, if this replica holds the lease.

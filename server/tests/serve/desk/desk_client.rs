@@ -1,6 +1,7 @@
 //! A shop with a desk, and requests to its API.
 
 use gotrue_rs::ports::clock::{Clock, SystemClock};
+use gotrue_rs::ports::software_authenticator::Authenticator;
 use gotrue_rules::domain::mfa::totp::generate_code;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -117,6 +118,24 @@ impl Shop {
         self.post("/sign-in/totp", json!({"ticket": first.text("ticket"), "code": code_of(secret, step)})).await
     }
 
+    /// A device at the address of the shop that can have passkeys.
+    pub(crate) fn authenticator(&self) -> Authenticator {
+        let origin = self.server.text("url").replace("127.0.0.1", "localhost");
+        Authenticator::new(&origin, "localhost").expect("a key")
+    }
+
+    /// Adds a passkey with the name `Laptop`.
+    pub(crate) async fn add_passkey(&self, owner: &SignedIn, authenticator: &mut Authenticator) -> Answer {
+        let offered = self.change(Method::POST, "/passkeys/options", owner, json!({})).await;
+        assert_eq!(offered.status, 200, "{}", offered.body);
+        assert_eq!(offered.body["options"]["authenticatorSelection"]["userVerification"], "required");
+        let credential = authenticator.create(&offered.body["options"]);
+        let body = json!({"ticket": offered.text("ticket"), "credential": credential, "name": "Laptop"});
+        let made = self.change(Method::POST, "/passkeys", owner, body).await;
+        assert_eq!((made.status, made.body["name"].as_str()), (200, Some("Laptop")), "{}", made.body);
+        made
+    }
+
     /// A request of an administrator to the auth API.
     pub(crate) async fn admin(&self, method: Method, path: &str, body: Value) -> Value {
         let request = self.server.client.request(method, self.server.url(&format!("/auth/v1/admin{path}")));
@@ -131,6 +150,11 @@ impl Shop {
     /// Runs SQL; returns the number of rows.
     pub(crate) async fn execute(&self, sql: &'static str) -> u64 {
         sqlx::query(sql).execute(&mut self.database().await).await.expect(sql).rows_affected()
+    }
+
+    /// Lets every row of the log of the desk fail.
+    pub(crate) async fn refuse_events(&self) {
+        self.execute("ALTER TABLE basalt.desk_events ADD CONSTRAINT none CHECK (false) NOT VALID").await;
     }
 
     /// Returns the text of one value.

@@ -118,7 +118,14 @@ async fn submissions_and_sales_are_counted_by_day_and_template() {
     let sold = templates.iter().find(|it| it["id"] == 77).expect("a template that is no more on sale");
     assert_eq!((&sold["title"], &sold["purchases"]), (&json!("Sold"), &json!(1)));
 
-    for query in ["from=2026-01-02&to=2026-01-01", "from=2020-01-01&to=2026-01-01", "from=x", "to=%00"] {
+    for query in [
+        "from=2026-01-02&to=2026-01-01",
+        "from=2020-01-01&to=2026-01-01",
+        "from=x",
+        "to=%00",
+        "to=%2B262142-12-31",
+        "from=0000-01-01&to=0000-01-02",
+    ] {
         let answer = shop.get(&format!("/figures?{query}"), Some(&owner.cookie)).await;
         assert_eq!((answer.status, answer.code()), (400, "invalid_request"), "{query}");
     }

@@ -75,3 +75,15 @@ async fn link_is_sent_again_and_changes_are_recorded() {
     let request = shop.request(&Method::POST, &format!("{PAID}/resend")).header("cookie", &owner.cookie);
     assert_eq!(super::desk_client::send(request).await.code(), "desk_csrf");
 }
+
+#[tokio::test]
+async fn changes_without_their_record_are_answered_as_done() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    insert_orders(&shop).await;
+    shop.refuse_events().await;
+    let sent = shop.change(Method::POST, &format!("{PAID}/resend"), &owner, json!({})).await;
+    assert_eq!(sent.status, 202, "{}", sent.body);
+    let refused = shop.change(Method::POST, &format!("{REFUNDED}/refund"), &owner, json!({})).await;
+    assert_eq!((refused.status, refused.code()), (409, "already_refunded"), "{}", refused.body);
+}

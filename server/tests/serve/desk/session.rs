@@ -23,7 +23,9 @@ async fn withdrawn_role_ends_the_session() {
     assert_eq!((answer.status, answer.code()), (401, "desk_session_missing"));
     assert_eq!(shop.send_password(EMAIL, PASSWORD).await.status, 401);
     shop.admin(Method::PUT, &path, json!({"app_metadata": {"role": "owner"}})).await;
-    assert_eq!(status_of(&shop, &owner).await, 200);
+    assert_eq!(status_of(&shop, &owner).await, 401, "the session does not come back with the role");
+    assert_eq!(shop.query("SELECT count(*)::text FROM auth.sessions").await, "0");
+    assert_eq!(shop.sign_in(&owner.secret, 0).await.status, 200);
 }
 
 #[tokio::test]
@@ -35,6 +37,9 @@ async fn banned_and_deleted_users_have_no_session() {
     assert_eq!(status_of(&shop, &owner).await, 401);
     assert_eq!(shop.send_password(EMAIL, PASSWORD).await.code(), "invalid_credentials");
     shop.admin(Method::PUT, &path, json!({"ban_duration": "none"})).await;
+    assert_eq!(status_of(&shop, &owner).await, 401, "the session does not come back after the ban");
+    let again = shop.sign_in(&owner.secret, 0).await;
+    let owner = SignedIn { cookie: again.cookie(), ..owner };
     assert_eq!(status_of(&shop, &owner).await, 200);
     shop.admin(Method::DELETE, &path, json!({"should_soft_delete": true})).await;
     assert_eq!(status_of(&shop, &owner).await, 401);
@@ -94,6 +99,17 @@ async fn sign_out_ends_both_sessions_and_removes_the_cookie() {
     assert_eq!(shop.query("SELECT count(*)::text FROM auth.sessions").await, "1");
     let log = shop.query("SELECT string_agg(action, ' ' ORDER BY id) FROM basalt.desk_events").await;
     assert_eq!(log, "setup sign_in sign_in sign_out");
+}
+
+#[tokio::test]
+async fn sign_out_without_its_record_ends_both_sessions() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    shop.refuse_events().await;
+    let answer = shop.change(Method::DELETE, "/session", &owner, json!({})).await;
+    assert_eq!((answer.status, answer.headers.contains_key("set-cookie")), (204, true), "{}", answer.body);
+    let left = "SELECT (SELECT count(*) FROM basalt.desk_sessions) || ' ' || (SELECT count(*) FROM auth.sessions)";
+    assert_eq!(shop.query(left).await, "0 0");
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::desk_client::{EMAIL, PASSWORD, Shop};
-use crate::support::basalt;
+use crate::shared_limits::Redis;
+use crate::support::{basalt, free_port};
 
 #[tokio::test]
 async fn link_makes_the_owner_once() {
@@ -103,6 +104,55 @@ async fn owner_without_code_enrolls_at_the_next_sign_in() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_search_for_an_owner_is_made_once_and_ends() {
+    let shop = std::sync::Arc::new(Shop::start());
+    let other = std::sync::Arc::clone(&shop);
+    // The search waits for the table, for longer than other statements may take.
+    let (mut database, mut observer) = (shop.database().await, shop.database().await);
+    sqlx::raw_sql("BEGIN; LOCK TABLE auth.users").execute(&mut database).await.expect("locked");
+    let searching = tokio::spawn(async move { other.get("/session", None).await });
+    wait_for_lock(&mut observer, 1).await;
+    let meanwhile = shop.get("/session", None).await;
+    assert_eq!((meanwhile.status, &meanwhile.body["setup"]), (401, &json!(false)), "the last known answer");
+    let other = std::sync::Arc::clone(&shop);
+    let making = tokio::spawn(async move {
+        other.post("/setup", json!({"token": other.setup_token(), "email": EMAIL, "password": PASSWORD})).await
+    });
+    wait_for_lock(&mut observer, 2).await;
+    sqlx::raw_sql("SELECT pg_sleep(4); COMMIT").execute(&mut database).await.expect("unlocked");
+    let found = searching.await.expect("an answer");
+    assert_eq!((found.status, found.code()), (401, "desk_session_missing"), "{}", found.body);
+    let made = making.await.expect("an answer");
+    assert_eq!(made.status, 200, "{}", made.body);
+}
+
+/// Waits until this number of statements on links wait for a table.
+async fn wait_for_lock(observer: &mut sqlx::PgConnection, expected: i64) {
+    let waiting =
+        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%desk_setup_links%'";
+    for _ in 0..500 {
+        let found: i64 = sqlx::query_scalar(waiting).fetch_one(&mut *observer).await.expect("a number");
+        if found == expected {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("not {expected} statements wait");
+}
+
+#[tokio::test]
+async fn attempts_that_cannot_be_counted_are_no_excess() {
+    let redis = Redis::start(free_port(), &[]);
+    let store = format!("[basalt.limits]\nurl = \"{}\"\non_failure = \"closed\"", redis.url());
+    let shop = Shop::start_with(&store);
+    drop(redis);
+    let body = json!({"token": "A".repeat(43), "email": EMAIL, "password": PASSWORD});
+    let answer = shop.post("/setup", body).await;
+    assert_eq!((answer.status, answer.code()), (503, "unavailable"), "{}", answer.body);
+    assert!(answer.headers.contains_key("retry-after") && answer.body["hint"].is_string(), "{}", answer.body);
+}
+
 #[tokio::test]
 async fn attempts_at_links_are_limited() {
     let shop = Shop::start();
@@ -131,4 +181,24 @@ fn command_prints_another_link_while_there_is_no_owner() {
     let text = String::from_utf8_lossy(&printed.stdout).trim().to_owned();
     assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
     assert!(text.starts_with(&server.url("/_desk/#setup=")) && text != first, "{text}");
+}
+
+#[tokio::test]
+async fn link_ends_if_the_owner_was_made_in_another_way() {
+    let folder = crate::support::TempFolder::new();
+    let config = folder.write("config.toml", "[basalt.shop]\nowner = \"owner@shop.example\"\n");
+    let shop = Shop::start();
+    let owner = json!({"email": EMAIL, "password": PASSWORD, "app_metadata": {"role": "owner"}});
+    shop.admin(reqwest::Method::POST, "/users", owner).await;
+    let used = "SELECT (used_at IS NOT NULL)::text FROM basalt.desk_setup_links";
+    assert_eq!(shop.query(used).await, "false");
+    let url = shop.server.text("database_url");
+    let place = ["desk", "--config", &config, "--data", &folder.path("data"), "--database-url", &url];
+    let printed = basalt().args(place).arg("link").output().expect("it starts");
+    let text = String::from_utf8_lossy(&printed.stderr);
+    assert!(!printed.status.success() && text.contains("the shop has an owner"), "{text}");
+    assert_eq!(shop.query(used).await, "true", "no later request has to look for owners");
+    shop.execute("UPDATE basalt.desk_setup_links SET used_at = NULL").await;
+    assert_eq!(shop.get("/session", None).await.body["setup"], false);
+    assert_eq!(shop.query(used).await, "true", "no later request has to look for owners");
 }

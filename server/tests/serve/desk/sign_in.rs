@@ -1,6 +1,5 @@
 //! Sign-in with password and code.
 
-use gotrue_rs::ports::software_authenticator::Authenticator;
 use reqwest::Method;
 use serde_json::json;
 
@@ -108,15 +107,8 @@ async fn guesses_at_one_account_are_limited() {
 async fn passkey_signs_in_if_it_verifies_the_user() {
     let shop = Shop::start();
     let owner = shop.set_up().await;
-    let offered = shop.change(Method::POST, "/passkeys/options", &owner, json!({})).await;
-    assert_eq!(offered.status, 200, "{}", offered.body);
-    assert_eq!(offered.body["options"]["authenticatorSelection"]["userVerification"], "required");
-    let origin = shop.server.text("url").replace("127.0.0.1", "localhost");
-    let mut authenticator = Authenticator::new(&origin, "localhost").expect("a key");
-    let credential = authenticator.create(&offered.body["options"]);
-    let body = json!({"ticket": offered.text("ticket"), "credential": credential, "name": "Laptop"});
-    let made = shop.change(Method::POST, "/passkeys", &owner, body).await;
-    assert_eq!((made.status, made.body["name"].as_str()), (200, Some("Laptop")), "{}", made.body);
+    let mut authenticator = shop.authenticator();
+    let made = shop.add_passkey(&owner, &mut authenticator).await;
     let listed = shop.get("/passkeys", Some(&owner.cookie)).await;
     assert_eq!(listed.body["passkeys"][0]["name"], "Laptop");
 
@@ -130,8 +122,43 @@ async fn passkey_signs_in_if_it_verifies_the_user() {
         assert_eq!(shop.post("/sign-in/passkey", body).await.status, 401, "a response counts once");
     }
 
-    // A challenge of the auth API, which may do without verification, is none of the desk.
     let deleted = shop.change(Method::DELETE, &format!("/passkeys/{}", made.text("id")), &owner, json!({})).await;
     assert_eq!(deleted.status, 204, "{}", deleted.body);
     assert_eq!(shop.get("/passkeys", Some(&owner.cookie)).await.body, json!({"passkeys": []}));
+}
+
+#[tokio::test]
+async fn passkey_counts_with_the_challenge_of_its_ticket_alone() {
+    let shop = Shop::start_with(
+        "[auth.passkey]\nenabled = true\n[auth.webauthn]\nrp_id = \"localhost\"\nrp_display_name = \"Shop\"\n\
+         rp_origins = [\"http://localhost:9\"]",
+    );
+    let owner = shop.set_up().await;
+    let mut authenticator = shop.authenticator();
+    shop.add_passkey(&owner, &mut authenticator).await;
+    authenticator.is_user_verified = true;
+    let other_ticket = shop.post("/sign-in/passkey/options", json!({})).await;
+    // A challenge of the auth API may do without verification of the user.
+    let (status, of_auth_api) = shop.server.auth("/passkeys/authentication/options", Some(json!({}))).await;
+    assert_eq!(status, 200, "{of_auth_api}");
+    for options in [Some(&other_ticket.body["options"]), Some(&of_auth_api["options"]), None] {
+        let ours = shop.post("/sign-in/passkey/options", json!({})).await;
+        let credential = authenticator.get(options.unwrap_or(&ours.body["options"]));
+        let body = json!({"ticket": ours.text("ticket"), "credential": credential});
+        let answer = shop.post("/sign-in/passkey", body).await;
+        let expected = if options.is_some() { (401, "invalid_credentials") } else { (200, "") };
+        assert_eq!((answer.status, answer.code()), expected, "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn passkeys_without_their_record_are_stored_with_a_name_and_deleted() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    shop.refuse_events().await;
+    let made = shop.add_passkey(&owner, &mut shop.authenticator()).await;
+    let listed = shop.get("/passkeys", Some(&owner.cookie)).await;
+    assert_eq!(listed.body["passkeys"][0]["name"], "Laptop", "{}", listed.body);
+    let deleted = shop.change(Method::DELETE, &format!("/passkeys/{}", made.text("id")), &owner, json!({})).await;
+    assert_eq!(deleted.status, 204, "{}", deleted.body);
 }

@@ -77,4 +77,8 @@ async fn submissions_are_for_the_owner_alone() {
     let refused = shop.change(Method::POST, &format!("{path}/reply"), &owner, reply).await;
     assert_eq!((refused.status, refused.code()), (400, "recipient_not_named"));
     assert_eq!(get(&shop, &owner, &path).await["status"], "new");
+    for query in ["?order=asc", "?limit=1&limit=2", "/export?format=csv&order=asc"] {
+        let refused = shop.get(&format!("/submissions{query}"), Some(&owner.cookie)).await;
+        assert_eq!((refused.status, refused.code()), (400, "validation_failed"), "{query}");
+    }
 }
