@@ -22,6 +22,9 @@ const PLANTED: &[&str] = &[
     "JBSWY3DPEHPK3PXP",
     "planted-sub",
     "$2b$04$IF2TMY3joum",
+    "0bc83cb571cd1c50ba6f3e8a78ef1346",
+    "5d41402a-bc4b-4a76-b971-9d911017c592",
+    "9e107d9d-372b-4826-bd81-d3542a419d67",
 ];
 
 const SEED: &str = "a seed of enough characters";
@@ -72,7 +75,9 @@ fn user_line() -> String {
         "password_hash": "$2b$04$IF2TMY3joum/3o1mpkWu6OzgaHAsDzoIujGuY5mJBFzRIuhQIMqIK",
         "user_metadata": {
             "full_name": "Ann Plantagenet", "avatar_url": "https://planted.test/ann.png", "plan": "gold for ann@planted.test",
-            "contacts": [{"mail": "Ann@Planted.test", "tel": "+49 151 12345678"}], "age": 42, "ann@planted.test": true
+            "contacts": [{"mail": "Ann@Planted.test", "tel": "+49 151 12345678"}], "age": 42, "ann@planted.test": true,
+            "gravatar_id": "0bc83cb571cd1c50ba6f3e8a78ef1346", "license": "urn:uuid:5d41402a-bc4b-4a76-b971-9d911017c592",
+            "device": "{9e107d9d-372b-4826-bd81-d3542a419d67}"
         },
         "identities": [
             {"provider": "email", "provider_id": ANN, "identity_data": {"sub": ANN, "email": "ann@planted.test"}},
