@@ -38,7 +38,7 @@ impl Report {
     pub(crate) fn matters(&self) -> bool {
         self.findings.iter().any(|finding| finding.matters)
             || !self.problems.is_empty()
-            || self.database.as_ref().is_some_and(|database| !database.warnings.is_empty())
+            || self.database.as_ref().is_some_and(DatabaseReport::matters)
     }
 
     fn select(&self, is_selected: fn(&Verdict) -> bool) -> Vec<&Finding> {

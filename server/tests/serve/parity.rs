@@ -183,3 +183,31 @@ async fn database_is_read_by_a_role_that_may_only_read() {
     let nowhere = run(&["parity", "--env", &file, "--database", "postgresql://127.0.0.1:9/nowhere"]);
     assert_eq!(nowhere.status.code(), Some(2), "{}", output_text(&nowhere));
 }
+
+#[tokio::test]
+async fn a_database_that_cannot_be_read_does_not_look_clear() {
+    let server = Basalt::serve(&["--ephemeral"]);
+    let url = server.text("database_url");
+    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let plant = "
+        CREATE ROLE nobody LOGIN BYPASSRLS PASSWORD 'nobody';
+        CREATE ROLE hidden LOGIN PASSWORD 'hidden';
+        CREATE ROLE reader LOGIN BYPASSRLS PASSWORD 'reader';
+        GRANT USAGE ON SCHEMA auth TO hidden, reader;
+        GRANT SELECT ON ALL TABLES IN SCHEMA auth TO hidden, reader;
+        INSERT INTO auth.users (id, email) VALUES (gen_random_uuid(), 'a@example.com')";
+    sqlx::raw_sql(plant).execute(&mut db).await.expect("planted");
+    let operator = url.split(['/', '@']).nth(2).expect("the role and its password");
+    let folder = compose_project("");
+    let file = folder.path("docker-compose.yml");
+    for (role, is_clear) in [("nobody", false), ("hidden", false), ("reader", true)] {
+        let database = url.replacen(operator, &format!("{role}:{role}"), 1);
+        let output = run(&["parity", "--compose", &file, "--database", &database]);
+        let text = output_text(&output);
+        assert_eq!(output.status.code(), Some(i32::from(!is_clear)), "{role}: {text}");
+        assert_eq!(text.contains("Nothing stands in the way"), is_clear, "{role}: {text}");
+        assert_eq!(text.contains("! the users: "), !is_clear, "{role}: {text}");
+        let found = report(&run(&["parity", "--compose", &file, "--database", &database, "--json"]));
+        assert_eq!(found["matters"], !is_clear, "{role}: {found}");
+    }
+}
