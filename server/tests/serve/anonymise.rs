@@ -276,3 +276,44 @@ async fn an_anonymised_export_has_the_pseudonyms_of_its_seed() {
     let body = json!({"email": email, "password": "anonymised-password"});
     assert_eq!(copy.auth("/token?grant_type=password", Some(body)).await.0, 200);
 }
+
+#[tokio::test]
+async fn an_anonymised_export_is_refused_if_a_column_has_no_rule() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "");
+    let server = Basalt::serve(&["--config", &config, "--data", &scratch.path("data")]);
+    plant(&server, &scratch).await;
+    let url = server.text("database_url");
+    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let add = "
+        ALTER TABLE auth.users ADD COLUMN nickname text DEFAULT 'Plantagenet';
+        ALTER TABLE auth.users ADD COLUMN title text GENERATED ALWAYS AS (raw_user_meta_data ->> 'full_name') STORED;
+        ALTER TABLE auth.identities ADD COLUMN newer jsonb DEFAULT '{\"name\": \"Plantagenet\"}';
+        ALTER TABLE auth.mfa_factors ADD COLUMN device text DEFAULT 'Plantagenet';
+        ALTER TABLE auth.users ADD COLUMN logins bigint DEFAULT 7";
+    sqlx::raw_sql(add).execute(&mut db).await.expect("added");
+    let file = scratch.path("users.out");
+    let export =
+        |options: &[&str]| run(&[&["users", "--config", &config, "--database-url", &url, "export"], options].concat());
+    let refused = export(&[&file, "--anonymise", "--seed", SEED]);
+    let text = output_text(&refused);
+    assert!(!refused.status.success(), "{text}");
+    for column in
+        ["auth.users.nickname", "auth.users.title", "auth.identities.newer", "auth.mfa_factors.device", "nothing was"]
+    {
+        assert!(text.contains(column), "{column}: {text}");
+    }
+    assert!(!text.contains("logins") && !text.contains("Plantagenet"), "{text}");
+    assert!(!std::path::Path::new(&file).exists() && !std::path::Path::new(&scratch.path("users.part")).exists());
+    let printed = export(&["-", "--anonymise", "--seed", SEED]);
+    assert!(!printed.status.success() && printed.stdout.is_empty(), "{}", output_text(&printed));
+
+    let plain = export(&[&file]);
+    assert!(plain.status.success(), "{}", output_text(&plain));
+    let drop =
+        "ALTER TABLE auth.users DROP COLUMN nickname, DROP COLUMN title; ALTER TABLE auth.identities DROP COLUMN newer;
+                ALTER TABLE auth.mfa_factors DROP COLUMN device";
+    sqlx::raw_sql(drop).execute(&mut db).await.expect("dropped");
+    let done = export(&[&file, "--anonymise", "--seed", SEED, "--force"]);
+    assert!(done.status.success(), "{}", output_text(&done));
+}
