@@ -317,3 +317,35 @@ async fn an_anonymised_export_is_refused_if_a_column_has_no_rule() {
     let done = export(&[&file, "--anonymise", "--seed", SEED, "--force"]);
     assert!(done.status.success(), "{}", output_text(&done));
 }
+
+#[tokio::test]
+async fn a_role_to_which_rows_are_hidden_is_refused() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "");
+    let server = Basalt::serve(&["--ephemeral"]);
+    let url = server.text("database_url");
+    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let plant = "
+        CREATE ROLE editor LOGIN PASSWORD 'editor';
+        GRANT USAGE ON SCHEMA auth, basalt TO editor;
+        GRANT ALL ON ALL TABLES IN SCHEMA auth, basalt TO editor;
+        ALTER ROLE editor SET search_path = 'auth';
+        DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO editor', current_database()); END $$;
+        INSERT INTO auth.users (id, email, phone) VALUES (gen_random_uuid(), 'ann@planted.test', '4915112345678')";
+    sqlx::raw_sql(plant).execute(&mut db).await.expect("planted");
+    let operator = url.split(['/', '@']).nth(2).expect("the role and its password");
+    let editor = url.replacen(operator, "editor:editor", 1);
+    let refused = run(&["db", "anonymise", "--database-url", &editor, "--yes", "--force", "--seed", SEED]);
+    let text = output_text(&refused);
+    assert!(!refused.status.success() && text.contains("BYPASSRLS"), "{text}");
+    assert_eq!(read_text(&url, "SELECT email FROM auth.users").await, "ann@planted.test");
+
+    let file = scratch.path("users.jsonl");
+    for options in [&[][..], &["--anonymise", "--seed", SEED]] {
+        let export =
+            run(&[&["users", "--config", &config, "--database-url", &editor, "export", &file], options].concat());
+        let text = output_text(&export);
+        assert!(!export.status.success() && text.contains("BYPASSRLS"), "{text}");
+        assert!(!std::path::Path::new(&file).exists());
+    }
+}
