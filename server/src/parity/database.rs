@@ -12,7 +12,7 @@ use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::secret::Secret;
 use serde_json::{Map, Value, json};
 
-use super::lists::write_list;
+use super::lists::{mark, write_list};
 use crate::database::build_bulk_pool;
 
 /// The highest cost of bcrypt that is verified.
@@ -187,7 +187,6 @@ impl DatabaseReport {
             let lines: Vec<String> = rows.iter().map(|(name, value)| format!("{name}: {value}")).collect();
             write_list(out, title, &lines)?;
         }
-        let mark = |lines: &[String]| lines.iter().map(|line| format!("! {line}")).collect::<Vec<_>>();
         let title = "Not readable in the database (the role needs SELECT in schema auth, and BYPASSRLS)";
         write_list(out, title, &mark(&self.unreadable))?;
         write_list(out, "To look at in the database", &mark(&self.warnings))

@@ -116,6 +116,28 @@ fn unknown_names_and_missing_settings_have_an_exit_status() {
 }
 
 #[test]
+fn unread_variables_of_the_auth_server_are_to_be_looked_at() {
+    for (lines, expected) in [
+        ("    env_file: [missing.env]\n", "missing.env"),
+        ("    extends: { file: x.yml, service: auth }\n", "`extends`"),
+    ] {
+        let folder = compose_project(lines);
+        let file = folder.path("docker-compose.yml");
+        let output = run(&["parity", "--compose", &file]);
+        let text = output_text(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("  ! service auth: ") && text.contains(expected), "{text}");
+        let found = report(&run(&["parity", "--compose", &file, "--json"]));
+        assert!(found["unread"][0].to_string().contains(expected), "{found}");
+    }
+    // The settings of another service do not matter.
+    let folder = compose_project("  other:\n    image: other:1\n    env_file: missing.env\n");
+    let output = run(&["parity", "--compose", &folder.path("docker-compose.yml")]);
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+    assert!(output_text(&output).contains("service other: "), "{}", output_text(&output));
+}
+
+#[test]
 fn config_file_of_the_cli_is_reported_by_line() {
     let folder = TempFolder::new();
     std::fs::create_dir(folder.0.join("supabase")).expect("a folder");
