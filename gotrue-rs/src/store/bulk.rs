@@ -132,7 +132,7 @@ statements! {
 
     ROW_SECURITY = "bulk.row_security": "SET LOCAL row_security = off";
 
-    /// Keeps the columns as they are until the end; must precede the first statement that takes the snapshot.
+    /// Keeps the columns as they are until the end; precedes the statement that takes the snapshot.
     LOCK = "bulk.lock": "LOCK TABLE users, identities, mfa_factors, webauthn_credentials IN ACCESS SHARE MODE";
 
     COLUMNS = "bulk.columns":
@@ -209,7 +209,7 @@ pub async fn count(db: &mut Connection) -> Result<i64> {
     db.fetch_one::<(i64,)>(bind!(COUNT)).await.map(|(count,)| count)
 }
 
-/// Fixes the snapshot and the columns of an open transaction until its end. Must be its first statement.
+/// Fixes the snapshot and the columns of a transaction until its end. Must be its first statement.
 ///
 /// Rows that row security hides from the role are an error afterwards, in place of being left out.
 pub async fn fix_snapshot(db: &mut Connection) -> Result<()> {

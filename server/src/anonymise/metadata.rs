@@ -167,7 +167,9 @@ pub(crate) fn is_email(text: &str) -> bool {
     text.split_once('@').is_some_and(|(user, domain)| is_plain(user) && is_plain(domain) && !domain.contains('@'))
 }
 
-/// Returns whether a text is a UUID in its usual form; 32 digits alone are also those of a hash or a key.
+/// Returns whether a text is a UUID with hyphens.
+///
+/// 32 digits alone are also those of a hash or a key.
 fn is_uuid(text: &str) -> bool {
     text.len() == HYPHENATED_UUID_LENGTH && text.parse::<Uuid>().is_ok()
 }

@@ -61,7 +61,7 @@ pub(super) struct ReplayArguments {
     /// With --against: where its messages are: Mailpit, or a URL that ends with /_dev/messages
     #[arg(long, value_name = "URL", requires = "against")]
     messages: Option<String>,
-    /// Replay on two binaries in turn, request by request, on one database: basalt, or GoTrue's server for gotrue
+    /// Replay on two binaries in turn, request by request, on one database: basalt, or GoTrue's server
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "against")]
     upgrade: Vec<PathBuf>,
     /// The largest number of flows at a time [default: the number of processors]

@@ -118,7 +118,9 @@ fn write_program(folder: &Folder, name: &str, script: &str) -> String {
     path
 }
 
-/// Writes a flow of the profile `serve` that signs a user up; the first two requests tell which server answers.
+/// Writes a flow of the profile `serve` that signs a user up.
+///
+/// Its first two requests tell which server answers.
 fn write_serve_flow(folder: &Folder, change: impl FnOnce(&mut Value)) -> String {
     let anonymous = |value: bool| {
         json!({ "request": { "method": "GET", "path": "/settings" }, "match": "subset",

@@ -1,6 +1,7 @@
 //! Two servers of the profile `serve`, with one configuration and the same keys.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -106,7 +107,9 @@ impl UpgradeTargets {
     }
 }
 
-/// Adds what a test server has to settings, and the keys of the world; removes what two servers cannot have.
+/// Completes settings as those of a test server, with the keys of the world.
+///
+/// What two servers on one machine cannot have is removed.
 fn complete(config: &mut Map<String, Value>, surroundings: &Surroundings<'_>) {
     for path in REMOVED {
         remove(config, path);
@@ -126,7 +129,7 @@ fn complete(config: &mut Map<String, Value>, surroundings: &Surroundings<'_>) {
         set(config, &format!("auth.{key}"), json!(surroundings.text(key)));
     }
     set(config, "api.external_url", json!(surroundings.url));
-    set(config, "basalt.host", json!("127.0.0.1"));
+    set(config, "basalt.host", json!(Ipv4Addr::LOCALHOST));
     set(config, "basalt.log_level", json!("error"));
     // Without a mail server messages are kept for these pages.
     set(config, "basalt.development_pages", json!(true));
