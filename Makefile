@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay replay-flows soak soak-concurrency soak-orders clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay replay-flows soak soak-concurrency soak-orders clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,7 +76,7 @@ conformance: $(SHOP) ## Test the OAuth server with authlib; openid-client is par
 	@cargo build --package server
 	@scripts/conformance/run.sh $(DEBUG) $(if $(IF_REACHABLE),--if-reachable)
 
-check: check-rust check-shop check-clients check-dependencies ## Source checks of CI: formatting, lints, types, dead code, dependencies
+check: check-rust check-shop check-clients check-dependencies check-scripts ## Source checks of CI: formatting, lints, types, dead code, dependencies
 
 check-rust: $(SHOP)
 	@$(NEED) cargo
@@ -95,6 +95,9 @@ check-clients: $(CLIENTS_INSTALLED)
 check-dependencies:
 	@$(NEED) cargo cargo-deny cargo-machete
 	@scripts/check-dependencies.sh
+
+check-scripts:
+	@python3 -m unittest discover --start-directory scripts/cluster
 
 check-deploy: ## Validate image, compose file, Helm chart, systemd unit and Debian package: make check-deploy [IF_REACHABLE=yes]
 	@deploy/check.sh $(if $(IF_REACHABLE),--if-reachable) $(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)))

@@ -24,8 +24,9 @@ def check_compose() -> list[str]:
         if variable not in named:
             problems.append(f"compose/example.env lacks {variable}")
     for variable in sorted(set(re.findall(r"^[^#\n]*env\(([A-Z_]+)\)", config, re.MULTILINE))):
-        if f"{variable}: ${{{variable}" not in compose:
+        if f"{variable}: ${{{variable}" not in compose and f"{variable}_FILE: /run/secrets/{variable}\n" not in compose:
             problems.append(f"compose.yml does not pass {variable} to basalt")
+    problems += check_secrets(compose, read("deploy/compose/write-secrets.sh"))
     services = set(re.findall(r"^  ([a-z]+):$", compose.split("\nservices:\n")[1].split("\nvolumes:\n")[0], re.MULTILINE))
     aliases = set(re.findall(r"aliases: \[([^\]]+)\]", compose))
     for host in re.findall(r'= "http://([^:"]+):\d+"', config):
@@ -37,6 +38,26 @@ def check_compose() -> list[str]:
     for path in re.findall(r"- (\./\S+?):", compose):
         if not (DEPLOY / path).exists():
             problems.append(f"compose.yml mounts {path}, which is missing")
+    return problems
+
+
+SECRETS = ("POSTGRES_PASSWORD", "JWT_SECRET", "SERVICE_ROLE_KEY", "SECRET_KEY", "SMTP_PASSWORD")
+
+
+def check_secrets(compose: str, script: str) -> list[str]:
+    """Basalt has its secrets as files, each of which is declared and written."""
+    problems = []
+    basalt = compose.split("\n  basalt:\n")[1].split("\n\n")[0]
+    for variable in SECRETS:
+        if f"${{{variable}" in basalt:
+            problems.append(f"compose.yml passes {variable} to basalt by the environment")
+    mounted = {name for names in re.findall(r"^    secrets: \[([^\]]+)\]", basalt, re.MULTILINE) for name in names.split(", ")}
+    declared = dict(re.findall(r"^  ([A-Z_]+):\n    file: \./secrets/(\S+)$", compose, re.MULTILINE))
+    for name in sorted(mounted | set(re.findall(r"/run/secrets/(\S+)", compose))):
+        if declared.get(name) != name or name not in mounted:
+            problems.append(f"compose.yml has no secret {name} of its file for basalt")
+        if not re.search(rf"^write {name} |^for name in [A-Z_ ]*\b{name}\b[^\n]*\n    read_value .*\n    write", script, re.MULTILINE):
+            problems.append(f"compose/write-secrets.sh does not write {name}")
     return problems
 
 

@@ -33,7 +33,7 @@ need_go_tool() {
 check_scripts() {
     local script
     for script in deploy/check.sh deploy/debian/build.sh; do bash -n "$script"; done
-    for script in deploy/debian/{postinst,prerm,postrm}; do sh -n "$script"; done
+    for script in deploy/debian/{postinst,prerm,postrm} deploy/compose/write-secrets.sh; do sh -n "$script"; done
     deploy/check.py
 }
 
@@ -121,17 +121,22 @@ check_package() {
 check_configuration() {
     [ -n "$binary" ] || { skip "deploy/compose/config.toml (no binary is built)"; return 0; }
     mkdir -p "$scratch/empty"
-    local keys
-    # The variables of the example, with the keys of a new project in place of the placeholders.
+    # The variables of the example, with the keys of a new project in place of the placeholders, and secrets as files.
+    sed -E -e "s|^JWT_SECRET=.*|JWT_SECRET=$(head -c 48 /dev/urandom | base64 -w 0)|" \
+        -e 's/^(PUBLISHABLE_KEY=sb_publishable_|SECRET_KEY=sb_secret_).*/\10123456789abcdefghijkl/' \
+        -e 's/^# (SMTP_[A-Z]+=)/\1/' deploy/compose/example.env >"$scratch/variables.env"
+    deploy/compose/write-secrets.sh "$scratch/variables.env" "$scratch/secrets" >/dev/null
     (
         set -a
         # shellcheck disable=SC1091
-        . deploy/compose/example.env
-        JWT_SECRET=$(head -c 48 /dev/urandom | base64)
-        unset ANON_KEY SERVICE_ROLE_KEY
-        PUBLISHABLE_KEY=sb_publishable_0123456789abcdefghijkl
-        SECRET_KEY=sb_secret_0123456789abcdefghijkl
-        grep --invert-match --extended-regexp '^(anon_key|service_role_key)' deploy/compose/config.toml >"$scratch/empty/config.toml"
+        . "$scratch/variables.env"
+        unset ANON_KEY POSTGRES_PASSWORD JWT_SECRET SERVICE_ROLE_KEY SECRET_KEY SMTP_PASSWORD
+        DATABASE_URL_FILE=$scratch/secrets/DATABASE_URL
+        JWT_SECRET_FILE=$scratch/secrets/JWT_SECRET
+        SECRET_KEY_FILE=$scratch/secrets/SECRET_KEY
+        SMTP_PASSWORD_FILE=$scratch/secrets/SMTP_PASSWORD
+        sed -E 's/^# (\[auth\.email\.smtp\]|[a-z_]+ = )/\1/' deploy/compose/config.toml |
+            grep --invert-match --extended-regexp '^(anon_key|service_role_key)' >"$scratch/empty/config.toml"
         "$binary" check --config "$scratch/empty/config.toml" >/dev/null
     )
 }

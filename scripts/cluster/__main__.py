@@ -10,7 +10,10 @@ Columns: `503`: refused with Retry-After; `errors`: other 5xx, time-outs and los
 responses; `out`: users signed out. Seconds, the worst of the rounds: `primary`: no primary accepted a write; `writes`: no
 write of a client was acknowledged; `first +s`: from the primary's return to the first acknowledged write; `last +s`: the
 same for the last of the replicas, each measured from the return of its own way to the database; `named`: until a metric
-and a log line named the fault.
+and a log line named the fault. `never` in `writes s`: after the fault, no write of a client or of a replica was acknowledged.
+
+Exit status: 0 if users were created, none was lost or signed out, no answer was wrong, every fault was named, and writes
+were back after each; otherwise 1.
 """
 
 import argparse
@@ -23,63 +26,40 @@ from load import Load
 from naming import Watch
 from part_faults import BASALT_ONLY, FAULTS
 from parts import ROOT, NotInTime, sql, wait_until
-from probe import longest_gap
 from server_process import service_token
 from topology import Cluster
+from verdict import Round, is_record_right, is_round_right
 
 ROW = "{:<19} {:>6} {:>8} {:>6} {:>6} {:>5} {:>4} {:>9} {:>8} {:>9} {:>8} {:>7}"
 HEAD = ("fault", "rounds", "requests", "503", "errors", "wrong", "out", "primary s", "writes s", "first +s", "last +s", "named s")
-OUTAGE = 0.5
-"""A shorter time without a write over a way to the database is no outage, in seconds."""
 SETTLED = 2
-
-
-class Round:
-    """The numbers of one round."""
-
-    def __init__(self, counts, watch):
-        self.counts, self.named, self.is_named = counts, watch.describe(), watch.after is not None or not watch.is_expected
-        self.primary = self.writes = 0.0
-        self.first = self.last = None
-
-    def measure(self, cluster, load, began, end):
-        """Takes the longest gaps, and how much later than the database the writes are back."""
-        acknowledged = load.record.acknowledged
-        self.primary, back = length(longest_gap(cluster.times("direct"), began, end))
-        times = [at for at, _ in acknowledged]
-        self.writes = length(longest_gap(times, began, end))[0]
-        if self.primary > OUTAGE:
-            self.first = first_after(times, back) - back
-        for replica in cluster.replicas:
-            away, back = length(longest_gap(cluster.times_of(replica), began, end))
-            if away > OUTAGE:
-                later = first_after([at for at, name in acknowledged if name == replica.name], back) - back
-                self.last = max(self.last or 0.0, later)
-
-
-def length(gap):
-    """The length and the end of a gap."""
-    return gap[1] - gap[0], gap[1]
-
-
-def first_after(times, moment):
-    return next((at for at in times if at >= moment), time.monotonic())
+BACK_LIMIT = 15
+"""Longest wait for a write by each replica after the cluster is whole again, in seconds."""
 
 
 async def run_round(cluster, load, name):
-    """Injects a fault and waits until the cluster is whole again."""
+    """Injects a fault and waits until the cluster is whole again and every replica has acknowledged a write."""
     await asyncio.to_thread(wait_until, "the cluster is whole", cluster.is_whole, 120)
     before, began = load.record.totals(), time.monotonic()
     watch = Watch(cluster, name)
     watch.start()
     await asyncio.to_thread(FAULTS[name], cluster)
     await asyncio.to_thread(wait_until, "the cluster is whole again", cluster.is_whole, 120)
+    whole = time.monotonic()
     await asyncio.sleep(SETTLED)
     await asyncio.to_thread(watch.join)
+    while time.monotonic() - whole < BACK_LIMIT and not has_every_replica_written(cluster, load, whole):
+        await asyncio.sleep(0.1)
     end = time.monotonic()
     result = Round([later - earlier for earlier, later in zip(before, load.record.totals())], watch)
     result.measure(cluster, load, began, end)
+    result.is_recovered &= has_every_replica_written(cluster, load, whole)
     return result
+
+
+def has_every_replica_written(cluster, load, since):
+    names = {name for at, name in load.record.acknowledged if at >= since}
+    return all(replica.name in names for replica in cluster.replicas)
 
 
 def show(name, rounds):
@@ -90,7 +70,8 @@ def show(name, rounds):
 
     counts = [sum(one.counts[index] for one in rounds) for index in range(5)]
     named = "no" if any(one.named == "no" for one in rounds) else max((one.named for one in rounds), key=lambda it: (len(it), it))
-    print(ROW.format(name, len(rounds), *counts, worst(one.primary for one in rounds), worst(one.writes for one in rounds),
+    writes = worst(one.writes for one in rounds) if all(one.is_recovered for one in rounds) else "never"
+    print(ROW.format(name, len(rounds), *counts, worst(one.primary for one in rounds), writes,
                      worst(one.first for one in rounds), worst(one.last for one in rounds), named), flush=True)
 
 
@@ -113,7 +94,7 @@ async def measure(options, binary, is_reference=False):
             finally:
                 if rounds:
                     show(name, rounds)
-            is_complete &= all(one.is_named for one in rounds)
+            is_complete &= all(map(is_round_right, rounds))
         await load.finish()
         return report(cluster, load.record) and is_complete
     except NotInTime as failure:
@@ -124,7 +105,7 @@ async def measure(options, binary, is_reference=False):
 
 
 def report(cluster, record):
-    """Compares the record with the database; returns whether nothing was lost and no user was signed out."""
+    """Compares the record with the database; returns whether it is right."""
     stored = set(sql(cluster.primary().port, "SELECT email FROM auth.users WHERE email IS NOT NULL") or [])
     lost = [email for email in record.created if email not in stored]
     print(f"\nacknowledged writes lost: {len(lost)} of {len(record.created)}; users signed out: {len(record.signed_out)}; "
@@ -132,7 +113,7 @@ def report(cluster, record):
           f"{record.errors.total()} failed otherwise {dict(record.errors) or ''}")
     for text in (*lost[:3], *record.signed_out[:3], *record.wrong[:3]):
         print(f"  {text}")
-    return not lost and not record.signed_out and not record.wrong
+    return is_record_right(record, lost)
 
 
 def main():

@@ -55,6 +55,12 @@ pub(super) async fn consent(arguments: &Value, scope: &Scope) -> Result<Value, F
 /// Returns an ID token as an application gets it that signs in natively: `{id_token, …}`.
 pub(super) async fn id_token(arguments: &Value, scope: &Scope) -> Result<Value, FlowError> {
     let name = text_argument(arguments, "id_token", "name")?;
+    if scope.target.is_alternating {
+        return Err(FlowError::new(
+            format!("an ID token of {name} cannot be had: two servers in turn do not simulate one provider"),
+            "replay this flow without --upgrade, or give the token with --set and the name of this variable",
+        ));
+    }
     let pairs = ["login_hint", "nonce"].map(|name| (name, arguments[name].as_str().unwrap_or_default()));
     let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
     let url = format!("{}/_dev/provider/{}/id_token?{}", scope.target.project, encode(name), format_pairs(pairs));

@@ -41,6 +41,8 @@ pub struct Target {
     pub test_api: Option<TestApiClient>,
     /// Whether no other replay uses it.
     pub is_isolated: bool,
+    /// Whether two servers answer in turn, which share their database and not what they simulate.
+    pub is_alternating: bool,
 }
 
 /// The future of a [`Targets`] call.

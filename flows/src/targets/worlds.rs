@@ -165,6 +165,7 @@ impl WorldTargets {
             }),
             test_api: Some(api),
             is_isolated: true,
+            is_alternating: false,
         })
     }
 }

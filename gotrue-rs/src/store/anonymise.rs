@@ -71,9 +71,9 @@ async fn execute(connection: &mut PgConnection, sql: String) -> Result<u64> {
     sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await.map(|done| done.rows_affected())
 }
 
-/// Begins a transaction.
+/// Begins a transaction in which rows that row security hides are an error, in place of being left out.
 pub async fn begin(connection: &mut PgConnection) -> Result<()> {
-    execute(connection, "BEGIN".to_owned()).await.map(drop)
+    execute(connection, "BEGIN; SET LOCAL row_security = off".to_owned()).await.map(drop)
 }
 
 /// Commits the open transaction.
@@ -99,6 +99,20 @@ pub async fn list_tables(connection: &mut PgConnection) -> Result<Vec<Table>> {
         }
     }
     Ok(tables)
+}
+
+/// Lists the tables of the schemas `auth` and `basalt` in which row security applies to the role.
+pub async fn list_filtered_tables(connection: &mut PgConnection) -> Result<Vec<String>> {
+    let sql = format!(
+        "SELECT n.nspname || '.' || c.relname
+         FROM pg_class c
+         JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE c.relkind IN ('r', 'p')
+           AND n.nspname IN {SCHEMAS}
+           AND row_security_active(c.oid)
+         ORDER BY 1"
+    );
+    fetch(connection, sql).await?.iter().map(|row| row.try_get(0)).collect()
 }
 
 /// Lists the tables of all other schemas except those of PostgreSQL.
@@ -217,8 +231,9 @@ pub async fn delete_page(
     execute(connection, sql).await
 }
 
-/// Lists the different phone numbers of users.
-pub async fn list_phones(connection: &mut PgConnection) -> Result<Vec<String>> {
-    let sql = "SELECT DISTINCT phone FROM auth.users WHERE phone <> ''";
-    fetch(connection, sql.to_owned()).await?.iter().map(|row| row.try_get(0)).collect()
+/// Lists the next different phone numbers of users after one, in order; empty at the end.
+pub async fn list_phones(connection: &mut PgConnection, after: &str, limit: u32) -> Result<Vec<String>> {
+    let after = quote_literal(after);
+    let sql = format!("SELECT DISTINCT phone FROM auth.users WHERE phone > {after} ORDER BY phone LIMIT {limit}");
+    fetch(connection, sql).await?.iter().map(|row| row.try_get(0)).collect()
 }

@@ -130,6 +130,23 @@ statements! {
 
     SNAPSHOT = "bulk.snapshot": "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
+    ROW_SECURITY = "bulk.row_security": "SET LOCAL row_security = off";
+
+    /// Keeps the columns as they are until the end; precedes the statement that takes the snapshot.
+    LOCK = "bulk.lock": "LOCK TABLE users, identities, mfa_factors, webauthn_credentials IN ACCESS SHARE MODE";
+
+    COLUMNS = "bulk.columns":
+        "SELECT t.name, row_security_active(t.id) AS is_filtered, a.attname::text, format_type(a.atttypid, NULL) AS type_name
+         FROM (SELECT 'auth.users' AS name, 'users'::regclass AS id
+               UNION ALL
+               SELECT 'auth.identities', 'identities'::regclass
+               UNION ALL
+               SELECT 'auth.mfa_factors', 'mfa_factors'::regclass
+               UNION ALL
+               SELECT 'auth.webauthn_credentials', 'webauthn_credentials'::regclass) AS t
+         JOIN pg_attribute a ON a.attrelid = t.id AND a.attnum > 0 AND NOT a.attisdropped
+         ORDER BY t.name, a.attnum";
+
     SAVE = "bulk.savepoint": "SAVEPOINT bulk";
 
     KEEP = "bulk.release_savepoint": "RELEASE SAVEPOINT bulk";
@@ -192,9 +209,33 @@ pub async fn count(db: &mut Connection) -> Result<i64> {
     db.fetch_one::<(i64,)>(bind!(COUNT)).await.map(|(count,)| count)
 }
 
-/// Fixes the snapshot of an open transaction until its end. Must be its first statement.
+/// Fixes the snapshot and the columns of a transaction until its end. Must be its first statement.
+///
+/// Rows that row security hides from the role are an error afterwards, in place of being left out.
 pub async fn fix_snapshot(db: &mut Connection) -> Result<()> {
-    db.execute(bind!(SNAPSHOT)).await.map(|_| ())
+    db.execute(bind!(SNAPSHOT)).await?;
+    db.execute(bind!(ROW_SECURITY)).await?;
+    db.execute(bind!(LOCK)).await.map(|_| ())
+}
+
+/// A column of a table that an export reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportedColumn {
+    /// The table with its schema: `auth.users`.
+    pub table: String,
+    /// Whether row security applies to the role.
+    pub is_filtered: bool,
+    /// The name of the column.
+    pub name: String,
+    /// Its type, without a length.
+    pub type_name: String,
+}
+
+/// Lists the columns of the tables that an export reads.
+pub async fn list_exported_columns(db: &mut Connection) -> Result<Vec<ExportedColumn>> {
+    let rows: Vec<(String, bool, String, String)> = db.fetch_all(bind!(COLUMNS)).await?;
+    let column = |(table, is_filtered, name, type_name)| ExportedColumn { table, is_filtered, name, type_name };
+    Ok(rows.into_iter().map(column).collect())
 }
 
 /// Inserts like [`insert`] within a savepoint, so that the open transaction survives a failure.

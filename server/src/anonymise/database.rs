@@ -8,6 +8,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 
 use super::options::Anonymisation;
+use super::pseudonyms::Pseudonyms;
 use super::rules::{ColumnRule, TableRule, find_column_rule, find_deleted_rows, find_table_rule};
 use crate::progress::progress_bar;
 
@@ -15,6 +16,8 @@ use crate::progress::progress_bar;
 const PAGE_SIZE: u32 = 500;
 /// Deleted rows per transaction.
 const DELETED_PAGE_SIZE: u32 = 10_000;
+/// Numbers per statement of the search for their variant.
+const PHONE_PAGE_SIZE: u32 = 10_000;
 /// The entries of the progress that are not tables.
 const SEED: &str = "seed";
 const PHONE_VARIANT: &str = "phone variant";
@@ -42,8 +45,8 @@ struct Plan<'a> {
 /// Replaces or deletes the rows of all tables in the schemas `auth` and `basalt`.
 ///
 /// # Errors
-/// A table or column has no rule (nothing is changed then), the seed is not that of an unfinished run, or a statement
-/// failed: what was committed stays, and the same command continues.
+/// A table or column has no rule or rows are hidden from the role (nothing is changed then), the seed is not that of an
+/// unfinished run, or a statement failed: what was committed stays, and the same command continues.
 pub(crate) async fn anonymise_database(
     connection: &mut PgConnection,
     anonymisation: &mut Anonymisation,
@@ -53,6 +56,14 @@ pub(crate) async fn anonymise_database(
         bail!("the database has no table auth.users; is it the right one?");
     }
     let plans = make_plans(&tables)?;
+    let hidden = store::list_filtered_tables(connection).await.context("reading the rights of the role")?;
+    if !hidden.is_empty() {
+        bail!(
+            "nothing was changed: row security hides rows from this role in {}. Use the owner of the tables, or a role \
+             with BYPASSRLS",
+            hidden.join(", ")
+        );
+    }
     let variant = begin(connection, anonymisation).await?;
     anonymisation.pseudonyms = anonymisation.pseudonyms.with_phone_variant(variant);
     let mut summary = AnonymisationSummary::default();
@@ -114,21 +125,43 @@ async fn begin(connection: &mut PgConnection, anonymisation: &Anonymisation) -> 
         let variant = store::read_progress(connection, PHONE_VARIANT).await.context("reading the progress")?;
         return variant.and_then(|variant| variant.parse().ok()).context("the progress has no variant of the numbers");
     }
-    let phones = store::list_phones(connection).await.context("reading the numbers")?;
-    let is_unique = |variant: &u32| {
-        let pseudonyms = anonymisation.pseudonyms.with_phone_variant(*variant);
-        let mut seen = HashSet::with_capacity(phones.len());
-        phones.iter().all(|phone| seen.insert(pseudonyms.phone(phone)))
-    };
-    let variant =
-        (0..MAX_PHONE_VARIANTS).find(is_unique).context("there are too many numbers for unique pseudonyms")?;
     store::begin(connection).await?;
+    let variant = find_phone_variant(connection, &anonymisation.pseudonyms).await?;
     let rights = "creating the schema of the progress: a role is needed that may create schemas in the database";
     store::create_progress(connection).await.context(rights)?;
     store::write_progress(connection, SEED, &fingerprint).await?;
     store::write_progress(connection, PHONE_VARIANT, &variant.to_string()).await?;
     store::commit(connection).await?;
     Ok(variant)
+}
+
+/// Finds the variant with which no two numbers have the same pseudonym.
+///
+/// A variant is given up at the first two that do, so that the memory is bounded: among ten million numbers there are
+/// always two.
+async fn find_phone_variant(connection: &mut PgConnection, pseudonyms: &Pseudonyms) -> anyhow::Result<u32> {
+    for variant in 0..MAX_PHONE_VARIANTS {
+        if are_phones_unique(connection, &pseudonyms.with_phone_variant(variant)).await? {
+            return Ok(variant);
+        }
+    }
+    bail!("nothing was changed: there are too many phone numbers for unique pseudonyms of 12 digits")
+}
+
+async fn are_phones_unique(connection: &mut PgConnection, pseudonyms: &Pseudonyms) -> anyhow::Result<bool> {
+    let (mut seen, mut after) = (HashSet::new(), String::new());
+    loop {
+        let page = store::list_phones(connection, &after, PHONE_PAGE_SIZE).await.context("reading the numbers")?;
+        let Some(last) = page.last() else { return Ok(true) };
+        last.clone_into(&mut after);
+        for phone in &page {
+            let pseudonym = pseudonyms.phone(phone);
+            let digits: u64 = pseudonym.trim_start_matches('+').parse().context("reading a pseudonym")?;
+            if !seen.insert((pseudonym.starts_with('+'), digits)) {
+                return Ok(false);
+            }
+        }
+    }
 }
 
 /// Anonymises a table from where it was left; returns the numbers of replaced and deleted rows.
@@ -149,7 +182,9 @@ async fn anonymise_table(
     };
     let mut deleted = 0;
     while let Some(condition) = condition {
+        store::begin(connection).await?;
         let count = store::delete_page(connection, plan.table, condition, DELETED_PAGE_SIZE).await?;
+        store::commit(connection).await?;
         deleted += count;
         if count == 0 {
             break;

@@ -44,6 +44,8 @@ const KEPT: &[&str] = &[
 const IDENTIFIERS: &[&str] =
     &["sub", "provider_id", "oid", "uid", "kid", "external_id", "customer_id", "stripe_customer_id"];
 
+/// The length of a UUID with hyphens (RFC 9562 §4).
+const HYPHENATED_UUID_LENGTH: usize = 36;
 /// The deepest nesting that is replaced value by value.
 const MAX_DEPTH: usize = 100;
 
@@ -111,7 +113,7 @@ impl DocumentRules<'_> {
             it.ip(address).to_string()
         } else if IDENTIFIERS.contains(&key.as_str()) {
             it.identifier(text)
-        } else if text.parse::<Uuid>().is_ok() {
+        } else if is_uuid(text) {
             text.to_owned()
         } else if is_phone(text) && !has(&["zip", "postal"]) {
             it.phone(text)
@@ -163,6 +165,13 @@ impl DocumentRules<'_> {
 pub(crate) fn is_email(text: &str) -> bool {
     let is_plain = |part: &str| !part.is_empty() && !part.chars().any(|c| c.is_whitespace() || c == '/' || c == ':');
     text.split_once('@').is_some_and(|(user, domain)| is_plain(user) && is_plain(domain) && !domain.contains('@'))
+}
+
+/// Returns whether a text is a UUID with hyphens.
+///
+/// 32 digits alone are also those of a hash or a key.
+fn is_uuid(text: &str) -> bool {
+    text.len() == HYPHENATED_UUID_LENGTH && text.parse::<Uuid>().is_ok()
 }
 
 fn is_phone(text: &str) -> bool {
@@ -229,6 +238,27 @@ mod tests {
         assert!(replaced["age"].as_i64().is_some_and(|age| (10..100).contains(&age)));
         assert!(!replaced.to_string().contains("corp.test"), "{replaced}");
         assert!(!replaced.to_string().contains("203.0.113"), "{replaced}");
+    }
+
+    #[test]
+    fn uuids_stay_in_their_usual_form_only() {
+        let id = "0bc83cb5-71cd-4c50-ba6f-3e8a78ef1346";
+        let simple = id.replace('-', "");
+        let replaced = replace(&json!({
+            "cart": id, "gravatar_id": simple, "api_key": simple.to_uppercase(), "urn": format!("urn:uuid:{id}"),
+            "device": format!("{{{id}}}"), "list": [simple, id]
+        }));
+        assert_eq!((&replaced["cart"], &replaced["list"][1]), (&json!(id), &json!(id)));
+        for changed in [
+            &replaced["gravatar_id"],
+            &replaced["api_key"],
+            &replaced["urn"],
+            &replaced["device"],
+            &replaced["list"][0],
+        ] {
+            let text = changed.as_str().expect("a text").to_lowercase();
+            assert!(!text.contains(&simple) && !text.contains(id), "{replaced}");
+        }
     }
 
     proptest! {

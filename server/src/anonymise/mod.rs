@@ -10,3 +10,4 @@ mod rules;
 pub(crate) use database::{AnonymisationSummary, anonymise_database};
 pub(crate) use options::{Anonymisation, AnonymisationArguments};
 pub(crate) use rows::RowRules;
+pub(crate) use rules::has_rule;

@@ -135,7 +135,7 @@ pub(super) const USERS: &[(&str, ColumnRule)] = &[
 
 /// The columns of `auth.identities`.
 pub(super) const IDENTITIES: &[(&str, ColumnRule)] =
-    &[("provider_id", ProviderId), ("identity_data", Document), ("provider", Keep)];
+    &[("provider_id", ProviderId), ("identity_data", Document), ("provider", Keep), ("email", Email)];
 
 /// The columns of `auth.mfa_factors`, whose factors of security keys are deleted.
 pub(super) const FACTORS: &[(&str, ColumnRule)] = &[
@@ -267,6 +267,15 @@ pub(super) fn find_table_rule(name: &str) -> Option<TableRule> {
 pub(super) fn find_column_rule(rules: &[(&str, ColumnRule)], name: &str, type_name: &str) -> Option<ColumnRule> {
     let found = rules.iter().find(|(column, _)| *column == name).map(|(_, rule)| *rule);
     found.or_else(|| HARMLESS_TYPES.contains(&type_name).then_some(Keep))
+}
+
+/// Returns whether it is known what is done with a column of a table.
+pub(crate) fn has_rule(table: &str, column: &str, type_name: &str) -> bool {
+    match find_table_rule(table) {
+        Some(TableRule::Replace(rules)) => find_column_rule(rules, column, type_name).is_some(),
+        Some(TableRule::Keep | TableRule::Empty) => true,
+        None => false,
+    }
 }
 
 /// Returns the rows of a table that are deleted although others stay, as a condition of SQL.

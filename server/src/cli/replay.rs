@@ -1,7 +1,7 @@
 //! `basalt replay`: replays recorded flows and reports what differs.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use flows::replay::{
     replay_all, update_file,
 };
 use flows::sources::MessageSource;
-use flows::targets::{TestServer, UpgradeTargets, UrlTargets, UrlTargetsOptions, WorldTargets};
+use flows::targets::{TestServer, UpgradeOptions, UpgradeTargets, UrlTargets, UrlTargetsOptions, WorldTargets};
 use gotrue_rs::ports::entropy::Entropy;
 use reqwest::Client;
 use serde_json::{Map, Value};
@@ -22,6 +22,7 @@ use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::data_folder::DataFolder;
 use crate::logging;
+use crate::serve::generate_test_signing_key;
 
 /// The long help of the command.
 pub(super) const REPLAY_HELP: &str = "Replay recorded flows and report every difference
@@ -29,7 +30,7 @@ pub(super) const REPLAY_HELP: &str = "Replay recorded flows and report every dif
 Each flow runs in a world of its own, on a test server that this command starts, with the profile and the settings that
 its file names. Codes in messages, one-time passwords, passkeys and consents come from that world. With --against the
 same flows run against another server: a hosted project, a container, a version of the reference. With --upgrade two
-binaries answer in turn on one database, as during a rolling update.
+binaries answer in turn on one database, as during a rolling update, with the profile and the settings of each flow.
 
 Exit status: 0 if every flow is as recorded, 1 if one differs or cannot be finished, 2 if nothing could be replayed.";
 
@@ -141,7 +142,8 @@ async fn replay(arguments: &ReplayArguments) -> anyhow::Result<Report> {
         let folder = DataFolder::open_ephemeral(&Entropy::from_system().base32(12))?;
         let server = start_server(&client, &folder, arguments.upgrade.is_empty()).await?;
         if let [old, new] = arguments.upgrade.as_slice() {
-            let targets = Arc::new(UpgradeTargets::new(server, client.clone(), old.clone(), new.clone()));
+            let upgrade = upgrade_options(old, new, &folder)?;
+            let targets = Arc::new(UpgradeTargets::new(server, client.clone(), upgrade));
             let outcomes = replay_all(files.clone(), Arc::clone(&targets) as _, &client, &options, print).await;
             if let Some(targets) = Arc::into_inner(targets) {
                 targets.stop().await;
@@ -166,6 +168,20 @@ fn against(arguments: &ReplayArguments, url: &str) -> UrlTargetsOptions {
         jwt_secret: arguments.jwt_secret.clone(),
         messages: arguments.messages.as_deref().map(MessageSource::of_url),
     }
+}
+
+fn upgrade_options(old: &Path, new: &Path, folder: &DataFolder) -> anyhow::Result<UpgradeOptions> {
+    // Both run in other folders; a name alone is looked up in PATH.
+    let locate = |binary: &Path| match binary.components().count() {
+        1 => Ok(binary.to_owned()),
+        _ => std::path::absolute(binary),
+    };
+    Ok(UpgradeOptions {
+        old: locate(old)?,
+        new: locate(new)?,
+        folder: folder.path().join("upgrade"),
+        signing_key: generate_test_signing_key()?,
+    })
 }
 
 /// Starts a test server of this binary, or uses the one of `basalt exec`.

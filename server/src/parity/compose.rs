@@ -30,6 +30,8 @@ pub(super) struct ComposeService {
     pub host: String,
     /// Its variables.
     pub environment: BTreeMap<String, String>,
+    /// Why some of its variables are not known; warnings of the file, too.
+    pub unread: Vec<String>,
 }
 
 /// Reads a Compose file, the `.env` beside it and the files that `env_file` names.
@@ -63,11 +65,11 @@ fn parse_services(
     let mut interpolation = Interpolation::new(lookup);
     let mut file = ComposeFile::default();
     for (name, service) in services.entries() {
-        let mut environment = BTreeMap::new();
+        let (mut environment, mut unread) = (BTreeMap::new(), Vec::new());
         for env_file in list_env_files(service.get("env_file")) {
             match read_file(&interpolation.expand(&env_file)) {
                 Ok(variables) => environment.extend(variables),
-                Err(error) => file.warnings.push(format!("service {name}: {error:#}")),
+                Err(error) => unread.push(format!("service {name}: {error:#}")),
             }
         }
         environment.extend(parse_environment(service.get("environment"), &mut interpolation));
@@ -75,10 +77,11 @@ fn parse_services(
         let (image, container) = (interpolation.expand(&text("image")), interpolation.expand(&text("container_name")));
         // Realtime reads its tenant from the first label of the host.
         let host = if container.contains('.') { container } else { name.clone() };
-        file.services.push(ComposeService { name: name.clone(), image, host, environment });
         if service.get("extends").is_some() {
-            file.warnings.push(format!("service {name}: `extends` is not followed; see `docker compose config`"));
+            unread.push(format!("service {name}: `extends` is not followed; see `docker compose config`"));
         }
+        file.warnings.extend(unread.iter().cloned());
+        file.services.push(ComposeService { name: name.clone(), image, host, environment, unread });
     }
     if document.get("include").is_some() {
         file.warnings.push("`include` is not followed; see `docker compose config`".to_owned());

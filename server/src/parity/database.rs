@@ -12,7 +12,7 @@ use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::secret::Secret;
 use serde_json::{Map, Value, json};
 
-use super::lists::write_list;
+use super::lists::{mark, write_list};
 use crate::database::build_bulk_pool;
 
 /// The highest cost of bcrypt that is verified.
@@ -177,14 +177,19 @@ impl Inspection<'_> {
 }
 
 impl DatabaseReport {
+    /// Returns whether anything is to be looked at: also what is not known because it cannot be read.
+    pub(super) fn matters(&self) -> bool {
+        !self.warnings.is_empty() || !self.unreadable.is_empty()
+    }
+
     pub(super) fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         for (title, rows) in &self.sections {
             let lines: Vec<String> = rows.iter().map(|(name, value)| format!("{name}: {value}")).collect();
             write_list(out, title, &lines)?;
         }
-        write_list(out, "Not readable in the database", &self.unreadable)?;
-        let warnings: Vec<String> = self.warnings.iter().map(|warning| format!("! {warning}")).collect();
-        write_list(out, "To look at in the database", &warnings)
+        let title = "Not readable in the database (the role needs SELECT in schema auth, and BYPASSRLS)";
+        write_list(out, title, &mark(&self.unreadable))?;
+        write_list(out, "To look at in the database", &mark(&self.warnings))
     }
 
     pub(super) fn to_json(&self) -> Value {

@@ -10,3 +10,8 @@ pub(super) fn write_list(out: &mut dyn Write, title: &str, lines: &[String]) -> 
     writeln!(out, "\n{title}")?;
     lines.iter().try_for_each(|line| writeln!(out, "  {line}"))
 }
+
+/// Marks lines that are to be looked at before switching.
+pub(super) fn mark(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|line| format!("! {line}")).collect()
+}

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::database::DatabaseReport;
 use super::finding::{Finding, Verdict};
-use super::lists::write_list;
+use super::lists::{mark, write_list};
 use super::services::{ServiceFinding, ServiceOutcome};
 use super::switch::SwitchPlan;
 
@@ -19,6 +19,8 @@ pub(crate) struct Report {
     pub findings: Vec<Finding>,
     /// Variables of other programs.
     pub other_names: Vec<String>,
+    /// Why settings may be missing in this report.
+    pub unread: Vec<String>,
     /// Why Basalt would not start.
     pub problems: Vec<String>,
     /// What may not have the intended effect.
@@ -38,7 +40,8 @@ impl Report {
     pub(crate) fn matters(&self) -> bool {
         self.findings.iter().any(|finding| finding.matters)
             || !self.problems.is_empty()
-            || self.database.as_ref().is_some_and(|database| !database.warnings.is_empty())
+            || !self.unread.is_empty()
+            || self.database.as_ref().is_some_and(DatabaseReport::matters)
     }
 
     fn select(&self, is_selected: fn(&Verdict) -> bool) -> Vec<&Finding> {
@@ -66,6 +69,7 @@ pub(crate) fn write_text(report: &Report, out: &mut dyn Write) -> io::Result<()>
         unknown.len()
     )?;
     write_list(out, "Basalt would not start with this", &report.problems)?;
+    write_list(out, "Not read, so that settings may be missing here", &mark(&report.unread))?;
     write_findings(out, "Unknown, here and in the reference", &unknown)?;
     write_findings(out, "Different (the rows are in docs/compatibility.md)", &different)?;
     write_findings(out, "Without effect", &without_effect)?;
@@ -127,6 +131,7 @@ pub(crate) fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()>
         "settings": settings,
         "other_variables": report.other_names,
         "problems": report.problems,
+        "unread": report.unread,
         "warnings": report.warnings,
         "services": services.collect::<Vec<_>>(),
         "database": report.database.as_ref().map(DatabaseReport::to_json),

@@ -146,7 +146,8 @@ fn report_compose(path: &Path) -> anyhow::Result<Report> {
     let vars = Vars::from_map(auth.environment.clone());
     let mut report = report_variables(format!("{}, service {}", path.display(), auth.name), &vars, false);
     report.services = file.services.iter().map(services::judge).collect();
-    report.warnings.extend(file.warnings.iter().cloned());
+    report.unread.clone_from(&auth.unread);
+    report.warnings.extend(file.warnings.iter().filter(|warning| !auth.unread.contains(warning)).cloned());
     report.switch = SwitchPlan::of_compose(path, &auth.name);
     Ok(report)
 }

@@ -56,6 +56,7 @@ use reloading::Reloading;
 pub(crate) use services::{BUILT_IN_FUNCTIONS, build_outbox};
 use services::{Dependencies, Services};
 pub(crate) use source::{DatabaseOptions, DatabaseSource, find_database};
+pub(crate) use test_profile::generate_signing_key as generate_test_signing_key;
 
 /// A server that accepts requests.
 pub(crate) struct Server {

@@ -3,13 +3,14 @@
 use std::io::{BufWriter, Write};
 
 use anyhow::bail;
-use gotrue_rs::store::{Connection, bulk};
+use gotrue_rs::store::Connection;
+use gotrue_rs::store::bulk::{self, ExportedColumn};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::arguments::ExportArguments;
 use super::database::UserDatabase;
-use crate::anonymise::{Anonymisation, RowRules};
+use crate::anonymise::{self, Anonymisation, RowRules};
 use crate::private_file::PrivateFile;
 use crate::progress::progress_bar;
 
@@ -23,6 +24,7 @@ pub(crate) async fn export(database: &UserDatabase, arguments: &ExportArguments)
     let rules = anonymisation.as_ref().map(Anonymisation::row_rules);
     let mut db = database.begin().await?;
     bulk::fix_snapshot(&mut db).await?;
+    check_columns(&bulk::list_exported_columns(&mut db).await?, rules.is_some())?;
     if file.as_os_str() == "-" {
         let mut out = BufWriter::new(std::io::stdout().lock());
         write_accounts(&mut db, &mut out, rules.as_ref()).await?;
@@ -49,6 +51,34 @@ async fn prepare_anonymisation(arguments: &ExportArguments) -> anyhow::Result<Op
         eprintln!("The seed is {seed}: --seed makes the same pseudonyms again.");
     }
     Ok(Some(anonymisation))
+}
+
+/// Refuses an export that would lack rows, and an anonymised one that would keep values without a rule.
+fn check_columns(columns: &[ExportedColumn], is_anonymised: bool) -> anyhow::Result<()> {
+    let mut hidden: Vec<&str> =
+        columns.iter().filter(|column| column.is_filtered).map(|column| column.table.as_str()).collect();
+    hidden.dedup();
+    if !hidden.is_empty() {
+        bail!(
+            "nothing was exported: row security hides rows from this role in {}. Use the owner of the tables, or a role \
+             with BYPASSRLS",
+            hidden.join(", ")
+        );
+    }
+    let has_rule = |column: &&ExportedColumn| anonymise::has_rule(&column.table, &column.name, &column.type_name);
+    let unknown: Vec<String> = columns
+        .iter()
+        .filter(|column| is_anonymised && !has_rule(column))
+        .map(|column| format!("{}.{}", column.table, column.name))
+        .collect();
+    if !unknown.is_empty() {
+        bail!(
+            "nothing was exported: this version does not know what is in {}. Use the version of Basalt that made the \
+             database, or export from a copy of it without what is not known",
+            unknown.join(", ")
+        );
+    }
+    Ok(())
 }
 
 async fn write_accounts(

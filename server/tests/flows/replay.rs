@@ -1,5 +1,7 @@
 //! Reports of replays, and their exit status.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
 use super::support::{Folder, printed, run};
@@ -106,4 +108,92 @@ fn two_binaries_answer_in_turn_on_one_database() {
     let output = run(&["replay", &path, "--upgrade", binary, "/nonexistent/basalt"]);
     assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
     assert!(printed(&output).contains("/nonexistent/basalt"), "{}", printed(&output));
+}
+
+/// Writes a program that changes something and then is the binary under test.
+fn write_program(folder: &Folder, name: &str, script: &str) -> String {
+    let path = folder.path(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    path
+}
+
+/// Writes a flow of the profile `serve` that signs a user up.
+///
+/// Its first two requests tell which server answers.
+fn write_serve_flow(folder: &Folder, change: impl FnOnce(&mut Value)) -> String {
+    let anonymous = |value: bool| {
+        json!({ "request": { "method": "GET", "path": "/settings" }, "match": "subset",
+                "expect": { "status": 200, "json": { "external": { "anonymous_users": value } } } })
+    };
+    write_flow(folder, |flow| {
+        flow["flow"] = "sign_up.serve".into();
+        flow["profile"] = "serve".into();
+        flow["settings"] = json!({ "config": { "auth": {
+            "site_url": "http://localhost:3000", "enable_anonymous_sign_ins": false, "email": { "enable_confirmations": true },
+            "sms": { "enable_signup": true },
+        } } });
+        flow["values"]["phone1"] = json!({ "phone": 0 });
+        flow["steps"] = json!([
+            anonymous(true),
+            anonymous(false),
+            { "request": { "method": "POST", "path": "/signup", "json": { "email": "{{email1}}", "password": "correct horse" } } },
+            { "set": { "mail": { "@message": { "to": "{{email1}}", "kind": "confirmation" } } } },
+            { "request": { "method": "POST", "path": "/verify", "json": { "type": "signup", "token_hash": "{{mail.token_hash}}" } },
+              "capture": { "session": "json" } },
+            { "request": { "method": "GET", "path": "/user", "bearer": "{{session.access_token}}" },
+              "match": "subset", "expect": { "status": 200, "json": { "email": "<email1>" } } },
+            { "request": { "method": "POST", "path": "/token?grant_type=refresh_token", "json": { "refresh_token": "{{session.refresh_token}}" } },
+              "match": "subset", "expect": { "status": 200, "json": { "token_type": "bearer" } } },
+            { "request": { "method": "POST", "path": "/otp", "json": { "phone": "{{phone1}}" } } },
+            { "set": { "sms": { "@message": { "to": "{{phone1}}" } } } },
+            { "request": { "method": "POST", "path": "/verify", "json": { "type": "sms", "phone": "{{phone1}}", "token": "{{sms.code}}" } },
+              "match": "subset", "expect": { "status": 200, "json": { "token_type": "bearer" } } },
+            { "request": { "method": "GET", "path": "/admin/users", "headers": { "apikey": "{{keys.secret}}" } },
+              "match": "subset", "expect": { "status": 200, "json": { "aud": "authenticated" } } },
+            { "request": { "method": "GET", "path": "/admin/users", "headers": { "apikey": "{{keys.secret}}" } },
+              "match": "subset", "expect": { "status": 200, "json": { "aud": "authenticated" } } },
+        ]);
+        change(flow);
+    })
+}
+
+#[test]
+fn two_binaries_serve_in_turn_with_the_same_keys() {
+    let folder = Folder::new();
+    let path = write_serve_flow(&folder, |_| {});
+    let binary = env!("CARGO_BIN_EXE_basalt");
+    let change = "s/^enable_anonymous_sign_ins = false/enable_anonymous_sign_ins = true/";
+    let script = format!("[ \"$1\" != serve ] || sed -i '{change}' config.toml\nexec '{binary}' \"$@\"");
+    let old = write_program(&folder, "old", &script);
+    let output = run(&["replay", &path, "--upgrade", &old, binary]);
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+    // The other way round the first request is answered by the other one.
+    let output = run(&["replay", &path, "--upgrade", binary, &old]);
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    assert!(printed(&output).contains("external.anonymous_users"), "{}", printed(&output));
+}
+
+#[test]
+fn serving_in_turn_names_what_cannot_be_replayed() {
+    let folder = Folder::new();
+    let binary = env!("CARGO_BIN_EXE_basalt");
+    let other = write_program(&folder, "gotrue", "echo v2.196.0");
+    let replay = |new: &str, change: &dyn Fn(&mut Value)| {
+        let path = write_serve_flow(&folder, change);
+        let output = run(&["replay", &path, "--upgrade", binary, new]);
+        assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+        printed(&output)
+    };
+    let text = replay(&other, &|_| {});
+    assert!(text.contains("gotrue: this flow has the profile serve, which only basalt has"), "{text}");
+    let text = replay(binary, &|flow| flow["settings"]["config"]["auth"]["jwt_expiry"] = "soon".into());
+    assert!(text.contains("before it served: ") && text.contains("auth.jwt_expiry must be"), "{text}");
+    let text = replay(binary, &|flow| {
+        flow["settings"]["config"]["basalt"] = json!({ "provider": { "stands_in_for": ["google"] } });
+        flow["steps"] = json!([{ "set": { "token1": { "@id_token": { "name": "google" } } } }]);
+    });
+    assert!(text.contains("step 0") && text.contains("two servers in turn do not simulate one provider"), "{text}");
+    let text = replay(binary, &|flow| flow["steps"] = json!([{ "advance": "1h" }]));
+    assert!(text.contains("the clock of this server cannot be changed"), "{text}");
 }

@@ -22,6 +22,9 @@ const PLANTED: &[&str] = &[
     "JBSWY3DPEHPK3PXP",
     "planted-sub",
     "$2b$04$IF2TMY3joum",
+    "0bc83cb571cd1c50ba6f3e8a78ef1346",
+    "5d41402a-bc4b-4a76-b971-9d911017c592",
+    "9e107d9d-372b-4826-bd81-d3542a419d67",
 ];
 
 const SEED: &str = "a seed of enough characters";
@@ -72,7 +75,9 @@ fn user_line() -> String {
         "password_hash": "$2b$04$IF2TMY3joum/3o1mpkWu6OzgaHAsDzoIujGuY5mJBFzRIuhQIMqIK",
         "user_metadata": {
             "full_name": "Ann Plantagenet", "avatar_url": "https://planted.test/ann.png", "plan": "gold for ann@planted.test",
-            "contacts": [{"mail": "Ann@Planted.test", "tel": "+49 151 12345678"}], "age": 42, "ann@planted.test": true
+            "contacts": [{"mail": "Ann@Planted.test", "tel": "+49 151 12345678"}], "age": 42, "ann@planted.test": true,
+            "gravatar_id": "0bc83cb571cd1c50ba6f3e8a78ef1346", "license": "urn:uuid:5d41402a-bc4b-4a76-b971-9d911017c592",
+            "device": "{9e107d9d-372b-4826-bd81-d3542a419d67}"
         },
         "identities": [
             {"provider": "email", "provider_id": ANN, "identity_data": {"sub": ANN, "email": "ann@planted.test"}},
@@ -270,4 +275,77 @@ async fn an_anonymised_export_has_the_pseudonyms_of_its_seed() {
     let email = read_text(&copy.text("database_url"), "SELECT email FROM auth.users").await;
     let body = json!({"email": email, "password": "anonymised-password"});
     assert_eq!(copy.auth("/token?grant_type=password", Some(body)).await.0, 200);
+}
+
+#[tokio::test]
+async fn an_anonymised_export_is_refused_if_a_column_has_no_rule() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "");
+    let server = Basalt::serve(&["--config", &config, "--data", &scratch.path("data")]);
+    plant(&server, &scratch).await;
+    let url = server.text("database_url");
+    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let add = "
+        ALTER TABLE auth.users ADD COLUMN nickname text DEFAULT 'Plantagenet';
+        ALTER TABLE auth.users ADD COLUMN title text GENERATED ALWAYS AS (raw_user_meta_data ->> 'full_name') STORED;
+        ALTER TABLE auth.identities ADD COLUMN newer jsonb DEFAULT '{\"name\": \"Plantagenet\"}';
+        ALTER TABLE auth.mfa_factors ADD COLUMN device text DEFAULT 'Plantagenet';
+        ALTER TABLE auth.users ADD COLUMN logins bigint DEFAULT 7";
+    sqlx::raw_sql(add).execute(&mut db).await.expect("added");
+    let file = scratch.path("users.out");
+    let export =
+        |options: &[&str]| run(&[&["users", "--config", &config, "--database-url", &url, "export"], options].concat());
+    let refused = export(&[&file, "--anonymise", "--seed", SEED]);
+    let text = output_text(&refused);
+    assert!(!refused.status.success(), "{text}");
+    for column in
+        ["auth.users.nickname", "auth.users.title", "auth.identities.newer", "auth.mfa_factors.device", "nothing was"]
+    {
+        assert!(text.contains(column), "{column}: {text}");
+    }
+    assert!(!text.contains("logins") && !text.contains("Plantagenet"), "{text}");
+    assert!(!std::path::Path::new(&file).exists() && !std::path::Path::new(&scratch.path("users.part")).exists());
+    let printed = export(&["-", "--anonymise", "--seed", SEED]);
+    assert!(!printed.status.success() && printed.stdout.is_empty(), "{}", output_text(&printed));
+
+    let plain = export(&[&file]);
+    assert!(plain.status.success(), "{}", output_text(&plain));
+    let drop =
+        "ALTER TABLE auth.users DROP COLUMN nickname, DROP COLUMN title; ALTER TABLE auth.identities DROP COLUMN newer;
+                ALTER TABLE auth.mfa_factors DROP COLUMN device";
+    sqlx::raw_sql(drop).execute(&mut db).await.expect("dropped");
+    let done = export(&[&file, "--anonymise", "--seed", SEED, "--force"]);
+    assert!(done.status.success(), "{}", output_text(&done));
+}
+
+#[tokio::test]
+async fn a_role_to_which_rows_are_hidden_is_refused() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "");
+    let server = Basalt::serve(&["--ephemeral"]);
+    let url = server.text("database_url");
+    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let plant = "
+        CREATE ROLE editor LOGIN PASSWORD 'editor';
+        GRANT USAGE ON SCHEMA auth, basalt TO editor;
+        GRANT ALL ON ALL TABLES IN SCHEMA auth, basalt TO editor;
+        ALTER ROLE editor SET search_path = 'auth';
+        DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO editor', current_database()); END $$;
+        INSERT INTO auth.users (id, email, phone) VALUES (gen_random_uuid(), 'ann@planted.test', '4915112345678')";
+    sqlx::raw_sql(plant).execute(&mut db).await.expect("planted");
+    let operator = url.split(['/', '@']).nth(2).expect("the role and its password");
+    let editor = url.replacen(operator, "editor:editor", 1);
+    let refused = run(&["db", "anonymise", "--database-url", &editor, "--yes", "--force", "--seed", SEED]);
+    let text = output_text(&refused);
+    assert!(!refused.status.success() && text.contains("BYPASSRLS"), "{text}");
+    assert_eq!(read_text(&url, "SELECT email FROM auth.users").await, "ann@planted.test");
+
+    let file = scratch.path("users.jsonl");
+    for options in [&[][..], &["--anonymise", "--seed", SEED]] {
+        let export =
+            run(&[&["users", "--config", &config, "--database-url", &editor, "export", &file], options].concat());
+        let text = output_text(&export);
+        assert!(!export.status.success() && text.contains("BYPASSRLS"), "{text}");
+        assert!(!std::path::Path::new(&file).exists());
+    }
 }

@@ -116,6 +116,28 @@ fn unknown_names_and_missing_settings_have_an_exit_status() {
 }
 
 #[test]
+fn unread_variables_of_the_auth_server_are_to_be_looked_at() {
+    for (lines, expected) in [
+        ("    env_file: [missing.env]\n", "missing.env"),
+        ("    extends: { file: x.yml, service: auth }\n", "`extends`"),
+    ] {
+        let folder = compose_project(lines);
+        let file = folder.path("docker-compose.yml");
+        let output = run(&["parity", "--compose", &file]);
+        let text = output_text(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("  ! service auth: ") && text.contains(expected), "{text}");
+        let found = report(&run(&["parity", "--compose", &file, "--json"]));
+        assert!(found["unread"][0].to_string().contains(expected), "{found}");
+    }
+    // The settings of another service do not matter.
+    let folder = compose_project("  other:\n    image: other:1\n    env_file: missing.env\n");
+    let output = run(&["parity", "--compose", &folder.path("docker-compose.yml")]);
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+    assert!(output_text(&output).contains("service other: "), "{}", output_text(&output));
+}
+
+#[test]
 fn config_file_of_the_cli_is_reported_by_line() {
     let folder = TempFolder::new();
     std::fs::create_dir(folder.0.join("supabase")).expect("a folder");
@@ -182,4 +204,32 @@ async fn database_is_read_by_a_role_that_may_only_read() {
 
     let nowhere = run(&["parity", "--env", &file, "--database", "postgresql://127.0.0.1:9/nowhere"]);
     assert_eq!(nowhere.status.code(), Some(2), "{}", output_text(&nowhere));
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_read_does_not_look_clear() {
+    let server = Basalt::serve(&["--ephemeral"]);
+    let url = server.text("database_url");
+    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let plant = "
+        CREATE ROLE nobody LOGIN BYPASSRLS PASSWORD 'nobody';
+        CREATE ROLE hidden LOGIN PASSWORD 'hidden';
+        CREATE ROLE reader LOGIN BYPASSRLS PASSWORD 'reader';
+        GRANT USAGE ON SCHEMA auth TO hidden, reader;
+        GRANT SELECT ON ALL TABLES IN SCHEMA auth TO hidden, reader;
+        INSERT INTO auth.users (id, email) VALUES (gen_random_uuid(), 'a@example.com')";
+    sqlx::raw_sql(plant).execute(&mut db).await.expect("planted");
+    let operator = url.split(['/', '@']).nth(2).expect("the role and its password");
+    let folder = compose_project("");
+    let file = folder.path("docker-compose.yml");
+    for (role, is_clear) in [("nobody", false), ("hidden", false), ("reader", true)] {
+        let database = url.replacen(operator, &format!("{role}:{role}"), 1);
+        let output = run(&["parity", "--compose", &file, "--database", &database]);
+        let text = output_text(&output);
+        assert_eq!(output.status.code(), Some(i32::from(!is_clear)), "{role}: {text}");
+        assert_eq!(text.contains("Nothing stands in the way"), is_clear, "{role}: {text}");
+        assert_eq!(text.contains("! the users: "), !is_clear, "{role}: {text}");
+        let found = report(&run(&["parity", "--compose", &file, "--database", &database, "--json"]));
+        assert_eq!(found["matters"], !is_clear, "{role}: {found}");
+    }
 }

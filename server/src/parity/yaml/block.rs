@@ -19,7 +19,7 @@ impl Parser<'_> {
     }
 
     /// Parses the value at the current position, which begins a node.
-    pub(super) fn parse_content(&mut self, column: usize, least: usize) -> Result<Yaml, YamlError> {
+    fn parse_content(&mut self, column: usize, least: usize) -> Result<Yaml, YamlError> {
         self.enter()?;
         let value = match self.peek() {
             Some(b'-') if self.is_separated() => self.parse_list(column),

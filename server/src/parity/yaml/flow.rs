@@ -41,7 +41,7 @@ impl Parser<'_> {
         name
     }
 
-    pub(super) fn parse_alias(&mut self) -> Result<Yaml, YamlError> {
+    fn parse_alias(&mut self) -> Result<Yaml, YamlError> {
         let name = self.parse_name();
         let Some(value) = self.anchors.get(&name).cloned() else {
             return Err(self.error("this alias has no anchor before it"));
@@ -73,7 +73,7 @@ impl Parser<'_> {
     }
 
     /// Parses an unquoted text and its further lines.
-    pub(super) fn parse_plain(&mut self, least: usize) -> Result<Yaml, YamlError> {
+    fn parse_plain(&mut self, least: usize) -> Result<Yaml, YamlError> {
         let mut text = String::new();
         loop {
             let line = self.rest().lines().next().unwrap_or_default();
@@ -93,7 +93,7 @@ impl Parser<'_> {
         Ok(to_plain_value(text))
     }
 
-    pub(super) fn parse_block_scalar(&mut self, least: usize) -> Yaml {
+    fn parse_block_scalar(&mut self, least: usize) -> Yaml {
         let mut lines = self.rest().split_inclusive('\n');
         let header = lines.next().unwrap_or_default();
         self.at += header.len();
@@ -126,7 +126,7 @@ impl Parser<'_> {
     }
 
     /// Skips white space and comments between the parts of a flow value.
-    pub(super) fn skip_flow_space(&mut self) -> Result<(), YamlError> {
+    fn skip_flow_space(&mut self) -> Result<(), YamlError> {
         while self.find_content()?.is_some() && self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
             self.at += 1;
         }
@@ -176,7 +176,7 @@ impl Parser<'_> {
         Ok(if is_map { Yaml::Map(merge(entries)) } else { Yaml::List(items) })
     }
 
-    pub(super) fn parse_flow_value(&mut self) -> Result<Yaml, YamlError> {
+    fn parse_flow_value(&mut self) -> Result<Yaml, YamlError> {
         self.values += 1;
         match self.peek() {
             Some(b'[' | b'{') => self.parse_flow(),
