@@ -10,7 +10,7 @@ use gotrue_rules::domain::mfa::totp::generate_code;
 use serde_json::{Value, json};
 
 use super::support::{Basalt, free_port};
-use fixture::{UpgradeProject, output, sign_in, sign_up, stop, texts};
+use fixture::{UpgradeProject, execute, output, sign_in, sign_up, stop, texts};
 
 /// Sends a request of a user to the auth API; returns the body of a successful answer.
 async fn auth_as(server: &Basalt, session: &Value, path: &str, body: Value) -> Value {
@@ -128,6 +128,11 @@ async fn upgrade_is_refused_without_database_programs_or_while_a_server_runs() {
         let (is_successful, text) = project.run(&project.new, &["db", "upgrade", "--old-binaries", programs]);
         assert!(!is_successful && text.contains("cannot be used") && text.contains("PostgreSQL 15"), "{text}");
     }
+    let server = project.serve(&project.old, &[]);
+    assert_eq!(sign_in(&server, "ann").await.0, 200);
+    execute(&server, "CREATE DATABASE another").await;
+    stop(server);
+    refused("does not copy: another. Copy them with pg_dump");
     assert_eq!(project.list_home().iter().filter(|name| name.starts_with("cluster")).count(), 1);
     let server = project.serve(&project.old, &[]);
     assert_eq!(sign_in(&server, "ann").await.0, 200);
