@@ -4,6 +4,7 @@
 
 pub mod anonymise;
 pub mod binding;
+pub mod database_copy;
 pub mod error;
 mod hosts;
 mod injected_rejection;

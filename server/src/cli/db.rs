@@ -9,6 +9,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::migrate::AppliedFiles;
 
 use super::db_anonymise::{self, ANONYMISE_HELP};
+use super::db_upgrade::{self, UPGRADE_HELP};
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::data_folder::DataFolder;
@@ -30,6 +31,9 @@ enum DbAction {
     ///
     /// The keys are kept. A server that uses the database must be stopped first.
     Reset(ProjectArguments),
+    /// Move the embedded database to the newest major release of PostgreSQL on this machine
+    #[command(long_about = UPGRADE_HELP)]
+    Upgrade(db_upgrade::UpgradeArguments),
     /// Replace personal data in a copy of a database by pseudonyms, and remove tokens and secrets
     #[command(long_about = ANONYMISE_HELP)]
     Anonymise(db_anonymise::AnonymiseArguments),
@@ -39,6 +43,7 @@ enum DbAction {
 pub(super) fn run(arguments: &DbArguments) -> anyhow::Result<()> {
     match &arguments.action {
         DbAction::Reset(project) => run_reset(project),
+        DbAction::Upgrade(arguments) => db_upgrade::run(arguments),
         DbAction::Anonymise(arguments) => db_anonymise::run(arguments),
     }
 }

@@ -4,6 +4,7 @@ mod backup;
 mod check;
 mod db;
 mod db_anonymise;
+mod db_upgrade;
 mod desk;
 mod exec;
 mod gotrue;
@@ -56,6 +57,7 @@ const EXAMPLES: &str = "Examples:
   basalt backup shop.tar.gz                 back up the embedded database while it is in use
   basalt restore shop.tar.gz --data DIR     restore it into a new folder
   basalt db reset                           recreate the embedded database from migrations and seed files
+  basalt db upgrade                         move the embedded database to a newer PostgreSQL
   basalt submissions list --status new      list what visitors of the shop sent
   basalt users import users.jsonl           import users with their password hashes
   basalt orders list                        list the orders of the shop
@@ -83,7 +85,7 @@ enum Command {
     Healthcheck(healthcheck::HealthcheckArguments),
     /// Write a first supabase/config.toml
     Init(init::InitArguments),
-    /// Recreate the embedded database, or anonymise a copy of a database
+    /// Recreate or upgrade the embedded database, or anonymise a copy of a database
     Db(db::DbArguments),
     /// Back up the embedded database and the data folder into one file, while the server runs
     #[command(long_about = backup::BACKUP_HELP)]

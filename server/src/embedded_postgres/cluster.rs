@@ -1,5 +1,6 @@
 //! The files of a database: location, ownership, creation.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read, Write};
@@ -12,6 +13,7 @@ use gotrue_rules::wire::hex::encode_hex;
 use super::account::Account;
 use super::binaries::Binaries;
 use super::command::guarded_command;
+use super::replacement::{UPGRADED, finish_interrupted};
 use super::start_error::StartError;
 use super::system_folder::{SYSTEM_FOLDER, fingerprint};
 use crate::data_folder::restrict_permissions;
@@ -19,7 +21,7 @@ use crate::data_folder::restrict_permissions;
 /// The superuser role.
 pub(super) const SUPERUSER: &str = "postgres";
 /// The database that every cluster contains.
-const DATABASE: &str = "postgres";
+pub(super) const DATABASE: &str = "postgres";
 /// The port in the name of the socket of a server without a TCP port.
 pub(crate) const SOCKET_PORT: u16 = 5432;
 /// Maximum length of a socket folder's path.
@@ -78,7 +80,9 @@ impl DatabaseFolder {
         create_folder(&folder, 0o700)?;
         make_private(&folder, 0o700)?;
         chown(&folder, account)?;
-        Ok(Self { folder })
+        let home = Self { folder };
+        finish_interrupted(&home.upgraded(), &home.pgdata())?;
+        Ok(home)
     }
 
     /// Finds the folder of an existing database, wherever [`DatabaseFolder::choose`] has put it.
@@ -86,7 +90,12 @@ impl DatabaseFolder {
         let data = fs::canonicalize(data).ok()?;
         let places = [data.join("postgres"), Path::new(SYSTEM_FOLDER).join(fingerprint(&data))];
         let mut homes = places.into_iter().map(|folder| Self { folder });
-        homes.find(|home| home.pgdata().join("PG_VERSION").exists())
+        homes.find(|home| home.pgdata().join("PG_VERSION").exists() || home.upgraded().exists())
+    }
+
+    /// Returns a folder of another database below this one.
+    pub(super) fn below(&self, name: &str) -> Self {
+        Self { folder: self.folder.join(name) }
     }
 
     /// Returns the folder.
@@ -97,6 +106,27 @@ impl DatabaseFolder {
     /// Returns the data folder of PostgreSQL, which may not exist yet.
     pub(super) fn pgdata(&self) -> PathBuf {
         self.folder.join("cluster")
+    }
+
+    /// Returns the cluster that an upgrade made, which becomes the database.
+    pub(super) fn upgraded(&self) -> PathBuf {
+        self.folder.join(UPGRADED)
+    }
+
+    /// Returns the file of the password.
+    fn password(&self) -> PathBuf {
+        self.folder.join("password")
+    }
+
+    /// Reads the password, whose file others must not read.
+    pub(super) fn read_password(&self) -> Result<String, StartError> {
+        let file = self.password();
+        make_private(&file, 0o600)?;
+        let password = fs::read_to_string(&file).map_err(StartError::io(format!(
+            "reading the database's password from {}; without it the database cannot be opened",
+            file.display()
+        )))?;
+        Ok(password.trim().to_owned())
     }
 
     /// Returns the release that created the database; `None` if there is no database.
@@ -123,27 +153,33 @@ impl Cluster {
         account: Option<&Account>,
         wal_segments: WalSegments,
     ) -> Result<Self, StartError> {
-        let pgdata = home.pgdata();
-        let password_file = home.folder.join("password");
-        let password = if pgdata.exists() {
-            make_private(&password_file, 0o600)?;
-            fs::read_to_string(&password_file).map_err(StartError::io(format!(
-                "reading the database's password from {}; without it the database cannot be opened",
-                password_file.display()
-            )))?
-        } else {
-            let password = generate_password()?;
-            write_secret(&password_file, &password)?;
-            chown(&password_file, account)?;
-            run_initdb(home, &password_file, binaries, account, wal_segments)?;
-            password
-        };
-        let sockets = create_socket_folder(&home.folder, account)?;
+        if !home.pgdata().exists() {
+            Self::create(home, &generate_password()?, binaries, account, wal_segments)?;
+        }
+        Self::open(home, &home.folder, account)
+    }
+
+    /// Creates the database of `home`.
+    pub(super) fn create(
+        home: &DatabaseFolder,
+        password: &str,
+        binaries: &Binaries,
+        account: Option<&Account>,
+        wal_segments: WalSegments,
+    ) -> Result<(), StartError> {
+        let file = home.password();
+        write_secret(&file, password)?;
+        chown(&file, account)?;
+        run_initdb(home, &file, binaries, account, wal_segments)
+    }
+
+    /// Opens the database of `home`, with its socket in a folder below `sockets`.
+    pub(super) fn open(home: &DatabaseFolder, sockets: &Path, account: Option<&Account>) -> Result<Self, StartError> {
         Ok(Self {
-            pgdata,
-            socket_folder: sockets,
+            pgdata: home.pgdata(),
+            password: home.read_password()?,
+            socket_folder: create_socket_folder(sockets, account)?,
             log: home.folder.join("postgres.log"),
-            password: password.trim().to_owned(),
         })
     }
 
@@ -166,6 +202,18 @@ impl ConnectionAddress {
         }
         // The port is part of the socket's file name.
         format!("postgresql://{role}:{}@{host}:{}/{DATABASE}", self.password, self.port.unwrap_or(SOCKET_PORT))
+    }
+
+    /// Returns the variables with which PostgreSQL's programs connect as the superuser.
+    pub(super) fn variables(&self) -> [(&'static str, OsString); 5] {
+        let port = self.port.unwrap_or(SOCKET_PORT).to_string();
+        [
+            ("PGHOST", self.socket_folder.clone().into()),
+            ("PGPORT", port.into()),
+            ("PGUSER", SUPERUSER.into()),
+            ("PGPASSWORD", self.password.clone().into()),
+            ("PGDATABASE", DATABASE.into()),
+        ]
     }
 
     /// Formats a connection URL for a role on the TCP port, if there is one.
@@ -243,7 +291,7 @@ fn create_socket_folder(home: &Path, account: Option<&Account>) -> Result<PathBu
     Ok(folder)
 }
 
-fn create_folder(path: &Path, mode: u32) -> Result<(), StartError> {
+pub(super) fn create_folder(path: &Path, mode: u32) -> Result<(), StartError> {
     if path.is_dir() {
         return Ok(());
     }
@@ -256,7 +304,7 @@ fn make_private(path: &Path, mode: u32) -> Result<(), StartError> {
     restrict_permissions(path, mode).map_err(|error| StartError::Failed(format!("{error:#}")))
 }
 
-fn chown(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
+pub(super) fn chown(path: &Path, account: Option<&Account>) -> Result<(), StartError> {
     account
         .map_or(Ok(()), |account| account.chown(path))
         .map_err(StartError::io(format!("giving {} to PostgreSQL's account", path.display())))

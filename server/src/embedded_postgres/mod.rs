@@ -9,24 +9,29 @@ mod account;
 mod binaries;
 mod cluster;
 mod command;
+mod dump_tools;
 mod guard;
 mod links;
 mod port;
 mod postmaster;
 mod prepared;
+mod replacement;
 mod restore;
 mod start_error;
 mod supervisor;
 mod system_folder;
+mod upgrade;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use binaries::BinarySearch;
+pub(crate) use dump_tools::DumpTools;
 pub(crate) use guard::{GUARD_ARGUMENT as GUARD_COMMAND, run as run_guard};
 pub(crate) use port::TcpPort;
 pub(crate) use prepared::PreparedClusters;
 pub(crate) use restore::RestoreFolder;
 pub(crate) use start_error::StartError;
+pub(crate) use upgrade::{ClusterUpgrade, NewServer, PlannedUpgrade};
 
 use account::Account;
 use binaries::Binaries;
@@ -150,6 +155,11 @@ impl EmbeddedPostgres {
     /// Returns `postgresql://role:…@127.0.0.1:54322/postgres`, if the server listens on a port.
     pub(crate) fn tcp_url(&self, role: &str) -> Option<String> {
         self.address.tcp_url(role)
+    }
+
+    /// Copies the state of a snapshot to the empty database of another server. Blocks until that is done.
+    pub(crate) fn copy_to(&self, other: &Self, snapshot: &str, tools: &DumpTools) -> Result<(), StartError> {
+        tools.copy(&self.address, snapshot, &other.address)
     }
 
     /// Returns the password of the superuser and of the roles created with it.

@@ -167,14 +167,14 @@ impl Reservation {
 
 /// Flushes the file system of `folder` once, which is faster than each file.
 #[cfg(target_os = "linux")]
-fn sync_file_system(folder: &Path) -> std::io::Result<()> {
+pub(super) fn sync_file_system(folder: &Path) -> std::io::Result<()> {
     Ok(rustix::fs::syncfs(File::open(folder)?)?)
 }
 
 /// Flushes all file systems.
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "the same shape as on Linux")]
-fn sync_file_system(_folder: &Path) -> std::io::Result<()> {
+pub(super) fn sync_file_system(_folder: &Path) -> std::io::Result<()> {
     rustix::fs::sync();
     Ok(())
 }

@@ -8,7 +8,7 @@ mod hook_functions;
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::migrate::{AppliedFiles, apply_project};
+use gotrue_rs::store::migrate::{AppliedFiles, ProjectFile, ProjectSchema, apply_project};
 use gotrue_rules::domain::secret::Secret;
 
 pub(crate) use files::{SchemaFiles, list_unserved_functions};
@@ -43,6 +43,28 @@ pub(crate) async fn apply(
     )?;
     log_applied_files(&applied);
     Ok(applied)
+}
+
+/// Applies the migrations of these versions to a new database.
+///
+/// Seed files do not run. Roles exist already.
+///
+/// # Errors
+/// A file cannot be read, or a statement fails; the migrations before it were applied.
+pub(crate) async fn apply_versions(project: &Project, superuser_url: &str, versions: &[String]) -> anyhow::Result<()> {
+    let mut files = SchemaFiles::read(project)?.schema;
+    files.migrations.retain(|migration| versions.contains(&migration.version));
+    // A file of roles, even without statements, prepares the database although no migration may have run.
+    let roles = ProjectFile { path: "roles.sql".to_owned(), text: String::new() };
+    let schema = ProjectSchema { roles: Some(roles), migrations: files.migrations, seeds: Vec::new() };
+    let superuser = DatabaseSettings { url: Secret::from(superuser_url), ..DatabaseSettings::default() };
+    let pool = database::build_migration_pool(&superuser).await?;
+    let outcome = apply_project(&pool, &schema).await;
+    pool.close().await;
+    match outcome?.unsupported {
+        Some(error) => Err((*error).into()),
+        None => Ok(()),
+    }
 }
 
 fn log_applied_files(applied: &AppliedFiles) {

@@ -44,6 +44,16 @@ pub(super) async fn create_template(superuser_url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Replaces the database of a cluster that servers use by one without schemas.
+pub(crate) async fn recreate_database(superuser_url: &str) -> anyhow::Result<()> {
+    let administrator = build_administrator(superuser_url).await?;
+    let name = name(EMBEDDED_DEFAULT)?;
+    administrator.drop(&name).await?;
+    administrator.create_empty(&name).await?;
+    administrator.close().await;
+    Ok(())
+}
+
 /// Connects as the role of this URL, which may create databases.
 ///
 /// Of several servers it uses the one that accepts writes now.

@@ -1,5 +1,6 @@
 //! The database of `basalt serve`: the operator's, or an embedded one.
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -54,12 +55,7 @@ pub(crate) fn find_database(
         None if wanted.ephemeral => Ok(None),
         None => project.database_url(),
     };
-    let search = BinarySearch {
-        bin_dir: variable("PG_BIN_DIR").map(Into::into),
-        path: variable("PATH").map(Into::into),
-        executable: std::env::current_exe().ok(),
-        folder: std::env::current_dir().ok(),
-    };
+    let search = find_binaries(project);
     let locate = || PreparedClusters::locate(&variable, migrate::schema_fingerprint(), Arc::new(create_schemas));
     let options = EmbeddedOptions {
         data: folder.path().to_owned(),
@@ -80,13 +76,29 @@ pub(crate) fn find_database(
     }
 }
 
-/// Creates roles and schemas in a database that is about to become a prepared one.
-fn create_schemas(postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
+/// Names the places of PostgreSQL's programs.
+pub(crate) fn find_binaries(project: &Project) -> BinarySearch {
+    let variable = |name: &str| project.vars.get(name).filter(|value| !value.is_empty()).map(Into::into);
+    BinarySearch {
+        bin_dir: variable("PG_BIN_DIR").map(|path: OsString| path.into()),
+        path: variable("PATH"),
+        executable: std::env::current_exe().ok(),
+        folder: std::env::current_dir().ok(),
+    }
+}
+
+/// Creates the roles and schemas of an embedded database that do not exist yet.
+pub(crate) async fn migrate_embedded(postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
     let settings =
         |role: &str| DatabaseSettings { url: Secret::from(postgres.url(role).as_str()), ..DatabaseSettings::default() };
+    create_roles(&settings(EmbeddedPostgres::SUPERUSER), postgres.password()).await?;
+    migrate_schemas(&settings(ROLE)).await
+}
+
+/// Creates roles and schemas in a database that is about to become a prepared one.
+fn create_schemas(postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
     Handle::current().block_on(async {
-        create_roles(&settings(EmbeddedPostgres::SUPERUSER), postgres.password()).await?;
-        migrate_schemas(&settings(ROLE)).await?;
+        migrate_embedded(postgres).await?;
         create_template(&postgres.url(EmbeddedPostgres::SUPERUSER)).await
     })
 }

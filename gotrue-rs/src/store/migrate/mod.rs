@@ -19,7 +19,9 @@ pub use basalt::{FILES, migrate_basalt, run_files};
 pub use compatibility::{MigrationFile, MigrationStep, check_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use indexes::{IndexOutcome, create_indexes};
-pub use project::{AppliedFiles, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, apply_project};
+pub use project::{
+    AppliedFiles, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, apply_project, read_project_versions,
+};
 pub use roles::create_roles;
 pub use script::{ScriptStatement, split_script};
 

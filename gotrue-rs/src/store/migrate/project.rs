@@ -120,7 +120,7 @@ async fn apply_files(
     schema: &ProjectSchema,
     applied: &mut AppliedFiles,
 ) -> Result<(), ProjectFileError> {
-    let recorded = read_versions(connection).await?;
+    let recorded = read_project_versions(connection).await?;
     let pending = find_pending(&schema.migrations, recorded.as_deref().unwrap_or_default())?;
     applied.missing_versions = find_missing(schema, recorded.as_deref());
     if recorded.is_none() {
@@ -196,7 +196,7 @@ fn find_missing(schema: &ProjectSchema, recorded: Option<&[String]>) -> Vec<Stri
 }
 
 /// Returns the recorded versions; `None` if no file of a project ever ran.
-async fn read_versions(connection: &mut PgConnection) -> Result<Option<Vec<String>>, MigrateError> {
+pub async fn read_project_versions(connection: &mut PgConnection) -> Result<Option<Vec<String>>, MigrateError> {
     const READ: &str = "SELECT version FROM supabase_migrations.schema_migrations ORDER BY version";
     match sqlx::raw_sql(AssertSqlSafe(READ)).fetch_all(connection).await {
         Ok(rows) => {
