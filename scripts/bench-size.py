@@ -62,8 +62,13 @@ def sections(binary):
 
 
 def embedded():
-    """Return the bytes of embedded shop files: images, and other files."""
-    files = [path for path in (ROOT / "frontend/dist").rglob("*") if path.is_file()]
+    """Return the bytes of embedded shop files: images, and other files. `server/build.rs` says which files are embedded."""
+    dist = ROOT / "frontend/dist"
+    files = [
+        path for path in dist.rglob("*")
+        if path.is_file() and "development" not in path.relative_to(dist).parts
+        and not (path.suffix in {".js", ".css"} and path.with_name(f"{path.name}.gz").exists())
+    ]
     pictures = sum(path.stat().st_size for path in files if path.suffix in PICTURES)
     return pictures, sum(path.stat().st_size for path in files) - pictures
 

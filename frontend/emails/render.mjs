@@ -33,8 +33,8 @@ const PHONE = 390;
  * part of the binary: WebP, for browsers without AVIF, is small.
  */
 const VIEWS = {
-  card: { ratio: 5 / 4, avif: [360, 720, 1080], webp: [480], quality: { avif: 44, webp: 60 } },
-  detail: { avif: [720, 1200], webp: [480], quality: { avif: 42, webp: 40 } },
+  card: { ratio: 5 / 4, avif: [360, 720], webp: [480], quality: { avif: 44, webp: 44 } },
+  detail: { avif: [720, 1200], webp: [480], quality: { avif: 42, webp: 26 } },
   phone: { avif: [720], webp: [], quality: { avif: 32 }, width: PHONE },
   dark: { avif: [840], webp: [], quality: { avif: 32 }, dark: true },
   unloaded: { avif: [720], webp: [], quality: { avif: 30 }, pictures: false },

@@ -12,7 +12,7 @@ const [WIDTH, HEIGHT] = [800, 420];
 await mkdir(join(ROOT, "public/shared"), { recursive: true });
 for (const { id } of EMAILS) {
   const number = String(id).padStart(2, "0");
-  await sharp(join(ROOT, `src/previews/${number}-detail-1440.avif`))
+  await sharp(join(ROOT, `src/previews/${number}-detail-1200.avif`))
     .resize({ width: WIDTH })
     .extract({ left: 0, top: 0, width: WIDTH, height: HEIGHT })
     .jpeg({ quality: 62, mozjpeg: true })

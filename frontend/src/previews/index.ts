@@ -2,7 +2,6 @@
 import avif01Card360 from "./01-card-360.avif";
 import webp01Card480 from "./01-card-480.webp";
 import avif01Card720 from "./01-card-720.avif";
-import avif01Card1080 from "./01-card-1080.avif";
 import avif01Dark840 from "./01-dark-840.avif";
 import webp01Detail480 from "./01-detail-480.webp";
 import avif01Detail720 from "./01-detail-720.avif";
@@ -12,7 +11,6 @@ import avif01Unloaded720 from "./01-unloaded-720.avif";
 import avif02Card360 from "./02-card-360.avif";
 import webp02Card480 from "./02-card-480.webp";
 import avif02Card720 from "./02-card-720.avif";
-import avif02Card1080 from "./02-card-1080.avif";
 import avif02Dark840 from "./02-dark-840.avif";
 import webp02Detail480 from "./02-detail-480.webp";
 import avif02Detail720 from "./02-detail-720.avif";
@@ -22,7 +20,6 @@ import avif02Unloaded720 from "./02-unloaded-720.avif";
 import avif03Card360 from "./03-card-360.avif";
 import webp03Card480 from "./03-card-480.webp";
 import avif03Card720 from "./03-card-720.avif";
-import avif03Card1080 from "./03-card-1080.avif";
 import avif03Dark840 from "./03-dark-840.avif";
 import webp03Detail480 from "./03-detail-480.webp";
 import avif03Detail720 from "./03-detail-720.avif";
@@ -32,7 +29,6 @@ import avif03Unloaded720 from "./03-unloaded-720.avif";
 import avif04Card360 from "./04-card-360.avif";
 import webp04Card480 from "./04-card-480.webp";
 import avif04Card720 from "./04-card-720.avif";
-import avif04Card1080 from "./04-card-1080.avif";
 import avif04Dark840 from "./04-dark-840.avif";
 import webp04Detail480 from "./04-detail-480.webp";
 import avif04Detail720 from "./04-detail-720.avif";
@@ -42,7 +38,6 @@ import avif04Unloaded720 from "./04-unloaded-720.avif";
 import avif05Card360 from "./05-card-360.avif";
 import webp05Card480 from "./05-card-480.webp";
 import avif05Card720 from "./05-card-720.avif";
-import avif05Card1080 from "./05-card-1080.avif";
 import avif05Dark840 from "./05-dark-840.avif";
 import webp05Detail480 from "./05-detail-480.webp";
 import avif05Detail720 from "./05-detail-720.avif";
@@ -52,7 +47,6 @@ import avif05Unloaded720 from "./05-unloaded-720.avif";
 import avif06Card360 from "./06-card-360.avif";
 import webp06Card480 from "./06-card-480.webp";
 import avif06Card720 from "./06-card-720.avif";
-import avif06Card1080 from "./06-card-1080.avif";
 import avif06Dark840 from "./06-dark-840.avif";
 import webp06Detail480 from "./06-detail-480.webp";
 import avif06Detail720 from "./06-detail-720.avif";
@@ -62,7 +56,6 @@ import avif06Unloaded720 from "./06-unloaded-720.avif";
 import avif07Card360 from "./07-card-360.avif";
 import webp07Card480 from "./07-card-480.webp";
 import avif07Card720 from "./07-card-720.avif";
-import avif07Card1080 from "./07-card-1080.avif";
 import avif07Dark840 from "./07-dark-840.avif";
 import webp07Detail480 from "./07-detail-480.webp";
 import avif07Detail720 from "./07-detail-720.avif";
@@ -72,7 +65,6 @@ import avif07Unloaded720 from "./07-unloaded-720.avif";
 import avif08Card360 from "./08-card-360.avif";
 import webp08Card480 from "./08-card-480.webp";
 import avif08Card720 from "./08-card-720.avif";
-import avif08Card1080 from "./08-card-1080.avif";
 import avif08Dark840 from "./08-dark-840.avif";
 import webp08Detail480 from "./08-detail-480.webp";
 import avif08Detail720 from "./08-detail-720.avif";
@@ -82,7 +74,6 @@ import avif08Unloaded720 from "./08-unloaded-720.avif";
 import avif09Card360 from "./09-card-360.avif";
 import webp09Card480 from "./09-card-480.webp";
 import avif09Card720 from "./09-card-720.avif";
-import avif09Card1080 from "./09-card-1080.avif";
 import avif09Dark840 from "./09-dark-840.avif";
 import webp09Detail480 from "./09-detail-480.webp";
 import avif09Detail720 from "./09-detail-720.avif";
@@ -92,7 +83,6 @@ import avif09Unloaded720 from "./09-unloaded-720.avif";
 import avif10Card360 from "./10-card-360.avif";
 import webp10Card480 from "./10-card-480.webp";
 import avif10Card720 from "./10-card-720.avif";
-import avif10Card1080 from "./10-card-1080.avif";
 import avif10Dark840 from "./10-dark-840.avif";
 import webp10Detail480 from "./10-detail-480.webp";
 import avif10Detail720 from "./10-detail-720.avif";
@@ -102,7 +92,6 @@ import avif10Unloaded720 from "./10-unloaded-720.avif";
 import avif11Card360 from "./11-card-360.avif";
 import webp11Card480 from "./11-card-480.webp";
 import avif11Card720 from "./11-card-720.avif";
-import avif11Card1080 from "./11-card-1080.avif";
 import avif11Dark840 from "./11-dark-840.avif";
 import webp11Detail480 from "./11-detail-480.webp";
 import avif11Detail720 from "./11-detail-720.avif";
@@ -112,7 +101,6 @@ import avif11Unloaded720 from "./11-unloaded-720.avif";
 import avif12Card360 from "./12-card-360.avif";
 import webp12Card480 from "./12-card-480.webp";
 import avif12Card720 from "./12-card-720.avif";
-import avif12Card1080 from "./12-card-1080.avif";
 import avif12Dark840 from "./12-dark-840.avif";
 import webp12Detail480 from "./12-detail-480.webp";
 import avif12Detail720 from "./12-detail-720.avif";
@@ -152,10 +140,10 @@ export const previews: Record<number, Preview> = {
   1: {
     alt: "Newsletter on cream paper: a large masthead, an engraved lighthouse before a red sun, and the lead story beneath it.",
     card: {
-      avif: sources([avif01Card360, 360], [avif01Card720, 720], [avif01Card1080, 1080]),
+      avif: sources([avif01Card360, 360], [avif01Card720, 720]),
       webp: sources([webp01Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif01Detail720, 720], [avif01Detail1200, 1200]),
@@ -170,10 +158,10 @@ export const previews: Record<number, Preview> = {
   2: {
     alt: "Vermilion launch poster: a black reading lamp throws a cone of warm light on a pear and two books.",
     card: {
-      avif: sources([avif02Card360, 360], [avif02Card720, 720], [avif02Card1080, 1080]),
+      avif: sources([avif02Card360, 360], [avif02Card720, 720]),
       webp: sources([webp02Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif02Detail720, 720], [avif02Detail1200, 1200]),
@@ -188,10 +176,10 @@ export const previews: Record<number, Preview> = {
   3: {
     alt: "Welcome letter: a greeting by name in heavy green letters over a kitchen garden at sunrise, then three numbered steps.",
     card: {
-      avif: sources([avif03Card360, 360], [avif03Card720, 720], [avif03Card1080, 1080]),
+      avif: sources([avif03Card360, 360], [avif03Card720, 720]),
       webp: sources([webp03Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif03Detail720, 720], [avif03Detail1200, 1200]),
@@ -206,10 +194,10 @@ export const previews: Record<number, Preview> = {
   4: {
     alt: "Announcement in black on white with a cobalt picture of two bridge halves meeting, then a signed letter beside the key facts.",
     card: {
-      avif: sources([avif04Card360, 360], [avif04Card720, 720], [avif04Card1080, 1080]),
+      avif: sources([avif04Card360, 360], [avif04Card720, 720]),
       webp: sources([webp04Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif04Detail720, 720], [avif04Detail1200, 1200]),
@@ -224,10 +212,10 @@ export const previews: Record<number, Preview> = {
   5: {
     alt: "Night-blue invitation in slanting Didot: star trails turn above an observatory, then the date, the agenda and a map.",
     card: {
-      avif: sources([avif05Card360, 360], [avif05Card720, 720], [avif05Card1080, 1080]),
+      avif: sources([avif05Card360, 360], [avif05Card720, 720]),
       webp: sources([webp05Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif05Detail720, 720], [avif05Detail1200, 1200]),
@@ -242,10 +230,10 @@ export const previews: Record<number, Preview> = {
   6: {
     alt: "Order confirmation the colour of clay: jug, bowl and mugs on a shelf above a paper slip with items and totals.",
     card: {
-      avif: sources([avif06Card360, 360], [avif06Card720, 720], [avif06Card1080, 1080]),
+      avif: sources([avif06Card360, 360], [avif06Card720, 720]),
       webp: sources([webp06Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif06Detail720, 720], [avif06Detail1200, 1200]),
@@ -260,10 +248,10 @@ export const previews: Record<number, Preview> = {
   7: {
     alt: "Yellow survey asking how you slept, with five faces to tap from wide awake to fast asleep and a sleeping carriage beneath.",
     card: {
-      avif: sources([avif07Card360, 360], [avif07Card720, 720], [avif07Card1080, 1080]),
+      avif: sources([avif07Card360, 360], [avif07Card720, 720]),
       webp: sources([webp07Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif07Detail720, 720], [avif07Detail1200, 1200]),
@@ -278,10 +266,10 @@ export const previews: Record<number, Preview> = {
   8: {
     alt: "Dark green holiday card: a red house in the snow inside an arch of leaves, berries and two birds, with a greeting in gold.",
     card: {
-      avif: sources([avif08Card360, 360], [avif08Card720, 720], [avif08Card1080, 1080]),
+      avif: sources([avif08Card360, 360], [avif08Card720, 720]),
       webp: sources([webp08Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif08Detail720, 720], [avif08Detail1200, 1200]),
@@ -296,10 +284,10 @@ export const previews: Record<number, Preview> = {
   9: {
     alt: "One-page report on pale green: a headline, a bar chart of twelve months with the last bar in orange, and four key figures.",
     card: {
-      avif: sources([avif09Card360, 360], [avif09Card720, 720], [avif09Card1080, 1080]),
+      avif: sources([avif09Card360, 360], [avif09Card720, 720]),
       webp: sources([webp09Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif09Detail720, 720], [avif09Detail1200, 1200]),
@@ -314,10 +302,10 @@ export const previews: Record<number, Preview> = {
   10: {
     alt: "Quarterly update: a huge lime Q3 and a rising sun on black, then four blocks of colour with a large figure each.",
     card: {
-      avif: sources([avif10Card360, 360], [avif10Card720, 720], [avif10Card1080, 1080]),
+      avif: sources([avif10Card360, 360], [avif10Card720, 720]),
       webp: sources([webp10Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif10Detail720, 720], [avif10Detail1200, 1200]),
@@ -332,10 +320,10 @@ export const previews: Record<number, Preview> = {
   11: {
     alt: "Policy notice on blue-grey: the date of effect set large, then a ruled white sheet with clauses struck out and replaced.",
     card: {
-      avif: sources([avif11Card360, 360], [avif11Card720, 720], [avif11Card1080, 1080]),
+      avif: sources([avif11Card360, 360], [avif11Card720, 720]),
       webp: sources([webp11Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif11Detail720, 720], [avif11Detail1200, 1200]),
@@ -350,10 +338,10 @@ export const previews: Record<number, Preview> = {
   12: {
     alt: "Board invitation: an ivory card with a double gold rule on burgundy beneath an engraved rosette with an oak.",
     card: {
-      avif: sources([avif12Card360, 360], [avif12Card720, 720], [avif12Card1080, 1080]),
+      avif: sources([avif12Card360, 360], [avif12Card720, 720]),
       webp: sources([webp12Card480, 480]),
-      width: 1080,
-      height: 1350,
+      width: 720,
+      height: 900,
     },
     detail: {
       avif: sources([avif12Detail720, 720], [avif12Detail1200, 1200]),
