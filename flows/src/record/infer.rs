@@ -298,6 +298,11 @@ pub(super) fn leads_to_provider(exchange: &Exchange) -> bool {
     matches!(exchange.route(), "/authorize" | "/user/identities/authorize" | "/sso") && exchange.status / 100 == 3
 }
 
+/// Returns whether a provider has sent the user back without a code.
+pub(super) fn is_refused_by_provider(exchange: &Exchange) -> bool {
+    exchange.route() == "/callback" && exchange.query("code").is_none()
+}
+
 /// Returns whether a parameter is a detail of a provider's callback that the server ignores.
 pub(super) fn is_provider_detail(exchange: &Exchange, name: &str) -> bool {
     exchange.route() == "/callback" && !matches!(name, "code" | "state" | "error" | "error_description" | "error_code")
