@@ -20,5 +20,6 @@ mod writer;
 pub use self::exchange::{Exchange, ParsedBodies, RecordedBody};
 pub use self::har::{HarOptions, import_har};
 pub use self::proxy::{ProxyOptions, RecordingProxy};
+pub(crate) use self::redact::{Context, redact_response, redact_value};
 pub use self::separate::{Recorder, RecorderOptions};
 pub use self::session::RecordedUrls;

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 24;
 
 /// What a flow does that its responses depend on.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Context {
+pub(crate) struct Context {
     /// A provider has given the profile of the user.
     pub has_external_profile: bool,
     /// A provider has refused the request, in its own words.
@@ -64,7 +64,7 @@ impl Place {
 }
 
 /// Returns the response of a service for the file: `status`, `headers`, and `json` or `text`.
-pub(super) fn redact_response(observed: &Value, service: Service, context: Context) -> Value {
+pub(crate) fn redact_response(observed: &Value, service: Service, context: Context) -> Value {
     let mut kept = Map::new();
     kept.insert("status".to_owned(), observed["status"].clone());
     let is_auth = service == Service::Auth;
@@ -96,6 +96,11 @@ pub(super) fn redact_response(observed: &Value, service: Service, context: Conte
         kept.insert("text".to_owned(), if is_symbol(text) { text.as_str().into() } else { ANY.into() });
     }
     Value::Object(kept)
+}
+
+/// Returns a value that is no response for the file.
+pub(crate) fn redact_value(observed: &Value) -> Value {
+    redact(observed, "", Place::new(Context::default(), Sentences::None))
 }
 
 fn redact(value: &Value, name: &str, place: Place) -> Value {

@@ -5,3 +5,4 @@ mod files;
 mod privacy;
 mod recording;
 mod support;
+mod updating;
