@@ -86,6 +86,11 @@ const MAX_DIGITS: usize = 4;
 /// The longest part of a word of the API between separators.
 const MAX_WORD_PART: usize = 16;
 
+/// The fewest parts of a code in groups of letters.
+const MIN_CODE_PARTS: usize = 3;
+/// The longest part of such a code.
+const MAX_CODE_PART: usize = 4;
+
 /// Returns whether the value of a member is a word of the API.
 pub(super) fn is_word_member(name: &str) -> bool {
     WORD_MEMBERS.contains(&name)
@@ -105,6 +110,13 @@ pub(super) fn is_word(text: &str) -> bool {
             && text.len() <= MAX_WORD
             && text.chars().all(is_allowed)
             && text.split(is_separator).all(|part| part.len() <= MAX_WORD_PART && is_readable(part))
+            && !is_code(text)
+}
+
+/// Returns whether a text has the form of a code such as `abc-defg-hij`: three or more short parts with hyphens.
+fn is_code(text: &str) -> bool {
+    let parts = text.split('-');
+    parts.clone().count() >= MIN_CODE_PARTS && parts.into_iter().all(|part| part.len() <= MAX_CODE_PART)
 }
 
 /// Returns whether a text can be the name of a member, a parameter or a function.
