@@ -2,6 +2,7 @@
 
 mod comparison;
 mod files;
+mod mutation;
 mod privacy;
 mod recording;
 mod support;
