@@ -5,5 +5,6 @@ mod files;
 mod mutation;
 mod privacy;
 mod recording;
+mod replaying;
 mod support;
 mod updating;
