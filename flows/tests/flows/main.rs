@@ -4,6 +4,7 @@ mod comparison;
 mod files;
 mod mutation;
 mod privacy;
+mod proxy;
 mod recording;
 mod replaying;
 mod support;
