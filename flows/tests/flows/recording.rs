@@ -224,3 +224,12 @@ fn code_in_the_path_of_an_application_is_replaced_in_request_and_redirect() {
     assert!(text.contains("redirect_to=http%3A%2F%2Flocalhost%3A3000%2Fjoin%2F{{text1}}"), "{text}");
     assert!(text.contains(r#""base": "http://localhost:3000/join/<text1>""#), "{text}");
 }
+
+#[test]
+fn text_that_an_application_sends_is_no_name_of_an_address() {
+    let texts = json!({ "data": { "a": "the user", "b": "the factor's number" }, "email": "zoe@corp.example", "phone": "+15550001111" });
+    let changed = exchange("PUT", "/user", &texts, (200, &json!({})));
+    let text = record(&[sign_up("ann@corp.example"), changed.clone(), changed]);
+    assert!(!text.contains(r#""a": "{{email"#) && !text.contains(r#""b": "{{phone"#), "{text}");
+    assert!(text.contains(r#""a": "{{text1}}""#) && text.contains(r#""b": "{{text2}}""#), "{text}");
+}
