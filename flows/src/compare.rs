@@ -106,16 +106,12 @@ fn walk(found: &mut Vec<Difference>, (expected, actual): (&Value, &Value), path:
             }
         }
         (Value::String(left), Value::String(right)) if comparable(left) == comparable(right) => {}
-        (left, right) if is_equal(left, right) => {}
+        // Numbers are equal within their type, as `1` and `1.0` differ on the wire.
+        (left, right) if left == right => {}
         (left, right) => {
             found.push(Difference { path: path.to_owned(), expected: Some(left.clone()), actual: Some(right.clone()) });
         }
     }
-}
-
-/// Compares numbers by value within their type, as `1` and `1.0` differ on the wire.
-fn is_equal(left: &Value, right: &Value) -> bool {
-    left == right
 }
 
 /// Returns the text without the words of parsers.

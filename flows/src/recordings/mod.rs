@@ -16,7 +16,6 @@ use futures::StreamExt;
 use futures::stream;
 use reqwest::Client;
 
-pub use self::groups::matches_glob;
 pub use self::mutation::{ChangeVerdict, ChangedValue};
 pub use self::options::{RecordingsOptions, repository_options};
 
