@@ -131,7 +131,7 @@ pub fn update(expected: &Value, actual: &Value, is_subset: bool) -> Value {
     update_redacted(expected, (actual, actual), is_subset)
 }
 
-/// Returns the recording with the redacted form of the new values where the recorded and the new ones differ.
+/// Returns the recording with the redacted form of the new values where the two differ.
 pub(crate) fn update_redacted(expected: &Value, (actual, redacted): (&Value, &Value), is_subset: bool) -> Value {
     if compare_values(expected, actual, is_subset).is_empty() {
         return expected.clone();

@@ -36,7 +36,7 @@ pub(crate) fn decode_base32(text: &str) -> Option<Vec<u8>> {
     let (mut buffer, mut bits) = (0_u32, 0);
     for each in text.trim_end_matches('=').bytes() {
         let value = match each.to_ascii_uppercase() {
-            letter @ b'A'..=b'Z' => letter - b'A',
+            capital @ b'A'..=b'Z' => capital - b'A',
             digit @ b'2'..=b'7' => digit - b'2' + 26,
             _ => return None,
         };

@@ -5,7 +5,7 @@ use std::io::{Error, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// The permissions of a new file: nobody but its owner reads it.
+/// The permissions of a new file: only its owner can read it.
 pub(crate) const PRIVATE: u32 = 0o600;
 
 /// Replaces the content of a file, so that it is whole at every moment; its permissions stay.

@@ -113,7 +113,9 @@ pub(super) fn is_word(text: &str) -> bool {
             && !is_code(text)
 }
 
-/// Returns whether a text has the form of a code such as `abc-defg-hij`: three or more short parts with hyphens.
+/// Returns whether a text has the form of a code such as `abc-defg-hij`.
+///
+/// It has three or more short parts with hyphens between them.
 fn is_code(text: &str) -> bool {
     let parts = text.split('-');
     parts.clone().count() >= MIN_CODE_PARTS && parts.into_iter().all(|part| part.len() <= MAX_CODE_PART)
@@ -171,7 +173,7 @@ fn is_ascii_print(text: &str) -> bool {
     text.chars().all(|each| each.is_ascii_graphic() || each == ' ')
 }
 
-/// Returns the number of digits of a part of a sentence; `None` if it is neither a symbol nor made of words.
+/// Returns the number of digits of a part of a sentence; `None` if it is no symbol and no word.
 fn count_sentence_digits(part: &str) -> Option<usize> {
     let inner = part.trim_matches(|each: char| each.is_ascii_punctuation() && each != '<' && each != '>');
     if is_symbol(inner) {

@@ -65,7 +65,9 @@ pub struct ProxyLimits {
     pub response: Duration,
     /// For the next part of a response.
     pub part: Duration,
-    /// For the end of one of the other recorded requests if there are too many; then a request is not recorded.
+    /// For the end of another request if too many are open.
+    ///
+    /// After it a request is passed on and not recorded.
     pub recorder: Duration,
 }
 

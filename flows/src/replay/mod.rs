@@ -60,7 +60,9 @@ pub fn build_client(is_pooled: bool) -> Result<Client, FlowError> {
         .map_err(|error| FlowError::new(format!("no HTTP client: {error}"), "check the system's certificates"))
 }
 
-/// Replays the flows, several at a time, and calls `done` after each; every file has an outcome, in the same order.
+/// Replays the flows, several at a time, and calls `done` after each.
+///
+/// Every file has an outcome, in the same order.
 pub async fn replay_all(
     files: Vec<FlowFile>,
     targets: Arc<dyn Targets>,

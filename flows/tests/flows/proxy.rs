@@ -37,7 +37,7 @@ impl Counts {
     }
 }
 
-/// Answers one request by its path: not at all, with half of a body, with a body without an end, or with `{}`.
+/// Answers one request by its path: not at all, with a half or an endless body, or with `{}`.
 async fn answer(mut stream: TcpStream, counts: Arc<Counts>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -101,7 +101,8 @@ impl Proxy {
     async fn finish(self) -> String {
         let _ = self.closing.send(true);
         timeout(LIMIT, self.serving).await.expect("it ends").expect("no panic");
-        let mut recorder = tokio::task::spawn_blocking(|| self.recorder.join()).await.unwrap().expect("no panic");
+        let mut recorder =
+            tokio::task::spawn_blocking(|| self.recorder.join()).await.expect("no panic").expect("no panic");
         recorder.finish().expect("finished");
         self.folder.files().into_iter().map(|(_, text)| text).collect()
     }

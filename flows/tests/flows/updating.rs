@@ -18,23 +18,24 @@ use super::support::Folder;
 /// Updates a flow of one request with what a replay observed; returns the text of its file.
 fn updated(folder: &Folder, compare: &str, expect: &Value, observed: &Value) -> String {
     let step = json!({ "request": { "method": "GET", "path": "/admin/users" }, "expect": expect });
-    let flow = Flow::parse(&json!({ "flow": "users", "compare": compare, "steps": [step] }).to_string()).unwrap();
+    let flow =
+        Flow::parse(&json!({ "flow": "users", "compare": compare, "steps": [step] }).to_string()).expect("a flow");
     let headers = flow.headers;
     let path = folder.0.join("users.json");
-    fs::write(&path, flow.to_text()).unwrap();
-    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    fs::write(&path, flow.to_text()).expect("written");
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("permitted");
     let differences = compare_responses(expect, observed, Comparison { headers, is_subset: false });
     let title = "GET /admin/users".to_owned();
     let steps = vec![StepOutcome { number: 0, title, differences, observed: Some(observed.clone()) }];
     let outcome = FlowOutcome { steps, error: None };
     let file = FlowFile { path: path.clone(), flow };
     let outcome = FileOutcome { path: path.clone(), name: "users".to_owned(), outcome, duration: Duration::ZERO };
-    update_file(&file, &outcome).unwrap();
-    fs::read_to_string(path).unwrap()
+    update_file(&file, &outcome).expect("updated");
+    fs::read_to_string(path).expect("text")
 }
 
 fn expected(text: &str) -> Value {
-    let flow = Flow::parse(text).unwrap();
+    let flow = Flow::parse(text).expect("a flow");
     let Action::Request(request) = &flow.steps[0].action else { panic!("a request") };
     request.expect.clone().expect("a response")
 }
