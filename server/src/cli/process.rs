@@ -10,13 +10,6 @@ pub(super) fn build_runtime() -> anyhow::Result<Runtime> {
     Ok(Builder::new_multi_thread().enable_all().build()?)
 }
 
-/// Builds a runtime of one thread: the parts of a request wait for no other thread.
-///
-/// It is for commands with few requests at a time, whose latency counts more than their number.
-pub(super) fn build_single_threaded_runtime() -> anyhow::Result<Runtime> {
-    Ok(Builder::new_current_thread().enable_all().build()?)
-}
-
 /// Reports a failure on standard error and returns the exit status of the command.
 ///
 /// `rename` changes the names of settings in the message.

@@ -16,7 +16,7 @@ use reqwest::Client;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use super::process::build_single_threaded_runtime;
+use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::logging;
 use crate::shutdown::Shutdown;
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &RecordArguments) -> anyhow::Result<()> {
         return import(arguments, file);
     }
     let upstream = arguments.upstream.as_deref().context("--upstream names the server")?;
-    build_single_threaded_runtime()?.block_on(record(arguments, upstream))
+    build_runtime()?.block_on(record(arguments, upstream))
 }
 
 fn import(arguments: &RecordArguments, file: &std::path::Path) -> anyhow::Result<()> {
@@ -131,9 +131,7 @@ async fn record(arguments: &RecordArguments, upstream: &str) -> anyhow::Result<(
     let shutdown = Shutdown::new();
     shutdown.begin_on_signals()?;
     proxy.serve(listener, shutdown.signal()).await;
-    // The runtime has to run on meanwhile: its tasks hand over what was recorded last.
-    let joined = tokio::task::spawn_blocking(move || thread.join()).await?;
-    let mut recorder = joined.map_err(|_| anyhow!("the recorder failed"))?;
+    let mut recorder = thread.join().map_err(|_| anyhow!("the recorder failed"))?;
     let (steps, files) = recorder.counts();
     recorder.finish()?;
     report(arguments, steps, files)
