@@ -106,16 +106,12 @@ fn walk(found: &mut Vec<Difference>, (expected, actual): (&Value, &Value), path:
             }
         }
         (Value::String(left), Value::String(right)) if comparable(left) == comparable(right) => {}
-        (left, right) if is_equal(left, right) => {}
+        // Numbers are equal within their type, as `1` and `1.0` differ on the wire.
+        (left, right) if left == right => {}
         (left, right) => {
             found.push(Difference { path: path.to_owned(), expected: Some(left.clone()), actual: Some(right.clone()) });
         }
     }
-}
-
-/// Compares numbers by value within their type, as `1` and `1.0` differ on the wire.
-fn is_equal(left: &Value, right: &Value) -> bool {
-    left == right
 }
 
 /// Returns the text without the words of parsers.
@@ -132,24 +128,36 @@ fn comparable(text: &str) -> &str {
 
 /// Returns the recording with the new values where the two differ.
 pub fn update(expected: &Value, actual: &Value, is_subset: bool) -> Value {
+    update_redacted(expected, (actual, actual), is_subset)
+}
+
+/// Returns the recording with the redacted form of the new values where the two differ.
+pub(crate) fn update_redacted(expected: &Value, (actual, redacted): (&Value, &Value), is_subset: bool) -> Value {
     if compare_values(expected, actual, is_subset).is_empty() {
         return expected.clone();
     }
-    match (expected, actual) {
-        (Value::Object(left), Value::Object(right)) => {
+    match (expected, actual, redacted) {
+        (Value::Object(left), Value::Object(right), Value::Object(redacted)) => {
             let mut members = Map::new();
+            let any = Value::from(ANY);
             for (name, new) in right {
-                match left.get(name) {
-                    Some(old) => drop(members.insert(name.clone(), update(old, new, is_subset))),
-                    None if is_subset => {}
-                    None => drop(members.insert(name.clone(), new.clone())),
+                match (left.get(name), redacted.get(name)) {
+                    (Some(old), written) => {
+                        let written = written.unwrap_or(&any);
+                        drop(members.insert(name.clone(), update_redacted(old, (new, written), is_subset)));
+                    }
+                    (None, Some(written)) if !is_subset => drop(members.insert(name.clone(), written.clone())),
+                    (None, _) => {}
                 }
             }
             Value::Object(members)
         }
-        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
-            left.iter().zip(right).map(|(old, new)| update(old, new, is_subset)).collect()
+        (Value::Array(left), Value::Array(right), Value::Array(redacted))
+            if left.len() == right.len() && left.len() == redacted.len() =>
+        {
+            let pairs = right.iter().zip(redacted);
+            left.iter().zip(pairs).map(|(old, pair)| update_redacted(old, pair, is_subset)).collect()
         }
-        _ => actual.clone(),
+        _ => redacted.clone(),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use flows::FlowError;
-use flows::recordings::{RecordingOutcome, RecordingsOptions, replay_recordings, repository_options};
+use flows::recordings::{ChangeVerdict, RecordingOutcome, RecordingsOptions, replay_recordings, repository_options};
 use serde_json::{Map, Value};
 
 const HELP: &str = "recordings [--server PATH] [--only GLOB]… [--jobs N] [--pgbouncer] [--verbose] [--json FILE]
@@ -123,12 +123,23 @@ async fn run(command: &Command) -> Result<bool, FlowError> {
             .map_err(|error| FlowError::new(format!("{}: {error}", path.display()), "name another file"))?;
     }
     if let Some((wanted, _)) = &command.options.mutation {
-        let is_found = |recording: &&RecordingOutcome| !recording.outcome.is_success();
-        let found = outcomes.iter().filter(is_found).count();
-        print(&format!("{found} of {wanted} changed values were found\n"));
-        return Ok(found == *wanted);
+        return Ok(report_changes(&outcomes, *wanted));
     }
     Ok(passed == outcomes.len() && !outcomes.is_empty())
+}
+
+/// Reports which changed values were found; returns whether all were.
+fn report_changes(outcomes: &[RecordingOutcome], wanted: usize) -> bool {
+    let mut found = 0;
+    for recording in outcomes {
+        match recording.changed.as_ref().map(|changed| changed.judge(&recording.outcome)) {
+            Some(ChangeVerdict::Found) => found += 1,
+            Some(ChangeVerdict::Missed) => print(&format!("MISSED  {}: the change is not found\n", recording.name)),
+            _ => print(&format!("NOT JUDGED  {}: it fails for another reason, too\n", recording.name)),
+        }
+    }
+    print(&format!("{found} of {wanted} changed values were found\n"));
+    found == wanted
 }
 
 fn describe(recording: &RecordingOutcome, is_verbose: bool) -> String {

@@ -1,10 +1,12 @@
 //! The file of a flow: its settings and its steps.
 
+mod file;
 mod flow;
 mod parse;
 mod settings;
 mod write;
 
+pub(crate) use self::file::{PRIVATE, replace_file};
 pub use self::flow::{Action, Flow, HeaderComparison, Profile, RequestBody, RequestStep, Service, SetupStatus, Step};
 pub use self::parse::parse_flow;
 pub use self::settings::{Settings, load_settings};

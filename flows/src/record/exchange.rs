@@ -11,6 +11,11 @@ use crate::format::Service;
 use crate::runner::ReceivedResponse;
 use crate::text::{parse_pairs, split_url};
 
+/// The path of the auth API in projects.
+pub(super) const MOUNT: &str = "/auth/v1";
+/// The path of the functions.
+pub(super) const FUNCTIONS: &str = "/functions/v1";
+
 /// A body, unless it is too large for a recording.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RecordedBody {

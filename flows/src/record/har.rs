@@ -8,7 +8,7 @@ use chrono::DateTime;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::exchange::{Exchange, RecordedBody};
+use super::exchange::{Exchange, FUNCTIONS, MOUNT, RecordedBody};
 use super::separate::{Recorder, RecorderOptions};
 use super::session::RecordedUrls;
 use crate::FlowError;
@@ -17,8 +17,6 @@ use crate::text::{format_pairs, split_origin};
 
 /// The largest file.
 const MAX_FILE: u64 = 512 << 20;
-const MOUNT: &str = "/auth/v1";
-const FUNCTIONS: &str = "/functions/v1";
 
 /// How a HAR file is imported.
 #[derive(Debug, Clone)]

@@ -151,12 +151,11 @@ pub(super) fn note_messages(session: &mut FlowSession, exchange: &Exchange) {
         }
     }
     if route == "/reauthenticate" || route.starts_with("/factors/") && route.ends_with("/challenge") {
-        let last = if route == "/reauthenticate" { session.known.find("the user").map(str::to_owned) } else { None };
-        let number = session.known.find("the factor's number").map(str::to_owned);
-        let is_phone = answer["type"] == "phone";
-        if let (Some(to), true) = (number, is_phone) {
+        let email = session.last_user.email.clone().filter(|_| route == "/reauthenticate");
+        let phone = session.last_user.phone.clone().filter(|_| answer["type"] == "phone");
+        if let Some(to) = phone {
             push_message(session, &format!("{{{{{to}}}}}"), "sms");
-        } else if let Some(to) = last {
+        } else if let Some(to) = email {
             push_message(session, &format!("{{{{{to}}}}}"), "email");
         }
     }
@@ -186,10 +185,10 @@ fn factor_code(session: &mut FlowSession, exchange: &Exchange, body: &Value) {
         return;
     }
     let factor = exchange.route().split('/').nth(2).unwrap_or_default().to_owned();
-    let secret = session.known.find(&format!("secret of {factor}")).map(|secret| format!("{{{{{secret}}}}}"));
+    let secret = session.factor_secrets.find(&factor).map(|secret| format!("{{{{{secret}}}}}"));
     let secret = secret.unwrap_or_else(|| {
         let name = session.name("secret");
-        session.known.insert(&format!("secret of {factor}"), name.clone());
+        session.factor_secrets.insert(&factor, name.clone());
         session
             .set(&name, json!({ "@provided": "the TOTP secret of a factor that was enrolled before the recording" }));
         format!("{{{{{name}}}}}")
@@ -201,12 +200,9 @@ fn factor_code(session: &mut FlowSession, exchange: &Exchange, body: &Value) {
 
 /// The consent of a user at a provider.
 fn consent(session: &mut FlowSession, exchange: &Exchange) {
-    let (Some(provider), Some(location)) =
-        (session.providers.last().cloned(), session.known.find("the provider's page"))
-    else {
+    let (Some(provider), Some(location)) = (session.providers.last().cloned(), session.provider_page.clone()) else {
         return;
     };
-    let location = location.to_owned();
     let form = crate::text::parse_pairs(&match &exchange.body {
         super::exchange::RecordedBody::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         super::exchange::RecordedBody::TooLarge(_) => String::new(),
@@ -271,8 +267,7 @@ pub(super) fn credential(session: &mut FlowSession, value: &Value) -> Option<Val
     let challenge = client_data["challenge"].as_str()?;
     let name = session.name("credential");
     let options = session.known.find(challenge).and_then(|known| known.strip_suffix(".challenge")).map(str::to_owned);
-    let passkey = format!("passkey {id}");
-    let earlier = session.known.find(&passkey).map(str::to_owned);
+    let earlier = session.passkeys.find(&id).map(str::to_owned);
     let is_registration = client_data["type"] == "webauthn.create";
     let call = match (options, earlier) {
         (Some(options), earlier) if is_registration || earlier.is_some() => {
@@ -288,7 +283,7 @@ pub(super) fn credential(session: &mut FlowSession, value: &Value) -> Option<Val
         }
         _ => json!({ "@provided": "{\"credential\": …} of a passkey that was registered before the recording" }),
     };
-    session.known.replace(&passkey, name.clone());
+    session.passkeys.replace(&id, name.clone());
     session.set(&name, call);
     Some(format!("{{{{{name}.credential}}}}").into())
 }
@@ -296,6 +291,11 @@ pub(super) fn credential(session: &mut FlowSession, value: &Value) -> Option<Val
 /// Returns whether the response leads to a provider, whose URL depends on its settings.
 pub(super) fn leads_to_provider(exchange: &Exchange) -> bool {
     matches!(exchange.route(), "/authorize" | "/user/identities/authorize" | "/sso") && exchange.status / 100 == 3
+}
+
+/// Returns whether a provider has sent the user back without a code.
+pub(super) fn is_refused_by_provider(exchange: &Exchange) -> bool {
+    exchange.route() == "/callback" && exchange.query("code").is_none()
 }
 
 /// Returns whether a parameter is a detail of a provider's callback that the server ignores.
@@ -314,26 +314,24 @@ pub(super) fn note_features(session: &mut FlowSession, exchange: &Exchange) {
         });
         if let (Some(id), true) = (answer["id"].as_str(), answer["totp"]["secret"].is_string()) {
             let number = session.request_number();
-            session.known.replace(&format!("secret of {id}"), format!("step{number}.totp.secret"));
+            session.factor_secrets.replace(id, format!("step{number}.totp.secret"));
         }
     }
     if route.starts_with("/passkeys") {
         session.add_feature("passkeys");
     }
     if let Some(phone) = body["phone"].as_str().and_then(phone_digits) {
-        let phone = session.phone(phone);
-        session.known.replace("the factor's number", phone);
+        session.last_user.phone = Some(session.phone(phone));
     }
     if let Some(email) = body["email"].as_str().filter(|email| is_email(email)) {
-        let email = session.email(email);
-        session.known.replace("the user", email);
+        session.last_user.email = Some(session.email(email));
     }
     if let (Some(provider), true) = (exchange.query("provider"), leads_to_provider(exchange))
         && super::plain::is_word(&provider)
     {
         session.providers.push(provider);
         let number = session.request_number();
-        session.known.replace("the provider's page", format!("location{number}.url"));
+        session.provider_page = Some(format!("location{number}.url"));
     }
     if let Some((origin, _)) = exchange.header("origin").and_then(split_origin).filter(|(origin, _)| is_origin(origin))
     {

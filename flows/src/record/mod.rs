@@ -1,6 +1,7 @@
 //! Records flows: from the traffic of a proxy, or from HAR files.
 
 mod body;
+mod completion;
 mod exchange;
 mod har;
 mod infer;
@@ -19,6 +20,7 @@ mod writer;
 
 pub use self::exchange::{Exchange, ParsedBodies, RecordedBody};
 pub use self::har::{HarOptions, import_har};
-pub use self::proxy::{ProxyOptions, RecordingProxy};
+pub use self::proxy::{ProxyLimits, ProxyOptions, RecordingProxy};
+pub(crate) use self::redact::{Context, redact_response, redact_value};
 pub use self::separate::{Recorder, RecorderOptions};
 pub use self::session::RecordedUrls;

@@ -81,10 +81,15 @@ const MAX_SENTENCE: usize = 300;
 const MAX_NAME: usize = 40;
 /// The longest part of a name between separators.
 const MAX_PART: usize = 20;
-/// The most digits of a name.
+/// The most digits of a name or a sentence.
 const MAX_DIGITS: usize = 4;
 /// The longest part of a word of the API between separators.
 const MAX_WORD_PART: usize = 16;
+
+/// The fewest parts of a code in groups of letters.
+const MIN_CODE_PARTS: usize = 3;
+/// The longest part of such a code.
+const MAX_CODE_PART: usize = 4;
 
 /// Returns whether the value of a member is a word of the API.
 pub(super) fn is_word_member(name: &str) -> bool {
@@ -105,6 +110,15 @@ pub(super) fn is_word(text: &str) -> bool {
             && text.len() <= MAX_WORD
             && text.chars().all(is_allowed)
             && text.split(is_separator).all(|part| part.len() <= MAX_WORD_PART && is_readable(part))
+            && !is_code(text)
+}
+
+/// Returns whether a text has the form of a code such as `abc-defg-hij`.
+///
+/// It has three or more short parts with hyphens between them.
+fn is_code(text: &str) -> bool {
+    let parts = text.split('-');
+    parts.clone().count() >= MIN_CODE_PARTS && parts.into_iter().all(|part| part.len() <= MAX_CODE_PART)
 }
 
 /// Returns whether a text can be the name of a member, a parameter or a function.
@@ -148,23 +162,28 @@ fn is_readable(stem: &str) -> bool {
 
 /// Returns whether a sentence has nothing but words, small numbers and symbols of this recording.
 pub(super) fn is_sentence(text: &str) -> bool {
-    text.len() <= MAX_SENTENCE
-        && !text.contains('@')
-        && text.split_whitespace().all(is_sentence_part)
-        && is_ascii_print(text)
+    if text.len() > MAX_SENTENCE || text.contains('@') || !is_ascii_print(text) {
+        return false;
+    }
+    let digits = text.split_whitespace().try_fold(0, |sum, part| Some(sum + count_sentence_digits(part)?));
+    digits.is_some_and(|digits| digits <= MAX_DIGITS)
 }
 
 fn is_ascii_print(text: &str) -> bool {
     text.chars().all(|each| each.is_ascii_graphic() || each == ' ')
 }
 
-fn is_sentence_part(part: &str) -> bool {
+/// Returns the number of digits of a part of a sentence; `None` if it is no symbol and no word.
+fn count_sentence_digits(part: &str) -> Option<usize> {
     let inner = part.trim_matches(|each: char| each.is_ascii_punctuation() && each != '<' && each != '>');
     if is_symbol(inner) {
-        return true;
+        return Some(0);
     }
-    let pieces = inner.split(|each: char| each.is_ascii_punctuation());
-    pieces.into_iter().all(|piece| is_plain_part(piece) && !looks_random(piece))
+    let digits = inner.bytes().filter(u8::is_ascii_digit).count();
+    // Words with digits have no hyphens, and the short form of an IPv6 address has few digits.
+    let is_identifier = digits > 0 && inner.contains(['-', '_']) || part.contains("::");
+    let mut pieces = inner.split(|each: char| each.is_ascii_punctuation());
+    (!is_identifier && pieces.all(|piece| is_plain_part(piece) && !looks_random(piece))).then_some(digits)
 }
 
 /// Returns whether a text of letters and digits is no word of a sentence.

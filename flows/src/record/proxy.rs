@@ -3,16 +3,17 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, Method, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Limited};
 use http_edge::request::forwarded::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
-use http_edge::{HttpLimits, ShutdownSignal};
+use http_edge::{ClientPresence, HttpLimits, ShutdownSignal};
+use hyper::body::{Body as _, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -21,25 +22,25 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::ConfigVerifierExt;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
-use super::body::{BodyCopy, CopiedBody};
-use super::exchange::Exchange;
+use super::body::{CopiedBody, LimitedBody};
+use super::completion::{Completion, Event};
+use super::exchange::{FUNCTIONS, MOUNT};
 use super::separate::Recorder;
 use super::websocket;
 use crate::FlowError;
 use crate::format::Service;
 
-/// The path of the auth API in projects.
-const MOUNT: &str = "/auth/v1";
-/// The path of the functions.
-const FUNCTIONS: &str = "/functions/v1";
 /// The path at which a test names the flow of its next requests.
 const CONTROL: &str = "/_record/flow";
 /// The most requests that are open or wait for the recorder, which bounds the memory of their bodies.
 const MAX_REQUESTS: usize = 64;
 const MAX_CONTROL_BODY: usize = 4096;
+/// How long an idle connection to the server is kept: shorter than servers and gateways keep it.
+const IDLE_LIMIT: Duration = Duration::from_secs(20);
 /// The headers that concern one connection (RFC 9110 §7.6.1).
 const CONNECTION_HEADERS: [HeaderName; 6] =
     [CONNECTION, HeaderName::from_static("keep-alive"), TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
@@ -53,30 +54,27 @@ pub struct ProxyOptions {
     pub project: String,
     /// The URL of its auth API.
     pub base: String,
+    /// How long the proxy waits.
+    pub limits: ProxyLimits,
 }
 
-/// What the recorder's thread gets.
-enum Event {
-    Exchange(Box<Exchange>, OwnedSemaphorePermit),
-    Name(String),
+/// How long the proxy waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProxyLimits {
+    /// For the head of a response.
+    pub response: Duration,
+    /// For the next part of a response.
+    pub part: Duration,
+    /// For the end of another request if too many are open.
+    ///
+    /// After it a request is passed on and not recorded.
+    pub recorder: Duration,
 }
 
-/// Sends the exchange when the last part of the response has passed.
-struct Completion {
-    exchange: Option<Box<Exchange>>,
-    request: BodyCopy,
-    response: BodyCopy,
-    permit: Option<OwnedSemaphorePermit>,
-    events: UnboundedSender<Event>,
-}
-
-impl Drop for Completion {
-    fn drop(&mut self) {
-        if let (Some(mut exchange), Some(permit)) = (self.exchange.take(), self.permit.take()) {
-            exchange.body = self.request.take();
-            exchange.response_body = self.response.take();
-            let _ = self.events.send(Event::Exchange(exchange, permit));
-        }
+impl Default for ProxyLimits {
+    /// Longer than functions of hosted projects may run.
+    fn default() -> Self {
+        Self { response: Duration::from_mins(10), part: Duration::from_mins(5), recorder: Duration::from_secs(5) }
     }
 }
 
@@ -91,11 +89,11 @@ pub struct RecordingProxy {
 impl RecordingProxy {
     /// Creates the proxy and starts the thread of its recorder.
     ///
-    /// The thread ends with the proxy and returns the recorder.
+    /// The thread ends with [`Self::serve`] or the proxy, and returns the recorder.
     ///
     /// # Errors
     /// The system's root certificates cannot be read.
-    pub fn new(options: ProxyOptions, mut recorder: Recorder) -> Result<(Arc<Self>, JoinHandle<Recorder>), FlowError> {
+    pub fn new(options: ProxyOptions, recorder: Recorder) -> Result<(Arc<Self>, JoinHandle<Recorder>), FlowError> {
         let failed =
             |error: String| FlowError::new(format!("no HTTPS client: {error}"), "check the system's certificates");
         let mut http = HttpConnector::new();
@@ -107,34 +105,26 @@ impl RecordingProxy {
             ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth()
         };
         let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
-        let client =
-            Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector.wrap_connector(http));
-        let (events, mut received) = unbounded_channel();
-        let thread = std::thread::spawn(move || {
-            while let Some(event) = received.blocking_recv() {
-                match event {
-                    Event::Exchange(exchange, permit) => {
-                        if let Err(error) = recorder.record(&exchange) {
-                            tracing::error!(%error, "a request is not recorded");
-                        }
-                        drop(permit);
-                    }
-                    Event::Name(name) => recorder.set_name(&name),
-                }
-            }
-            recorder
-        });
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_LIMIT)
+            .build(connector.wrap_connector(http));
+        let (events, received) = unbounded_channel();
+        let thread = std::thread::spawn(move || record_all(recorder, received));
         Ok((Arc::new(Self { options, client, permits: Arc::new(Semaphore::new(MAX_REQUESTS)), events }), thread))
     }
 
-    /// Serves until `closing` is true and open requests have ended.
+    /// Serves until `closing` is true and open requests have ended, or are abandoned.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, closing: ShutdownSignal) {
         let limits = HttpLimits { max_connections_per_peer: 0, ..HttpLimits::default() };
+        let events = self.events.clone();
         let handle = move |request: Request| {
             let proxy = Arc::clone(&self);
             async move { proxy.answer(request).await }
         };
         http_edge::serve(listener, closing, limits, handle).await;
+        // Streams that are still open do not keep the recorder.
+        let _ = events.send(Event::End);
     }
 
     async fn answer(&self, mut request: Request) -> Response {
@@ -147,31 +137,45 @@ impl RecordingProxy {
         let Some(uri) = self.target(&path) else {
             return problem(StatusCode::BAD_REQUEST, "the path of the request is invalid");
         };
-        let permit = Arc::clone(&self.permits).acquire_owned().await.ok();
+        let permit = if api.is_some() { self.acquire_permit().await } else { None };
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+        let presence = request.extensions().get::<ClientPresence>().cloned();
         let (mut head, body) = request.into_parts();
         let completion =
-            api.map(|(service, path)| Completion::new(&head, (service, path), (peer, permit), self.events.clone()));
+            api.zip(permit).map(|(api, permit)| Completion::new(&head, api, peer, permit, self.events.clone()));
         head.extensions.clear();
         head.version = Version::HTTP_11;
+        head.headers.remove(super::separate::FLOW_HEADER);
         forward_headers(&mut head.headers, &uri, peer);
         head.uri = uri;
         if let Some(upgrade) = upgrade {
             websocket::insert_headers(&mut head.headers);
-            return self.switch(Request::from_parts(head, body), upgrade).await;
+            return self.switch(Request::from_parts(head, body), presence, upgrade).await;
         }
         match completion {
-            None => self.send(Request::from_parts(head, body)).await,
+            None => self.send(Request::from_parts(head, body), presence).await,
             Some(completion) => {
-                head.headers.remove(super::separate::FLOW_HEADER);
-                let body = if hyper::body::Body::is_end_stream(&body) {
+                let body = if body.is_end_stream() {
+                    completion.request.finish();
                     body
                 } else {
                     Body::new(CopiedBody::new(body, completion.request.clone(), ()))
                 };
-                self.send_recorded(Request::from_parts(head, body), completion).await
+                self.send_recorded(Request::from_parts(head, body), presence, completion).await
             }
         }
+    }
+
+    /// Returns the permit of a request to be recorded; `None` if too many others are open.
+    async fn acquire_permit(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Some(permit);
+        }
+        let permit = timeout(self.options.limits.recorder, Arc::clone(&self.permits).acquire_owned()).await;
+        if permit.is_err() {
+            tracing::warn!(open = MAX_REQUESTS, "too many requests are open, one is passed on and not recorded");
+        }
+        permit.ok()?.ok()
     }
 
     /// Returns the API of a path and the path below it; `None` for what is passed on without a recording.
@@ -196,19 +200,50 @@ impl RecordingProxy {
         format!("{}{path}", self.options.project).parse().ok()
     }
 
-    async fn send(&self, request: Request) -> Response {
-        match self.client.request(request).await {
+    /// Sends a request to the server; without a response the error is the one for the client.
+    ///
+    /// It ends when the client leaves, as it would without the proxy.
+    async fn forward(
+        &self,
+        request: Request,
+        presence: Option<ClientPresence>,
+    ) -> Result<http::Response<Incoming>, Response> {
+        let gone = async move {
+            match presence {
+                Some(presence) => presence.wait_until_gone().await,
+                None => std::future::pending().await,
+            }
+        };
+        let limit = self.options.limits.response;
+        let (status, message) = tokio::select! {
+            sent = timeout(limit, self.client.request(request)) => match sent {
+                Ok(Ok(response)) => return Ok(response),
+                Ok(Err(error)) => (StatusCode::BAD_GATEWAY, format!("the recorded server has no response: {error}")),
+                Err(_) => (StatusCode::GATEWAY_TIMEOUT, format!("the recorded server has no response after {limit:?}")),
+            },
+            () = gone => (StatusCode::BAD_GATEWAY, "the client has closed its connection".to_owned()),
+        };
+        Err(problem(status, &message))
+    }
+
+    async fn send(&self, request: Request, presence: Option<ClientPresence>) -> Response {
+        match self.forward(request, presence).await {
             Ok(response) => {
-                let mut response = response.map(Body::new);
+                let mut response = response.map(|body| Body::new(LimitedBody::new(body, self.options.limits.part)));
                 remove_connection_headers(response.headers_mut());
                 response
             }
-            Err(error) => problem(StatusCode::BAD_GATEWAY, &format!("the recorded server has no response: {error}")),
+            Err(response) => response,
         }
     }
 
-    async fn send_recorded(&self, request: Request, mut completion: Completion) -> Response {
-        match self.client.request(request).await {
+    async fn send_recorded(
+        &self,
+        request: Request,
+        presence: Option<ClientPresence>,
+        mut completion: Completion,
+    ) -> Response {
+        match self.forward(request, presence).await {
             Ok(response) => {
                 let (mut head, body) = response.into_parts();
                 if let Some(exchange) = &mut completion.exchange {
@@ -216,22 +251,28 @@ impl RecordingProxy {
                     exchange.response_headers = head.headers.clone();
                 }
                 remove_connection_headers(&mut head.headers);
-                if hyper::body::Body::is_end_stream(&body) {
-                    drop(completion);
+                if body.is_end_stream() {
+                    completion.response.finish();
                     return Response::from_parts(head, Body::empty());
                 }
                 let copy = completion.response.clone();
+                let body = LimitedBody::new(body, self.options.limits.part);
                 Response::from_parts(head, Body::new(CopiedBody::new(body, copy, completion)))
             }
-            Err(error) => {
+            Err(response) => {
                 completion.exchange = None;
-                problem(StatusCode::BAD_GATEWAY, &format!("the recorded server has no response: {error}"))
+                response
             }
         }
     }
 
-    async fn switch(&self, request: Request, upgrade: http_edge::PendingUpgrade) -> Response {
-        match self.client.request(request).await {
+    async fn switch(
+        &self,
+        request: Request,
+        presence: Option<ClientPresence>,
+        upgrade: http_edge::PendingUpgrade,
+    ) -> Response {
+        match self.forward(request, presence).await {
             Ok(mut response) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 websocket::spawn_relay(upgrade, hyper::upgrade::on(&mut response));
                 let mut response = response.map(|_| Body::empty());
@@ -239,8 +280,8 @@ impl RecordingProxy {
                 websocket::insert_headers(response.headers_mut());
                 response
             }
-            Ok(response) => response.map(Body::new),
-            Err(error) => problem(StatusCode::BAD_GATEWAY, &format!("the recorded server has no response: {error}")),
+            Ok(response) => response.map(|body| Body::new(LimitedBody::new(body, self.options.limits.part))),
+            Err(response) => response,
         }
     }
 
@@ -261,28 +302,21 @@ impl RecordingProxy {
     }
 }
 
-impl Completion {
-    fn new(
-        head: &http::request::Parts,
-        (service, path): (Service, String),
-        (peer, permit): (Option<IpAddr>, Option<OwnedSemaphorePermit>),
-        events: UnboundedSender<Event>,
-    ) -> Self {
-        let agent = head.headers.get("user-agent").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        #[expect(clippy::cast_precision_loss, reason = "milliseconds are below 2^52")]
-        let at = SystemClock.now().timestamp_millis() as f64 / 1000.0;
-        let exchange = Exchange {
-            method: head.method.to_string(),
-            path,
-            service,
-            headers: head.headers.clone(),
-            at,
-            client: format!("{peer:?} {agent}"),
-            ..Exchange::default()
-        };
-        let (request, response) = (BodyCopy::default(), BodyCopy::default());
-        Self { exchange: Some(Box::new(exchange)), request, response, permit, events }
+/// Records what it receives until the end.
+fn record_all(mut recorder: Recorder, mut received: UnboundedReceiver<Event>) -> Recorder {
+    while let Some(event) = received.blocking_recv() {
+        match event {
+            Event::Exchange(exchange, permit) => {
+                if let Err(error) = recorder.record(&exchange) {
+                    tracing::error!(%error, "a request is not recorded");
+                }
+                drop(permit);
+            }
+            Event::Name(name) => recorder.set_name(&name),
+            Event::End => break,
+        }
     }
+    recorder
 }
 
 /// Replaces the headers of the connection, and adds what the server should know about the client.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::plain::{
     is_date, is_name, is_origin, is_sentence, is_sentence_member, is_symbol, is_symbolic_path, is_word, is_word_member,
 };
+use crate::format::Service;
 use crate::text::split_origin;
 
 const ANY: &str = "<any>";
@@ -15,15 +16,60 @@ const MAX_DEPTH: usize = 24;
 
 /// What a flow does that its responses depend on.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Context {
+pub(crate) struct Context {
     /// A provider has given the profile of the user.
     pub has_external_profile: bool,
+    /// A provider has refused the request, in its own words.
+    pub has_external_error: bool,
 }
 
-/// Returns the response for the file: `status`, `headers`, and `json` or `text`.
-pub(super) fn redact_response(observed: &Value, context: Context) -> Value {
+/// Which members can have a sentence of the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sentences {
+    /// None: sentences of functions and of successful responses can have names of users.
+    None,
+    /// Those of an error's body.
+    Error,
+    /// `error_description` of a redirect (RFC 6749 §4.1.2.1).
+    Redirect,
+}
+
+/// Where a value is in a response.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    context: Context,
+    sentences: Sentences,
+    depth: usize,
+}
+
+impl Place {
+    fn new(context: Context, sentences: Sentences) -> Self {
+        Self { context, sentences, depth: 0 }
+    }
+
+    /// Returns the place of a member or an item.
+    fn below(self) -> Self {
+        Self { depth: self.depth + 1, ..self }
+    }
+
+    /// Returns whether a member can have a sentence of the server, which is at the top.
+    fn can_have_sentence(self, name: &str) -> bool {
+        self.depth == 1
+            && match self.sentences {
+                Sentences::None => false,
+                Sentences::Error => is_sentence_member(name),
+                Sentences::Redirect => name == "error_description",
+            }
+    }
+}
+
+/// Returns the response of a service for the file: `status`, `headers`, and `json` or `text`.
+pub(crate) fn redact_response(observed: &Value, service: Service, context: Context) -> Value {
     let mut kept = Map::new();
     kept.insert("status".to_owned(), observed["status"].clone());
+    let is_auth = service == Service::Auth;
+    let has_description = is_auth && !context.has_external_error;
+    let of_redirect = Place::new(context, if has_description { Sentences::Redirect } else { Sentences::None });
     let mut headers = Map::new();
     for (name, value) in observed["headers"].as_object().into_iter().flatten() {
         // These depend on the origin of the page and on the gateway in front of the server.
@@ -31,7 +77,7 @@ pub(super) fn redact_response(observed: &Value, context: Context) -> Value {
             continue;
         }
         let value = match (name.as_str(), value) {
-            ("location", url) => redact_url(url, context),
+            ("location", url) => redact_url(url, of_redirect),
             (
                 "content-type" | "www-authenticate" | "x-sb-error-code" | "x-supabase-api-version" | "retry-after",
                 Value::String(text),
@@ -42,26 +88,32 @@ pub(super) fn redact_response(observed: &Value, context: Context) -> Value {
     }
     kept.insert("headers".to_owned(), Value::Object(headers));
     if let Some(json) = observed.get("json") {
-        kept.insert("json".to_owned(), redact(json, "", (context, 0)));
+        let is_error = is_auth && observed["status"].as_u64().is_some_and(|status| status >= 400);
+        let sentences = if is_error { Sentences::Error } else { Sentences::None };
+        kept.insert("json".to_owned(), redact(json, "", Place::new(context, sentences)));
     }
     if let Some(Value::String(text)) = observed.get("text") {
-        let is_kept = is_symbol(text) || is_sentence(text);
-        kept.insert("text".to_owned(), if is_kept { text.as_str().into() } else { ANY.into() });
+        kept.insert("text".to_owned(), if is_symbol(text) { text.as_str().into() } else { ANY.into() });
     }
     Value::Object(kept)
 }
 
-fn redact(value: &Value, name: &str, (context, depth): (Context, usize)) -> Value {
-    if depth > MAX_DEPTH || is_external(name, context) || differs_by_design(name) {
+/// Returns a value that is no response for the file.
+pub(crate) fn redact_value(observed: &Value) -> Value {
+    redact(observed, "", Place::new(Context::default(), Sentences::None))
+}
+
+fn redact(value: &Value, name: &str, place: Place) -> Value {
+    if place.depth > MAX_DEPTH || is_external(name, place.context) || differs_by_design(name) {
         return ANY.into();
     }
     match value {
-        Value::Object(members) => redact_members(members, (context, depth)),
-        Value::Array(items) => items.iter().map(|item| redact(item, name, (context, depth + 1))).collect(),
+        Value::Object(members) => redact_members(members, place),
+        Value::Array(items) => items.iter().map(|item| redact(item, name, place.below())).collect(),
         Value::Number(number) if number.as_f64().is_some_and(|number| number.abs() < MAX_NUMBER) => value.clone(),
         Value::Number(_) => ANY.into(),
         Value::String(text) => {
-            if is_kept(text, name) {
+            if is_kept(text, name, place) {
                 value.clone()
             } else {
                 ANY.into()
@@ -84,7 +136,7 @@ fn differs_by_design(name: &str) -> bool {
     matches!(name, "provider_token" | "provider_refresh_token" | "userVerification")
 }
 
-fn redact_members(members: &Map<String, Value>, (context, depth): (Context, usize)) -> Value {
+fn redact_members(members: &Map<String, Value>, place: Place) -> Value {
     if !members.keys().all(|name| is_name(name) || is_symbol(name)) {
         return ANY.into();
     }
@@ -92,18 +144,19 @@ fn redact_members(members: &Map<String, Value>, (context, depth): (Context, usiz
         && token.get("claims").is_some()
     {
         // The header has the algorithm and the key, which belong to the server.
-        let claims = redact(&token["claims"], "", (context, depth + 1));
+        let claims = redact(&token["claims"], "", place.below());
         return serde_json::json!({ "jwt": { "claims": claims } });
     }
     if members.contains_key("base") && members.keys().all(|name| matches!(name.as_str(), "base" | "query" | "fragment"))
     {
-        return redact_url(&Value::Object(members.clone()), context);
+        return redact_url(&Value::Object(members.clone()), place.below());
     }
-    let kept = members.iter().map(|(name, item)| (name.clone(), redact(item, name, (context, depth + 1))));
+    let kept = members.iter().map(|(name, item)| (name.clone(), redact(item, name, place.below())));
     Value::Object(kept.collect())
 }
 
-fn redact_url(url: &Value, context: Context) -> Value {
+/// Redacts a URL, whose parameters are the members at its place.
+fn redact_url(url: &Value, place: Place) -> Value {
     let Some(base) = url["base"].as_str() else { return ANY.into() };
     let is_plain = match split_origin(base) {
         Some((origin, path)) => is_origin(origin) && is_symbolic_path(path),
@@ -117,18 +170,18 @@ fn redact_url(url: &Value, context: Context) -> Value {
     for part in ["query", "fragment"] {
         match url.get(part) {
             None => {}
-            Some(Value::Object(pairs)) => drop(kept.insert(part.to_owned(), redact_members(pairs, (context, 1)))),
+            Some(Value::Object(pairs)) => drop(kept.insert(part.to_owned(), redact_members(pairs, place))),
             Some(_) => drop(kept.insert(part.to_owned(), ANY.into())),
         }
     }
     Value::Object(kept)
 }
 
-fn is_kept(text: &str, name: &str) -> bool {
+fn is_kept(text: &str, name: &str, place: Place) -> bool {
     text.is_empty()
         || is_symbol(text)
         || (is_word_member(name) && is_word(text))
         || (name == "code" && crate::symbols::is_error_code(text) && is_word(text))
-        || (is_sentence_member(name) && is_sentence(text))
+        || (place.can_have_sentence(name) && is_sentence(text))
         || (text.contains("<base>") || text.contains("<project>")) && is_symbolic_path(text)
 }

@@ -36,10 +36,12 @@ pub(super) fn build(session: &mut FlowSession, exchange: &Exchange) -> RequestSt
 fn path(session: &mut FlowSession, exchange: &Exchange) -> String {
     let parts = split_url(&exchange.path);
     let mut path = String::new();
-    for segment in parts.base.split('/').skip(1) {
+    for (at, segment) in parts.base.split('/').skip(1).enumerate() {
         path.push('/');
         let decoded = percent_encoding::percent_decode_str(segment).decode_utf8_lossy().into_owned();
-        let is_plain = is_path_segment(&decoded) || (exchange.service == Service::Functions && is_name(&decoded));
+        // The first segment is the name of the function; the others can be names of users and codes.
+        let is_function = at == 0 && exchange.service == Service::Functions;
+        let is_plain = is_path_segment(&decoded) || (is_function && is_name(&decoded));
         if decoded.is_empty() || (is_plain && session.known.find(&decoded).is_none()) {
             path.push_str(segment);
         } else {

@@ -65,7 +65,7 @@ impl Recorder {
         Self { options, open: Vec::new(), current_name, steps: 0, files: 0 }
     }
 
-    /// Names the flow of the following requests, and finishes the one before it.
+    /// Names the flow of the following requests that name none.
     pub fn set_name(&mut self, name: &str) {
         self.current_name = Some(name.to_owned());
     }

@@ -32,6 +32,13 @@ pub(super) struct ExpectedMessage {
     pub count: u32,
 }
 
+/// The names of the address and the number of a user.
+#[derive(Debug, Default)]
+pub(super) struct LastUser {
+    pub email: Option<String>,
+    pub phone: Option<String>,
+}
+
 /// The recording of one flow.
 #[derive(Debug, Default)]
 pub(super) struct FlowSession {
@@ -40,6 +47,14 @@ pub(super) struct FlowSession {
     pub urls: RecordedUrls,
     /// Messages that were not used yet, the latest last.
     pub messages: Vec<ExpectedMessage>,
+    /// Of the user that a request named last.
+    pub last_user: LastUser,
+    /// TOTP secrets, by the ids of their factors.
+    pub factor_secrets: KnownValues,
+    /// Passkeys, by the ids of their credentials.
+    pub passkeys: KnownValues,
+    /// The expression of the page of a provider that a response led to.
+    pub provider_page: Option<String>,
     /// The addresses of users that a provider will sign in, whose responses tell the recorded one.
     pub awaited_email: Option<String>,
     pub context: Context,

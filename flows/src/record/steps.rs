@@ -1,7 +1,7 @@
 //! Turns an exchange into the steps of a flow.
 
 use super::exchange::{Exchange, RecordedBody};
-use super::redact::redact_response;
+use super::redact::{Context, redact_response};
 use super::session::FlowSession;
 use super::{infer, request};
 use crate::format::{Action, RequestStep, Step};
@@ -17,7 +17,8 @@ pub(super) fn record(session: &mut FlowSession, exchange: &Exchange) -> Vec<Step
     show_request(session, exchange);
     session.learn_addresses(exchange);
     let observed = observe(&exchange.response(), &mut session.symbols, exchange.at);
-    let mut expect = redact_response(&observed, session.context);
+    let context = Context { has_external_error: infer::is_refused_by_provider(exchange), ..session.context };
+    let mut expect = redact_response(&observed, exchange.service, context);
     if let RecordedBody::TooLarge(_) = exchange.response_body {
         expect["json"] = "<any>".into();
         step.is_subset = true;

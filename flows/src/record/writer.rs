@@ -6,7 +6,7 @@ use std::io::{Error, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::format::{Action, FILE_END, Flow, Step, format_step, write_head};
+use crate::format::{Action, FILE_END, Flow, PRIVATE, Step, format_step, replace_file, write_head};
 
 /// The largest file; later requests of the flow are not recorded.
 const MAX_FILE: u64 = 32 << 20;
@@ -33,7 +33,7 @@ impl FlowWriter {
             let name = if number == 1 { wanted.clone() } else { format!("{wanted}-{number}") };
             let path = folder.join(format!("{name}.json"));
             let mut options = OpenOptions::new();
-            let opened = options.read(true).write(true).create_new(true).mode(0o600).open(&path);
+            let opened = options.read(true).write(true).create_new(true).mode(PRIVATE).open(&path);
             match opened {
                 Ok(file) => {
                     head.name = name;
@@ -102,12 +102,7 @@ impl FlowWriter {
     }
 
     fn replace(&mut self, text: &str) -> Result<(), Error> {
-        let new = self.path.with_extension("json.new");
-        let mut options = OpenOptions::new();
-        let mut file = options.read(true).write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-        file.write_all(text.as_bytes())?;
-        std::fs::rename(&new, &self.path)?;
-        self.file = file;
+        self.file = replace_file(&self.path, text)?;
         self.size = length(text);
         Ok(())
     }

@@ -8,6 +8,7 @@ use super::mutation::mutate;
 use super::options::RecordingsOptions;
 use crate::FlowError;
 use crate::format::{Flow, Settings, load_settings};
+use crate::replay::matches_glob;
 
 /// The most flows of one server, so that several servers can share those of the usual settings.
 const MAX_FLOWS: usize = 48;
@@ -93,34 +94,4 @@ fn list_files(folder: &Path) -> Result<Vec<PathBuf>, FlowError> {
     }
     files.sort();
     Ok(files)
-}
-
-/// Returns whether a name matches a glob, in which `*` stands for any characters.
-pub fn matches_glob(glob: &str, name: &str) -> bool {
-    let Some((start, rest)) = glob.split_once('*') else { return glob == name };
-    let Some(name) = name.strip_prefix(start) else { return false };
-    (0..=name.len()).filter(|at| name.is_char_boundary(*at)).any(|at| matches_glob(rest, &name[at..]))
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn globs_match_whole_names() {
-        assert!(matches_glob("user.*", "user.address_changes"));
-        assert!(matches_glob("*.health", "meta.health"));
-        assert!(!matches_glob("user", "user.address_changes"));
-        assert!(!matches_glob("*.health", "meta.healthy"));
-    }
-
-    proptest! {
-        #[test]
-        fn every_name_matches_itself_and_the_star(name in "[^*]{0,20}") {
-            prop_assert!(matches_glob(&name, &name));
-            prop_assert!(matches_glob("*", &name));
-        }
-    }
 }

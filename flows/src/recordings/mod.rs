@@ -16,11 +16,12 @@ use futures::StreamExt;
 use futures::stream;
 use reqwest::Client;
 
-pub use self::groups::matches_glob;
+pub use self::mutation::{ChangeVerdict, ChangedValue};
 pub use self::options::{RecordingsOptions, repository_options};
 
 use self::cluster::Cluster;
 use self::groups::{Group, load_groups};
+use self::mutation::find_changed;
 use self::network::client;
 use self::pooler::Pooler;
 use self::server::{Server, ServerOptions, migrate};
@@ -42,6 +43,8 @@ pub struct RecordingOutcome {
     pub recorded: usize,
     /// What became of its steps.
     pub outcome: FlowOutcome,
+    /// The expected value that was changed.
+    pub changed: Option<ChangedValue>,
 }
 
 /// The database server of a run.
@@ -110,6 +113,7 @@ impl Environment<'_> {
                     name: flow.name.clone(),
                     recorded: count_recorded(flow),
                     outcome: outcome.clone(),
+                    changed: self.find_changed(flow),
                 };
                 outcomes.extend(group.flows.iter().map(named));
                 outcomes.iter().for_each(report);
@@ -159,7 +163,14 @@ impl Environment<'_> {
         }
         let scope = Arc::new(scope.with_sources(vec![Arc::clone(&services.sources)]));
         let outcome = run_flow(flow, &scope, None).await;
-        RecordingOutcome { name: flow.name.clone(), recorded: count_recorded(flow), outcome }
+        let (name, recorded) = (flow.name.clone(), count_recorded(flow));
+        RecordingOutcome { name, recorded, outcome, changed: self.find_changed(flow) }
+    }
+
+    /// Returns the expected value of a flow that was changed.
+    fn find_changed(&self, flow: &Flow) -> Option<ChangedValue> {
+        let (_, seed) = self.options.mutation.as_ref()?;
+        find_changed(flow, seed)
     }
 
     async fn execute(&self, database: &str, sql: &str) -> Result<String, FlowError> {

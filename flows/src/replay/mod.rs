@@ -6,6 +6,7 @@ mod outcome;
 mod report;
 mod update;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use reqwest::Client;
 use reqwest::redirect::Policy;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 pub use self::files::{FlowFile, find_flows};
 pub use self::glob::matches_glob;
@@ -60,6 +61,8 @@ pub fn build_client(is_pooled: bool) -> Result<Client, FlowError> {
 }
 
 /// Replays the flows, several at a time, and calls `done` after each.
+///
+/// Every file has an outcome, in the same order.
 pub async fn replay_all(
     files: Vec<FlowFile>,
     targets: Arc<dyn Targets>,
@@ -69,26 +72,39 @@ pub async fn replay_all(
 ) -> Vec<FileOutcome> {
     let permits = Arc::new(Semaphore::new(options.jobs.max(1)));
     let mut running = JoinSet::new();
+    let mut places = HashMap::new();
     for (number, file) in files.into_iter().enumerate() {
+        let (path, name) = (file.path.clone(), file.flow.name.clone());
         let (targets, client, options) = (Arc::clone(&targets), client.clone(), options.clone());
         let permits = Arc::clone(&permits);
-        running.spawn(async move {
+        let task = running.spawn(async move {
             let _permit = permits.acquire_owned().await;
             let started = Instant::now();
             let outcome = replay_file(&file, targets.as_ref(), client, &options).await;
             let duration = started.elapsed();
-            (number, FileOutcome { path: file.path, name: file.flow.name, outcome, duration })
+            (outcome, duration)
         });
+        places.insert(task.id(), (number, path, name));
     }
     let mut outcomes = Vec::new();
-    while let Some(joined) = running.join_next().await {
-        if let Ok((number, outcome)) = joined {
-            done(&outcome);
-            outcomes.push((number, outcome));
-        }
+    while let Some(joined) = running.join_next_with_id().await {
+        let (task, (outcome, duration)) = match joined {
+            Ok(joined) => joined,
+            Err(error) => (error.id(), (interrupted(&error), Duration::ZERO)),
+        };
+        let Some((number, path, name)) = places.remove(&task) else { continue };
+        let outcome = FileOutcome { path, name, outcome, duration };
+        done(&outcome);
+        outcomes.push((number, outcome));
     }
     outcomes.sort_by_key(|(number, _)| *number);
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// Returns the outcome of a flow whose replay panicked.
+fn interrupted(error: &JoinError) -> FlowOutcome {
+    let hint = "report it with the file of the flow: this is a defect of the replay";
+    FlowOutcome { steps: Vec::new(), error: Some(FlowError::new(format!("the replay did not end: {error}"), hint)) }
 }
 
 /// Replays one file on a server of its own.

@@ -3,6 +3,7 @@
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use gotrue_rules::wire::hex::encode_hex;
 use serde_json::Value;
 
 use super::arguments::{text_argument, wanted};
@@ -10,9 +11,7 @@ use super::scope::Scope;
 use crate::FlowError;
 use crate::expressions::as_text;
 use crate::symbols::{decode_base64url, jwt_claims, jwt_header};
-use crate::tokens::{hex, sha256, sign_token};
-
-const BASE32: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+use crate::tokens::{decode_base32, one_time_password, sha256, sign_token};
 
 pub(super) fn call(name: &str, arguments: &Value, scope: &Scope) -> Result<Option<Value>, FlowError> {
     let value = match name {
@@ -57,7 +56,7 @@ fn of<'a>(arguments: &'a Value, source: &str) -> Result<std::borrow::Cow<'a, str
 
 fn encoded(bytes: &[u8], arguments: &Value, source: &str) -> Result<Value, FlowError> {
     match arguments["as"].as_str() {
-        None | Some("hex") => Ok(hex(bytes).into()),
+        None | Some("hex") => Ok(encode_hex(bytes).into()),
         Some("base64url") => Ok(URL_SAFE_NO_PAD.encode(bytes).into()),
         Some("base64") => Ok(STANDARD.encode(bytes).into()),
         Some(_) => Err(wanted(source, "{\"of\": text, \"as\": \"hex\"}, or base64url, or base64")),
@@ -78,26 +77,5 @@ fn totp(arguments: &Value, scope: &Scope) -> Result<String, FlowError> {
     if arguments["fresh"] == true {
         counter = scope.next_totp_counter(secret, counter);
     }
-    let mac = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &key), &counter.to_be_bytes());
-    let mac = mac.as_ref();
-    let offset = usize::from(mac[mac.len() - 1] & 15);
-    let number =
-        mac[offset..offset + 4].iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte)) & 0x7fff_ffff;
-    let width = usize::try_from(digits).unwrap_or(6);
-    Ok(format!("{:0width$}", u64::from(number) % 10_u64.pow(u32::try_from(digits).unwrap_or(6))))
-}
-
-fn decode_base32(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let (mut buffer, mut bits) = (0_u32, 0);
-    for each in text.trim_end_matches('=').bytes() {
-        let value = BASE32.iter().position(|known| *known == each.to_ascii_uppercase())?;
-        buffer = (buffer << 5 | u32::try_from(value).ok()?) & 0xfff;
-        bits += 5;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push(u8::try_from(buffer >> bits & 0xff).ok()?);
-        }
-    }
-    Some(bytes)
+    Ok(one_time_password(&key, counter, digits))
 }

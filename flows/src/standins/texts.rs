@@ -4,6 +4,7 @@ use aws_lc_rs::digest;
 use base64::Engine;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use gotrue_rules::wire::hex::encode_hex;
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
@@ -11,7 +12,6 @@ use crate::FlowError;
 use crate::expressions::as_text;
 use crate::symbols::decode_base64url;
 use crate::text::{format_pairs, parse_pairs, split_origin, split_url};
-use crate::tokens::hex;
 
 /// Padding is optional in texts that are decoded.
 const LENIENT: GeneralPurposeConfig =
@@ -54,9 +54,9 @@ pub(super) fn call(name: &str, arguments: &Value) -> Result<Option<Value>, FlowE
         "from_base64url" => latin(&decode_base64url(of.text(0)?).ok_or_else(|| of.wanted("[base64url]"))?),
         "as_utf8" => latin(of.text(0)?.as_bytes()),
         "from_utf8" => String::from_utf8_lossy(&bytes(of.text(0)?)).into(),
-        "hex" => hex(&bytes(of.text(0)?)).into(),
-        "sha224" => hex(digest::digest(&digest::SHA224, &bytes(of.text(0)?)).as_ref()).into(),
-        "sha256_hex" => hex(digest::digest(&digest::SHA256, &bytes(of.text(0)?)).as_ref()).into(),
+        "hex" => encode_hex(&bytes(of.text(0)?)).into(),
+        "sha224" => encode_hex(digest::digest(&digest::SHA224, &bytes(of.text(0)?)).as_ref()).into(),
+        "sha256_hex" => encode_hex(digest::digest(&digest::SHA256, &bytes(of.text(0)?)).as_ref()).into(),
         "from_json" => serde_json::from_str(of.text(0)?).map_err(|_| of.wanted("[text of JSON]"))?,
         "hashes_and_codes_hidden" => {
             hide_codes(&hide_hashes(of.text(0)?.replace("\r\n", "\n").trim_end_matches('\n'))).into()

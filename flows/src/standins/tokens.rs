@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::arguments::Arguments;
 use crate::FlowError;
 use crate::symbols::decode_base64url;
+use crate::tokens::{decode_base32, one_time_password};
 
 /// A key that a flow changed may have bits behind its last byte.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
@@ -125,35 +126,7 @@ fn totp(arguments: &Value, now: f64) -> Option<String> {
     let number = |name: &str, default: u64| arguments[name].as_u64().unwrap_or(default);
     let at = arguments["at"].as_f64().unwrap_or(now) as u64;
     let counter = at / number("step", 30).max(1);
-    let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &secret);
-    let tag = hmac::sign(&key, &counter.to_be_bytes());
-    let bytes = tag.as_ref();
-    let from = usize::from(bytes.last()? & 15);
-    let code = u32::from_be_bytes(bytes.get(from..from + 4)?.try_into().ok()?) & 0x7FFF_FFFF;
-    let digits = usize::try_from(number("digits", 6)).ok()?.min(9);
-    let modulus = 10_u32.pow(u32::try_from(digits).ok()?);
-    Some(format!("{:0digits$}", code % modulus))
-}
-
-/// Decodes base32 (RFC 4648 §6), with or without padding.
-fn decode_base32(text: &str) -> Option<Vec<u8>> {
-    let mut bits = 0_u32;
-    let mut length = 0;
-    let mut decoded = Vec::new();
-    for each in text.trim_end_matches('=').bytes() {
-        let value = match each {
-            b'A'..=b'Z' => each - b'A',
-            b'2'..=b'7' => each - b'2' + 26,
-            _ => return None,
-        };
-        bits = bits << 5 | u32::from(value);
-        length += 5;
-        if length >= 8 {
-            length -= 8;
-            decoded.push(u8::try_from(bits >> length & 0xFF).ok()?);
-        }
-    }
-    Some(decoded)
+    Some(one_time_password(&secret, counter, number("digits", 6)))
 }
 
 /// A refresh token of version 2 for a session, a counter and the key of the session.
@@ -192,6 +165,7 @@ mod tests {
         let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
         assert_eq!(compute("totp", &json!({ "secret": secret })), "287082");
         assert_eq!(compute("totp", &json!({ "secret": secret, "at": 1_111_111_109, "digits": 8 })), "07081804");
+        assert_eq!(compute("totp", &json!({ "secret": secret.to_ascii_lowercase() })), "287082");
     }
 
     #[test]

@@ -2,6 +2,10 @@
 
 mod comparison;
 mod files;
+mod mutation;
 mod privacy;
+mod proxy;
 mod recording;
+mod replaying;
 mod support;
+mod updating;

@@ -89,13 +89,15 @@ fn name() -> impl Strategy<Value = String> {
             "error",
             "error_code",
             "hint",
+            "title",
+            "detail",
         ])
         .prop_map(str::to_owned),
     ]
 }
 
 /// A JSON value with the secret at some place.
-fn around(secret: &str) -> impl Strategy<Value = Value> + use<> {
+pub(crate) fn around(secret: &str) -> impl Strategy<Value = Value> + use<> {
     let leaf = prop_oneof![
         Just(json!(secret)),
         Just(json!(format!("before {secret} behind"))),
@@ -164,6 +166,23 @@ fn exchange_with(route: &str, secret: &str, (request, answer): (&Value, &Value),
     made
 }
 
+/// Secrets that a recorder can only find in a response; those that read as an identifier are left out.
+pub(crate) fn response_secret() -> impl Strategy<Value = String> {
+    secret().prop_filter("is no identifier", |text| {
+        let is_identifier = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        let digits = text.bytes().filter(u8::is_ascii_digit).count();
+        !is_identifier || digits > 4 || text.len() <= 13
+    })
+}
+
+/// A request without the secret, and a response that has it in its body and its headers.
+fn response_with(service: Service, secret: &str, (status, answer): (u16, &Value)) -> Exchange {
+    let mut made = exchange("GET", "/user", &Value::Null, (status, answer));
+    made.service = service;
+    made.response_headers = exchange_with("/user", secret, (&Value::Null, &Value::Null), status).response_headers;
+    made
+}
+
 /// Returns the forms in which a secret could stand in a file.
 fn forms(secret: &str) -> Vec<String> {
     let encoded: String = secret
@@ -177,7 +196,7 @@ fn forms(secret: &str) -> Vec<String> {
 }
 
 /// Returns the file without what the tool itself writes and what equals the secret.
-fn assert_absent(text: &str, secret: &str) {
+pub(crate) fn assert_absent(text: &str, secret: &str) {
     for form in forms(secret) {
         let found = text.find(&form).map(|at| text[at.saturating_sub(80)..].chars().take(200).collect::<String>());
         assert!(found.is_none(), "{form:?} of {secret:?} is in the file: {}", found.unwrap_or_default());
@@ -234,4 +253,91 @@ proptest! {
         plain.response_body = RecordedBody::Whole(format!("<p>{secret}</p>").into_bytes());
         assert_absent(&record(&[form, plain]), &secret);
     }
+
+    #[test]
+    fn secrets_of_responses_alone_are_not_written(
+        (secret, answer) in response_secret().prop_flat_map(|secret| (Just(secret.clone()), around(&secret))),
+        (service, status) in prop::sample::select(vec![
+            (Service::Auth, 200_u16), (Service::Auth, 303), (Service::Functions, 200), (Service::Functions, 400),
+        ]),
+        text in "[a-z ]{0,20}",
+    ) {
+        let mut plain = response_with(service, &secret, (status, &Value::Null));
+        plain.response_headers.insert("content-type", http::HeaderValue::from_static("text/plain"));
+        plain.response_body = RecordedBody::Whole(format!("{text} {secret}").into_bytes());
+        assert_absent(&record(&[response_with(service, &secret, (status, &answer)), plain]), &secret);
+    }
+
+    #[test]
+    fn secrets_of_sentences_of_errors_are_not_written(
+        secret in response_secret().prop_filter("has digits or is an address", |text| {
+            text.contains('@') || text.bytes().any(|byte| byte.is_ascii_digit())
+        }),
+        name in name(),
+        status in prop::sample::select(vec![400_u16, 422, 500]),
+        text in "[a-z ]{0,20}",
+    ) {
+        let sentence = format!("{text} {secret}.");
+        let answer = json!({ "code": status, "msg": sentence, "hint": { name: sentence } });
+        let mut refused = response_with(Service::Auth, &secret, (status, &answer));
+        let location = format!("https://app.example.com/?error_description={}", percent_encode_all(&sentence));
+        refused.response_headers.insert("location", http::HeaderValue::from_str(&location).unwrap());
+        assert_absent(&record(&[refused]), &secret);
+    }
+}
+
+#[test]
+fn sentences_are_those_of_errors_of_the_auth_api() {
+    let kept = |service, status: u16, answer: Value| {
+        let mut made = exchange("GET", "/user", &Value::Null, (status, &answer));
+        made.service = service;
+        record(&[made])
+    };
+    let sentence = "Signups not allowed for this instance";
+    assert!(kept(Service::Auth, 422, json!({ "msg": sentence })).contains(sentence));
+    let unlike = [
+        (Service::Auth, 200, json!({ "msg": "Hello Alice Miller" })),
+        (Service::Auth, 200, json!({ "user_metadata": { "title": "Senior Physician Alice Miller" } })),
+        (Service::Auth, 422, json!({ "user": { "hint": "born in Alice Springs" } })),
+        (Service::Auth, 403, json!({ "msg": "Alice denied for 203.0.113.7" })),
+        (Service::Auth, 403, json!({ "msg": "Alice denied for fe80::1" })),
+        (Service::Auth, 403, json!({ "msg": "Alice, your code is 123 456" })),
+        (Service::Functions, 400, json!({ "message": "Hello Alice Miller" })),
+        (Service::Functions, 200, json!([{ "message": "Hello Alice Miller" }])),
+    ];
+    for (service, status, answer) in unlike {
+        let text = kept(service, status, answer);
+        assert!(!text.contains("Alice"), "{text}");
+    }
+    let mut plain = exchange("GET", "/hello", &Value::Null, (200, &Value::Null));
+    plain.response_body = RecordedBody::Whole(b"Hello Alice Miller".to_vec());
+    assert!(!record(&[plain]).contains("Alice"));
+}
+
+#[test]
+fn description_of_an_error_is_kept_in_a_redirect_of_the_auth_api() {
+    let redirect = |service| {
+        let mut made = exchange("GET", "/verify", &Value::Null, (303, &Value::Null));
+        made.service = service;
+        let location =
+            "http://localhost:3000/#error=access_denied&error_description=Email+link+is+invalid&message=Hello+Alice";
+        made.response_headers = headers(&[("location", location)]);
+        record(&[made])
+    };
+    let text = redirect(Service::Auth);
+    assert!(text.contains("Email link is invalid") && !text.contains("Alice"), "{text}");
+    assert!(!redirect(Service::Functions).contains("Email link"));
+}
+
+#[test]
+fn words_of_a_provider_that_refuses_are_not_kept() {
+    let mut started = exchange("GET", "/authorize?provider=github", &Value::Null, (302, &Value::Null));
+    started.response_headers =
+        headers(&[("location", "https://github.com/login/oauth/authorize?state=opaque-state-1")]);
+    let refusal = "error=access_denied&error_description=Alice+Miller+has+refused";
+    let mut refused =
+        exchange("GET", &format!("/callback?state=opaque-state-1&{refusal}"), &Value::Null, (303, &Value::Null));
+    refused.response_headers = headers(&[("location", &format!("http://localhost:3000/?{refusal}"))]);
+    let text = record(&[started, refused]);
+    assert!(!text.contains("Alice") && text.contains(r#""error": "access_denied""#), "{text}");
 }

@@ -197,3 +197,39 @@ fn methods_of_authentication_are_recorded_without_their_order() {
     };
     assert_eq!(methods("totp", "password"), methods("password", "totp"));
 }
+
+#[test]
+fn path_of_a_function_keeps_its_name_and_replaces_names_and_codes_of_users() {
+    let path = |path: &str| {
+        let mut request = exchange("GET", path, &Value::Null, (200, &json!({})));
+        request.service = flows::format::Service::Functions;
+        requests(&Flow::parse(&record(&[request])).unwrap())[0]["path"].as_str().expect("a path").to_owned()
+    };
+    assert_eq!(path("/sendSubmission2/drafts/list"), "/sendSubmission2/drafts/list");
+    assert_eq!(path("/redeem/XK7Q-9PLM"), "/redeem/{{text1}}");
+    assert_eq!(path("/profile/AliceMiller"), "/profile/{{text1}}");
+    assert_eq!(path("/join/abc-defg-hij"), "/join/{{text1}}");
+}
+
+#[test]
+fn code_in_the_path_of_an_application_is_replaced_in_request_and_redirect() {
+    let mut request = exchange(
+        "GET",
+        "/verify?redirect_to=http%3A%2F%2Flocalhost%3A3000%2Fjoin%2Fabc-defg-hij",
+        &Value::Null,
+        (303, &Value::Null),
+    );
+    request.response_headers = headers(&[("location", "http://localhost:3000/join/abc-defg-hij?code=x")]);
+    let text = record(&[request]);
+    assert!(text.contains("redirect_to=http%3A%2F%2Flocalhost%3A3000%2Fjoin%2F{{text1}}"), "{text}");
+    assert!(text.contains(r#""base": "http://localhost:3000/join/<text1>""#), "{text}");
+}
+
+#[test]
+fn text_that_an_application_sends_is_no_name_of_an_address() {
+    let texts = json!({ "data": { "a": "the user", "b": "the factor's number" }, "email": "zoe@corp.example", "phone": "+15550001111" });
+    let changed = exchange("PUT", "/user", &texts, (200, &json!({})));
+    let text = record(&[sign_up("ann@corp.example"), changed.clone(), changed]);
+    assert!(!text.contains(r#""a": "{{email"#) && !text.contains(r#""b": "{{phone"#), "{text}");
+    assert!(text.contains(r#""a": "{{text1}}""#) && text.contains(r#""b": "{{text2}}""#), "{text}");
+}

@@ -7,6 +7,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use aws_lc_rs::hmac;
+use gotrue_rules::wire::hex::encode_hex;
 use uuid::Uuid;
 
 /// The syllables of names and texts.
@@ -70,9 +71,9 @@ impl Pseudonyms {
     }
 
     fn hex(&self, kind: &str, value: &str, digits: usize) -> String {
-        let digest = self.digest(kind, value);
-        let hexadecimal = |half: u8| char::from_digit(u32::from(half), 16);
-        digest.iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(hexadecimal).take(digits).collect()
+        let mut text = encode_hex(&self.digest(kind, value));
+        text.truncate(digits);
+        text
     }
 
     /// Returns an address: the same user name has another pseudonym in another domain, a domain has one.

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use flows::format::Profile;
-use flows::record::{HarOptions, ProxyOptions, RecordedUrls, Recorder, RecorderOptions, RecordingProxy, import_har};
+use flows::record::{
+    HarOptions, ProxyLimits, ProxyOptions, RecordedUrls, Recorder, RecorderOptions, RecordingProxy, import_har,
+};
 use flows::replay::build_client;
 use flows::targets::find_auth_api;
 use reqwest::Client;
@@ -123,7 +125,8 @@ async fn record(arguments: &RecordArguments, upstream: &str) -> anyhow::Result<(
         urls: recorded_urls(&url, &project, &base),
         announced: fetch_settings(&client, &base).await,
     });
-    let (proxy, thread) = RecordingProxy::new(ProxyOptions { project, base }, recorder)?;
+    let (proxy, thread) =
+        RecordingProxy::new(ProxyOptions { project, base, limits: ProxyLimits::default() }, recorder)?;
     announce(arguments, &url, upstream)?;
     let shutdown = Shutdown::new();
     shutdown.begin_on_signals()?;

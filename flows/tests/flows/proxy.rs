@@ -1,0 +1,174 @@
+//! The recording proxy in front of servers that do not behave.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use flows::record::{ProxyLimits, ProxyOptions, Recorder, RecordingProxy};
+use flows::replay::build_client;
+use reqwest::{Client, Response};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::support::{Folder, options};
+
+/// Longer than any of these tests should wait.
+const LIMIT: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(150);
+
+/// What a server has seen.
+#[derive(Default)]
+struct Counts {
+    requests: AtomicUsize,
+    closed: AtomicUsize,
+}
+
+impl Counts {
+    async fn wait(&self, of: fn(&Self) -> &AtomicUsize, number: usize) {
+        let reached = async {
+            while of(self).load(Ordering::SeqCst) < number {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(LIMIT, reached).await.expect("the server sees it");
+    }
+}
+
+/// Answers one request by its path: not at all, with a half or an endless body, or with `{}`.
+async fn answer(mut stream: TcpStream, counts: Arc<Counts>) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let Ok(byte) = stream.read_u8().await else { return };
+        head.push(byte);
+    }
+    counts.requests.fetch_add(1, Ordering::SeqCst);
+    let head = String::from_utf8(head).expect("text");
+    let json = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+    let reply = match head.split(['/', ' ']).find(|part| ["silent", "half", "endless"].contains(part)) {
+        Some("silent") => String::new(),
+        Some("half") => format!("{json}content-length: 100\r\n\r\n{{\"half\":"),
+        Some(_) => format!("{json}transfer-encoding: chunked\r\n\r\n6\r\n{{\"a\": \r\n"),
+        None => format!("{json}content-length: 2\r\n\r\n{{}}"),
+    };
+    stream.write_all(reply.as_bytes()).await.expect("the proxy reads");
+    if reply.is_empty() || reply.contains("chunked") {
+        let _ = stream.read(&mut [0]).await;
+    }
+    counts.closed.fetch_add(1, Ordering::SeqCst);
+}
+
+/// A proxy in front of a server.
+struct Proxy {
+    url: String,
+    counts: Arc<Counts>,
+    client: Client,
+    folder: Folder,
+    closing: watch::Sender<bool>,
+    serving: tokio::task::JoinHandle<()>,
+    recorder: JoinHandle<Recorder>,
+}
+
+impl Proxy {
+    async fn start(limits: ProxyLimits) -> Self {
+        let (counts, folder) = (Arc::<Counts>::default(), Folder::new());
+        let server = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let project = format!("http://{}", server.local_addr().expect("an address"));
+        let counted = Arc::clone(&counts);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = server.accept().await {
+                tokio::spawn(answer(stream, Arc::clone(&counted)));
+            }
+        });
+        let base = format!("{project}/auth/v1");
+        let recorder = Recorder::new(options(&folder));
+        let (proxy, recorder) = RecordingProxy::new(ProxyOptions { project, base, limits }, recorder).expect("a proxy");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let (closing, closed) = watch::channel(false);
+        let serving = tokio::spawn(proxy.serve(listener, closed));
+        Self { url, counts, client: build_client(false).expect("a client"), folder, closing, serving, recorder }
+    }
+
+    async fn get(&self, path: &str) -> Response {
+        let request = self.client.get(format!("{}{path}", self.url)).send();
+        timeout(LIMIT, request).await.expect("a response in time").expect("a response")
+    }
+
+    /// Ends the proxy and returns the text of its files.
+    async fn finish(self) -> String {
+        let _ = self.closing.send(true);
+        timeout(LIMIT, self.serving).await.expect("it ends").expect("no panic");
+        let mut recorder =
+            tokio::task::spawn_blocking(|| self.recorder.join()).await.expect("no panic").expect("no panic");
+        recorder.finish().expect("finished");
+        self.folder.files().into_iter().map(|(_, text)| text).collect()
+    }
+}
+
+#[tokio::test]
+async fn requests_without_a_response_do_not_keep_others_from_the_server() {
+    let limits = ProxyLimits { recorder: SHORT, ..ProxyLimits::default() };
+    let proxy = Proxy::start(limits).await;
+    let silent = format!("{}/auth/v1/silent", proxy.url);
+    let open: Vec<_> = (0..64).map(|_| tokio::spawn(proxy.client.get(&silent).send())).collect();
+    proxy.counts.wait(|counts| &counts.requests, 64).await;
+    assert_eq!(proxy.get("/rest/v1/items").await.status(), 200);
+    assert_eq!(proxy.get("/auth/v1/health").await.status(), 200);
+    open.iter().for_each(tokio::task::JoinHandle::abort);
+    // The server learns that the clients have left, besides the two connections of before.
+    proxy.counts.wait(|counts| &counts.closed, 66).await;
+    assert_eq!(proxy.get("/auth/v1/settings").await.status(), 200);
+    let recorded = proxy.finish().await;
+    assert!(recorded.contains("\"/settings\""), "{recorded}");
+    assert!(!recorded.contains("/health") && !recorded.contains("/silent"), "{recorded}");
+}
+
+#[tokio::test]
+async fn body_that_ends_early_is_not_recorded() {
+    let proxy = Proxy::start(ProxyLimits::default()).await;
+    assert!(proxy.get("/auth/v1/half").await.bytes().await.is_err());
+    // This client leaves before the end.
+    let mut endless = proxy.get("/auth/v1/endless").await;
+    assert_eq!(endless.chunk().await.expect("a part").expect("a part"), "{\"a\": ");
+    drop(endless);
+    proxy.counts.wait(|counts| &counts.closed, 2).await;
+    assert_eq!(proxy.get("/auth/v1/user").await.text().await.expect("text"), "{}");
+    let recorded = proxy.finish().await;
+    assert!(recorded.contains("\"/user\""), "{recorded}");
+    assert!(!recorded.contains("/half") && !recorded.contains("/endless"), "{recorded}");
+}
+
+#[tokio::test]
+async fn server_that_stops_is_not_awaited_for_ever() {
+    let limits = ProxyLimits { response: SHORT, part: SHORT, ..ProxyLimits::default() };
+    let proxy = Proxy::start(limits).await;
+    for path in ["/auth/v1/silent", "/rest/v1/silent"] {
+        let response = proxy.get(path).await;
+        assert_eq!(response.status(), 504, "{path}");
+        assert!(response.text().await.expect("text").contains("no response after"), "{path}");
+    }
+    for path in ["/auth/v1/endless", "/rest/v1/endless"] {
+        let body = proxy.get(path).await.bytes();
+        assert!(timeout(LIMIT, body).await.expect("it ends").is_err(), "{path}");
+    }
+    assert_eq!(proxy.get("/auth/v1/user").await.status(), 200);
+    let recorded = proxy.finish().await;
+    assert!(recorded.contains("\"/user\"") && !recorded.contains("less"), "{recorded}");
+}
+
+#[tokio::test]
+async fn open_streams_do_not_keep_the_recorder_from_its_end() {
+    let proxy = Proxy::start(ProxyLimits::default()).await;
+    assert_eq!(proxy.get("/auth/v1/user").await.status(), 200);
+    let endless = proxy.get("/auth/v1/endless").await;
+    let _ = proxy.closing.send(true);
+    // The edge waits for open connections for twenty seconds, and then for their requests.
+    timeout(2 * LIMIT + LIMIT, proxy.serving).await.expect("it ends").expect("no panic");
+    let recorder = proxy.recorder;
+    let joined = timeout(LIMIT, tokio::task::spawn_blocking(|| recorder.join())).await;
+    assert_eq!(joined.expect("the thread ends").unwrap().expect("no panic").counts(), (1, 1));
+    drop(endless);
+}
