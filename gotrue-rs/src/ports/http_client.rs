@@ -166,8 +166,8 @@ impl HttpClient {
     /// It is for requests that only the configured host may get: a redirect would send them, or an empty GET, elsewhere.
     pub fn get_client_without_redirects(&self) -> Result<&Client, HttpError> {
         let build = || self.build_client(|builder| builder.redirect(Policy::none()));
-        let built = self.clients.without_redirects.get_or_init(build);
-        built.as_ref().map_err(|reason| HttpError::Client(reason.clone()))
+        let client = self.clients.without_redirects.get_or_init(build);
+        client.as_ref().map_err(|reason| HttpError::Client(reason.clone()))
     }
 
     /// Sends a request to a configured URL and follows no redirect.

@@ -1,4 +1,4 @@
-//! Certificates that sign events of PayPal: where they are read, how often, and for whom.
+//! Certificates that sign events of PayPal: where, how often and for which senders they are read.
 
 use axum::body::Body;
 use axum::extract::Request;

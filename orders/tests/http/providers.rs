@@ -98,7 +98,7 @@ async fn payment_whose_buyer_paypal_refuses_to_name_is_reported_to_the_owner_and
 }
 
 #[tokio::test]
-async fn refund_that_paypal_has_refused_can_be_asked_for_again() {
+async fn refund_that_paypal_has_refused_can_be_requested_again() {
     let (shop, server, is_refusing) = shop_of_paypal().await;
     shop.deliver(Provider::PayPal, &capture()).await.expect("an order");
     let list = admin::list(&shop.service, &OrderFilter::default()).await.expect("a list");
