@@ -173,8 +173,8 @@ impl Desk {
 
     /// Whether there is no owner yet.
     ///
-    /// Anybody may ask, and the answer can take a search of all users. One request at a time searches; the others, and
-    /// those that follow a failed search, get the last known answer.
+    /// A client without a session may ask, and the answer can take a search of all users. One request at a time
+    /// searches; the others, and those that follow a failed search, get the last known answer.
     async fn is_setup_open(&self, visit: &Visit) -> Result<bool, DeskError> {
         let kept = *self.setup.lock().unwrap_or_else(PoisonError::into_inner);
         let last_known = kept.is_some_and(|(_, is_open)| is_open);

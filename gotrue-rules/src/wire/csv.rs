@@ -25,7 +25,7 @@ pub fn format_csv_cell(text: &str) -> String {
     format!("\"{}\"", cell.replace('"', "\"\""))
 }
 
-/// Returns whether a program for spreadsheets takes a text for a formula that begins with this character.
+/// Returns whether a text that begins with this character is a formula in a spreadsheet.
 fn begins_formula(character: char) -> bool {
     matches!(character, '=' | '+' | '-' | '@' | '\u{ff1d}' | '\u{ff0b}' | '\u{ff0d}' | '\u{ff20}')
 }
