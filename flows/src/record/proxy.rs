@@ -45,6 +45,10 @@ const IDLE_LIMIT: Duration = Duration::from_secs(20);
 const CONNECTION_HEADERS: [HeaderName; 6] =
     [CONNECTION, HeaderName::from_static("keep-alive"), TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
+/// The niceness of the recorder's thread: a tenth of the usual share of a busy processor.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
+
 type HttpClient = Client<HttpsConnector<HttpConnector>, Body>;
 
 /// The server behind the proxy.
@@ -304,6 +308,7 @@ impl RecordingProxy {
 
 /// Records what it receives until the end.
 fn record_all(mut recorder: Recorder, mut received: UnboundedReceiver<Event>) -> Recorder {
+    lower_priority();
     while let Some(event) = received.blocking_recv() {
         match event {
             Event::Exchange(exchange, permit) => {
@@ -317,6 +322,15 @@ fn record_all(mut recorder: Recorder, mut received: UnboundedReceiver<Event>) ->
         }
     }
     recorder
+}
+
+/// Lets the requests go first: the recorder would take the processors of a small machine from them.
+fn lower_priority() {
+    // On other systems the niceness is that of the whole process.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
+        tracing::debug!(%error, "the recorder has the priority of the proxy");
+    }
 }
 
 /// Replaces the headers of the connection, and adds what the server should know about the client.
