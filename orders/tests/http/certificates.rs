@@ -145,9 +145,12 @@ async fn certificate_of_a_forged_event_is_read_once() {
 
 #[tokio::test]
 async fn forged_events_cause_few_reads_and_stop_no_other_sender() {
-    let server = ProviderServer::start_with(|request| match request.contains("/certs/CERT-1 ") {
-        true => ProviderAnswer::new(200, CERTIFICATE),
-        false => ProviderAnswer::new(404, ""),
+    let server = ProviderServer::start_with(|request| {
+        if request.contains("/certs/CERT-1 ") {
+            ProviderAnswer::new(200, CERTIFICATE)
+        } else {
+            ProviderAnswer::new(404, "")
+        }
     });
     let shop = shop_trusting(&server).await;
     let reader = shop_of(&shop);
