@@ -1,6 +1,6 @@
 //! The redirect rules of `basalt serve`.
 //! Allowed are the site's own origin, loopback if the site is on loopback, and matches of a pattern; never with user
-//! information, and only `http`, `https` or a scheme that a pattern spells out.
+//! information or a port over 65535, and only `http`, `https` or a scheme that a pattern spells out.
 
 use super::go_url::Url;
 use super::loopback::has_loopback_host;
@@ -12,7 +12,7 @@ const FORBIDDEN_SCHEMES: [&str; 8] =
 
 /// Whether a browser may be redirected to `target`, parsed as `url`.
 pub(super) fn allows(site: &Url, patterns: &[Pattern], target: &str, url: &Url) -> bool {
-    if url.has_user() || FORBIDDEN_SCHEMES.contains(&url.scheme()) {
+    if url.has_user() || FORBIDDEN_SCHEMES.contains(&url.scheme()) || port_of(url).is_none() {
         return false;
     }
     if !is_web(url) {
@@ -56,6 +56,7 @@ fn is_same_origin(one: &Url, other: &Url) -> bool {
         && port_of(one).is_some_and(|port| port_of(other) == Some(port))
 }
 
+/// The port of a web URL; none if it is over 65535, which the grammar of URLs permits (RFC 3986 §3.2.3).
 fn port_of(url: &Url) -> Option<u16> {
     match url.port() {
         b"" => Some(if url.scheme() == "https" { 443 } else { 80 }),
@@ -137,6 +138,8 @@ mod tests {
             "http://2130706433/",
             "https:shop.example.com",
             "https:///shop.example.com",
+            "https://wild.example.com:65536/x",
+            "myapp://login:65536",
         ] {
             assert!(!list.allows(target), "{target}");
         }
@@ -155,6 +158,7 @@ mod tests {
                 "http://0.0.0.0/",
                 "http://localhost.evil.example/",
                 "http://192.168.1.1/",
+                "https://localhost:65536/",
             ] {
                 assert!(!list(site, &[]).allows(target), "{site} {target}");
             }
@@ -175,9 +179,15 @@ mod tests {
     fn pieces() -> impl Strategy<Value = String> {
         let scheme =
             prop_oneof![Just("https"), Just("http"), Just("javascript"), Just("evilapp"), Just("HTTPS"), Just("")];
-        let slashes = "[:]?[/\\\\]{0,3}";
-        let user =
-            prop_oneof![Just(""), Just("@"), Just("ann@"), Just("shop.example.com@"), Just("a:b@"), Just("%40@")];
+        let slashes = prop_oneof![3 => Just("://".to_owned()), 1 => "[:]?[/\\\\]{0,3}"];
+        let user = prop_oneof![
+            5 => Just(""),
+            1 => Just("@"),
+            1 => Just("ann@"),
+            1 => Just("shop.example.com@"),
+            1 => Just("a:b@"),
+            1 => Just("%40@"),
+        ];
         let host = prop_oneof![
             Just("shop.example.com"),
             Just("app.example.com"),
@@ -190,7 +200,7 @@ mod tests {
             Just("shop.example.com.evil.org"),
             Just("evil.org%2f.example.com"),
         ];
-        let rest = "(:[0-9]{0,5})?[a-z/\\\\@?#.%]{0,8}";
+        let rest = "(:[0-9]{0,5})?([/?#]?[a-z/\\\\@?#.%]{0,8})?";
         (scheme, slashes, user, host, rest)
             .prop_map(|(scheme, slashes, user, host, rest)| format!("{scheme}{slashes}{user}{host}{rest}"))
     }
