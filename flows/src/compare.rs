@@ -1,6 +1,6 @@
 //! Differences between a recorded and a new response, both with symbols.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::format::{HeaderComparison, format_inline};
 
@@ -138,19 +138,14 @@ pub(crate) fn update_redacted(expected: &Value, (actual, redacted): (&Value, &Va
     }
     match (expected, actual, redacted) {
         (Value::Object(left), Value::Object(right), Value::Object(redacted)) => {
-            let mut members = Map::new();
             let any = Value::from(ANY);
-            for (name, new) in right {
-                match (left.get(name), redacted.get(name)) {
-                    (Some(old), written) => {
-                        let written = written.unwrap_or(&any);
-                        drop(members.insert(name.clone(), update_redacted(old, (new, written), is_subset)));
-                    }
-                    (None, Some(written)) if !is_subset => drop(members.insert(name.clone(), written.clone())),
-                    (None, _) => {}
-                }
-            }
-            Value::Object(members)
+            let kept = left.iter().filter_map(|(name, old)| {
+                let pair = (right.get(name)?, redacted.get(name).unwrap_or(&any));
+                Some((name.clone(), update_redacted(old, pair, is_subset)))
+            });
+            let is_added = |name: &String| !is_subset && !left.contains_key(name) && right.contains_key(name);
+            let added = redacted.iter().filter(|(name, _)| is_added(name));
+            Value::Object(kept.chain(added.map(|(name, new)| (name.clone(), new.clone()))).collect())
         }
         (Value::Array(left), Value::Array(right), Value::Array(redacted))
             if left.len() == right.len() && left.len() == redacted.len() =>

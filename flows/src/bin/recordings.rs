@@ -6,21 +6,30 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use flows::FlowError;
-use flows::recordings::{ChangeVerdict, RecordingOutcome, RecordingsOptions, replay_recordings, repository_options};
+use flows::recordings::{
+    ChangeVerdict, RecordingOutcome, RecordingsOptions, ServerCommand, replay_recordings, repository_options,
+    update_recordings,
+};
 use serde_json::{Map, Value};
+use tokio::signal::unix::{SignalKind, signal};
 
-const HELP: &str = "recordings [--server PATH] [--only GLOB]… [--jobs N] [--pgbouncer] [--verbose] [--json FILE]
+const HELP: &str = "recordings [--only GLOB]… [--server COMMAND [--folder DIR]] [--update] [--jobs N] [--pgbouncer]
+           [--verbose] [--mutate N [--seed TEXT]] [--json FILE] [--flows DIR]
 
-Replays the flows of replay/flows against `PATH gotrue` (default: target/debug/basalt).
+Replays the recordings of replay/flows against `COMMAND serve` and reports every difference. replay/README.md describes
+them.
 
-  --only GLOB    flows whose names match, such as 'user.*'; may be repeated
-  --jobs N       servers that run at once (default: 3)
-  --pgbouncer    servers connect through pgbouncer in transaction mode
-  --verbose      print every difference of a flow instead of the first three
-  --mutate N     change one expected value in each of N flows; succeeds if each change is found
-  --seed TEXT    which N flows and values those are (default: 1)
-  --json FILE    write the outcome of each flow to this file
-  --flows DIR    other flows than those of replay/flows
+  --only GLOB       flows whose names match, such as 'user.*'; may be repeated
+  --server COMMAND  the server: the words before serve and migrate (default: target/debug/basalt gotrue)
+  --folder DIR      the folder that the server runs in; the reference has its migrations there
+  --update          write what the server responds into the files of flows that differ, and list new flows
+  --jobs N          servers that run at once (default: twice the number of processors)
+  --pgbouncer       servers connect through pgbouncer in transaction mode
+  --verbose         print every difference of a flow instead of the first three
+  --mutate N        change one expected value in each of N flows; succeeds if each change is found
+  --seed TEXT       which N flows and values those are (default: 1)
+  --json FILE       write the outcome of each flow to this file
+  --flows DIR       other flows than those of replay/flows, without a list
 ";
 /// The differences of a flow that are printed without `--verbose`.
 const SHOWN: usize = 3;
@@ -40,7 +49,12 @@ fn main() -> ExitCode {
     let result = parse(arguments).and_then(|command| {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| FlowError::new(error.to_string(), "free memory"))?;
-        runtime.block_on(run(&command))
+        runtime.block_on(async {
+            tokio::select! {
+                result = run(&command) => result,
+                error = interruption() => Err(error),
+            }
+        })
     });
     match result {
         Ok(true) => ExitCode::SUCCESS,
@@ -52,23 +66,38 @@ fn main() -> ExitCode {
     }
 }
 
+/// Waits for Ctrl-C or SIGTERM; the run then ends what it started.
+async fn interruption() -> FlowError {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else { return std::future::pending().await };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+    FlowError::new("the run was interrupted", "its servers and its database are removed")
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "a program for developers is told by the environment where the tools are"
 )]
 fn parse(arguments: Vec<String>) -> Result<Command, FlowError> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut options = repository_options(&repository, repository.join("target/debug/basalt"));
+    let mut options = repository_options(&repository.canonicalize().unwrap_or(repository));
     options.search = std::env::var("PATH").unwrap_or_default().into();
     options.programs = std::env::var("PG_BIN_DIR").ok().map(PathBuf::from);
     let mut command = Command { options, is_verbose: false, json: None };
-    let (mut mutated, mut seed) = (None, "1".to_owned());
+    let (mut mutated, mut seed, mut folder) = (None, "1".to_owned(), None);
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| FlowError::new(format!("{argument} needs a value"), HELP));
         match argument.as_str() {
-            "--server" => command.options.server = value()?.into(),
-            "--flows" => command.options.flows = value()?.into(),
+            "--server" => command.options.server = ServerCommand::parse(&value()?),
+            "--folder" => folder = Some(PathBuf::from(value()?)),
+            "--update" => command.options.is_update = true,
+            "--flows" => {
+                command.options.flows = value()?.into();
+                command.options.list = None;
+            }
             "--only" => {
                 let glob = value()?;
                 command.options.only.push(glob);
@@ -89,6 +118,10 @@ fn parse(arguments: Vec<String>) -> Result<Command, FlowError> {
         }
     }
     command.options.mutation = mutated.map(|wanted| (wanted, seed));
+    command.options.server.folder = folder;
+    if command.options.is_update && command.options.mutation.is_some() {
+        return Err(FlowError::new("--update would write changed values", "leave out --mutate"));
+    }
     Ok(command)
 }
 
@@ -124,6 +157,12 @@ async fn run(command: &Command) -> Result<bool, FlowError> {
     }
     if let Some((wanted, _)) = &command.options.mutation {
         return Ok(report_changes(&outcomes, *wanted));
+    }
+    if command.options.is_update {
+        for path in update_recordings(&command.options, &outcomes)? {
+            print(&format!("wrote {}\n", path.display()));
+        }
+        return Ok(outcomes.iter().all(|recording| recording.outcome.error.is_none()));
     }
     Ok(passed == outcomes.len() && !outcomes.is_empty())
 }

@@ -6,8 +6,10 @@ use serde_json::{Map, Value};
 
 use super::flow::{Action, Flow, HeaderComparison, RequestBody, RequestStep, Service, SetupStatus, Step};
 
-/// The longest line that an object or a list shares.
-const WIDTH: usize = 140;
+/// The longest object or list on one line, with its indentation.
+const WIDTH: usize = 150;
+/// The most bytes of a character.
+const MAX_CHARACTER: usize = 4;
 /// The end of every file behind its last step.
 pub(crate) const FILE_END: &str = "\n ]\n}\n";
 
@@ -42,7 +44,7 @@ pub(crate) fn write_head(flow: &Flow) -> String {
     let mut text = String::from("{\n");
     for (name, value) in &head {
         let _ = write!(text, " {}: ", Value::from(name.as_str()));
-        write_value(&mut text, value, 1, name.len() + 5);
+        write_value(&mut text, value, 1);
         text.push_str(",\n");
     }
     text.push_str(" \"steps\": [");
@@ -52,7 +54,7 @@ pub(crate) fn write_head(flow: &Flow) -> String {
 /// Formats a step at its indentation.
 pub(crate) fn format_step(step: &Step) -> String {
     let mut text = String::from("  ");
-    write_value(&mut text, &Value::Object(step_members(step)), 2, 2);
+    write_value(&mut text, &Value::Object(step_members(step)), 2);
     text
 }
 
@@ -70,7 +72,10 @@ fn step_members(step: &Step) -> Map<String, Value> {
         }
         Action::Set(names) => drop(members.insert("set".to_owned(), Value::Object(names.clone()))),
         Action::Values(names) => drop(members.insert("values".to_owned(), Value::Object(names.clone()))),
-        Action::Do(calls) => drop(members.insert("do".to_owned(), Value::Array(calls.clone()))),
+        Action::Do(calls) => {
+            let calls = if let [call] = calls.as_slice() { call.clone() } else { Value::Array(calls.clone()) };
+            members.insert("do".to_owned(), calls);
+        }
         Action::Pause(seconds) => drop(members.insert("pause".to_owned(), (*seconds).into())),
         Action::Advance(by) => drop(members.insert("advance".to_owned(), by.clone())),
         Action::Learn(names) => drop(members.insert("learn".to_owned(), Value::Object(names.clone()))),
@@ -126,14 +131,18 @@ fn insert_match(step: &mut Map<String, Value>, is_subset: bool) {
     }
 }
 
-/// Writes a value that begins at `column`, in lines that are indented by `depth`.
-fn write_value(text: &mut String, value: &Value, depth: usize, column: usize) {
-    let inline = format_inline(value);
-    let is_nested = matches!(value, Value::Object(members) if depth == 2 && members.len() > 1);
-    if !is_nested && column + inline.chars().count() <= WIDTH || !(value.is_object() || value.is_array()) {
-        text.push_str(&inline);
+/// Writes a value in lines that are indented by `depth`.
+fn write_value(text: &mut String, value: &Value, depth: usize) {
+    if !(value.is_object() || value.is_array()) {
+        write_inline(text, value, usize::MAX);
         return;
     }
+    let start = text.len();
+    let end = start + WIDTH.saturating_sub(depth) * MAX_CHARACTER;
+    if write_inline(text, value, end) && depth + text[start..].chars().count() <= WIDTH {
+        return;
+    }
+    text.truncate(start);
     let indent = " ".repeat(depth + 1);
     let (open, close, length) = match value {
         Value::Object(members) => ('{', '}', members.len()),
@@ -141,11 +150,13 @@ fn write_value(text: &mut String, value: &Value, depth: usize, column: usize) {
     };
     text.push(open);
     let mut write_item = |number: usize, name: Option<&String>, item: &Value| {
-        let start = name.map(|name| format!("{}: ", Value::from(name.as_str()))).unwrap_or_default();
         text.push('\n');
         text.push_str(&indent);
-        text.push_str(&start);
-        write_value(text, item, depth + 1, depth + 2 + start.chars().count());
+        if let Some(name) = name {
+            write_text(text, name);
+            text.push_str(": ");
+        }
+        write_value(text, item, depth + 1);
         if number + 1 < length {
             text.push(',');
         }
@@ -164,16 +175,50 @@ fn write_value(text: &mut String, value: &Value, depth: usize, column: usize) {
 
 /// Formats a value on one line.
 pub(crate) fn format_inline(value: &Value) -> String {
+    let mut text = String::new();
+    write_inline(&mut text, value, usize::MAX);
+    text
+}
+
+/// Appends a value on one line; stops and returns false once the text is longer than `end` bytes.
+fn write_inline(text: &mut String, value: &Value, end: usize) -> bool {
     match value {
-        Value::Object(members) if members.is_empty() => "{}".to_owned(),
+        Value::Object(members) if members.is_empty() => text.push_str("{}"),
         Value::Object(members) => {
-            let items =
-                members.iter().map(|(name, item)| format!("{}: {}", Value::from(name.as_str()), format_inline(item)));
-            format!("{{ {} }}", items.collect::<Vec<_>>().join(", "))
+            for (number, (name, item)) in members.iter().enumerate() {
+                text.push_str(if number == 0 { "{" } else { ", " });
+                write_text(text, name);
+                text.push_str(": ");
+                if !write_inline(text, item, end) {
+                    return false;
+                }
+            }
+            text.push('}');
         }
         Value::Array(items) => {
-            format!("[{}]", items.iter().map(format_inline).collect::<Vec<_>>().join(", "))
+            text.push('[');
+            for (number, item) in items.iter().enumerate() {
+                text.push_str(if number == 0 { "" } else { ", " });
+                if !write_inline(text, item, end) {
+                    return false;
+                }
+            }
+            text.push(']');
         }
-        other => other.to_string(),
+        Value::String(item) => write_text(text, item),
+        other => drop(write!(text, "{other}")),
     }
+    text.len() <= end
+}
+
+/// Appends a text as JSON.
+fn write_text(text: &mut String, item: &str) {
+    // Most texts need no escapes.
+    if item.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        text.push('"');
+        text.push_str(item);
+        text.push('"');
+        return;
+    }
+    let _ = write!(text, "{}", Value::from(item));
 }

@@ -2,7 +2,6 @@
 //!
 //! It is not run as root, and deleted afterwards.
 
-use std::ffi::OsStr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -16,9 +15,18 @@ use crate::FlowError;
 
 /// How long a start may take.
 const START: Duration = Duration::from_secs(30);
-/// The folders of Debian and Red Hat, by version.
-const SYSTEM_FOLDERS: [(&str, &str); 3] =
-    [("/usr/lib/postgresql", "bin"), ("/usr", "bin"), ("/opt/homebrew/opt", "bin")];
+/// What a cluster that is deleted at the end does not need: durability, replicas, maintenance.
+const SETTINGS: [&str; 9] = [
+    "listen_addresses=127.0.0.1",
+    "max_connections=400",
+    "fsync=off",
+    "full_page_writes=off",
+    "synchronous_commit=off",
+    "wal_level=minimal",
+    "max_wal_senders=0",
+    "autovacuum=off",
+    "checkpoint_timeout=1d",
+];
 
 /// A running cluster, which is deleted when dropped.
 #[derive(Debug)]
@@ -38,9 +46,8 @@ pub(super) struct Account {
 }
 
 impl Cluster {
-    /// Creates and starts a cluster in a folder; `programs` is the folder of `initdb`, if it is known.
-    pub(super) fn start(parent: &Path, programs: Option<&Path>, search: &OsStr) -> Result<Self, FlowError> {
-        let programs = find_programs(programs, search)?;
+    /// Creates and starts a cluster in a folder; `programs` is the folder of `initdb` and `postgres`.
+    pub(super) fn start(parent: &Path, programs: &Path) -> Result<Self, FlowError> {
         let account = unprivileged_account();
         let folder = parent.join(format!("basalt-recordings-{}", std::process::id()));
         let failed = |what: &str, error: String| {
@@ -62,8 +69,9 @@ impl Cluster {
         let port = free_port()?;
         let log = std::fs::File::create(folder.join("log")).map_err(|error| failed("the log", error.to_string()))?;
         let process = as_account(Command::new(programs.join("postgres")), account)
-            .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
-            .args(["-c", "full_page_writes=off", "-c", "synchronous_commit=off", "-c", "max_connections=200", "-D"])
+            .args(["-p", &port.to_string()])
+            .args(SETTINGS.iter().flat_map(|setting| ["-c", setting]))
+            .arg("-D")
             .arg(&data)
             .arg("-k")
             .arg(&folder)
@@ -141,41 +149,4 @@ fn unprivileged_account() -> Option<Account> {
         Some(Account { user: fields.next()?.parse().ok()?, group: fields.next()?.parse().ok()? })
     };
     find("postgres").or_else(|| find("nobody"))
-}
-
-/// Returns the folder of `initdb` and `postgres`.
-///
-/// It is a given one, the newest of the system, or one of the search path.
-fn find_programs(given: Option<&Path>, search: &OsStr) -> Result<PathBuf, FlowError> {
-    let has_programs = |folder: &PathBuf| folder.join("initdb").exists() && folder.join("postgres").exists();
-    if let Some(folder) = given {
-        return Some(folder.to_owned()).filter(has_programs).ok_or_else(|| {
-            FlowError::new(
-                format!("{} has no initdb and postgres", folder.display()),
-                "set PG_BIN_DIR to the folder that has them",
-            )
-        });
-    }
-    let mut found: Vec<(u32, PathBuf)> = Vec::new();
-    for (folder, inner) in SYSTEM_FOLDERS {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let number: String = name.chars().filter(char::is_ascii_digit).collect();
-            found.push((number.parse().unwrap_or(0), entry.path().join(inner)));
-        }
-    }
-    found.retain(|(version, folder)| *version >= 15 && has_programs(folder));
-    found.sort();
-    let newest = found.pop().map(|(_, folder)| folder);
-    let in_path = || {
-        std::env::split_paths(search)
-            .filter_map(|folder| folder.join("postgres").canonicalize().ok()?.parent().map(Path::to_owned))
-            .find(has_programs)
-    };
-    newest.or_else(in_path).ok_or_else(|| {
-        FlowError::new(
-            "PostgreSQL 15 or later is missing",
-            "install it (Debian: apt install postgresql), or set PG_BIN_DIR",
-        )
-    })
 }

@@ -4,11 +4,15 @@
 
 mod cluster;
 mod groups;
+mod list;
 mod mutation;
 mod network;
 mod options;
+mod outcome;
 mod pooler;
+mod programs;
 mod server;
+mod update;
 
 use std::sync::Arc;
 
@@ -17,16 +21,19 @@ use futures::stream;
 use reqwest::Client;
 
 pub use self::mutation::{ChangeVerdict, ChangedValue};
-pub use self::options::{RecordingsOptions, repository_options};
+pub use self::options::{RecordingsOptions, ServerCommand, repository_options};
+pub use self::outcome::RecordingOutcome;
+pub use self::update::update_recordings;
 
 use self::cluster::Cluster;
-use self::groups::{Group, load_groups};
+use self::groups::{Group, load_flows, load_groups};
 use self::mutation::find_changed;
 use self::network::client;
 use self::pooler::Pooler;
+use self::programs::find_programs;
 use self::server::{Server, ServerOptions, migrate};
 use crate::FlowError;
-use crate::format::Flow;
+use crate::replay::FlowFile;
 use crate::runner::{FlowOutcome, run_flow};
 use crate::sources::Scope;
 use crate::standins::{RecordedServices, StandIns, StartedStandIns, database};
@@ -34,28 +41,21 @@ use crate::standins::{RecordedServices, StandIns, StartedStandIns, database};
 /// The database that those of the servers are copies of.
 const TEMPLATE: &str = "recordings_template";
 
-/// What became of a recording.
-#[derive(Debug, Clone)]
-pub struct RecordingOutcome {
-    /// The name of the flow.
-    pub name: String,
-    /// How many recorded steps its file has.
-    pub recorded: usize,
-    /// What became of its steps.
-    pub outcome: FlowOutcome,
-    /// The expected value that was changed.
-    pub changed: Option<ChangedValue>,
-}
-
 /// The database server of a run.
-struct Environment<'a> {
-    options: &'a RecordingsOptions,
+struct Environment {
+    options: RecordingsOptions,
     cluster: Cluster,
     pooler: Option<Pooler>,
     bootstrap: String,
     client: Client,
-    /// Roles and the template belong to the whole cluster: one database is prepared at a time.
-    preparing: tokio::sync::Mutex<()>,
+}
+
+/// Reads the recordings whose names match and returns their number.
+///
+/// # Errors
+/// A file is invalid, a flow compares nothing, or one is not as the list says.
+pub fn check_recordings(options: &RecordingsOptions) -> Result<usize, FlowError> {
+    load_flows(options).map(|files| files.len())
 }
 
 /// Replays recordings and calls `report` for each.
@@ -72,21 +72,24 @@ pub async fn replay_recordings(
     };
     let bootstrap = std::fs::read_to_string(&options.bootstrap).map_err(failed)?;
     std::fs::create_dir_all(&options.logs).map_err(failed)?;
-    let cluster = Cluster::start(&options.temporary, options.programs.as_deref(), &options.search)?;
+    let cluster = Cluster::start(&options.temporary, &find_programs(options)?)?;
     let pooler =
         if options.uses_pooler { Some(Pooler::start(&options.temporary, &cluster, &options.search)?) } else { None };
-    let preparing = tokio::sync::Mutex::default();
-    let environment = Environment { options, cluster, pooler, bootstrap, client: client()?, preparing };
+    let environment = Arc::new(Environment { options: options.clone(), cluster, pooler, bootstrap, client: client()? });
     environment.prepare_template().await?;
-    let outcomes = stream::iter(&groups)
-        .map(|group| environment.run_group(group, report))
-        .buffer_unordered(options.jobs.max(1))
-        .concat()
-        .await;
+    let mut running = stream::iter(groups)
+        .map(|group| tokio::spawn(Arc::clone(&environment).run_group(group)))
+        .buffer_unordered(options.jobs.max(1));
+    let mut outcomes = Vec::new();
+    while let Some(joined) = running.next().await {
+        let ended = joined.map_err(|error| FlowError::new(format!("a flow was not judged: {error}"), "report this"))?;
+        ended.iter().for_each(report);
+        outcomes.extend(ended);
+    }
     Ok(outcomes)
 }
 
-impl Environment<'_> {
+impl Environment {
     /// Creates the database that those of the servers are copies of.
     async fn prepare_template(&self) -> Result<(), FlowError> {
         self.execute("postgres", &format!("create database \"{TEMPLATE}\"")).await?;
@@ -95,13 +98,12 @@ impl Environment<'_> {
     }
 
     /// Replays the flows of a group on one server, one after the other.
-    async fn run_group(&self, group: &Group, report: &(dyn Fn(&RecordingOutcome) + Sync)) -> Vec<RecordingOutcome> {
+    async fn run_group(self: Arc<Self>, group: Group) -> Vec<RecordingOutcome> {
         let mut outcomes = Vec::new();
-        match self.start(group).await {
+        match self.start(&group).await {
             Ok((server, services)) => {
-                for flow in &group.flows {
-                    outcomes.push(self.run_flow(flow, group, &server, &services).await);
-                    outcomes.last().into_iter().for_each(report);
+                for file in &group.flows {
+                    outcomes.push(self.run_flow(file, &group, &server, &services).await);
                 }
                 server.stop().await;
                 // The whole cluster is deleted at the end.
@@ -109,25 +111,19 @@ impl Environment<'_> {
             }
             Err(error) => {
                 let outcome = FlowOutcome { error: Some(error), ..FlowOutcome::default() };
-                let named = |flow: &Flow| RecordingOutcome {
-                    name: flow.name.clone(),
-                    recorded: count_recorded(flow),
-                    outcome: outcome.clone(),
-                    changed: self.find_changed(flow),
-                };
-                outcomes.extend(group.flows.iter().map(named));
-                outcomes.iter().for_each(report);
+                let ended = |file: &FlowFile| self.judge(file, outcome.clone());
+                outcomes.extend(group.flows.iter().map(ended));
             }
         }
         outcomes
     }
 
     async fn start(&self, group: &Group) -> Result<(Server, StartedStandIns), FlowError> {
-        {
-            let _one = self.preparing.lock().await;
-            self.execute("postgres", &format!("create database \"{}\" template \"{TEMPLATE}\"", group.name)).await?;
-            self.execute(&group.name, &self.bootstrap).await?;
-        }
+        // A copy of the files takes two thirds of the time of a copy of the pages, which is the default.
+        let create = format!("create database \"{}\" template \"{TEMPLATE}\" strategy file_copy", group.name);
+        self.execute("postgres", &create).await?;
+        let grant = format!("grant create on database \"{}\" to supabase_auth_admin", group.name);
+        self.execute("postgres", &grant).await?;
         for statement in &group.settings.sql {
             self.execute(&group.name, statement).await?;
         }
@@ -136,7 +132,7 @@ impl Environment<'_> {
         let port = self.pooler.as_ref().map_or(self.cluster.port, |pooler| pooler.port);
         let log = self.options.logs.join(format!("{}.log", group.name));
         let server = Server::start(ServerOptions {
-            program: &self.options.server,
+            command: &self.options.server,
             settings: &group.settings,
             names: &services.names,
             database: self.cluster.url(&group.name),
@@ -149,28 +145,27 @@ impl Environment<'_> {
 
     async fn run_flow(
         &self,
-        flow: &Flow,
+        file: &FlowFile,
         group: &Group,
         server: &Server,
         services: &StartedStandIns,
     ) -> RecordingOutcome {
         let (target, settings) = (Arc::clone(&server.target), Arc::clone(&group.settings));
-        let scope = Scope::new(&flow.name, target, settings, self.client.clone());
+        let scope = Scope::new(&file.flow.name, target, settings, self.client.clone());
+        scope.symbols().remember_times();
         for (name, value) in &services.names {
             if let Some(url) = value.as_str().filter(|url| url.starts_with("http://")) {
                 scope.symbols().learn(url, name);
             }
         }
         let scope = Arc::new(scope.with_sources(vec![Arc::clone(&services.sources)]));
-        let outcome = run_flow(flow, &scope, None).await;
-        let (name, recorded) = (flow.name.clone(), count_recorded(flow));
-        RecordingOutcome { name, recorded, outcome, changed: self.find_changed(flow) }
+        self.judge(file, run_flow(&file.flow, &scope, None).await)
     }
 
-    /// Returns the expected value of a flow that was changed.
-    fn find_changed(&self, flow: &Flow) -> Option<ChangedValue> {
-        let (_, seed) = self.options.mutation.as_ref()?;
-        find_changed(flow, seed)
+    /// Joins a file with what became of its flow.
+    fn judge(&self, file: &FlowFile, outcome: FlowOutcome) -> RecordingOutcome {
+        let changed = self.options.mutation.as_ref().and_then(|(_, seed)| find_changed(&file.flow, seed));
+        RecordingOutcome::new(file, outcome, changed)
     }
 
     async fn execute(&self, database: &str, sql: &str) -> Result<String, FlowError> {
@@ -181,15 +176,4 @@ impl Environment<'_> {
 /// Returns the URL of a database for a server.
 fn auth_database(port: u16, database: &str) -> String {
     format!("postgres://supabase_auth_admin:root@127.0.0.1:{port}/{database}")
-}
-
-/// The number of steps with a recording.
-fn count_recorded(flow: &Flow) -> usize {
-    use crate::format::Action;
-    let is_recorded = |action: &Action| match action {
-        Action::Request(request) => request.expect.is_some(),
-        Action::Note { .. } => true,
-        _ => false,
-    };
-    flow.steps.iter().filter(|step| is_recorded(&step.action)).count()
 }

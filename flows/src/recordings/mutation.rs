@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::compare::Difference;
 use crate::format::{Action, Flow, Step};
+use crate::replay::FlowFile;
 use crate::runner::FlowOutcome;
 use crate::sources::sha256;
 
@@ -52,10 +53,10 @@ fn rank(flow: &Flow, seed: &str) -> Vec<u8> {
 }
 
 /// Chooses a number of flows by a seed and changes one expected value in each.
-pub(super) fn mutate(flows: Vec<Flow>, seed: &str, wanted: usize) -> Vec<Flow> {
-    let mut ranked: Vec<(Vec<u8>, Flow)> = flows.into_iter().map(|flow| (rank(&flow, seed), flow)).collect();
+pub(super) fn mutate(files: Vec<FlowFile>, seed: &str, wanted: usize) -> Vec<FlowFile> {
+    let mut ranked: Vec<(Vec<u8>, FlowFile)> = files.into_iter().map(|file| (rank(&file.flow, seed), file)).collect();
     ranked.sort_by(|left, right| left.0.cmp(&right.0));
-    let changed = ranked.into_iter().filter_map(|(rank, mut flow)| change(&mut flow, &rank).then_some(flow));
+    let changed = ranked.into_iter().filter_map(|(rank, mut file)| change(&mut file.flow, &rank).then_some(file));
     changed.take(wanted).collect()
 }
 

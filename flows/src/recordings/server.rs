@@ -11,6 +11,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::network::{client, free_port};
+use super::options::ServerCommand;
 use crate::FlowError;
 use crate::format::{Profile, Settings};
 use crate::sources::sign_token;
@@ -24,8 +25,8 @@ const STOP: Duration = Duration::from_secs(10);
 /// What a server is started with.
 #[derive(Debug)]
 pub(super) struct ServerOptions<'a> {
-    /// The binary.
-    pub program: &'a Path,
+    /// Its command.
+    pub command: &'a ServerCommand,
     /// The settings.
     pub settings: &'a Settings,
     /// The names that stand-ins gave.
@@ -51,12 +52,7 @@ pub(super) struct Server {
 impl Server {
     /// Starts the server and waits until it is healthy.
     pub(super) async fn start(options: ServerOptions<'_>) -> Result<Self, FlowError> {
-        let failed = |error: std::io::Error| {
-            FlowError::new(
-                format!("{}: {error}", options.program.display()),
-                "build it with cargo build --package server",
-            )
-        };
+        let failed = |error: std::io::Error| missing(options.command, &error.to_string());
         let port = free_port()?;
         let base = format!("http://127.0.0.1:{port}");
         let mut names = options.names.clone();
@@ -71,9 +67,7 @@ impl Server {
         let env = filled.as_object().cloned().unwrap_or_default();
         let log = std::fs::File::create(options.log).map_err(failed)?;
         let errors = log.try_clone().map_err(failed)?;
-        let process = Command::new(options.program)
-            .arg("gotrue")
-            .env_clear()
+        let process = command(options.command, "serve")
             .env("PATH", options.search)
             .envs(env.iter().filter_map(|(name, value)| Some((name, value.as_str()?))))
             .stdin(std::process::Stdio::null())
@@ -117,14 +111,24 @@ impl Server {
     }
 }
 
+/// The command of a server with an action, without the variables of this process.
+fn command(server: &ServerCommand, action: &str) -> Command {
+    let mut command = Command::new(&server.program);
+    command.args(&server.arguments).arg(action).env_clear();
+    if let Some(folder) = &server.folder {
+        command.current_dir(folder);
+    }
+    command
+}
+
+fn missing(server: &ServerCommand, problem: &str) -> FlowError {
+    let hint = "build it with cargo build --package server, or name a server with --server";
+    FlowError::new(format!("{}: {problem}", server.program.display()), hint)
+}
+
 /// Creates the schema in a database, which those of the servers are copies of.
-pub(super) async fn migrate(program: &Path, database: &str) -> Result<(), FlowError> {
-    let failed = |problem: String| {
-        FlowError::new(format!("{}: {problem}", program.display()), "build it with cargo build --package server")
-    };
-    let output = Command::new(program)
-        .args(["gotrue", "migrate"])
-        .env_clear()
+pub(super) async fn migrate(server: &ServerCommand, database: &str) -> Result<(), FlowError> {
+    let output = command(server, "migrate")
         .env("DATABASE_URL", database)
         .env("GOTRUE_DB_DRIVER", "postgres")
         .env("API_EXTERNAL_URL", "http://localhost")
@@ -133,11 +137,13 @@ pub(super) async fn migrate(program: &Path, database: &str) -> Result<(), FlowEr
         .stdin(std::process::Stdio::null())
         .output()
         .await
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(|error| missing(server, &error.to_string()))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()))
+    let printed = [output.stdout, output.stderr].concat();
+    let problem = format!("{} migrate: {}", server.program.display(), String::from_utf8_lossy(&printed).trim());
+    Err(FlowError::new(problem, "the reference finds its migrations in the folder that --folder names"))
 }
 
 fn target(base: String, env: Map<String, Value>, names: Map<String, Value>, database: String) -> Target {

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-pub(crate) use self::observe::observe;
 pub use self::observe::{RECORDED_HEADERS, ReceivedResponse};
+pub(crate) use self::observe::{ResponseParts, observe, observe_parts};
 pub(crate) use self::parallel::send_all;
 
 use crate::FlowError;
@@ -147,8 +147,14 @@ async fn run_request(flow: &Flow, step: &RequestStep, scope: &Arc<Scope>) -> Res
         let prepared = request::prepare(step, scope).await?;
         let now = scope.now();
         let response = request::send(&prepared, scope).await?;
+        scope.symbols().allow_time(scope.now());
         match &step.expect {
-            None => request::check_setup(step, &response)?,
+            None => {
+                request::check_setup(step, &response)?;
+                if let Some(body) = response.json() {
+                    scope.symbols().learn_times(&body, now);
+                }
+            }
             Some(expect) => {
                 let observed = {
                     let mut symbols = scope.symbols();
@@ -159,6 +165,8 @@ async fn run_request(flow: &Flow, step: &RequestStep, scope: &Arc<Scope>) -> Res
                 results.push((crate::compare::compare_responses(expect, &observed, comparison), observed));
             }
         }
+        // What a note shows may have come with this request.
+        scope.symbols().allow_time(now);
         capture::capture(step, &response, scope)?;
     }
     Ok(results)

@@ -1,5 +1,7 @@
 //! What a recording keeps of a response.
 
+use std::borrow::Cow;
+
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
@@ -43,42 +45,61 @@ impl ReceivedResponse {
 
     /// Returns the last line of a header.
     pub fn header(&self, name: &str) -> Option<String> {
-        let line = self.headers.get_all(name).iter().next_back()?;
-        Some(String::from_utf8_lossy(line.as_bytes()).into_owned())
+        last_line(&self.headers, name).map(Cow::into_owned)
     }
 }
 
 /// Returns the response with its symbols: `status`, `headers`, and `json` or `text`.
 pub(crate) fn observe(response: &ReceivedResponse, symbols: &mut Symbols, now: f64) -> Value {
+    let json = response.json().unwrap_or_default();
+    let ReceivedResponse { status, headers, body } = response;
+    observe_parts(&ResponseParts { status: *status, headers, body, json: &json }, symbols, now)
+}
+
+/// A response whose body is parsed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ResponseParts<'a> {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: &'a HeaderMap,
+    /// The body.
+    pub body: &'a [u8],
+    /// The body as JSON, null if it is none.
+    pub json: &'a Value,
+}
+
+/// Returns a parsed response with its symbols.
+pub(crate) fn observe_parts(response: &ResponseParts<'_>, symbols: &mut Symbols, now: f64) -> Value {
     let mut headers = Map::new();
-    for name in RECORDED_HEADERS {
-        let Some(value) = response.header(name).filter(|value| !value.is_empty()) else { continue };
-        if name == "location" {
-            headers.insert(name.to_owned(), symbols.url(&value, now));
-        }
+    if let Some(location) = last_line(response.headers, "location").filter(|value| !value.is_empty()) {
+        headers.insert("location".to_owned(), symbols.url(&location, now));
     }
     // The names are shown in the order in which the server sent them.
     for name in response.headers.keys().map(http::HeaderName::as_str) {
         if name == "location" || !RECORDED_HEADERS.contains(&name) {
             continue;
         }
-        let Some(mut value) = response.header(name).filter(|value| !value.is_empty()) else { continue };
-        if name == "content-type" {
-            value = value.split(';').next().unwrap_or_default().trim().to_owned();
-        }
-        headers.insert(name.to_owned(), symbols.text(&value).into());
+        let Some(value) = last_line(response.headers, name).filter(|value| !value.is_empty()) else { continue };
+        let value = match name {
+            "content-type" => value.split(';').next().unwrap_or_default().trim(),
+            _ => &value,
+        };
+        headers.insert(name.to_owned(), symbols.text(value).into());
     }
     let mut seen = json!({ "status": response.status, "headers": headers });
-    match response.json() {
+    if !response.json.is_null() {
+        seen["json"] = symbols.value(response.json, "", now);
+    } else if !response.body.is_empty() {
         // A body that is the literal null counts as text, as it carries no value.
-        Some(Value::Null) | None if response.body.is_empty() => {}
-        Some(body) if !body.is_null() => seen["json"] = symbols.value(&body, "", now),
-        _ => {
-            let is_html = seen["headers"]["content-type"].as_str().is_some_and(|value| value.contains("html"));
-            let text = String::from_utf8_lossy(&response.body);
-            let text = if is_html { "<html>".to_owned() } else { symbols.text(&text).chars().take(MAX_TEXT).collect() };
-            seen["text"] = text.into();
-        }
+        let is_html = seen["headers"]["content-type"].as_str().is_some_and(|value| value.contains("html"));
+        let text = String::from_utf8_lossy(response.body);
+        let text = if is_html { "<html>".to_owned() } else { symbols.text(&text).chars().take(MAX_TEXT).collect() };
+        seen["text"] = text.into();
     }
     seen
+}
+
+fn last_line<'a>(headers: &'a HeaderMap, name: &str) -> Option<Cow<'a, str>> {
+    Some(String::from_utf8_lossy(headers.get_all(name).iter().next_back()?.as_bytes()))
 }

@@ -3,15 +3,19 @@
 //! `<uuid1>` is the same id wherever it stands in one run; `<time>` is an RFC 3339 time; `<now+3600>` a time in seconds
 //! relative to the request; a JWT is its header and claims; an opaque secret its name, alphabet and length.
 
+mod literals;
 mod matchers;
+mod times;
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use self::literals::Literals;
 use self::matchers::{TimeForm, find_uuids, parse_jwt, time_form};
 pub(crate) use self::matchers::{decode_base64url, is_error_code, is_uuid, jwt_claims, jwt_header, shape};
-use crate::text::{encode, parse_pairs, split_url};
+use self::times::KnownTimes;
+use crate::text::{parse_pairs, split_url};
 
 /// The id that stands for none.
 const NIL: &str = "00000000-0000-0000-0000-000000000000";
@@ -53,34 +57,20 @@ const SECRETS: [&str; 29] = [
     "userHandle",
 ];
 
-/// A text with a name.
-#[derive(Debug, Clone)]
-struct Literal {
-    text: String,
-    /// The text in a URL.
-    quoted: String,
-    shown: String,
-}
-
 /// The symbols of one run: known texts, and ids in the order of their first occurrence.
 #[derive(Debug, Clone, Default)]
 pub struct Symbols {
-    /// Texts and what they are shown as, the longest first.
-    literals: Vec<Literal>,
+    literals: Literals,
     ids: HashMap<String, String>,
     /// Members with a secret that only the recorder shows as one.
     are_all_secrets_hidden: bool,
+    times: KnownTimes,
 }
 
 impl Symbols {
     /// Shows `text` as `<name>` from here on.
     pub fn learn(&mut self, text: &str, name: &str) {
-        if text.is_empty() || self.literals.iter().any(|known| known.text == text) {
-            return;
-        }
-        let at = self.literals.partition_point(|known| known.text.len() >= text.len());
-        let literal = Literal { text: text.to_owned(), quoted: encode(text), shown: format!("<{name}>") };
-        self.literals.insert(at, literal);
+        self.literals.insert(text, name);
     }
 
     /// Shows members of credentials as secrets, too, and sorts methods of authentication by their names.
@@ -90,18 +80,49 @@ impl Symbols {
         self.are_all_secrets_hidden = true;
     }
 
+    /// Shows a time as what it was shown as first, however long the requests in between took.
+    ///
+    /// For flows in which no time passes but that of the requests: a busy machine does not change what is shown.
+    pub(crate) fn remember_times(&mut self) {
+        self.times.remember();
+    }
+
+    /// Allows new times to be near this moment, too.
+    ///
+    /// A request takes time, and a fact is older than its note.
+    pub(crate) fn allow_time(&mut self, seconds: f64) {
+        self.times.allow(seconds);
+    }
+
+    /// Learns the times of a response that is not shown.
+    pub(crate) fn learn_times(&mut self, value: &Value, now: f64) {
+        match value {
+            Value::Object(members) => {
+                for (name, member) in members {
+                    match member.as_f64().filter(|_| EPOCHS.contains(&name.as_str())) {
+                        Some(seconds) => drop(self.times.show(seconds, now)),
+                        None => self.learn_times(member, now),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.learn_times(item, now)),
+            Value::String(text) => {
+                if let Some((_, claims)) = parse_jwt(text) {
+                    self.learn_times(&claims, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Replaces known texts and ids.
     pub fn text(&mut self, text: &str) -> String {
-        let mut shown = text.to_owned();
-        for Literal { text, quoted, shown: name } in &self.literals {
-            if shown.contains(text.as_str()) {
-                shown = shown.replace(text.as_str(), name);
-            }
-            if quoted != text && shown.contains(quoted.as_str()) {
-                shown = shown.replace(quoted.as_str(), name);
-            }
+        let replaced = self.literals.replace(text);
+        let shown = replaced.as_deref().unwrap_or(text);
+        let found = find_uuids(shown);
+        if found.is_empty() {
+            return replaced.unwrap_or_else(|| text.to_owned());
         }
-        let found = find_uuids(&shown);
         let mut start = 0;
         let mut out = String::with_capacity(shown.len());
         for at in found {
@@ -168,7 +189,7 @@ impl Symbols {
             Value::Bool(_) | Value::Null => value.clone(),
             Value::Number(number) => match (number.as_i64(), number.as_f64()) {
                 (Some(seconds), _) if key == "expires_in" => round_expiry(seconds).into(),
-                (_, Some(seconds)) if EPOCHS.contains(&key) => epoch(seconds, now).into(),
+                (_, Some(seconds)) if EPOCHS.contains(&key) => self.times.show(seconds, now).into(),
                 _ => value.clone(),
             },
             Value::String(text) => self.string(text, key, now),
@@ -191,12 +212,12 @@ impl Symbols {
         if let (Some(Ok(seconds)), "expires_in") = (&digits, key) {
             return round_expiry(*seconds).to_string().into();
         }
-        if let Some(known) = self.literals.iter().find(|known| known.text == text) {
-            return known.shown.as_str().into();
+        if let Some(shown) = self.literals.find(text) {
+            return shown.into();
         }
         #[expect(clippy::cast_precision_loss, reason = "seconds are far below 2^52")]
         if let (Some(Ok(seconds)), true) = (&digits, EPOCHS.contains(&key)) {
-            return epoch(*seconds as f64, now).into();
+            return self.times.show(*seconds as f64, now).into();
         }
         match time_form(text) {
             Some(TimeForm::Zero) => return "<time zero>".into(),
@@ -237,16 +258,5 @@ fn round_expiry(seconds: i64) -> i64 {
     match (-seconds).rem_euclid(10) {
         passed @ (1 | 2) => seconds + passed,
         _ => seconds,
-    }
-}
-
-/// Returns a time in seconds relative to the request.
-fn epoch(seconds: f64, now: f64) -> String {
-    let delta = seconds - now;
-    let near = (delta / 10.0).round_ties_even() * 10.0;
-    match (delta - near).abs() <= 4.0 {
-        true if near == 0.0 => "<now>".to_owned(),
-        true => format!("<now{near:+.0}>"),
-        false => format!("<now{:+.0}>", delta.trunc()),
     }
 }

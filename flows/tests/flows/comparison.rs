@@ -122,4 +122,26 @@ proptest! {
         drop(symbols.value(&json!(text), &key, 0.0));
         drop(symbols.url(&text, 0.0));
     }
+
+    #[test]
+    fn known_texts_are_replaced_wherever_they_stand(
+        known in prop::collection::vec("[ab@.]{1,7}", 0..6),
+        parts in prop::collection::vec("[ab@.%40]{0,9}", 0..6),
+    ) {
+        let mut symbols = Symbols::default();
+        let mut names: Vec<(&String, String)> = Vec::new();
+        for (at, text) in known.iter().enumerate() {
+            symbols.learn(text, &format!("n{at}"));
+            if names.iter().all(|(earlier, _)| *earlier != text) {
+                names.push((text, format!("<n{at}>")));
+            }
+        }
+        names.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        let text = parts.concat() + &known.concat();
+        let mut shown = text.clone();
+        for (known, name) in names {
+            shown = shown.replace(known, &name).replace(&known.replace('@', "%40"), &name);
+        }
+        prop_assert_eq!(symbols.text(&text), shown);
+    }
 }

@@ -6,6 +6,7 @@ mod mutation;
 mod privacy;
 mod proxy;
 mod recording;
+mod recordings;
 mod replaying;
 mod support;
 mod updating;

@@ -51,7 +51,7 @@ fn code_of_a_mail_comes_from_the_message_to_the_same_address() {
         (200, &json!({"access_token": "opaque-access-token-1"})),
     );
     let text = record(&[sign_up("zoe@corp.example"), verified]);
-    assert!(text.contains(r#"{ "@message": { "to": "{{email1}}", "kind": "confirmation" } }"#), "{text}");
+    assert!(text.contains(r#"{"@message": {"to": "{{email1}}", "kind": "confirmation"}}"#), "{text}");
     assert!(text.contains(r#""token": "{{message1.code}}""#), "{text}");
 }
 

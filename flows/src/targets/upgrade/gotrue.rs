@@ -11,7 +11,7 @@ use super::{NAMES, Surroundings, UpgradeTargets};
 use crate::FlowError;
 use crate::format::Profile;
 use crate::sources::message_source::MessageSource;
-use crate::targets::target::{Target, fill_settings};
+use crate::targets::target::Target;
 use crate::tokens::sign_token;
 
 impl UpgradeTargets {
@@ -21,11 +21,7 @@ impl UpgradeTargets {
         surroundings: &Surroundings<'_>,
     ) -> Result<([Process; 2], Target), FlowError> {
         let Surroundings { wanted, url, .. } = surroundings;
-        let mut names = wanted.names.clone();
-        names.insert("base".to_owned(), url.as_str().into());
-        names.insert("project".to_owned(), url.as_str().into());
-        let filled = fill_settings(&Value::Object(wanted.settings.env.clone()), &names)?;
-        let mut env = filled.as_object().cloned().unwrap_or_default();
+        let mut env = surroundings.fill(&wanted.settings.env, url)?;
         self.add_defaults(&mut env, surroundings);
         let folder = self.options.folder.join(surroundings.text("id"));
         create_folder(&folder)?;

@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use self::process::Process;
-use super::target::{Target, TargetFuture, Targets, WantedServer};
+use super::target::{Target, TargetFuture, Targets, WantedServer, fill_settings};
 use super::worlds::TestServer;
 use crate::FlowError;
 use crate::format::Profile;
@@ -69,6 +69,15 @@ impl Surroundings<'_> {
     /// Returns a text of the world.
     fn text(&self, name: &str) -> &str {
         self.world[name].as_str().unwrap_or_default()
+    }
+
+    /// Fills the names of the servers, whose auth API has this URL, into settings.
+    fn fill(&self, settings: &Map<String, Value>, base: &str) -> Result<Map<String, Value>, FlowError> {
+        let mut names = self.wanted.names.clone();
+        names.insert("base".to_owned(), base.into());
+        names.insert("project".to_owned(), self.url.as_str().into());
+        let filled = fill_settings(&Value::Object(settings.clone()), &names)?;
+        Ok(filled.as_object().cloned().unwrap_or_default())
     }
 }
 

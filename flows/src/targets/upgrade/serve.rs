@@ -12,7 +12,7 @@ use super::{NAMES, Surroundings, UpgradeTargets};
 use crate::FlowError;
 use crate::format::Profile;
 use crate::sources::message_source::MessageSource;
-use crate::targets::target::{Target, fill_settings};
+use crate::targets::target::Target;
 
 /// The file of the signing keys, beside the configuration.
 const SIGNING_KEYS: &str = "signing_keys.json";
@@ -47,11 +47,7 @@ impl UpgradeTargets {
     ) -> Result<([Process; 2], Target), FlowError> {
         let Surroundings { wanted, url, .. } = surroundings;
         let base = format!("{url}/auth/v1");
-        let mut names = wanted.names.clone();
-        names.insert("base".to_owned(), base.as_str().into());
-        names.insert("project".to_owned(), url.as_str().into());
-        let filled = fill_settings(&Value::Object(wanted.settings.config.clone()), &names)?;
-        let mut config = filled.as_object().cloned().unwrap_or_default();
+        let mut config = surroundings.fill(&wanted.settings.config, &base)?;
         complete(&mut config, surroundings);
         let hint = "settings.config has the shape of config.toml";
         let config = toml::to_string(&config)

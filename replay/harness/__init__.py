@@ -1,1 +1,0 @@
-"""Parts of the replay tool: the flow client, test doubles for external services, the comparison."""
