@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay replay-flows soak soak-concurrency soak-orders clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,7 +110,7 @@ fmt: $(SHOP_INSTALLED) $(CLIENTS_INSTALLED) ## Format all source
 
 build: $(SHOP) ## The release binary: target/release/basalt
 	@$(NEED) cargo
-	@AWS_LC_SYS_CFLAGS="$(AWS_LC_SYS_CFLAGS) -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX" cargo build --release --package server
+	@AWS_LC_SYS_CFLAGS="$(AWS_LC_SYS_CFLAGS) -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX -fno-asynchronous-unwind-tables -fno-unwind-tables" cargo build --release --package server
 	@ls -l $(RELEASE)
 
 bench: ## Compare with the reference: make bench REF=/path/to/gotrue [BENCH="--only W1,W2"]
@@ -134,18 +134,17 @@ bench-rolling: build ## Restart four replicas behind HAProxy and nginx under loa
 	@$(NEED) postgres haproxy nginx
 	@python3 scripts/bench-rolling.py --command "$(CURDIR)/$(RELEASE)" $(if $(REF),--reference "$(REF)") $(BENCH)
 
+bench-shop: build $(SHOP_INSTALLED) ## Lighthouse scores of the shop's pages, median of five; fails below 95: make bench-shop [BENCH="--page /submit"]
+	@$(NEED) postgres chromium
+	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(RELEASE)" node scripts/bench-shop.mjs $(BENCH)
+
 bench-size: build ## Binary size by part, memory idle and with 10,000 connections; fails over the limits
 	@scripts/bench-size.py
 
-replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--all --pgbouncer"]
-	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)
-	@cargo build --package server
-	@python3 replay/check.py $(REPLAY)
-
-replay-flows: $(SHOP) ## The same recordings as files of flows, without Python: make replay-flows [REPLAY="--only 'user.*' --pgbouncer"]
+replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--only 'user.*' --pgbouncer"]
 	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)
 	@cargo build --package server --package flows --bin basalt --bin recordings
-	@$(dir $(DEBUG))recordings --server $(DEBUG) $(REPLAY)
+	@$(dir $(DEBUG))recordings $(REPLAY)
 
 soak-concurrency: ## Long concurrency tests: refresh races, all interleavings, contention; about an hour
 	@$(NEED) cargo postgres

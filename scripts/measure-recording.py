@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Measure the latency that `basalt record` adds, and its memory.
+"""Measure the latency that `basalt record` adds, its processor time, its memory and its files.
 
-Sends requests to a test server directly and through the recorder, in alternating blocks on one connection each, and prints
-the ratio of the mean latencies. A step is a sign-in by password, a refresh or a read of the user.
+Sends requests to a test server directly, through a plain TCP relay, and through the recorder, in alternating blocks on one
+connection each, and prints the ratios of the latencies to the direct ones. The relay copies bytes and nothing else: its ratio
+is what any process between client and server costs on the machine. A step is a sign-in by password, a refresh or a read of
+the user. After a block the recorder finishes its work, so that it does not burden the next block.
 
     scripts/measure-recording.py --binary target/release/basalt [--steps 10000]
 """
@@ -10,16 +12,21 @@ the ratio of the mean latencies. A step is a sign-in by password, a refresh or a
 import argparse
 import http.client
 import json
+import multiprocessing
 import os
 import pathlib
 import signal
+import socket
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.parse
 
 BLOCK = 100
+# Nanoseconds of processor time in which nothing is recorded.
+IDLE = 200_000
 
 
 class Client:
@@ -55,6 +62,33 @@ class Client:
         return time.perf_counter() - started
 
 
+class Relay:
+    """A process that copies bytes between its clients and a server."""
+
+    def __init__(self, url):
+        parts = urllib.parse.urlsplit(url)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        self.process = multiprocessing.Process(target=self.serve, args=(listener, (parts.hostname, parts.port)), daemon=True)
+        self.process.start()
+
+    @staticmethod
+    def serve(listener, address):
+        while True:
+            client, _ = listener.accept()
+            server = socket.create_connection(address)
+            for source, target in ((client, server), (server, client)):
+                target.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                threading.Thread(target=Relay.copy, args=(source, target), daemon=True).start()
+
+    @staticmethod
+    def copy(source, target):
+        # A blocking read and a write per part: the fewest system calls.
+        while part := source.recv(1 << 16):
+            target.sendall(part)
+        target.shutdown(socket.SHUT_WR)
+
+
 def start(command):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     return process, json.loads(process.stdout.readline())
@@ -66,43 +100,73 @@ def memory(process):
     return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
 
 
+def processor_time(process):
+    """Return the processor time of a process in nanoseconds."""
+    threads = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads)
+
+
+def wait_until_idle(process):
+    """Wait until the recorder has nothing left to record, for which it looks every 25 ms; returns its processor time."""
+    before = -IDLE
+    while (now := processor_time(process)) - before >= IDLE:
+        before = now
+        time.sleep(0.05)
+    return now
+
+
+def measure(ways, recorder, steps):
+    """Return the latencies of each way and the processor time of the recorder, in seconds."""
+    times, used = {name: [] for name in ways}, 0
+    for client in ways.values():
+        for _ in range(BLOCK):
+            client.step()
+    names = list(ways)
+    while len(times["recorded"]) < steps:
+        for name in names:
+            before = wait_until_idle(recorder)
+            times[name].extend(ways[name].step() for _ in range(BLOCK))
+            used += wait_until_idle(recorder) - before if name == "recorded" else 0
+        # Each way follows each other one.
+        names.reverse()
+    return times, used / 1e9
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default="target/release/basalt")
+    parser.add_argument("--recorder", help="another binary for the recorder [default: the one of the server]")
     parser.add_argument("--steps", type=int, default=10_000)
     arguments = parser.parse_args()
     binary = os.path.abspath(arguments.binary)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         server, ready = start([binary, "serve", "--test", "--json", "--port", "0"])
-        recorder, proxy = start([binary, "record", "--upstream", ready["url"], "--port", "0", "--out", "flows", "--json"])
+        command = [os.path.abspath(arguments.recorder) if arguments.recorder else binary, "record"]
+        recorder, proxy = start([*command, "--upstream", ready["url"], "--port", "0", "--out", "flows", "--json"])
+        relay = Relay(ready["url"])
         try:
-            key = ready["secret_key"]
-            admin = Client(ready["url"], key)
+            admin = Client(ready["url"], ready["secret_key"])
             admin.request("POST", "/admin/users", {"email": admin.email, "password": "correct horse", "email_confirm": True})
-            direct, recorded = Client(ready["url"], ready["publishable_key"]), Client(proxy["url"], ready["publishable_key"])
-            times = {direct: [], recorded: []}
-            for client in times:
-                for _ in range(BLOCK):
-                    client.step()
-            while len(times[recorded]) < arguments.steps:
-                for client, found in times.items():
-                    found.extend(client.step() for _ in range(BLOCK))
-            report(times[direct], times[recorded], recorder, pathlib.Path("flows"))
+            urls = {"direct": ready["url"], "relayed": relay.url, "recorded": proxy["url"]}
+            ways = {name: Client(url, ready["publishable_key"]) for name, url in urls.items()}
+            times, used = measure(ways, recorder, arguments.steps)
+            report(times, used, recorder, pathlib.Path("flows"))
         finally:
+            relay.process.terminate()
             for process in (recorder, server):
                 process.send_signal(signal.SIGTERM)
                 process.wait(30)
 
 
-def report(direct, recorded, recorder, folder):
-    for name, times in (("direct", direct), ("recorded", recorded)):
-        mean, median = statistics.fmean(times) * 1000, statistics.median(times) * 1000
-        print(f"{name:9} {len(times)} steps, mean {mean:.3f} ms, median {median:.3f} ms")
-    mean = statistics.fmean(recorded) / statistics.fmean(direct)
-    median = statistics.median(recorded) / statistics.median(direct)
+def report(times, used, recorder, folder):
+    figures = {name: (statistics.fmean(each), statistics.median(each)) for name, each in times.items()}
+    for name, (mean, median) in figures.items():
+        ratios = f"ratio of the means {mean / figures['direct'][0]:.3f}, of the medians {median / figures['direct'][1]:.3f}"
+        print(f"{name:9} {len(times[name])} steps, mean {mean * 1000:.3f} ms, median {median * 1000:.3f} ms; {ratios}")
     size = sum(path.stat().st_size for path in folder.iterdir()) / 2**20
-    print(f"ratio of the means {mean:.3f}, of the medians {median:.3f}; recorder {memory(recorder):.0f} MB, files {size:.1f} MB")
+    per_step = used / len(times["recorded"]) * 1000
+    print(f"recorder: {per_step:.3f} ms of processor time per step, {memory(recorder):.0f} MB, files {size:.1f} MB")
 
 
 if __name__ == "__main__":

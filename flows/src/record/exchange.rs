@@ -2,34 +2,15 @@
 
 use std::sync::OnceLock;
 
+pub use flow_proxy::CapturedBody as RecordedBody;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http_edge::request::{BearerWhitespace, single_header};
 use serde_json::Value;
 
 use crate::format::Service;
-use crate::runner::ReceivedResponse;
+use crate::runner::ResponseParts;
 use crate::text::{parse_pairs, split_url};
-
-/// The path of the auth API in projects.
-pub(super) const MOUNT: &str = "/auth/v1";
-/// The path of the functions.
-pub(super) const FUNCTIONS: &str = "/functions/v1";
-
-/// A body, unless it is too large for a recording.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RecordedBody {
-    /// The whole body.
-    Whole(Vec<u8>),
-    /// Its size; the content was passed on and not kept.
-    TooLarge(u64),
-}
-
-impl Default for RecordedBody {
-    fn default() -> Self {
-        Self::Whole(Vec::new())
-    }
-}
 
 /// The JSON of the bodies, parsed once.
 #[derive(Debug, Clone, Default)]
@@ -114,12 +95,12 @@ impl Exchange {
     }
 
     /// Returns the response for the symbols.
-    pub(super) fn response(&self) -> ReceivedResponse {
+    pub(super) fn response(&self) -> ResponseParts<'_> {
         let body = match &self.response_body {
-            RecordedBody::Whole(bytes) => bytes.clone(),
-            RecordedBody::TooLarge(_) => Vec::new(),
+            RecordedBody::Whole(bytes) => bytes.as_slice(),
+            RecordedBody::TooLarge(_) => &[],
         };
-        ReceivedResponse { status: self.status, headers: self.response_headers.clone(), body }
+        ResponseParts { status: self.status, headers: &self.response_headers, body, json: self.response_json() }
     }
 }
 

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::DateTime;
+use flow_proxy::{AUTH_PATH, FUNCTIONS_PATH};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::exchange::{Exchange, FUNCTIONS, MOUNT, RecordedBody};
+use super::exchange::{Exchange, RecordedBody};
 use super::separate::{Recorder, RecorderOptions};
 use super::session::RecordedUrls;
 use crate::FlowError;
@@ -115,21 +116,23 @@ fn read_entry(entry: &Value, upstream: Option<&str>, folder: &Path) -> Option<(R
 fn find_api(url: &str, upstream: Option<&str>) -> Option<(RecordedUrls, Service, String)> {
     let url = url.split('#').next().unwrap_or_default();
     let (origin, path) = split_origin(url)?;
-    let urls =
-        |project: &str| RecordedUrls { bases: vec![format!("{project}{MOUNT}")], projects: vec![project.to_owned()] };
+    let urls = |project: &str| RecordedUrls {
+        bases: vec![format!("{project}{AUTH_PATH}")],
+        projects: vec![project.to_owned()],
+    };
     if let Some(upstream) = upstream.map(|upstream| upstream.trim_end_matches('/')) {
-        let project = upstream.strip_suffix(MOUNT).unwrap_or(upstream);
+        let project = upstream.strip_suffix(AUTH_PATH).unwrap_or(upstream);
         let rest = url.strip_prefix(project)?;
-        if let Some(path) = rest.strip_prefix(MOUNT).filter(|path| path.starts_with('/')) {
+        if let Some(path) = rest.strip_prefix(AUTH_PATH).filter(|path| path.starts_with('/')) {
             return Some((urls(project), Service::Auth, path.to_owned()));
         }
-        if let Some(path) = rest.strip_prefix(FUNCTIONS).filter(|path| path.starts_with('/')) {
+        if let Some(path) = rest.strip_prefix(FUNCTIONS_PATH).filter(|path| path.starts_with('/')) {
             return Some((urls(project), Service::Functions, path.to_owned()));
         }
         let at_root = RecordedUrls { bases: vec![project.to_owned()], projects: Vec::new() };
         return rest.starts_with('/').then(|| (at_root, Service::Auth, rest.to_owned()));
     }
-    let services = [(MOUNT, Service::Auth), (FUNCTIONS, Service::Functions)];
+    let services = [(AUTH_PATH, Service::Auth), (FUNCTIONS_PATH, Service::Functions)];
     services.into_iter().find_map(|(mount, service)| {
         let at = path.find(mount)?;
         let below = path[at + mount.len()..].to_owned();

@@ -45,7 +45,11 @@ fn challenge_pair(session: &mut FlowSession, exchange: &Exchange, body: &Value) 
         session.known.insert(&challenge, format!("{name}.challenge"));
         session.set(&name, json!({ "@pkce": null }));
     }
+    // A body of JSON is no form.
     let verifier = of("code_verifier").or_else(|| {
+        if !body.is_null() {
+            return None;
+        }
         let form = crate::text::parse_pairs(&String::from_utf8_lossy(match &exchange.body {
             super::exchange::RecordedBody::Whole(bytes) => bytes,
             super::exchange::RecordedBody::TooLarge(_) => &[],

@@ -1,6 +1,8 @@
 //! The values of a flow that a later request can repeat, with their expressions.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -14,8 +16,8 @@ const MAX_DEPTH: usize = 12;
 /// Values and their expressions.
 #[derive(Debug, Default)]
 pub(super) struct KnownValues {
-    expressions: HashMap<String, String>,
-    order: VecDeque<String>,
+    expressions: HashMap<Arc<str>, String>,
+    order: VecDeque<Arc<str>>,
 }
 
 impl KnownValues {
@@ -26,16 +28,20 @@ impl KnownValues {
 
     /// Adds a value; the first expression of a value stays.
     pub(super) fn insert(&mut self, value: &str, expression: String) {
-        if value.is_empty() || self.expressions.contains_key(value) {
-            return;
+        if !value.is_empty() && !self.expressions.contains_key(value) {
+            self.insert_new(value, expression);
         }
+    }
+
+    fn insert_new(&mut self, value: &str, expression: String) {
         if self.order.len() >= MAX_VALUES
             && let Some(oldest) = self.order.pop_front()
         {
             self.expressions.remove(&oldest);
         }
-        self.order.push_back(value.to_owned());
-        self.expressions.insert(value.to_owned(), expression);
+        let value: Arc<str> = value.into();
+        self.order.push_back(Arc::clone(&value));
+        self.expressions.insert(value, expression);
     }
 
     /// Adds a value, in place of an earlier one.
@@ -48,34 +54,48 @@ impl KnownValues {
 
     /// Adds the texts of a JSON value below an expression.
     pub(super) fn insert_members(&mut self, value: &Value, expression: &str) {
-        self.insert_below(value, expression, 0);
+        self.insert_below(value, &mut expression.to_owned(), 0);
     }
 
-    fn insert_below(&mut self, value: &Value, expression: &str, depth: usize) {
+    fn insert_below(&mut self, value: &Value, expression: &mut String, depth: usize) {
         if depth > MAX_DEPTH {
             return;
         }
+        let length = expression.len();
         match value {
             Value::Object(members) => {
-                for (name, item) in members.iter().filter(|(name, _)| is_path_segment(name)) {
-                    self.insert_below(item, &format!("{expression}.{name}"), depth + 1);
+                for (name, item) in members.iter().filter(|(_, item)| has_text(item)) {
+                    if is_path_segment(name) {
+                        expression.push('.');
+                        expression.push_str(name);
+                        self.insert_below(item, expression, depth + 1);
+                        expression.truncate(length);
+                    }
                 }
             }
             Value::Array(items) => {
-                for (at, item) in items.iter().enumerate() {
-                    self.insert_below(item, &format!("{expression}.{at}"), depth + 1);
+                for (at, item) in items.iter().enumerate().filter(|(_, item)| has_text(item)) {
+                    let _ = write!(expression, ".{at}");
+                    self.insert_below(item, expression, depth + 1);
+                    expression.truncate(length);
                 }
             }
+            // Most texts of a response are known from an earlier one.
             Value::String(text)
-                if text.len() >= MIN_LENGTH && !super::plain::is_word(text) || is_credential(expression) =>
+                if !text.is_empty()
+                    && !self.expressions.contains_key(text.as_str())
+                    && (text.len() >= MIN_LENGTH && !super::plain::is_word(text) || is_credential(expression)) =>
             {
-                if let Value::String(text) = value {
-                    self.insert(text, expression.to_owned());
-                }
+                self.insert_new(text, expression.clone());
             }
             _ => {}
         }
     }
+}
+
+/// Returns whether a value is a text or can have one below it.
+fn has_text(value: &Value) -> bool {
+    value.is_string() || value.is_object() || value.is_array()
 }
 
 /// Returns whether a member carries a credential, whatever form its value has.

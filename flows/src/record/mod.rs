@@ -1,7 +1,5 @@
 //! Records flows: from the traffic of a proxy, or from HAR files.
 
-mod body;
-mod completion;
 mod exchange;
 mod har;
 mod infer;
@@ -15,7 +13,6 @@ mod session;
 mod settings;
 mod steps;
 mod texts;
-mod websocket;
 mod writer;
 
 pub use self::exchange::{Exchange, ParsedBodies, RecordedBody};

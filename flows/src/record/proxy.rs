@@ -1,94 +1,21 @@
-//! The recording proxy: passes requests on and hands a copy of what belongs to the API to the recorder.
+//! The proxy whose traffic is recorded.
 
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::{ConnectInfo, Request};
-use axum::response::Response;
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
-use http::{HeaderMap, Method, StatusCode, Uri, Version};
-use http_body_util::{BodyExt, Limited};
-use http_edge::request::forwarded::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
-use http_edge::{ClientPresence, HttpLimits, ShutdownSignal};
-use hyper::body::{Body as _, Incoming};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::ConfigVerifierExt;
-use serde_json::{Value, json};
+use flow_proxy::{Api, Capture, CaptureRecorder, FlowProxy, ProxyError};
+pub use flow_proxy::{ProxyLimits, ProxyOptions};
+use gotrue_rs::ports::clock::{Clock, SystemClock};
+use http_edge::ShutdownSignal;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 
-use super::body::{CopiedBody, LimitedBody};
-use super::completion::{Completion, Event};
-use super::exchange::{FUNCTIONS, MOUNT};
+use super::exchange::Exchange;
 use super::separate::Recorder;
-use super::websocket;
 use crate::FlowError;
 use crate::format::Service;
 
-/// The path at which a test names the flow of its next requests.
-const CONTROL: &str = "/_record/flow";
-/// The most requests that are open or wait for the recorder, which bounds the memory of their bodies.
-const MAX_REQUESTS: usize = 64;
-const MAX_CONTROL_BODY: usize = 4096;
-/// How long an idle connection to the server is kept: shorter than servers and gateways keep it.
-const IDLE_LIMIT: Duration = Duration::from_secs(20);
-/// The headers that concern one connection (RFC 9110 §7.6.1).
-const CONNECTION_HEADERS: [HeaderName; 6] =
-    [CONNECTION, HeaderName::from_static("keep-alive"), TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
-
-/// The niceness of the recorder's thread: a tenth of the usual share of a busy processor.
-#[cfg(target_os = "linux")]
-const NICENESS: i32 = 10;
-
-type HttpClient = Client<HttpsConnector<HttpConnector>, Body>;
-
-/// The server behind the proxy.
-#[derive(Debug, Clone)]
-pub struct ProxyOptions {
-    /// The URL of the project.
-    pub project: String,
-    /// The URL of its auth API.
-    pub base: String,
-    /// How long the proxy waits.
-    pub limits: ProxyLimits,
-}
-
-/// How long the proxy waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProxyLimits {
-    /// For the head of a response.
-    pub response: Duration,
-    /// For the next part of a response.
-    pub part: Duration,
-    /// For the end of another request if too many are open.
-    ///
-    /// After it a request is passed on and not recorded.
-    pub recorder: Duration,
-}
-
-impl Default for ProxyLimits {
-    /// Longer than functions of hosted projects may run.
-    fn default() -> Self {
-        Self { response: Duration::from_mins(10), part: Duration::from_mins(5), recorder: Duration::from_secs(5) }
-    }
-}
-
 /// The proxy in front of one server.
-pub struct RecordingProxy {
-    options: ProxyOptions,
-    client: HttpClient,
-    permits: Arc<Semaphore>,
-    events: UnboundedSender<Event>,
-}
+pub struct RecordingProxy(Arc<FlowProxy>);
 
 impl RecordingProxy {
     /// Creates the proxy and starts the thread of its recorder.
@@ -96,273 +23,61 @@ impl RecordingProxy {
     /// The thread ends with [`Self::serve`] or the proxy, and returns the recorder.
     ///
     /// # Errors
-    /// The system's root certificates cannot be read.
+    /// The URL of the server is invalid, or the system's root certificates cannot be read.
     pub fn new(options: ProxyOptions, recorder: Recorder) -> Result<(Arc<Self>, JoinHandle<Recorder>), FlowError> {
-        let failed =
-            |error: String| FlowError::new(format!("no HTTPS client: {error}"), "check the system's certificates");
-        let mut http = HttpConnector::new();
-        http.enforce_http(false);
-        http.set_nodelay(true);
-        let tls = if options.project.starts_with("https:") {
-            ClientConfig::with_platform_verifier().map_err(|error| failed(error.to_string()))?
-        } else {
-            ClientConfig::builder().with_root_certificates(RootCertStore::empty()).with_no_client_auth()
-        };
-        let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1();
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_LIMIT)
-            .build(connector.wrap_connector(http));
-        let (events, received) = unbounded_channel();
-        let thread = std::thread::spawn(move || record_all(recorder, received));
-        Ok((Arc::new(Self { options, client, permits: Arc::new(Semaphore::new(MAX_REQUESTS)), events }), thread))
+        let created = FlowProxy::new(options, recorder, now);
+        let (proxy, thread) = created.map_err(|error| FlowError::new(error.to_string(), hint(&error)))?;
+        Ok((Arc::new(Self(proxy)), thread))
     }
 
     /// Serves until `closing` is true and open requests have ended, or are abandoned.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, closing: ShutdownSignal) {
-        let limits = HttpLimits { max_connections_per_peer: 0, ..HttpLimits::default() };
-        let events = self.events.clone();
-        let handle = move |request: Request| {
-            let proxy = Arc::clone(&self);
-            async move { proxy.answer(request).await }
-        };
-        http_edge::serve(listener, closing, limits, handle).await;
-        // Streams that are still open do not keep the recorder.
-        let _ = events.send(Event::End);
+        Arc::clone(&self.0).serve(listener, closing).await;
     }
+}
 
-    async fn answer(&self, mut request: Request) -> Response {
-        if request.uri().path() == CONTROL {
-            return self.control(request).await;
-        }
-        let upgrade = websocket::take_upgrade(&mut request);
-        let path = request.uri().path_and_query().map_or("/", http::uri::PathAndQuery::as_str).to_owned();
-        let api = if upgrade.is_some() { None } else { self.find_api(request.method(), &path) };
-        let Some(uri) = self.target(&path) else {
-            return problem(StatusCode::BAD_REQUEST, "the path of the request is invalid");
-        };
-        let permit = if api.is_some() { self.acquire_permit().await } else { None };
-        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        let presence = request.extensions().get::<ClientPresence>().cloned();
-        let (mut head, body) = request.into_parts();
-        let completion =
-            api.zip(permit).map(|(api, permit)| Completion::new(&head, api, peer, permit, self.events.clone()));
-        head.extensions.clear();
-        head.version = Version::HTTP_11;
-        head.headers.remove(super::separate::FLOW_HEADER);
-        forward_headers(&mut head.headers, &uri, peer);
-        head.uri = uri;
-        if let Some(upgrade) = upgrade {
-            websocket::insert_headers(&mut head.headers);
-            return self.switch(Request::from_parts(head, body), presence, upgrade).await;
-        }
-        match completion {
-            None => self.send(Request::from_parts(head, body), presence).await,
-            Some(completion) => {
-                let body = if body.is_end_stream() {
-                    completion.request.finish();
-                    body
-                } else {
-                    Body::new(CopiedBody::new(body, completion.request.clone(), ()))
-                };
-                self.send_recorded(Request::from_parts(head, body), presence, completion).await
-            }
+fn hint(error: &ProxyError) -> &'static str {
+    match error {
+        ProxyError::InvalidUrl(_) => "give the URL of a project",
+        ProxyError::NoCertificates(_) => "check the system's certificates",
+    }
+}
+
+/// Returns the time in seconds.
+#[expect(clippy::cast_precision_loss, reason = "milliseconds are below 2^52")]
+fn now() -> f64 {
+    SystemClock.now().timestamp_millis() as f64 / 1000.0
+}
+
+impl CaptureRecorder for Recorder {
+    fn record(&mut self, capture: Capture) {
+        if let Err(error) = Self::record(self, &capture.into()) {
+            tracing::error!(%error, "a request is not recorded");
         }
     }
 
-    /// Returns the permit of a request to be recorded; `None` if too many others are open.
-    async fn acquire_permit(&self) -> Option<OwnedSemaphorePermit> {
-        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
-            return Some(permit);
-        }
-        let permit = timeout(self.options.limits.recorder, Arc::clone(&self.permits).acquire_owned()).await;
-        if permit.is_err() {
-            tracing::warn!(open = MAX_REQUESTS, "too many requests are open, one is passed on and not recorded");
-        }
-        permit.ok()?.ok()
+    fn set_name(&mut self, name: &str) {
+        Self::set_name(self, name);
     }
+}
 
-    /// Returns the API of a path and the path below it; `None` for what is passed on without a recording.
-    fn find_api(&self, method: &Method, path: &str) -> Option<(Service, String)> {
-        if matches!(*method, Method::OPTIONS | Method::HEAD) {
-            return None;
-        }
-        let below = |mount: &str| path.strip_prefix(mount).filter(|rest| rest.starts_with('/')).map(str::to_owned);
-        if let Some(path) = below(MOUNT) {
-            return Some((Service::Auth, path));
-        }
-        if let Some(path) = below(FUNCTIONS) {
-            return Some((Service::Functions, path));
-        }
-        (self.options.base == self.options.project).then(|| (Service::Auth, path.to_owned()))
-    }
-
-    /// Returns the URL at the server. An auth API at the root is reached below `/auth/v1`, too.
-    fn target(&self, path: &str) -> Option<Uri> {
-        let at_root = self.options.base == self.options.project;
-        let path = path.strip_prefix(MOUNT).filter(|rest| at_root && rest.starts_with('/')).unwrap_or(path);
-        format!("{}{path}", self.options.project).parse().ok()
-    }
-
-    /// Sends a request to the server; without a response the error is the one for the client.
-    ///
-    /// It ends when the client leaves, as it would without the proxy.
-    async fn forward(
-        &self,
-        request: Request,
-        presence: Option<ClientPresence>,
-    ) -> Result<http::Response<Incoming>, Response> {
-        let gone = async move {
-            match presence {
-                Some(presence) => presence.wait_until_gone().await,
-                None => std::future::pending().await,
-            }
-        };
-        let limit = self.options.limits.response;
-        let (status, message) = tokio::select! {
-            sent = timeout(limit, self.client.request(request)) => match sent {
-                Ok(Ok(response)) => return Ok(response),
-                Ok(Err(error)) => (StatusCode::BAD_GATEWAY, format!("the recorded server has no response: {error}")),
-                Err(_) => (StatusCode::GATEWAY_TIMEOUT, format!("the recorded server has no response after {limit:?}")),
+impl From<Capture> for Exchange {
+    fn from(capture: Capture) -> Self {
+        Self {
+            method: capture.method,
+            path: capture.path,
+            service: match capture.api {
+                Api::Auth => Service::Auth,
+                Api::Functions => Service::Functions,
             },
-            () = gone => (StatusCode::BAD_GATEWAY, "the client has closed its connection".to_owned()),
-        };
-        Err(problem(status, &message))
-    }
-
-    async fn send(&self, request: Request, presence: Option<ClientPresence>) -> Response {
-        match self.forward(request, presence).await {
-            Ok(response) => {
-                let mut response = response.map(|body| Body::new(LimitedBody::new(body, self.options.limits.part)));
-                remove_connection_headers(response.headers_mut());
-                response
-            }
-            Err(response) => response,
+            headers: capture.headers,
+            body: capture.body,
+            status: capture.status,
+            response_headers: capture.response_headers,
+            response_body: capture.response_body,
+            at: capture.at,
+            client: capture.client,
+            ..Self::default()
         }
     }
-
-    async fn send_recorded(
-        &self,
-        request: Request,
-        presence: Option<ClientPresence>,
-        mut completion: Completion,
-    ) -> Response {
-        match self.forward(request, presence).await {
-            Ok(response) => {
-                let (mut head, body) = response.into_parts();
-                if let Some(exchange) = &mut completion.exchange {
-                    exchange.status = head.status.as_u16();
-                    exchange.response_headers = head.headers.clone();
-                }
-                remove_connection_headers(&mut head.headers);
-                if body.is_end_stream() {
-                    completion.response.finish();
-                    return Response::from_parts(head, Body::empty());
-                }
-                let copy = completion.response.clone();
-                let body = LimitedBody::new(body, self.options.limits.part);
-                Response::from_parts(head, Body::new(CopiedBody::new(body, copy, completion)))
-            }
-            Err(response) => {
-                completion.exchange = None;
-                response
-            }
-        }
-    }
-
-    async fn switch(
-        &self,
-        request: Request,
-        presence: Option<ClientPresence>,
-        upgrade: http_edge::PendingUpgrade,
-    ) -> Response {
-        match self.forward(request, presence).await {
-            Ok(mut response) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
-                websocket::spawn_relay(upgrade, hyper::upgrade::on(&mut response));
-                let mut response = response.map(|_| Body::empty());
-                remove_connection_headers(response.headers_mut());
-                websocket::insert_headers(response.headers_mut());
-                response
-            }
-            Ok(response) => response.map(|body| Body::new(LimitedBody::new(body, self.options.limits.part))),
-            Err(response) => response,
-        }
-    }
-
-    /// Answers `POST /_record/flow {"name": …}`.
-    async fn control(&self, request: Request) -> Response {
-        let is_post = *request.method() == Method::POST;
-        let body = Limited::new(request.into_body(), MAX_CONTROL_BODY).collect().await;
-        let body: Value = body.ok().and_then(|body| serde_json::from_slice(&body.to_bytes()).ok()).unwrap_or_default();
-        match body["name"].as_str().filter(|name| is_post && !name.is_empty()) {
-            Some(name) => {
-                let _ = self.events.send(Event::Name(name.to_owned()));
-                let mut response = Response::new(Body::empty());
-                *response.status_mut() = StatusCode::NO_CONTENT;
-                response
-            }
-            None => problem(StatusCode::BAD_REQUEST, "send POST /_record/flow with {\"name\": …}"),
-        }
-    }
-}
-
-/// Records what it receives until the end.
-fn record_all(mut recorder: Recorder, mut received: UnboundedReceiver<Event>) -> Recorder {
-    lower_priority();
-    while let Some(event) = received.blocking_recv() {
-        match event {
-            Event::Exchange(exchange, permit) => {
-                if let Err(error) = recorder.record(&exchange) {
-                    tracing::error!(%error, "a request is not recorded");
-                }
-                drop(permit);
-            }
-            Event::Name(name) => recorder.set_name(&name),
-            Event::End => break,
-        }
-    }
-    recorder
-}
-
-/// Lets the requests go first: the recorder would take the processors of a small machine from them.
-fn lower_priority() {
-    // On other systems the niceness is that of the whole process.
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
-        tracing::debug!(%error, "the recorder has the priority of the proxy");
-    }
-}
-
-/// Replaces the headers of the connection, and adds what the server should know about the client.
-fn forward_headers(headers: &mut HeaderMap, target: &Uri, peer: Option<IpAddr>) {
-    remove_connection_headers(headers);
-    let host = headers.remove(HOST);
-    for (name, value) in [(X_FORWARDED_HOST, host), (X_FORWARDED_PROTO, Some(HeaderValue::from_static("http")))] {
-        if let (false, Some(value)) = (headers.contains_key(&name), value) {
-            headers.insert(name, value);
-        }
-    }
-    if let Some(peer) = peer {
-        let earlier = headers.get(X_FORWARDED_FOR).and_then(|value| value.to_str().ok());
-        let chain = earlier.map_or_else(|| peer.to_string(), |earlier| format!("{earlier}, {peer}"));
-        if let Ok(chain) = HeaderValue::try_from(chain) {
-            headers.insert(X_FORWARDED_FOR, chain);
-        }
-    }
-    if let Some(host) = target.authority().and_then(|host| HeaderValue::try_from(host.as_str()).ok()) {
-        headers.insert(HOST, host);
-    }
-}
-
-fn remove_connection_headers(headers: &mut HeaderMap) {
-    for name in &CONNECTION_HEADERS {
-        headers.remove(name);
-    }
-}
-
-fn problem(status: StatusCode, message: &str) -> Response {
-    let mut response = Response::new(Body::from(json!({ "message": message }).to_string()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
 }

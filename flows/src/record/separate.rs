@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use flow_proxy::FLOW_HEADER;
 use serde_json::Value;
 
 use super::exchange::Exchange;
@@ -15,8 +16,6 @@ use crate::format::{Flow, HeaderComparison, Profile};
 
 /// The most flows at a time; the one without a request for the longest time is finished.
 const MAX_OPEN: usize = 64;
-/// The header by which a client names the flow of a request.
-pub(super) const FLOW_HEADER: &str = "x-flow-name";
 
 /// How flows are recorded.
 #[derive(Debug, Clone)]

@@ -173,7 +173,10 @@ impl FlowSession {
             self.symbols.learn(email, &name);
             self.awaited_email = None;
         }
-        for text in found.iter().filter(|text| is_email(text) && self.known.find(text).is_none()) {
+        for text in found.into_iter().filter(|text| is_email(text)) {
+            if self.known.find(text).is_some() {
+                continue;
+            }
             // It cannot be generated: the replay has another one, or none.
             self.symbols.learn(text, "any");
         }
@@ -187,10 +190,10 @@ impl FlowSession {
 }
 
 /// Collects the texts of a JSON value.
-fn collect_texts(value: &Value, found: &mut Vec<String>, depth: usize) {
+fn collect_texts<'a>(value: &'a Value, found: &mut Vec<&'a str>, depth: usize) {
     match value {
         _ if depth > 16 || found.len() > 1000 => {}
-        Value::String(text) => found.push(text.clone()),
+        Value::String(text) => found.push(text),
         Value::Array(items) => items.iter().for_each(|item| collect_texts(item, found, depth + 1)),
         Value::Object(members) => members.values().for_each(|item| collect_texts(item, found, depth + 1)),
         _ => {}

@@ -88,7 +88,6 @@ impl Facts {
             ("SMS_AUTOCONFIRM", text(!self.is_phone_confirmed)),
             ("SMTP_MAX_FREQUENCY", "1us".to_owned()),
             ("SMS_MAX_FREQUENCY", "1us".to_owned()),
-            ("PASSWORD_HASH_COST", "4".to_owned()),
             ("JWT_AUD", "authenticated".to_owned()),
             ("JWT_DEFAULT_GROUP_NAME", "authenticated".to_owned()),
             ("JWT_ADMIN_ROLES", "service_role,supabase_admin".to_owned()),

@@ -5,7 +5,7 @@ use super::redact::{Context, redact_response};
 use super::session::FlowSession;
 use super::{infer, request};
 use crate::format::{Action, RequestStep, Step};
-use crate::runner::observe;
+use crate::runner::observe_parts;
 use crate::text::parse_url;
 
 /// Records an exchange and returns its steps.
@@ -16,7 +16,7 @@ pub(super) fn record(session: &mut FlowSession, exchange: &Exchange) -> Vec<Step
     let mut step = request::build(session, exchange);
     show_request(session, exchange);
     session.learn_addresses(exchange);
-    let observed = observe(&exchange.response(), &mut session.symbols, exchange.at);
+    let observed = observe_parts(&exchange.response(), &mut session.symbols, exchange.at);
     let context = Context { has_external_error: infer::is_refused_by_provider(exchange), ..session.context };
     let mut expect = redact_response(&observed, exchange.service, context);
     if let RecordedBody::TooLarge(_) = exchange.response_body {

@@ -52,6 +52,9 @@ pub(super) fn text(session: &mut FlowSession, recorded: &str, name: &str) -> Str
 
 /// Replaces a URL of the server or of an application.
 fn url(session: &mut FlowSession, recorded: &str) -> Option<String> {
+    if !recorded.contains("://") {
+        return None;
+    }
     let urls = session.urls.clone();
     let known =
         urls.bases.iter().map(|url| (url, "{{base}}")).chain(urls.projects.iter().map(|url| (url, "{{project}}")));

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{Error, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::format::{Action, FILE_END, Flow, PRIVATE, Step, format_step, replace_file, write_head};
@@ -79,9 +79,8 @@ impl FlowWriter {
             return Ok(false);
         }
         text.push_str(FILE_END);
-        self.file.seek(SeekFrom::Start(end))?;
         // In one call, so that an interruption leaves the file as it was or with the whole step.
-        self.file.write_all(text.as_bytes())?;
+        self.file.write_all_at(text.as_bytes(), end)?;
         self.size = end + length(&text);
         Ok(true)
     }

@@ -15,8 +15,8 @@ use flows::targets::find_auth_api;
 use reqwest::Client;
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::runtime::Builder;
 
-use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::logging;
 use crate::shutdown::Shutdown;
@@ -94,7 +94,8 @@ pub(super) fn run(arguments: &RecordArguments) -> anyhow::Result<()> {
         return import(arguments, file);
     }
     let upstream = arguments.upstream.as_deref().context("--upstream names the server")?;
-    build_runtime()?.block_on(record(arguments, upstream))
+    // One thread for clients and server: a request that changes threads waits for the other one to wake.
+    Builder::new_current_thread().enable_all().build()?.block_on(record(arguments, upstream))
 }
 
 fn import(arguments: &RecordArguments, file: &std::path::Path) -> anyhow::Result<()> {

@@ -2,18 +2,18 @@
 
 use std::net::IpAddr;
 
-use gotrue_rs::ports::clock::{Clock, SystemClock};
+use http::HeaderMap;
+use http::header::USER_AGENT;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::body::BodyCopy;
-use super::exchange::Exchange;
-use crate::format::Service;
+use super::capture::{Api, Capture, CapturedBody};
 
 /// What the recorder's thread gets.
 pub(super) enum Event {
     /// A request and its response.
-    Exchange(Box<Exchange>, OwnedSemaphorePermit),
+    Exchange(Box<Capture>, OwnedSemaphorePermit),
     /// The name of the flow of the next requests.
     Name(String),
     /// Nothing more is recorded.
@@ -23,7 +23,7 @@ pub(super) enum Event {
 /// Sends the exchange when the last part of the response has passed.
 pub(super) struct Completion {
     /// `None` if there is no response.
-    pub exchange: Option<Box<Exchange>>,
+    pub exchange: Option<Box<Capture>>,
     pub request: BodyCopy,
     pub response: BodyCopy,
     permit: Option<OwnedSemaphorePermit>,
@@ -31,25 +31,26 @@ pub(super) struct Completion {
 }
 
 impl Completion {
-    /// Begins the copy of a request.
+    /// Begins the copy of a request that arrived at a time, in seconds.
     pub(super) fn new(
         head: &http::request::Parts,
-        (service, path): (Service, String),
-        peer: Option<IpAddr>,
+        (api, path): (Api, String),
+        (peer, at): (Option<IpAddr>, f64),
         permit: OwnedSemaphorePermit,
         events: UnboundedSender<Event>,
     ) -> Self {
-        let agent = head.headers.get("user-agent").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        #[expect(clippy::cast_precision_loss, reason = "milliseconds are below 2^52")]
-        let at = SystemClock.now().timestamp_millis() as f64 / 1000.0;
-        let exchange = Exchange {
+        let agent = head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let exchange = Capture {
             method: head.method.to_string(),
             path,
-            service,
+            api,
             headers: head.headers.clone(),
+            body: CapturedBody::default(),
+            status: 0,
+            response_headers: HeaderMap::new(),
+            response_body: CapturedBody::default(),
             at,
             client: format!("{peer:?} {agent}"),
-            ..Exchange::default()
         };
         let (request, response) = (BodyCopy::default(), BodyCopy::default());
         Self { exchange: Some(Box::new(exchange)), request, response, permit: Some(permit), events }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use super::exchange::RecordedBody;
+use super::capture::CapturedBody;
 
 /// The largest body that is recorded.
 ///
@@ -54,14 +54,14 @@ impl BodyCopy {
     }
 
     /// Takes the body, or its size if it was too large; `None` if it ended early.
-    pub(super) fn take(&self) -> Option<RecordedBody> {
+    pub(super) fn take(&self) -> Option<CapturedBody> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let size = kept.announced.unwrap_or_default().max(kept.size);
         if size > MAX_RECORDED {
-            return Some(RecordedBody::TooLarge(size));
+            return Some(CapturedBody::TooLarge(size));
         }
         let is_whole = kept.is_whole || kept.announced == Some(kept.size);
-        is_whole.then(|| RecordedBody::Whole(std::mem::take(&mut kept.bytes)))
+        is_whole.then(|| CapturedBody::Whole(std::mem::take(&mut kept.bytes)))
     }
 }
 

@@ -1,0 +1,59 @@
+//! A request and its response, as they passed.
+
+use http::HeaderMap;
+
+/// The path of the auth API in projects.
+pub const AUTH_PATH: &str = "/auth/v1";
+/// The path of the functions.
+pub const FUNCTIONS_PATH: &str = "/functions/v1";
+/// The header by which a client names the flow of a request.
+pub const FLOW_HEADER: &str = "x-flow-name";
+
+/// The API of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// The auth API.
+    Auth,
+    /// The functions.
+    Functions,
+}
+
+/// A body, unless it is too large for a recording.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CapturedBody {
+    /// The whole body.
+    Whole(Vec<u8>),
+    /// Its size; the content was passed on and not kept.
+    TooLarge(u64),
+}
+
+impl Default for CapturedBody {
+    fn default() -> Self {
+        Self::Whole(Vec::new())
+    }
+}
+
+/// A request and its response.
+#[derive(Debug, Clone)]
+pub struct Capture {
+    /// The method.
+    pub method: String,
+    /// Path and query below the API.
+    pub path: String,
+    /// The API.
+    pub api: Api,
+    /// The headers of the request.
+    pub headers: HeaderMap,
+    /// The body of the request.
+    pub body: CapturedBody,
+    /// The status of the response.
+    pub status: u16,
+    /// The headers of the response.
+    pub response_headers: HeaderMap,
+    /// The body of the response.
+    pub response_body: CapturedBody,
+    /// When the request arrived, in seconds.
+    pub at: f64,
+    /// The address of the client, to separate flows.
+    pub client: String,
+}
