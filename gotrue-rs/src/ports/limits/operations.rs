@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use gotrue_rules::domain::user::Time;
 
+use super::ahead::CountedAhead;
 use super::counted::CountedEvent;
 use super::counters::{RateLimited, RateLimits};
 use super::limit_operation::LimitOperation;
@@ -102,6 +103,38 @@ pub async fn count_events(
         }
     }
     counted
+}
+
+/// Counts events as [`count_events`], and in the same round trip the events that are asked for `later`.
+///
+/// The later ones are counted after the others were allowed, and only while the store is reachable. None of them may
+/// reserve a token.
+pub async fn count_events_ahead(
+    local: &Arc<RateLimits>,
+    shared: &Arc<SharedLimits>,
+    operations: &[LimitOperation<'_>],
+    later: &[LimitOperation<'_>],
+    now: Time,
+) -> (Counted, Option<CountedAhead>) {
+    let all: Vec<_> = operations.iter().chain(later).copied().collect();
+    let mut counted = Counted { reservations: Vec::new(), refusal: None };
+    let (allowed, refused) = match shared.count(&all, drop).await {
+        SharedResult::Allowed => (later.len(), None),
+        SharedResult::Refused(index, too_many) if index < operations.len() => {
+            counted.refusal = Some((index, LimitRefusal::Exceeded(too_many)));
+            return (counted, None);
+        }
+        // The store is skipped after its failure, so this counts in the process or refuses.
+        SharedResult::Unavailable(index) if index < operations.len() => {
+            return (count_events(local, Some(shared), operations, now).await, None);
+        }
+        SharedResult::Refused(index, too_many) => {
+            let index = index - operations.len();
+            (index, Some((later[index], too_many)))
+        }
+        SharedResult::Unavailable(index) => (index - operations.len(), None),
+    };
+    (counted, Some(CountedAhead::new(shared, &later[..allowed], refused)))
 }
 
 /// Counts one event in the memory of the process.

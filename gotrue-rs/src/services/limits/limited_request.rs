@@ -1,5 +1,6 @@
 //! The keys that a request is counted by, and the error of a request over a limit.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use gotrue_rules::domain::error::{Error, ErrorCode};
@@ -7,7 +8,9 @@ use gotrue_rules::domain::explanation::limits::{ExceededLimit, describe_bucket, 
 use gotrue_rules::domain::policy::{Bucket, Quota};
 use telemetry::catalog::RATE_LIMITED;
 
-use crate::ports::limits::{Counted, LimitOperation, RateLimited, count_events, find_key};
+use crate::ports::limits::{
+    Counted, LimitOperation, LimitRefusal, RateLimited, count_events, count_events_ahead, find_key,
+};
 use crate::request_context::RequestContext;
 
 /// The key that requests are counted by.
@@ -22,7 +25,31 @@ pub(super) fn target_network_key(cx: &RequestContext, target: &str) -> String {
 
 /// Counts these events in their order, up to the first that is refused.
 pub(super) async fn count_all(cx: &RequestContext, operations: &[LimitOperation<'_>]) -> Counted {
-    count_events(&cx.app.limits, cx.app.shared_limits.as_ref(), operations, cx.now).await
+    count_all_ahead(cx, operations, &[]).await
+}
+
+/// Counts these events, and in the same round trip the later ones.
+///
+/// Later ones are counted together with these in a shared store only. [`count_all`] finds the results of the later ones. The counts that the request does not ask for are returned at its
+/// end, or when it asks for others.
+pub(super) async fn count_all_ahead(
+    cx: &RequestContext,
+    operations: &[LimitOperation<'_>],
+    later: &[LimitOperation<'_>],
+) -> Counted {
+    let kept = || cx.counted_ahead.lock().unwrap_or_else(PoisonError::into_inner);
+    let taken = kept().as_mut().and_then(|ahead| ahead.take(operations));
+    if let Some(outcome) = taken {
+        let refusal = outcome.err().map(|(index, too_many)| (index, LimitRefusal::Exceeded(too_many)));
+        return Counted { reservations: Vec::new(), refusal };
+    }
+    drop(kept().take());
+    let Some(shared) = cx.app.shared_limits.as_ref().filter(|_| !later.is_empty()) else {
+        return count_events(&cx.app.limits, cx.app.shared_limits.as_ref(), operations, cx.now).await;
+    };
+    let (counted, ahead) = count_events_ahead(&cx.app.limits, shared, operations, later, cx.now).await;
+    *kept() = ahead;
+    counted
 }
 
 /// The error while the store of limits is unreachable and the settings refuse requests then.

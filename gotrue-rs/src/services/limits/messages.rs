@@ -4,14 +4,22 @@
 
 use std::time::Duration;
 
-use gotrue_rules::domain::contact::Contact;
+use gotrue_rules::domain::contact::{Contact, Email};
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
+use gotrue_rules::domain::passwordless::{
+    parse_magic_link_recipient, parse_otp_contact, parse_sms_recipient, require_magic_links, validate_otp,
+    validate_resend,
+};
+use gotrue_rules::domain::pkce::validate_challenge_pair;
 use gotrue_rules::domain::policy::Bucket;
+use gotrue_rules::wire::requests::{MagicLinkRequest, OtpRequest, RecoverRequest, ResendRequest};
 
 use super::limited_request::{
-    LimitSetting, count_all, limit_error, limits_unavailable_error, record_limit, target_network_key, whole_seconds,
+    LimitSetting, count_all_ahead, limit_error, limits_unavailable_error, record_limit, target_network_key,
+    whole_seconds,
 };
-use crate::ports::limits::{CountedEvent, LimitOperation, LimitRefusal};
+use super::quotas::{find_email_quota, find_sms_quota};
+use crate::ports::limits::{CountedEvent, LimitOperation, LimitRefusal, LimitedRoute, QuotaKind};
 use crate::request_context::RequestContext;
 
 /// Wrong codes that the network that requested a message may send, whatever other networks do.
@@ -25,9 +33,7 @@ const GRANTED_CODE_ATTEMPTS: u8 = 3;
 ///
 /// 429 if the previous message is too recent, or if there were too many.
 pub async fn count_public_message(cx: &RequestContext, to: &Contact) -> Result<()> {
-    let Some(bucket) = message_bucket(cx, to) else { return Ok(()) };
-    let gap = Bucket { events: 1.0, per: channel_limits(cx, to).frequency, burst: 1.0, ..bucket };
-    count_message(cx, to, bucket, Some(gap).filter(|gap| !gap.per.is_zero())).await
+    count_message(cx, to, &MessageLimits::of_public(cx, to)).await
 }
 
 /// Counts a message that a signed-in user requests to an own address or number.
@@ -36,8 +42,7 @@ pub async fn count_public_message(cx: &RequestContext, to: &Contact) -> Result<(
 ///
 /// 429 if there were too many.
 pub async fn count_user_message(cx: &RequestContext, to: &Contact) -> Result<()> {
-    let Some(bucket) = message_bucket(cx, to) else { return Ok(()) };
-    count_message(cx, to, bucket, None).await
+    count_message(cx, to, &MessageLimits::of_user(cx, to)).await
 }
 
 /// The error of a message that follows the previous one too soon.
@@ -54,33 +59,122 @@ pub fn too_soon_error(cx: &RequestContext, code: ErrorCode, seconds: i64) -> Err
     if cx.app.policy.limits.is_error_detailed { error.retry_after(seconds.max(1).unsigned_abs()) } else { error }
 }
 
-/// The limit; `None` if the policy has none.
-///
-/// Numbers with a fixed code have none either: nothing is sent to them.
-fn message_bucket(cx: &RequestContext, to: &Contact) -> Option<Bucket> {
-    let is_fixed = matches!(to, Contact::Phone(phone) if cx.app.policy.sms.test_code(phone.as_str(), cx.now).is_some());
-    cx.app.policy.limits.targets.messages.filter(|_| !is_fixed)
+/// The limits of a message to one recipient, with the keys of their counters.
+pub(super) struct MessageLimits {
+    address: String,
+    mailbox: String,
+    network: String,
+    lifetime: Duration,
+    /// The limit of the recipient; `None` if the policy has none.
+    bucket: Option<Bucket>,
+    /// The minimum interval.
+    gap: Option<Bucket>,
+    quota: Option<LimitOperation<'static>>,
 }
 
-/// Counts a message by its mailbox or number, after the minimum interval `gap` if there is one.
-async fn count_message(cx: &RequestContext, to: &Contact, bucket: Bucket, gap: Option<Bucket>) -> Result<()> {
-    let mailbox = match to {
-        Contact::Email(email) => email.rate_limit_key(),
-        Contact::Phone(phone) => phone.as_str().to_owned(),
+impl MessageLimits {
+    /// Those of a message that a signed-in user requests.
+    ///
+    /// Numbers with a fixed code have none: nothing is sent to them.
+    fn of_user(cx: &RequestContext, to: &Contact) -> Self {
+        let policy = &cx.app.policy;
+        let (mailbox, is_fixed, quota) = match to {
+            Contact::Email(email) => {
+                let quota = find_email_quota(cx).map(|quota| LimitOperation::Quota(QuotaKind::Email, quota));
+                (email.rate_limit_key(), false, quota)
+            }
+            Contact::Phone(phone) => {
+                let quota = find_sms_quota(cx).map(|quota| LimitOperation::Quota(QuotaKind::Sms, quota));
+                (phone.as_str().to_owned(), policy.sms.test_code(phone.as_str(), cx.now).is_some(), quota)
+            }
+        };
+        Self {
+            address: to.as_str().to_owned(),
+            mailbox,
+            network: target_network_key(cx, to.as_str()),
+            lifetime: channel_limits(cx, to).lifetime,
+            bucket: policy.limits.targets.messages.filter(|_| !is_fixed),
+            gap: None,
+            quota: quota.filter(|_| !is_fixed),
+        }
+    }
+
+    /// Those of a message that is requested without authentication.
+    fn of_public(cx: &RequestContext, to: &Contact) -> Self {
+        let limits = Self::of_user(cx, to);
+        let per = channel_limits(cx, to).frequency;
+        let gap = limits.bucket.map(|bucket| Bucket { events: 1.0, per, burst: 1.0, ..bucket });
+        Self { gap: gap.filter(|gap| !gap.per.is_zero()), ..limits }
+    }
+
+    /// The limits of the recipient, the minimum interval first.
+    fn recipient_operations(&self) -> Vec<LimitOperation<'_>> {
+        let Some(bucket) = self.bucket else { return Vec::new() };
+        let take = |what, key, bucket| LimitOperation::Take { what, key, bucket };
+        let gap = self.gap.map(|gap| take(CountedEvent::MessageGap, self.address.as_str(), gap));
+        let operations = gap.into_iter().chain([
+            take(CountedEvent::Messages, self.mailbox.as_str(), bucket),
+            LimitOperation::Grant { to: &self.network, tries: GRANTED_CODE_ATTEMPTS, lifetime: self.lifetime },
+        ]);
+        operations.collect()
+    }
+
+    /// All limits, in the order in which the handler asks for them.
+    pub(super) fn operations(&self) -> Vec<LimitOperation<'_>> {
+        self.recipient_operations().into_iter().chain(self.quota).collect()
+    }
+}
+
+/// Finds the limits of the message that a request asks for, to count them with the request.
+///
+/// An invalid request has none; the handler reports it. A request whose captcha is verified afterwards has none either:
+/// it would use the recipient's limits until it fails.
+pub(super) async fn find_message(cx: &RequestContext, what: LimitedRoute) -> Option<MessageLimits> {
+    if cx.app.shared_limits.is_none() || cx.app.captcha.is_some() {
+        return None;
+    }
+    let policy = &cx.app.policy;
+    let recipient = match what {
+        LimitedRoute::Otp => {
+            let request = OtpRequest::decode(&cx.read_body().await.ok()?).ok()?;
+            validate_otp(&request).ok()?;
+            let recipient = parse_otp_contact(&request).ok()??;
+            match &recipient {
+                Contact::Email(_) => require_magic_links(policy).ok()?,
+                Contact::Phone(_) => drop(parse_sms_recipient(&request.phone, &request.channel, policy).ok()?),
+            }
+            recipient
+        }
+        LimitedRoute::MagicLink => {
+            require_magic_links(policy).ok()?;
+            let (body, is_cut) = cx.read_body_prefix().await.ok()?;
+            let request = MagicLinkRequest::decode(&body, is_cut).ok()?;
+            Contact::Email(parse_magic_link_recipient(&request).ok()?)
+        }
+        LimitedRoute::Recover if policy.sign_up.email_enabled => {
+            let request = RecoverRequest::decode(&cx.read_body().await.ok()?).ok()?;
+            validate_challenge_pair(&request.pkce.challenge, &request.pkce.method).ok()?;
+            Contact::Email(Email::parse(&request.email).ok()?)
+        }
+        LimitedRoute::Resend => {
+            let request = ResendRequest::decode(&cx.read_body().await.ok()?).ok()?;
+            validate_resend(&request, policy).ok()?.1
+        }
+        _ => return None,
     };
-    let ChannelLimits { code, lifetime, .. } = channel_limits(cx, to);
-    let network = target_network_key(cx, to.as_str());
-    let gap: Option<LimitOperation<'_>> =
-        gap.map(|bucket| LimitOperation::Take { what: CountedEvent::MessageGap, key: to.as_str(), bucket });
-    let operations = gap.into_iter().chain([
-        LimitOperation::Take { what: CountedEvent::Messages, key: &mailbox, bucket },
-        LimitOperation::Grant { to: &network, tries: GRANTED_CODE_ATTEMPTS, lifetime },
-    ]);
-    let operations: Vec<_> = operations.collect();
-    match count_all(cx, &operations).await.refusal {
+    Some(MessageLimits::of_public(cx, &recipient))
+}
+
+/// Counts a message by its recipient.
+///
+/// In a shared store the quota that is used later is counted in the same round trip.
+async fn count_message(cx: &RequestContext, to: &Contact, limits: &MessageLimits) -> Result<()> {
+    let Some(bucket) = limits.bucket else { return Ok(()) };
+    let code = channel_limits(cx, to).code;
+    match count_all_ahead(cx, &limits.recipient_operations(), limits.quota.as_slice()).await.refusal {
         None => Ok(()),
         Some((_, LimitRefusal::Unavailable)) => Err(limits_unavailable_error()),
-        Some((0, LimitRefusal::Exceeded(too_many))) if gap.is_some() => {
+        Some((0, LimitRefusal::Exceeded(too_many))) if limits.gap.is_some() => {
             Err(too_soon_error(cx, code, whole_seconds(too_many).cast_signed()))
         }
         Some((_, LimitRefusal::Exceeded(too_many))) => {

@@ -11,6 +11,7 @@ mod redirection;
 mod redis;
 mod reply;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -69,6 +70,8 @@ struct LimitStore {
     retry_at: Mutex<Option<Instant>>,
     /// Signals that attempts of this process have ended.
     settled: Notify,
+    /// The number of returned events that the store does not have yet.
+    returned: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -113,6 +116,7 @@ impl SharedLimits {
             timeout: settings.timeout,
             retry_at: Mutex::default(),
             settled: Notify::new(),
+            returned: AtomicUsize::new(0),
         });
         let (ended, receiver) = mpsc::channel(MAX_ENDED);
         let (reporting, unused) = (Arc::clone(&store), format!("{{{}}}:none", settings.prefix));
@@ -155,20 +159,22 @@ impl SharedLimits {
 
     /// Counts the events, and waits while all remaining tokens are held by pending attempts.
     ///
-    /// Each allowed operation that reserves a token is passed to `reserved`.
+    /// Each allowed operation that reserves a token is passed to `reserved`. A refused one is repeated once if this
+    /// process has returned events that the store does not have yet.
     pub(super) async fn count(
         &self,
         operations: &[LimitOperation<'_>],
         mut reserved: impl FnMut(SharedReservation),
     ) -> SharedResult {
         let operations: Vec<_> = operations.iter().map(|operation| self.encode(operation)).collect();
-        let (mut next, mut pause) = (0, PENDING_PAUSES.0);
+        let (mut next, mut pause, mut is_repeated) = (0, PENDING_PAUSES.0, false);
         while next < operations.len() {
             let settled = self.store.settled.notified();
             let Some(outcomes) = self.store.run(&operations[next..]).await else {
                 return SharedResult::Unavailable(next);
             };
             for outcome in outcomes {
+                let can_repeat = !is_repeated && self.store.returned.load(Ordering::SeqCst) > 0;
                 match outcome {
                     StoreOutcome::Allowed => {
                         if operations[next].kind == OperationKind::Reserve {
@@ -176,11 +182,12 @@ impl SharedLimits {
                         }
                         next += 1;
                     }
-                    StoreOutcome::Refused(seconds) => {
+                    StoreOutcome::Refused(seconds) if !can_repeat => {
                         let wait = Duration::try_from_secs_f64(seconds).unwrap_or_default();
                         return SharedResult::Refused(next, RateLimited { wait });
                     }
-                    StoreOutcome::Pending => {
+                    StoreOutcome::Refused(_) | StoreOutcome::Pending => {
+                        is_repeated |= outcome != StoreOutcome::Pending;
                         tokio::select! {
                             () = settled => {}
                             () = self.store.clock.timeout(pause) => {}
@@ -192,6 +199,14 @@ impl SharedLimits {
             }
         }
         SharedResult::Allowed
+    }
+
+    /// Returns an event that was counted and did not take place, in the background.
+    pub(super) fn give_back(&self, operation: &LimitOperation<'_>) {
+        let operation = self.encode(operation);
+        if let Some(kind) = operation.kind.find_return() {
+            self.store.report(&self.ended, StoreOperation { kind, ..operation });
+        }
     }
 
     fn encode(&self, operation: &LimitOperation<'_>) -> StoreOperation {
@@ -261,6 +276,15 @@ impl LimitStore {
         }
     }
 
+    /// Reports an operation in the background. Beyond the limit of waiting ones an event counts.
+    fn report(&self, ended: &mpsc::Sender<StoreOperation>, operation: StoreOperation) {
+        let returned = usize::from(operation.kind.is_return());
+        self.returned.fetch_add(returned, Ordering::SeqCst);
+        if ended.try_send(operation).is_err() {
+            self.returned.fetch_sub(returned, Ordering::SeqCst);
+        }
+    }
+
     /// Calls the store.
     async fn call(&self, operations: &[StoreOperation]) -> Result<Vec<StoreOutcome>, StoreError> {
         let called = async {
@@ -323,8 +347,15 @@ async fn report_ended(store: Arc<LimitStore>, mut receiver: mpsc::Receiver<Store
             return;
         }
         if !batch.is_empty() {
-            // An attempt that cannot be reported counts, and is pending until its time is over.
-            let _ = store.run(&batch).await;
+            // A call ends after a refused operation: the return of an event whose window is over.
+            let mut rest = &batch[..];
+            while !rest.is_empty() {
+                // An attempt that cannot be reported counts, and is pending until its time is over.
+                let Some(outcomes) = store.run(rest).await else { break };
+                rest = rest.get(outcomes.len()..).unwrap_or_default();
+            }
+            let returned = batch.iter().filter(|operation| operation.kind.is_return()).count();
+            store.returned.fetch_sub(returned, Ordering::SeqCst);
             batch.clear();
             store.settled.notify_waiters();
         }
@@ -340,19 +371,19 @@ async fn report_ended(store: Arc<LimitStore>, mut receiver: mpsc::Receiver<Store
 /// A token of the store for an attempt whose outcome is pending.
 #[derive(Debug)]
 pub(super) struct SharedReservation {
+    store: Arc<LimitStore>,
     ended: mpsc::Sender<StoreOperation>,
     operation: StoreOperation,
 }
 
 impl SharedReservation {
     fn new(limits: &SharedLimits, operation: &StoreOperation) -> Self {
-        Self { ended: limits.ended.clone(), operation: operation.clone() }
+        Self { store: Arc::clone(&limits.store), ended: limits.ended.clone(), operation: operation.clone() }
     }
 
     /// Reports the end of the attempt.
     pub(super) fn settle(&self, counts: bool) {
         let kind = if counts { OperationKind::Settle } else { OperationKind::Refund };
-        // Beyond the limit an attempt counts.
-        let _ = self.ended.try_send(StoreOperation { kind, ..self.operation.clone() });
+        self.store.report(&self.ended, StoreOperation { kind, ..self.operation.clone() });
     }
 }

@@ -36,6 +36,21 @@ pub(super) enum OperationKind {
 }
 
 impl OperationKind {
+    /// The operation that returns what this one has counted, if there is one.
+    pub(super) fn find_return(self) -> Option<Self> {
+        match self {
+            Self::Take => Some(Self::Refund),
+            // The events of a window are counted as the attempts of a grant are.
+            Self::Window => Some(Self::Consume),
+            _ => None,
+        }
+    }
+
+    /// Whether it returns what another one has counted, if it is not the attempt of a request.
+    pub(super) fn is_return(self) -> bool {
+        matches!(self, Self::Refund | Self::Consume)
+    }
+
     /// The name, as the script and the SQL function read it.
     pub(super) fn as_str(self) -> &'static str {
         match self {
