@@ -183,6 +183,25 @@ pub(super) fn is_read_only(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(sqlx::error::DatabaseError::code).is_some_and(|code| code == READ_ONLY)
 }
 
+/// Whether a pooler without a connection to the database refused a statement.
+///
+/// The statement was not passed on.
+///
+/// `PgBouncer` does so after a failed attempt to connect. The refusal makes it try again, at the earliest
+/// `server_login_retry` after the last attempt. PostgreSQL has no such message.
+pub(super) fn is_refused_by_pooler(error: &sqlx::Error) -> bool {
+    let is_refusal = |error: &dyn sqlx::error::DatabaseError| {
+        error.code().is_some_and(|code| code == PROTOCOL_VIOLATION) && error.message().starts_with(LOGIN_FAILING)
+    };
+    error.as_database_error().is_some_and(is_refusal)
+}
+
+/// `protocol_violation`: the code of the errors of `PgBouncer`.
+const PROTOCOL_VIOLATION: &str = "08P01";
+
+/// The beginning of the message of `PgBouncer` while it has no connection to the database.
+const LOGIN_FAILING: &str = "server login has been failing";
+
 /// Whether the same statement may succeed shortly afterwards.
 ///
 /// The server lacks resources (class 53), or aborted this transaction in favour of another (`serialization_failure`,

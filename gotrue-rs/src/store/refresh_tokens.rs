@@ -1,6 +1,7 @@
 //! `auth.refresh_tokens` (version 1), and the writes of a refresh in both versions.
 //!
-//! The fast path rotates in one statement or returns no row. All other cases read, decide, lock, read again and write.
+//! The fast paths are in [`refresh_rotation`](super::refresh_rotation). All other cases read, decide, lock, read again
+//! and write.
 //!
 //! Rows are locked in the order `users`, `refresh_tokens`, `sessions` (`docs/concurrency.md`).
 
@@ -47,73 +48,6 @@ macro_rules! select_token {
 }
 
 statements! {
-    /// Takes one outcome of `decide_stored` (`domain/refresh.rs`): `Rotate` of an unrevoked token.
-    ///
-    /// `t.revoked = false` in `t` is the first condition of that decision, and `decide_stored` then returns `Rotate`
-    /// whatever else holds. All other parts read from `t`, so that nothing is written without a row of it:
-    ///
-    /// - `Rotate` of a revoked token within the reuse interval, `ReturnActive`, `RevokeFamily` and `Reject` require a
-    ///   revoked token, which `t` never contains.
-    /// - The errors before the decision, `user_banned`, `session_not_found`, `invalid_client` and those of an expired
-    ///   session, are conditions of `t`, too: a missing session or user fails its joins.
-    /// - `refresh_token_not_found` is no row of `t`; nor is a token whose `revoked` is NULL, which counts as unrevoked.
-    ///
-    /// Without a row the general path decides again and answers. It also takes every refresh under a policy that needs
-    /// more facts: the caller checks that (`has_fast_path` in `services/sessions/refresh.rs`).
-    ///
-    /// The statement waits for the user's row while it holds no other lock, and skips a locked token or session.
-    /// PostgreSQL locks in the order of the clauses and evaluates the conditions again on the locked rows
-    /// (`EvalPlanQual`), so that a concurrently rotated token yields no row. The statement decides on no other data.
-    ROTATE_FAST = "refresh_tokens.rotate_fast": concat!(
-        "WITH t AS (
-             SELECT t.id, t.token, s.id AS session_id, s.user_id
-             FROM refresh_tokens t
-             JOIN sessions s ON s.id = t.session_id
-             JOIN users u ON u.id = s.user_id
-             WHERE t.token = :token
-               AND t.instance_id = '00000000-0000-0000-0000-000000000000'
-               AND t.revoked = false
-               AND s.oauth_client_id IS NOT DISTINCT FROM :oauth_client_id
-               AND (s.not_after IS NULL OR s.not_after >= :now)
-               AND (:timebox_cutoff::timestamptz IS NULL OR s.created_at >= :timebox_cutoff)
-               AND (:inactivity_cutoff::timestamptz IS NULL
-                    OR COALESCE(s.refreshed_at AT TIME ZONE 'utc', GREATEST(t.updated_at, s.created_at))
-                       >= :inactivity_cutoff)
-               AND (u.banned_until IS NULL OR u.banned_until <= :now)
-             FOR NO KEY UPDATE OF u
-             FOR UPDATE OF t, s SKIP LOCKED
-         ), old AS (
-             UPDATE refresh_tokens SET revoked = true, updated_at = :now WHERE id = (SELECT id FROM t)
-         ), new AS (
-             INSERT INTO refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, parent,
-                                         session_id)
-             SELECT '00000000-0000-0000-0000-000000000000', :successor, t.user_id::text, false, :now, :now, t.token,
-                    t.session_id
-             FROM t
-         ), s AS (
-             UPDATE sessions
-             SET refreshed_at = :now::timestamptz AT TIME ZONE 'utc', updated_at = :now, user_agent = :user_agent,
-                 ip = :ip
-             WHERE id = (SELECT session_id FROM t)
-             RETURNING *
-         ), u AS (
-             UPDATE users SET updated_at = :now WHERE id = (SELECT user_id FROM t) RETURNING *
-         ), a AS (
-             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
-             SELECT '00000000-0000-0000-0000-000000000000', e.id,
-                    json_strip_nulls(json_build_object(
-                        'action', CASE e.n WHEN 1 THEN 'token_refreshed' ELSE 'token_revoked' END,
-                        'actor_id', u.id,
-                        'actor_name', u.raw_user_meta_data -> 'full_name',
-                        'actor_username', COALESCE(NULLIF(u.phone, ''), u.email, ''),
-                        'actor_via_sso', u.is_sso_user,
-                        'log_type', 'token')),
-                    :now::timestamptz + (e.n - 1) * interval '1 microsecond', ''
-             FROM u, unnest(:audit_ids::uuid[]) WITH ORDINALITY AS e (id, n)
-         )
-         SELECT ", account_columns!(), ", ", session_columns!(), " FROM u CROSS JOIN s"
-    );
-
     FIND = "refresh_tokens.find": select_token!();
 
     FIND_LOCKED = "refresh_tokens.find_locked": select_token!();
@@ -194,44 +128,6 @@ pub struct ClientInfo {
     pub user_agent: Option<String>,
     /// `sessions.ip`.
     pub ip: Option<IpAddr>,
-}
-
-/// The input of [`rotate_fast`].
-#[derive(Debug)]
-pub struct FastRotation<'a> {
-    /// The presented token.
-    pub token: &'a str,
-    /// The token that replaces it.
-    pub successor: String,
-    /// The time of the request.
-    pub now: Time,
-    /// Sessions created before this have exceeded the time-box; `None` for no time-box.
-    pub timebox_cutoff: Option<Time>,
-    /// Sessions last refreshed before this have exceeded the inactivity timeout; `None` for no timeout.
-    pub inactivity_cutoff: Option<Time>,
-    /// The client.
-    pub client: ClientInfo,
-    /// Ids of the two audit rows (`token_refreshed`, `token_revoked`); empty if none are written.
-    pub audit_ids: Vec<Uuid>,
-    /// The OAuth client to which the session must belong; `None` for a session without one.
-    pub oauth_client: Option<Uuid>,
-}
-
-/// Rotates an unrevoked token of a valid session in one statement; `None` if it changed nothing.
-pub async fn rotate_fast(db: &mut Connection, lane: FastRotation<'_>) -> Result<Option<AccountAndSession>> {
-    let bound = bind!(
-        ROTATE_FAST,
-        token: lane.token,
-        successor: lane.successor,
-        now: lane.now,
-        timebox_cutoff: lane.timebox_cutoff,
-        inactivity_cutoff: lane.inactivity_cutoff,
-        user_agent: lane.client.user_agent,
-        ip: lane.client.ip.map(IpNetwork::from),
-        audit_ids: lane.audit_ids,
-        oauth_client_id: lane.oauth_client,
-    );
-    db.fetch_optional(bound).await
 }
 
 /// A token with the input of the refresh decision.

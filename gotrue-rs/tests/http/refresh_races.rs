@@ -16,15 +16,15 @@ const ANN: &str = "ann@example.com";
 struct Rules {
     version: u8,
     reuse_interval: u64,
-    /// Whether a refresh of version 1 is one statement.
+    /// Whether a refresh writes by one statement.
     has_fast_lane: bool,
 }
 
-/// Both versions, both intervals, and for version 1 both ways through the code.
+/// Both versions, both intervals, and both ways through the code.
 fn all_rules() -> Vec<Rules> {
     let mut all = Vec::new();
     for reuse_interval in [0, 10] {
-        for (version, has_fast_lane) in [(1, true), (1, false), (2, false)] {
+        for (version, has_fast_lane) in [(1, true), (1, false), (2, true), (2, false)] {
             all.push(Rules { version, reuse_interval, has_fast_lane });
         }
     }
@@ -177,6 +177,7 @@ async fn pause_between_snapshot_and_lock(rules: Rules, statement: &'static str, 
 async fn refresh_committed_between_snapshot_and_lock_is_seen() {
     for rules in all_rules() {
         let (statement, table) = match rules {
+            Rules { version: 2, has_fast_lane: true, .. } => ("sessions.advance_fast", "sessions"),
             Rules { version: 2, .. } => ("sessions.with_account_locked", "sessions"),
             Rules { has_fast_lane: true, .. } => ("refresh_tokens.rotate_fast", "refresh_tokens"),
             Rules { .. } => ("refresh_tokens.lock", "refresh_tokens"),

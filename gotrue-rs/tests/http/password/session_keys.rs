@@ -37,6 +37,8 @@ async fn session_key_is_encrypted_and_tokens_stay_valid() {
     let sealed = stored(&world, &user).await;
     assert_eq!(key_id(&sealed), json!("new"), "{sealed}");
     let next = world.refresh(&user.refresh_token).await.expect(200);
+    // The database does not have the key that decrypts the key of the session.
+    assert_eq!(world.journal().statements(), ["sessions.with_account", "sessions.advance_fast"]);
     world.refresh(next.str("refresh_token")).await.expect(200);
     assert_eq!(stored(&world, &user).await, sealed, "it is sealed once");
 }
@@ -52,6 +54,7 @@ async fn refresh_reencrypts_outdated_session_key() {
     for before in [key.clone(), sealing::seal(&key, session, &encryption(Some("old")), &world.app.entropy)] {
         store(&world, &user, &before).await;
         token = world.refresh(&token).await.expect(200).str("refresh_token").to_owned();
+        assert_eq!(world.journal().statements(), ["sessions.with_account", "sessions.advance_fast"]);
         let after = stored(&world, &user).await;
         assert_eq!(key_id(&after), json!("new"), "{after}");
         let opened = sealing::unseal(&after, session, &encryption(None)).expect("it opens");

@@ -30,13 +30,16 @@ const DECISIONS: &[Decision] = &[
         signs: &[".is_banned("],
         is_literal: false,
         home: "gotrue-rules/src/domain/ban.rs",
-        allowed: &[("gotrue-rs/src/services/sessions/refresh.rs", "the token of a banned user is kept, not refused")],
+        allowed: &[(
+            "gotrue-rs/src/services/sessions/refresh/mod.rs",
+            "the token of a banned user is kept, not refused",
+        )],
     },
     Decision {
         name: "whether a ban is in force, in SQL",
         signs: &["banned_until<", "banned_until>", "banned_until=now", "banned_until ISNULL", "banned_untilISNULL"],
         is_literal: true,
-        home: "gotrue-rs/src/store/refresh_tokens.rs",
+        home: "gotrue-rs/src/store/refresh_rotation.rs",
         allowed: &[],
     },
     Decision {

@@ -11,6 +11,8 @@ use gotrue_rs::journal::Journal;
 use gotrue_rs::store::{BoundStatement, Connection, Pool, PoolOptions, SessionSettings, Statement, StatementMode};
 use gotrue_rs::testing::{TestDatabase, World};
 use gotrue_rs::{bind, statement};
+use gotrue_rules::domain::policy::Policy;
+use gotrue_rules::domain::secret::SecretKey;
 use serde_json::json;
 use sqlx::postgres::PgSslMode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -135,8 +137,8 @@ async fn concurrent_statements_are_limited_by_connections() {
     run(&pool, bind!(ONE, value: 1_i32)).await.expect_err("a closed pool opens nothing");
 }
 
-/// Counts the round trips of usual requests whose statements ran on the connection before.
-async fn count_requests(mode: StatementMode, name: &str) -> Vec<(&'static str, usize)> {
+/// A server with one connection, whose round trips the relay counts.
+async fn world_behind_relay(mode: StatementMode, name: &str, change: impl FnOnce(&mut Policy)) -> (World, Relay) {
     let database = TestDatabase::clone_migrated().await;
     let relay = Relay::before(&database, name);
     let folder = relay.folder.clone();
@@ -146,6 +148,7 @@ async fn count_requests(mode: StatementMode, name: &str) -> Vec<(&'static str, u
         .policy(|policy| {
             policy.mail.max_frequency = Duration::ZERO;
             policy.mail.autoconfirm = true;
+            change(policy);
         })
         .pool(move |usual| {
             let connect = usual.connect.clone().socket(folder).ssl_mode(PgSslMode::Disable);
@@ -153,6 +156,12 @@ async fn count_requests(mode: StatementMode, name: &str) -> Vec<(&'static str, u
         })
         .build()
         .await;
+    (world, relay)
+}
+
+/// Counts the round trips of usual requests whose statements ran on the connection before.
+async fn count_requests(mode: StatementMode, name: &str) -> Vec<(&'static str, usize)> {
+    let (world, relay) = world_behind_relay(mode, name, |_| {}).await;
     let ann = json!({ "email": "ann@example.com", "password": "a long password" });
     world.post("/signup", ann.clone()).await.expect(200);
     let mut counted = Vec::new();
@@ -181,6 +190,42 @@ async fn requests_behind_poolers_have_the_round_trips_of_direct_ones() {
     let pooled = count_requests(StatementMode::Text, "pooled").await;
     assert!(direct.iter().all(|(_, count)| *count > 0), "{direct:?}");
     assert_eq!(pooled, direct);
+}
+
+/// Counts the round trips of a refresh with a signed token, after one that prepared its statements.
+async fn count_signed_refresh(name: &str, change: impl FnOnce(&mut Policy)) -> usize {
+    let (world, relay) = world_behind_relay(StatementMode::Prepare, name, |policy| {
+        policy.refresh.algorithm_version = 2;
+        change(policy);
+    })
+    .await;
+    let ann = json!({ "email": "ann@example.com", "password": "a long password" });
+    let session = world.post("/signup", ann).await.expect(200);
+    let next = world.refresh(session.str("refresh_token")).await.expect(200);
+    relay.waits().await;
+    world.refresh(next.str("refresh_token")).await.expect(200);
+    relay.waits().await
+}
+
+#[tokio::test]
+async fn refresh_with_signed_token_is_two_round_trips() {
+    assert_eq!(count_signed_refresh("signed", |_| {}).await, 2);
+}
+
+#[tokio::test]
+async fn refresh_with_encrypted_key_is_two_round_trips() {
+    let encrypt = |policy: &mut Policy| {
+        policy.security.encryption.keys.insert("key".to_owned(), SecretKey::new([1; 32]));
+        policy.security.encryption.encrypt_with = Some("key".to_owned());
+    };
+    assert_eq!(count_signed_refresh("encrypted", encrypt).await, 2);
+}
+
+/// Rules that need more facts than the fast path has.
+#[tokio::test]
+async fn refresh_by_the_general_path_is_five_round_trips() {
+    let low_aal = |policy: &mut Policy| policy.sessions.allow_low_aal = Some(Duration::from_hours(1_000_000));
+    assert_eq!(count_signed_refresh("general", low_aal).await, 5);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates of the binary.
-pub(crate) const CRATES: [&str; 13] = [
+pub(crate) const CRATES: [&str; 14] = [
     "gotrue-rs",
     "gotrue-rules",
     "functions-rs",
@@ -16,6 +16,7 @@ pub(crate) const CRATES: [&str; 13] = [
     "provider-simulator",
     "test-bench",
     "telemetry",
+    "flow-proxy",
     "flows",
     "server",
 ];

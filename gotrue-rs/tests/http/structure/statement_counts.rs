@@ -31,6 +31,14 @@ async fn refresh_sends_one_statement() {
 }
 
 #[tokio::test]
+async fn refresh_with_signed_token_sends_two_statements() {
+    let world = World::with(|policy| policy.refresh.algorithm_version = 2).await;
+    let user = world.create_user(ANN).await;
+    world.refresh(&user.refresh_token).await.expect(200);
+    assert_eq!(world.journal().statements(), ["sessions.with_account", "sessions.advance_fast"]);
+}
+
+#[tokio::test]
 async fn password_sign_in_sends_two_statements_and_refusal_one() {
     let world = World::new().await;
     world.create_user(ANN).await;
