@@ -18,8 +18,10 @@ use tokio::sync::Mutex;
 
 use crate::shutdown::Shutdown;
 
-/// How long a state of the database is reported before it is read again.
+/// How long a usable state of the database is reported before it is read again.
 const REUSE_PERIOD: Duration = Duration::from_secs(1);
+/// The same for an unusable state: shorter, because the database may be back.
+const UNUSABLE_REUSE_PERIOD: Duration = Duration::from_millis(100);
 /// How long a check may take before the database counts as unreachable.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The path below which `basalt serve` answers, too.
@@ -90,12 +92,12 @@ impl Readiness {
         build_response(status, &json!({ "status": if is_ready { "ready" } else { "not ready" }, "checks": checks }))
     }
 
-    /// Returns the state of the database, read at most once in [`REUSE_PERIOD`].
+    /// Returns the state of the database, read at most once in the period of its latest state.
     /// Concurrent probes wait for the same check.
     async fn read_database(&self) -> DatabaseState {
         let mut latest = self.latest.lock().await;
         if let Some((read_at, state)) = *latest
-            && read_at.elapsed() < REUSE_PERIOD
+            && read_at.elapsed() < reuse_period(state)
         {
             return state;
         }
@@ -112,6 +114,10 @@ impl Readiness {
         }
         state
     }
+}
+
+fn reuse_period(state: DatabaseState) -> Duration {
+    if state.is_usable() { REUSE_PERIOD } else { UNUSABLE_REUSE_PERIOD }
 }
 
 fn build_liveness() -> Response {

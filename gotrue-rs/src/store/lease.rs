@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout};
 
-use super::error::{Error, ends_session, is_read_only};
+use super::error::{Error, ends_session, is_read_only, is_refused_by_pooler};
 use super::pool_state::{ConnectionOrigin, PoolInner, current_runtime};
 
 /// The interval between repetitions of a statement.
@@ -78,13 +78,14 @@ impl Lease {
 
     /// When a failed statement without effect is repeated on another connection; `None` if it is not.
     ///
-    /// It is repeated once at once, and then while requests wait for a lost database.
+    /// It is repeated once, and then while requests wait for a lost database. The first repetition is at once, unless
+    /// a pooler has to connect to the database before.
     pub(super) fn find_repetition(&self, cause: &sqlx::Error, repetitions: u32, began_at: Instant) -> Option<Instant> {
         let now = Instant::now();
-        if repetitions == 0 {
-            return Some(now);
-        }
         let next = now + REPEAT_INTERVAL;
+        if repetitions == 0 {
+            return Some(if is_refused_by_pooler(cause) { next } else { now });
+        }
         self.shared.outage.begin(cause, began_at).filter(|until| next < *until).map(|_| next)
     }
 

@@ -30,6 +30,13 @@ pub struct DatabaseState {
     pub has_schema: bool,
 }
 
+impl DatabaseState {
+    /// Whether a process can serve requests.
+    pub fn is_usable(self) -> bool {
+        self.is_reachable && self.is_writable && self.has_schema
+    }
+}
+
 /// Reads the state of the database; `has_basalt` says whether schema `basalt` is used, too.
 ///
 /// Later versions of the schemas are accepted: during a rolling update a newer server has migrated them.

@@ -14,7 +14,7 @@ use tokio::time::{sleep_until, timeout};
 use tracing::Instrument;
 
 use super::binding::BoundStatement;
-use super::error::{Error, Result, is_read_only, is_session_lost};
+use super::error::{Error, Result, is_read_only, is_refused_by_pooler, is_session_lost};
 use super::injected_rejection::InjectedRejection;
 use super::lease::Lease;
 use super::pool::Pool;
@@ -113,7 +113,7 @@ impl Content {
     /// Whether another session may execute the statement after this failure: it had no effect, or has none.
     fn can_be_repeated(&self, cause: &sqlx::Error) -> bool {
         let Self::Bound(bound) = self else { return false };
-        is_read_only(cause) || bound.is_read() && is_session_lost(cause)
+        is_read_only(cause) || is_refused_by_pooler(cause) || bound.is_read() && is_session_lost(cause)
     }
 }
 

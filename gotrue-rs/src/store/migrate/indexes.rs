@@ -23,6 +23,9 @@ const INDEXES: [(&str, &str); 4] = [
     ("idx_users_name", "USING btree ((raw_user_meta_data->>'name')) WHERE (raw_user_meta_data->>'name') IS NOT NULL"),
 ];
 
+/// The attempts to create an index.
+const ATTEMPTS: u32 = 3;
+
 /// The outcome of [`create_indexes`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexOutcome {
@@ -106,7 +109,7 @@ async fn create_missing(
     for (name, definition) in missing {
         let is_broken = known.iter().any(|(known, _)| known == name);
         let started = Instant::now();
-        match create_index(connection, &Index { schema, name, definition }, is_broken).await {
+        match create_despite_deadlocks(connection, &Index { schema, name, definition }, is_broken).await {
             Ok(()) => {
                 let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
                 tracing::info!(index = name, duration_ms, "index created");
@@ -170,6 +173,32 @@ struct Index<'a> {
     schema: &'a str,
     name: &'a str,
     definition: &'a str,
+}
+
+/// Creates an index, again if PostgreSQL ends a deadlock by its failure.
+///
+/// The index waits for older transactions, and one that changes the table, such as a migration, waits for the index.
+async fn create_despite_deadlocks(
+    connection: &mut PgConnection,
+    index: &Index<'_>,
+    mut is_broken: bool,
+) -> Result<(), sqlx::Error> {
+    for _ in 1..ATTEMPTS {
+        match create_index(connection, index, is_broken).await {
+            Err(error) if is_deadlock(&error) => is_broken = true,
+            outcome => return outcome,
+        }
+        tracing::info!(
+            index = index.name,
+            "the index and another transaction waited for each other, it is created again"
+        );
+    }
+    create_index(connection, index, is_broken).await
+}
+
+fn is_deadlock(error: &sqlx::Error) -> bool {
+    const DEADLOCK_DETECTED: &str = "40P01";
+    error.as_database_error().is_some_and(|it| it.code().as_deref() == Some(DEADLOCK_DETECTED))
 }
 
 /// Creates an index, after dropping the invalid one of this name.

@@ -145,3 +145,24 @@ async fn index_creation_ignores_the_request_timeout() {
     working.rollback().await.expect("it ends");
     assert!(matches!(making.await.expect("no panic"), Ok(IndexOutcome::Created(_))));
 }
+
+#[tokio::test]
+async fn index_whose_creation_ended_a_deadlock_is_created_again() {
+    let world = World::new().await;
+    let mut change = PgConnection::connect_with(&world.database.admin_options()).await.expect("a connection");
+    let snapshot =
+        "SET deadlock_timeout = '1min'; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM auth.users";
+    sqlx::raw_sql(snapshot).execute(&mut change).await.expect("a snapshot");
+    let changing = async {
+        let waiting = "SELECT pid::text FROM pg_stat_activity
+                       WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND datname = current_database() AND wait_event_type = 'Lock'";
+        while world.database.query(waiting).await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let sql = "LOCK TABLE auth.users IN SHARE ROW EXCLUSIVE MODE; COMMIT";
+        sqlx::raw_sql(sql).execute(&mut change).await.expect("the index gives way");
+    };
+    let (outcome, ()) = tokio::join!(made(&world, &WANTED), changing);
+    assert!(matches!(outcome, IndexOutcome::Created(names) if names.len() == 4));
+    assert_eq!(usable(&world).await, ALL);
+}
