@@ -21,6 +21,17 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    // Each part is compiled on its own: one script of all would block the page of a phone for a noticeable time.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: "react", test: /node_modules\/(react|react-dom|scheduler)\// },
+            { name: "router", test: /node_modules\/react-router/ },
+          ],
+        },
+      },
+    },
   },
   test: {
     environment: "happy-dom",

@@ -42,7 +42,7 @@ test("the catalogue has slots for everything on a card", () => {
       ...["origin", "config", "catalogue", "structured_data", "categories", "other", "name"],
       ...["cards", "first", "further", "bare", "id", "title", "category", "price", "summary"],
       ...[1, 2, 3, 4, 5].map((number) => `feature${number}`),
-      ...["alt", "card_avif", "card_webp", "card_src", "card_width", "card_height"],
+      ...["alt", "card_type", "card_avif", "card_webp", "card_src", "card_width", "card_height"],
     ]),
   );
   expect(html).toContain('srcSet="{{card_avif}}"');
@@ -58,6 +58,24 @@ test("a template with a payment link has it, another one leads to the form", () 
   expect(documentOf("template")).toContain('href="{{link}}" target="_blank"');
   expect(documentOf("template-custom")).toContain('href="/submit?template={{id}}"');
   expect(documentOf("template-bare")).not.toContain("<img");
+});
+
+test("a picture that the owner gives is shown without views, a long one cropped", () => {
+  for (const name of ["template-own", "template-own-custom"]) {
+    const html = documentOf(name);
+    expect(html).toContain(
+      '<source type="{{detail_type}}" srcSet="{{detail_src}} {{detail_width}}w"',
+    );
+    expect(html).toMatch(/\{\{#crop\}\}<details.*<\/details>\{\{\/crop\}\}/);
+    expect(html).not.toContain("tablist");
+    expect(html).not.toContain("tabpanel");
+  }
+});
+
+test("script and parts wait for the pictures", () => {
+  const loaded = `<script type="module" crossorigin src="/a.js"></script><link rel="modulepreload" crossorigin href="/b.js">`;
+  const html = pageDocument(loaded, "catalogue", pages.catalogue as never);
+  expect(html.match(/ crossorigin fetchpriority="low" /g)).toHaveLength(2);
 });
 
 test("the form has its text and its refusal in slots", () => {

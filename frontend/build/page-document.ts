@@ -7,8 +7,8 @@ export const MARKERS = { head: "<!-- head -->", page: "<!-- page -->", data: "<!
 
 /** The script of the page, which waits for the pictures: the page can be read without it. */
 const SCRIPT = /<script type="module" crossorigin/;
-/** Announcements of further scripts, which would take the network from the pictures. */
-const PRELOADS = /\s*<link rel="modulepreload"[^>]*>/g;
+/** Announcements of its parts, which are loaded with it and compiled one by one before it runs. */
+const PRELOADS = /<link rel="modulepreload" crossorigin/g;
 
 /** Which picture a shared link shows: the one of the template, or that of the shop. */
 type SharedPicture = "template" | "shop";
@@ -29,7 +29,7 @@ export function pageDocument(shell: string, name: string, page: RenderedPage): s
     ...(isTemplate || name === "catalogue" || name === "category" ? [structuredData(page)] : []),
   ];
   return shell
-    .replaceAll(PRELOADS, "")
+    .replaceAll(PRELOADS, '$& fetchpriority="low"')
     .replace(SCRIPT, '$& fetchpriority="low"')
     .replace(MARKERS.head, () => head)
     .replace(MARKERS.page, () => page.html)

@@ -1,7 +1,7 @@
 // Starts the binary with an ephemeral database, for the browser tests and the tests under Node.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,7 +16,8 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
  * @property {string} secretKey
  * @property {string} inboxUrl
  * @property {string} deskSetupUrl The link that makes the first owner of the desk.
- * @property {(text: string) => Promise<void>} writeCatalogue Writes `catalogue.toml` and reloads it.
+ * @property {(text: string, picture?: string) => Promise<void>} writeCatalogue Writes `catalogue.toml`, and a copy of a
+ *   picture beside it as `picture`, and reloads them.
  * @property {() => Promise<void>} stop
  */
 
@@ -60,8 +61,9 @@ export async function startBasalt(change = (config) => config) {
     await ended;
     await rm(folder, { recursive: true });
   }
-  /** @param {string} text */
-  async function writeCatalogue(text) {
+  /** @type {Basalt["writeCatalogue"]} */
+  async function writeCatalogue(text, picture) {
+    if (picture) await copyFile(picture, join(folder, "picture"));
     await writeFile(join(folder, "catalogue.toml"), text);
     child.kill("SIGHUP");
   }

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { paths } from "../src/shared/paths.ts";
 import { startBasalt } from "./basalt.mjs";
 import { consoleErrors, expect, mailsTo, SCREENS, test } from "./shop.ts";
@@ -138,6 +139,33 @@ test("text that is entered before the page works is kept", async ({ page }) => {
   await expect(field).toHaveValue("Written early");
   await page.getByRole("button", { name: "Submit Now" }).click();
   await expect(page.getByRole("heading", { name: "Submission Received!" })).toBeFocused();
+});
+
+test("a picture that the owner gives is on the card and on the page", async ({ page }) => {
+  const errors = consoleErrors(page);
+  const basalt = await startBasalt();
+  try {
+    const entry = `[[template]]\nid = 9\npicture = "picture"\npicture_alt = "A seal on paper"\n`;
+    await basalt.writeCatalogue(
+      entry,
+      fileURLToPath(new URL("../public/icon-512.png", import.meta.url)),
+    );
+    await expect
+      .poll(async () => (await fetch(`${basalt.url}/template/9`)).text(), { timeout: 15_000 })
+      .toContain("A seal on paper");
+    for (const path of ["/?category=Corporate", "/template/9"]) {
+      await page.goto(basalt.url + path, { waitUntil: "networkidle" });
+      const picture = page.getByRole("img", { name: "A seal on paper" });
+      await expect
+        .poll(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth))
+        .toBeGreaterThan(0);
+    }
+    await expect(page.getByRole("tab")).toHaveCount(0);
+    await expect(page.getByText("See the whole email")).toHaveCount(0);
+    expect(errors.filter((error) => /hydrat|rendered again/i.test(error))).toEqual([]);
+  } finally {
+    await basalt.stop();
+  }
 });
 
 test("prices, texts and new templates change without a build", async ({ page }) => {

@@ -1,3 +1,4 @@
+import AxeBuilder from "@axe-core/playwright";
 import { paths } from "../src/shared/paths.ts";
 import { startBasalt } from "./basalt.mjs";
 import { consoleErrors, expect, mailsTo, test } from "./shop.ts";
@@ -35,6 +36,26 @@ test("sends the details, shows the confirmation and mails one", async ({ page, b
 
   await page.reload();
   await expect(page.getByRole("textbox", DETAILS)).toHaveValue("");
+});
+
+test("marks that a confirmation goes to the only address in the text", async ({ page }) => {
+  await page.goto(paths.submission);
+  const field = page.getByRole("textbox", DETAILS);
+  const mark = page.locator("form svg.lucide-mail-check");
+  const height = async () => (await field.boundingBox())?.y;
+  const before = await height();
+  await field.fill("A card for spring, please");
+  await expect(mark).toHaveCount(0);
+  await field.pressSequentially(" to Ada@example.com");
+  await expect(mark).toBeVisible();
+  await expect(page.getByText("A confirmation email goes to Ada@example.com")).toHaveClass(
+    "sr-only",
+  );
+  expect(await height()).toBe(before);
+  expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  await field.pressSequentially(" or bob@example.com");
+  await expect(mark).toHaveCount(0);
+  await expect(page.getByText("A confirmation email goes to")).toHaveCount(0);
 });
 
 test("sends once when the button is pressed twice", async ({ page, basalt }) => {

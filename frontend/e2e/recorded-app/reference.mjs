@@ -100,7 +100,6 @@ function variables({ ready, site, proxy, github, port }) {
     GOTRUE_JWT_DEFAULT_GROUP_NAME: "authenticated",
     GOTRUE_JWT_ADMIN_ROLES: "service_role",
     GOTRUE_JWT_ISSUER: `${proxy}/auth/v1`,
-    GOTRUE_PASSWORD_HASH_COST: "4",
     GOTRUE_EXTERNAL_EMAIL_ENABLED: "true",
     GOTRUE_MAILER_AUTOCONFIRM: "false",
     GOTRUE_MAILER_URLPATHS_CONFIRMATION: path,

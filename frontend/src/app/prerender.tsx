@@ -6,7 +6,11 @@ import { HeadCollector, type PageHead } from "../shared/page-head.ts";
 import { paths } from "../shared/paths.ts";
 import { SlotContext } from "../shared/slots.tsx";
 import type { Catalogue, Category, Template } from "../shared/templates/catalogue.ts";
-import { type Preview, PreviewContext } from "../shared/templates/use-preview.ts";
+import {
+  type BuiltInPreview,
+  PreviewContext,
+  type ShownPicture,
+} from "../shared/templates/use-preview.ts";
 import { sourceSet } from "../shared/ui/source-set.ts";
 import { loadScreen, screenRoutes } from "./routes.tsx";
 import { Shop } from "./shop.tsx";
@@ -61,8 +65,9 @@ const NAMES = new Map<object, string>([
 /** The width of a picture in slots, which `withoutWidth` removes with its unit. */
 const NO_WIDTH = 1;
 
-function picture(kind: "card" | "detail"): Preview["card"] {
+function picture(kind: "card" | "detail"): ShownPicture {
   return {
+    type: slot(`${kind}_type`),
     avif: [{ src: slot(`${kind}_avif`), width: NO_WIDTH }],
     webp: [{ src: slot(`${kind}_webp`), width: NO_WIDTH }],
     width: slot(`${kind}_width`),
@@ -78,9 +83,9 @@ function withoutWidth(html: string): string {
 }
 
 /** The views that only a script shows. */
-const LATER: Preview["phone"] = { avif: [], webp: [], width: 0, height: 0 };
+const LATER: ShownPicture = { avif: [], webp: [], width: 0, height: 0 };
 
-const PREVIEW: Preview = {
+const PREVIEW: BuiltInPreview = {
   alt: slot("alt"),
   card: picture("card"),
   detail: picture("detail"),
@@ -112,6 +117,20 @@ function oneTemplate(id: number, link?: string): Catalogue {
   return { templates: [template(id, link)], categories: [category("{{category}}")] };
 }
 
+/** A template with a picture that the owner gives. */
+function oneOwn(link?: string): Catalogue {
+  const { templates, categories } = oneTemplate(BARE_ID, link);
+  return { templates: templates.map((it) => ({ ...it, picture: OWN_PICTURE })), categories };
+}
+
+const OWN_PICTURE: Template["picture"] = {
+  src: slot("detail_src"),
+  type: slot("detail_type"),
+  width: slot("detail_width"),
+  height: slot("detail_height"),
+  alt: slot("alt"),
+};
+
 const DETAILS = slot("details");
 
 /** The pages of the shop. */
@@ -120,6 +139,8 @@ const PAGES: Record<string, Rendering> = {
   category: { path: `${paths.catalogue}?category={{name}}`, catalogue: ONE_CATEGORY },
   template: { path: paths.template(ID), catalogue: oneTemplate(ID, slot("link")) },
   "template-custom": { path: paths.template(ID), catalogue: oneTemplate(ID) },
+  "template-own": { path: paths.template(BARE_ID), catalogue: oneOwn(slot("link")) },
+  "template-own-custom": { path: paths.template(BARE_ID), catalogue: oneOwn() },
   "template-bare": { path: paths.template(BARE_ID), catalogue: oneTemplate(BARE_ID, slot("link")) },
   "template-bare-custom": { path: paths.template(BARE_ID), catalogue: oneTemplate(BARE_ID) },
   "template-not-found": { path: paths.template(0) },
@@ -171,7 +192,7 @@ export function listPictures(): object[] {
   }));
 }
 
-function formatPicture({ avif, webp, width, height }: Preview["card"]): object {
+function formatPicture({ avif, webp, width, height }: ShownPicture): object {
   return {
     avif: sourceSet(avif),
     webp: sourceSet(webp),

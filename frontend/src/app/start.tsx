@@ -1,3 +1,4 @@
+import { startTransition } from "react";
 import { createRoot, hydrateRoot } from "react-dom/client";
 import { createBrowserRouter } from "react-router-dom";
 import { readOutcome } from "../features/submission/outcome.ts";
@@ -12,6 +13,8 @@ import "../styles.css";
 async function start(): Promise<void> {
   const root = document.getElementById("root");
   if (!root) throw new Error("index.html has no element with the id 'root'");
+  // Loading the program was a long piece of work, so that the browser first does what came up meanwhile.
+  await new Promise((resolve) => setTimeout(resolve));
   forgetScrollPositions();
   const catalogue = readCatalogue(document);
   const routes = screenRoutes();
@@ -21,8 +24,11 @@ async function start(): Promise<void> {
   const router = createBrowserRouter(routes, isSent ? { hydrationData: { loaderData: {} } } : {});
   const shop = <Shop router={router} catalogue={catalogue} outcome={readOutcome(document)} />;
   if (isSent) {
-    hydrateRoot(root, shop, {
-      onRecoverableError: (error) => console.error("The page was rendered again:", error),
+    // As a transition, in steps of a few milliseconds, so that the page answers meanwhile.
+    startTransition(() => {
+      hydrateRoot(root, shop, {
+        onRecoverableError: (error) => console.error("The page was rendered again:", error),
+      });
     });
   } else {
     createRoot(root).render(shop);

@@ -61,7 +61,7 @@ pub(super) fn media_type(name: &str) -> &'static str {
 }
 
 /// Returns sixteen hexadecimal digits that identify the content.
-pub(super) fn content_digest(body: &[u8]) -> String {
+pub(crate) fn content_digest(body: &[u8]) -> String {
     let start = hash(&SHA256, body).as_ref().iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     format!("{start:016x}")
 }

@@ -1,7 +1,7 @@
 //! The shop: its built files, embedded in the binary and sent in the compressed form of the build.
 
 mod brotli;
-mod content;
+pub(crate) mod content;
 mod desk_files;
 mod file;
 mod fill;
@@ -90,6 +90,10 @@ impl Shop {
             })
             .filter_map(|name| Some((name.clone(), File::load(name, site, get)?)))
             .collect();
+        for picture in catalogue.templates.iter().filter_map(|template| template.picture.as_ref()) {
+            let name = picture.src.trim_start_matches('/');
+            files.insert(name.to_owned(), File::new(name, picture.content.clone()));
+        }
         let fallback = files.remove(INDEX).unwrap_or_else(|| File::new(INDEX, Bytes::new()));
         Self { files, pages: Pages::load(site, catalogue, built), fallback, key: site.key.to_owned() }
     }

@@ -11,14 +11,16 @@ use super::file::File;
 use super::page_template::{PageTemplate, Scope};
 use super::structured_data::{describe_catalogue, describe_template};
 use super::{Files, SiteConfig};
-use crate::catalogue::{Catalogue, Template};
+use crate::catalogue::{Catalogue, OwnPicture, Template};
 
 /// The prerendered pages, by the name of their file.
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 13] = [
     "catalogue",
     "category",
     "template",
     "template-custom",
+    "template-own",
+    "template-own-custom",
     "template-bare",
     "template-bare-custom",
     "template-not-found",
@@ -63,6 +65,22 @@ pub(crate) enum FormOutcome<'a> {
     Refused(&'a str, &'a str),
     /// Anything else: the form with the details.
     Failed(&'a str),
+}
+
+/// The pictures that pages show of a template.
+enum Shown<'a> {
+    /// Those of the build.
+    BuiltIn(&'a Value),
+    /// One that the owner gives.
+    Own(&'a OwnPicture),
+}
+
+/// The picture of a shared link.
+struct SharedPicture<'a> {
+    path: String,
+    width: u32,
+    height: u32,
+    alt: Cow<'a, str>,
 }
 
 /// The pages, filled on first use.
@@ -129,11 +147,13 @@ impl Pages {
             Page::Category(at) => File::compress(PAGE, self.fill("category", self.catalogue_scope(Some(at)))),
             Page::Template(at) => {
                 let template = &self.catalogue.templates[at];
-                let name = match (self.picture(template).is_some(), template.link.is_some()) {
-                    (true, true) => "template",
-                    (true, false) => "template-custom",
-                    (false, true) => "template-bare",
-                    (false, false) => "template-bare-custom",
+                let name = match (self.picture(template), template.link.is_some()) {
+                    (Some(Shown::BuiltIn(_)), true) => "template",
+                    (Some(Shown::BuiltIn(_)), false) => "template-custom",
+                    (Some(Shown::Own(_)), true) => "template-own",
+                    (Some(Shown::Own(_)), false) => "template-own-custom",
+                    (None, true) => "template-bare",
+                    (None, false) => "template-bare-custom",
                 };
                 File::compress(PAGE, self.fill(name, self.template_scope(template)))
             }
@@ -212,23 +232,10 @@ impl Pages {
         {
             scope.put(name, feature.as_str());
         }
-        if let Some(picture) = self.picture(template) {
-            scope.put("alt", text(&picture["alt"]));
-            let (card, detail) = (&picture["card"], &picture["detail"]);
-            for (name, value) in [
-                ("card_avif", &card["avif"]),
-                ("card_webp", &card["webp"]),
-                ("card_src", &card["src"]),
-                ("card_width", &card["width"]),
-                ("card_height", &card["height"]),
-                ("detail_avif", &detail["avif"]),
-                ("detail_webp", &detail["webp"]),
-                ("detail_src", &detail["src"]),
-                ("detail_width", &detail["width"]),
-                ("detail_height", &detail["height"]),
-            ] {
-                scope.put(name, text(value));
-            }
+        match self.picture(template) {
+            Some(Shown::BuiltIn(picture)) => put_built_in(&mut scope, picture),
+            Some(Shown::Own(picture)) => put_own(&mut scope, picture),
+            None => {}
         }
         scope
     }
@@ -242,21 +249,35 @@ impl Pages {
             }
         }
         scope.put("link", template.link.as_deref().unwrap_or_default());
-        let picture = self.shared.get(&template.id);
-        let path = picture.map_or_else(|| "/og.png".to_owned(), |name| format!("/{name}"));
-        let (width, height) = if picture.is_some() { ("800", "420") } else { ("1200", "630") };
-        let alt = self.picture(template).map_or(Cow::Borrowed(template.title.as_str()), |it| text(&it["alt"]));
-        let data = describe_template(template, &format!("{}{path}", self.origin), &self.origin);
-        scope.put("shared_picture", path);
-        scope.put("shared_width", width);
-        scope.put("shared_height", height);
-        scope.put("shared_alt", alt);
+        let shared = self.shared_picture(template);
+        let data = describe_template(template, &format!("{}{}", self.origin, shared.path), &self.origin);
+        scope.put("shared_picture", shared.path);
+        scope.put("shared_width", shared.width.to_string());
+        scope.put("shared_height", shared.height.to_string());
+        scope.put("shared_alt", shared.alt);
         scope.put("structured_data", to_script(&data));
         scope
     }
 
-    fn picture(&self, template: &Template) -> Option<&Value> {
-        self.pictures.get(&u64::from(template.id))
+    /// Returns the picture of the owner's, else the built-in ones.
+    fn picture<'a>(&'a self, template: &'a Template) -> Option<Shown<'a>> {
+        let built_in = || self.pictures.get(&u64::from(template.id)).map(Shown::BuiltIn);
+        template.picture.as_ref().map(Shown::Own).or_else(built_in)
+    }
+
+    /// Returns the picture that a shared link of the template shows.
+    fn shared_picture<'a>(&'a self, template: &'a Template) -> SharedPicture<'a> {
+        let (path, width, height) = match (&template.picture, self.shared.get(&template.id)) {
+            (Some(own), _) => (own.src.clone(), own.width, own.height),
+            (None, Some(name)) => (format!("/{name}"), 800, 420),
+            (None, None) => ("/og.png".to_owned(), 1200, 630),
+        };
+        let alt = match self.picture(template) {
+            Some(Shown::Own(own)) => Cow::Borrowed(own.alt.as_str()),
+            Some(Shown::BuiltIn(picture)) => text(&picture["alt"]),
+            None => Cow::Borrowed(template.title.as_str()),
+        };
+        SharedPicture { path, width, height, alt }
     }
 
     fn sitemap(&self) -> String {
@@ -281,6 +302,49 @@ fn list_pages(catalogue: &Catalogue) -> impl Iterator<Item = Page> {
 /// Formats data for a script element, which a `<` could end.
 fn to_script(data: &impl Serialize) -> String {
     serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
+}
+
+fn put_built_in<'a>(scope: &mut Scope<'a>, picture: &'a Value) {
+    let (card, detail) = (&picture["card"], &picture["detail"]);
+    for (name, value) in [
+        ("alt", &picture["alt"]),
+        ("card_avif", &card["avif"]),
+        ("card_webp", &card["webp"]),
+        ("card_src", &card["src"]),
+        ("card_width", &card["width"]),
+        ("card_height", &card["height"]),
+        ("detail_avif", &detail["avif"]),
+        ("detail_webp", &detail["webp"]),
+        ("detail_src", &detail["src"]),
+        ("detail_width", &detail["width"]),
+        ("detail_height", &detail["height"]),
+    ] {
+        scope.put(name, text(value));
+    }
+    scope.choose("crop");
+    scope.put("card_type", "image/avif");
+    scope.put("detail_type", "image/avif");
+}
+
+/// One file serves all widths and every browser.
+fn put_own<'a>(scope: &mut Scope<'a>, picture: &'a OwnPicture) {
+    let file = format!("{} {}w", picture.src, picture.width);
+    scope.put("alt", picture.alt.as_str());
+    // A page shows the beginning of a long picture; `email-preview.tsx` has the same rule.
+    if picture.height * 2 > picture.width * 3 {
+        scope.choose("crop");
+    }
+    for [kind, sources, fallbacks, src, width, height] in [
+        ["card_type", "card_avif", "card_webp", "card_src", "card_width", "card_height"],
+        ["detail_type", "detail_avif", "detail_webp", "detail_src", "detail_width", "detail_height"],
+    ] {
+        scope.put(kind, picture.media_type);
+        scope.put(sources, file.clone());
+        scope.put(fallbacks, file.clone());
+        scope.put(src, picture.src.as_str());
+        scope.put(width, picture.width.to_string());
+        scope.put(height, picture.height.to_string());
+    }
 }
 
 /// Returns a text, or a number as text.

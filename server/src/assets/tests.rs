@@ -4,7 +4,7 @@ use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, IF_N
 
 use super::*;
 
-const ENTRIES: [(&str, &str); 22] = [
+const ENTRIES: [(&str, &str); 24] = [
     ("index.html", "the shell"),
     (
         "pages/catalogue.html",
@@ -19,6 +19,11 @@ const ENTRIES: [(&str, &str); 22] = [
         "{{title}} {{price}} {{link}} {{tagline}} {{alt}} {{card_width}} {{shared_picture}} {{&structured_data}}",
     ),
     ("pages/template-custom.html", "{{title}} to order"),
+    (
+        "pages/template-own.html",
+        "{{title}} {{alt}} {{card_type}} {{card_avif}} {{detail_src}} {{shared_picture}} {{shared_width}}",
+    ),
+    ("pages/template-own-custom.html", "{{title}} with an own picture to order"),
     ("pages/template-bare.html", "{{title}} without pictures {{shared_picture}}"),
     ("pages/template-bare-custom.html", "{{title}} without pictures to order"),
     ("pages/template-not-found.html", "no such template"),

@@ -10,14 +10,28 @@ use url::Url;
 use crate::config_file::{Problem, line_number};
 
 const ROOT_KEYS: [&str; 4] = ["order", "template", "category", "other_categories"];
-const TEMPLATE_KEYS: [&str; 10] =
-    ["id", "title", "category", "price", "summary", "description", "features", "link", "payment_reference", "visible"];
+const TEMPLATE_KEYS: [&str; 12] = [
+    "id",
+    "title",
+    "category",
+    "price",
+    "summary",
+    "description",
+    "features",
+    "link",
+    "payment_reference",
+    "picture",
+    "picture_alt",
+    "visible",
+];
 const CATEGORY_KEYS: [&str; 3] = ["name", "tagline", "benefits"];
 
 /// The highest id of a template.
 const MAX_ID: u16 = 9999;
 /// The longest payment link, in bytes.
 const MAX_LINK: usize = 2000;
+/// The longest path of a picture, in bytes.
+const MAX_PATH: usize = 200;
 /// The largest number of ids at payment providers.
 const MAX_REFERENCES: usize = 20;
 
@@ -49,6 +63,9 @@ pub(super) struct TemplateEntry {
     pub link: Option<String>,
     /// The ids at payment providers.
     pub payment_references: Option<Vec<String>>,
+    /// The file of its picture, with the line; an empty path for none.
+    pub picture: Option<(usize, String)>,
+    pub picture_alt: Option<String>,
     pub visible: Option<bool>,
 }
 
@@ -150,6 +167,8 @@ impl Reader<'_> {
                 "features" => read.features = self.read_list("features", value, 5),
                 "link" => read.link = self.read_link(value),
                 "payment_reference" => read.payment_references = self.read_references(value),
+                "picture" => read.picture = self.read_path(value),
+                "picture_alt" => read.picture_alt = self.read_text("picture_alt", value, 160),
                 "visible" => read.visible = self.read_switch("visible", value),
                 other => self.report_unknown(&name.span(), other, &TEMPLATE_KEYS),
             }
@@ -221,6 +240,17 @@ impl Reader<'_> {
             self.report(&value.span(), text);
         }
         link.map(str::to_owned)
+    }
+
+    /// Reads the path of a file, with its line.
+    fn read_path(&mut self, value: &Value<'_>) -> Option<(usize, String)> {
+        let path = value.get_ref().as_str();
+        let path = path.filter(|path| path.len() <= MAX_PATH && !path.chars().any(char::is_control));
+        if path.is_none() {
+            let text = "picture must be the path of a picture file in quotes, or \"\" for none";
+            self.report(&value.span(), text);
+        }
+        path.map(|path| (line_number(self.text, &value.span()), path.to_owned()))
     }
 
     /// Reads one id at a payment provider, or a list of several.

@@ -1,14 +1,18 @@
 //! Applies the entries of `catalogue.toml` to the built-in ones.
 
+use std::path::Path;
+
 use super::entries::{CategoryEntry, Entries, TemplateEntry};
+use super::pictures::{OwnPicture, load_picture};
 use super::{Catalogue, Category, MAX_TEMPLATES, Template};
 use crate::config_file::Problem;
 
 /// Returns the catalogue of the built-in entries with the changes.
 ///
-/// A value that is not given stays; a new id needs all values except `link`.
-pub(super) fn merge(built_in: Entries, changes: Entries) -> Result<Catalogue, Vec<Problem>> {
+/// A value that is not given stays; a new id needs the values that every template has. Pictures are read from `folder`.
+pub(super) fn merge(built_in: Entries, changes: Entries, folder: &Path) -> Result<Catalogue, Vec<Problem>> {
     let mut problems = find_repeated(&changes);
+    problems.extend(changes.templates.iter().filter_map(find_lone_text));
     let mut entries = built_in.templates;
     for change in changes.templates {
         if let Some(entry) = entries.iter_mut().find(|entry| entry.id == change.id) {
@@ -25,7 +29,11 @@ pub(super) fn merge(built_in: Entries, changes: Entries) -> Result<Catalogue, Ve
     }
     let position = |entry: &TemplateEntry| changes.order.iter().position(|id| *id == entry.id).unwrap_or(usize::MAX);
     entries.sort_by_key(position);
-    let templates: Vec<Template> = entries.into_iter().filter_map(into_template).collect();
+    let mut templates: Vec<Template> = Vec::new();
+    for entry in entries.into_iter().filter(|entry| entry.visible != Some(false)) {
+        let picture = read_picture(&entry, folder, &mut problems);
+        templates.extend(into_template(entry, picture));
+    }
     if templates.len() > MAX_TEMPLATES {
         problems.push(Problem { line: None, text: format!("more than {MAX_TEMPLATES} templates are visible") });
     }
@@ -99,10 +107,28 @@ fn find_missing(entry: &TemplateEntry) -> Option<Problem> {
         .then(|| at(entry.line, format!("template {id} is new and needs {} as well", missing.join(", "))))
 }
 
+/// Returns the problem of an alternative text without a picture.
+fn find_lone_text(entry: &TemplateEntry) -> Option<Problem> {
+    let is_lone = entry.picture.is_none() && entry.picture_alt.is_some();
+    let id = entry.id;
+    is_lone.then(|| at(entry.line, format!("template {id}: picture_alt describes a picture: give picture as well")))
+}
+
 /// Replaces the values that the change gives.
 fn apply(entry: &mut TemplateEntry, change: TemplateEntry) {
     let TemplateEntry {
-        title, category, price, summary, description, features, link, payment_references, visible, ..
+        title,
+        category,
+        price,
+        summary,
+        description,
+        features,
+        link,
+        payment_references,
+        picture,
+        picture_alt,
+        visible,
+        ..
     } = change;
     entry.title = title.or(entry.title.take());
     entry.category = category.or(entry.category.take());
@@ -112,14 +138,26 @@ fn apply(entry: &mut TemplateEntry, change: TemplateEntry) {
     entry.features = features.or(entry.features.take());
     entry.link = link.or(entry.link.take());
     entry.payment_references = payment_references.or(entry.payment_references.take());
+    entry.picture = picture.or(entry.picture.take());
+    entry.picture_alt = picture_alt.or(entry.picture_alt.take());
     entry.visible = visible.or(entry.visible);
 }
 
-/// Returns the template, if it is visible and complete.
-fn into_template(entry: TemplateEntry) -> Option<Template> {
-    if entry.visible == Some(false) {
-        return None;
+/// Returns the picture that the owner gives; without an alternative text, that is the title.
+fn read_picture(entry: &TemplateEntry, folder: &Path, problems: &mut Vec<Problem>) -> Option<OwnPicture> {
+    let (line, path) = entry.picture.as_ref().filter(|(_, path)| !path.is_empty())?;
+    let alt = entry.picture_alt.as_ref().or(entry.title.as_ref())?;
+    match load_picture(folder, path, alt.clone()) {
+        Ok(picture) => Some(picture),
+        Err(text) => {
+            problems.push(at(*line, format!("template {}: picture {path:?} {text}", entry.id)));
+            None
+        }
     }
+}
+
+/// Returns the template, if it is complete.
+fn into_template(entry: TemplateEntry, picture: Option<OwnPicture>) -> Option<Template> {
     Some(Template {
         id: entry.id,
         title: entry.title?,
@@ -129,6 +167,7 @@ fn into_template(entry: TemplateEntry) -> Option<Template> {
         description: entry.description?,
         features: entry.features?,
         link: entry.link.filter(|link| !link.is_empty()),
+        picture,
         payment_references: entry.payment_references.unwrap_or_default(),
     })
 }

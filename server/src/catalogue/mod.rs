@@ -2,6 +2,8 @@
 
 mod entries;
 mod merge;
+mod picture_format;
+mod pictures;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +15,7 @@ use orders::decision::{Product, parse_price};
 use serde::Serialize;
 
 use crate::config_file::Problem;
+pub(crate) use pictures::OwnPicture;
 
 /// The file that changes the catalogue, in the folder of the configuration.
 pub(crate) const CATALOGUE_FILE: &str = "catalogue.toml";
@@ -56,6 +59,9 @@ pub(crate) struct Template {
     /// The payment link; a template without one is a custom design.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
+    /// The picture that the owner gives in place of the built-in ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picture: Option<OwnPicture>,
     /// The ids at payment providers, which pages do not show.
     #[serde(skip)]
     pub payment_references: Vec<String>,
@@ -86,7 +92,7 @@ impl Catalogue {
                 Err(problem(format!("has more than {MAX_BYTES} bytes: is it a catalogue?")))
             }
             _ => match fs::read_to_string(&path) {
-                Ok(text) => Self::parse(&text),
+                Ok(text) => Self::parse_in(folder, &text),
                 Err(error) => Err(problem(format!("cannot be read: {error}"))),
             },
         }
@@ -97,15 +103,20 @@ impl Catalogue {
         Self::parse("").unwrap_or(Self { templates: Vec::new(), categories: Vec::new() })
     }
 
-    /// Returns the built-in catalogue with these changes.
+    /// Returns the built-in catalogue with these changes, whose pictures are in the current folder.
     fn parse(changes: &str) -> Result<Self, Vec<Problem>> {
+        Self::parse_in(Path::new("."), changes)
+    }
+
+    /// Returns the built-in catalogue with these changes and the pictures of `folder`.
+    fn parse_in(folder: &Path, changes: &str) -> Result<Self, Vec<Problem>> {
         let name_file = |problem: Problem| {
             let place = problem.line.map_or_else(String::new, |line| format!(":{line}"));
             Problem { line: None, text: format!("{CATALOGUE_FILE}{place}: {}", problem.text) }
         };
         let built_in = entries::read(BUILT_IN)?;
         let changes = entries::read(changes);
-        let merged = changes.and_then(|changes| merge::merge(built_in, changes));
+        let merged = changes.and_then(|changes| merge::merge(built_in, changes, folder));
         merged.map_err(|problems| problems.into_iter().map(name_file).collect())
     }
 

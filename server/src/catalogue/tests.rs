@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::test_folder::TestFolder;
 
 fn problems(changes: &str) -> Vec<String> {
     Catalogue::parse(changes).expect_err("a problem").into_iter().map(|problem| problem.to_string()).collect()
@@ -103,14 +104,12 @@ fn problems_name_line_key_and_remedy() {
 
 #[test]
 fn missing_file_means_built_in_catalogue() {
-    let folder = std::env::temp_dir().join(format!("basalt-catalogue-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("a folder");
+    let folder = TestFolder::new("catalogue");
     assert_eq!(Catalogue::load(&folder), Ok(Catalogue::built_in()));
     fs::write(folder.join(CATALOGUE_FILE), b"a = \xff").expect("a file");
     assert!(Catalogue::load(&folder).expect_err("a problem")[0].text.contains("cannot be read"));
     fs::write(folder.join(CATALOGUE_FILE), "#".repeat(300_000)).expect("a file");
     assert!(Catalogue::load(&folder).expect_err("a problem")[0].text.contains("has more than"));
-    fs::remove_dir_all(&folder).expect("removed");
 }
 
 proptest! {

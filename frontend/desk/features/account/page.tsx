@@ -20,7 +20,7 @@ export function AccountPage() {
   return (
     <div className="lg:h-full lg:overflow-y-auto">
       <PageHeader title="Account" />
-      <div className="mx-auto max-w-180 space-y-6 p-4 lg:p-6">
+      <div className="max-w-180 space-y-6 p-4 lg:px-5 lg:py-6">
         <Panel title="Sign-in">
           <dl className="space-y-3">
             <Line name="E-mail address">{user.email}</Line>

@@ -25,7 +25,7 @@ export function FiguresPage() {
       <PageHeader title="Figures">
         <RangeBar key={`${from} ${to}`} range={range} onChange={filters.set} />
       </PageHeader>
-      <div className="mx-auto max-w-280 space-y-6 p-4 lg:p-6">
+      <div className="max-w-320 space-y-6 p-4 lg:px-5 lg:py-6">
         {failure && <FailureNotice failure={failure} onRetry={reload} />}
         {!value && !failure && <FiguresSkeleton />}
         {value && (

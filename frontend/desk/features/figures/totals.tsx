@@ -15,7 +15,7 @@ const LABELS: Record<Metric, string> = {
   purchases: "Purchases",
 };
 
-const TILE = "flex min-h-24 flex-col items-start justify-center gap-1 px-4 py-3 text-left";
+const TILE = "flex min-h-24 flex-col items-start gap-1 p-4 text-left";
 
 /** The totals of the range; the first three choose what the chart shows. */
 export function Totals({ totals, metric, onChoose }: TotalsProps) {

@@ -22,7 +22,7 @@ export function OrderFacts({ order }: { order: OrderDetail }) {
       <Fact name="Paid">
         <Time at={paid_at} isFull />
       </Fact>
-      <Fact name="Download link sent">
+      <Fact name="First download">
         {delivered_at ? <Time at={delivered_at} isFull /> : "Not yet"}
       </Fact>
       {refunded_at && (

@@ -41,7 +41,11 @@ export function OrderHistory({ order: { messages, events } }: { order: OrderDeta
                     · <Time at={at} isFull />
                   </span>
                 </p>
-                {detail && <p className="text-small wrap-anywhere text-ink-soft">{detail}</p>}
+                {detail && (
+                  <p className="text-small wrap-anywhere text-ink-soft first-letter:uppercase">
+                    {detail}
+                  </p>
+                )}
               </li>
             ))}
           </ol>

@@ -7,7 +7,7 @@ const STATE_LABELS: Record<OrderState, { label: string; tone: Tone }> = {
   refunded: { label: "Refunded", tone: "neutral" },
 };
 
-/** Returns the word and the colour of a state. `paid` is the one that still needs a delivery. */
+/** Returns the word and the colour of a state. `paid` is the one that no buyer has downloaded yet. */
 export function describeOrderState(state: OrderState) {
   return STATE_LABELS[state];
 }
@@ -32,7 +32,7 @@ export function nameProduct({ template }: Pick<OrderSummary, "template">): strin
 
 const EVENTS: Record<string, string> = {
   paid: "Paid",
-  delivered: "Download link sent",
+  delivered: "First download",
   downloaded: "Downloaded",
   refunded: "Refunded",
   resent: "New download link sent",

@@ -3,7 +3,7 @@ import { Link, useLocation } from "react-router-dom";
 import { formatCount } from "../format/format.ts";
 import { withChanges } from "./use-filters.ts";
 
-/** One state of a list, with its number of entries. */
+/** One state of a list, with its number of entries, which is shown unless it is 0. */
 export interface StatusTab {
   /** The value of the filter; `""` for the one that is shown without a filter. */
   value: string;
@@ -43,7 +43,7 @@ export function StatusTabs({ label, path, name, tabs }: StatusTabsProps) {
               className="flex min-h-10 items-center gap-1.5 border-b-2 border-transparent px-2 text-small whitespace-nowrap text-ink-soft hover:text-ink aria-[current]:border-accent aria-[current]:font-strong aria-[current]:text-ink"
             >
               {label}
-              {count !== undefined && (
+              {count !== undefined && count > 0 && (
                 <span className="min-w-5 rounded-small bg-wall px-1 text-center text-note text-ink-soft">
                   {formatCount(count)}
                 </span>

@@ -15,7 +15,9 @@ export function EmptyState({ icon: Icon, title, children }: EmptyStateProps) {
         <Icon aria-hidden="true" className="size-5" />
       </span>
       <p className="font-strong">{title}</p>
-      {children && <div className="mt-1.5 space-y-4 text-small text-ink-soft">{children}</div>}
+      {children && (
+        <div className="mt-1.5 space-y-4 text-balance text-small text-ink-soft">{children}</div>
+      )}
     </div>
   );
 }

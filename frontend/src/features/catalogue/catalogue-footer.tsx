@@ -22,7 +22,7 @@ export function CatalogueFooter() {
           <Link
             to={paths.submission}
             {...prefetch}
-            className="underline decoration-accent decoration-2 underline-offset-[0.18em] hover:decoration-4"
+            className="whitespace-nowrap underline decoration-accent decoration-2 underline-offset-[0.18em] hover:decoration-4"
           >
             Contact us
           </Link>{" "}

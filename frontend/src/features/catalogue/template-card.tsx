@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { memo, useState } from "react";
 import { Link } from "react-router-dom";
 import { paths } from "../../shared/paths.ts";
 import { usePrefetch } from "../../shared/prefetch.ts";
@@ -31,9 +31,10 @@ const SIZES = "(min-width: 40rem) 26rem, calc(100vw - 5rem)";
 
 /**
  * A template in the catalogue. The link covers the whole card. An only card shows its text beside the
- * picture.
+ * picture. It is not rendered again while its values stay, because a list has many.
  */
-export function TemplateCard({ template, isFirst, entrance }: TemplateCardProps) {
+export const TemplateCard = memo(function TemplateCard(props: TemplateCardProps) {
+  const { template, isFirst, entrance } = props;
   const prefetch = usePrefetch("template");
   // A card that stays when the filter changes does not appear again.
   const [initial] = useState(entrance);
@@ -55,7 +56,9 @@ export function TemplateCard({ template, isFirst, entrance }: TemplateCardProps)
         <h2 className="mt-2 text-lead leading-snug wrap-anywhere sm:group-only:text-figure">
           {template.title}
         </h2>
-        <p className="mt-2 min-h-[2lh] text-ink-soft sm:group-only:min-h-0">{template.summary}</p>
+        <p className="mt-2 text-ink-soft sm:min-h-[2lh] sm:group-only:min-h-0">
+          {template.summary}
+        </p>
         <p className="mt-4 mb-1.5 text-small font-strong">Features</p>
         <CheckList items={template.features} small />
         <div className="mt-auto pt-5 print:hidden">
@@ -71,10 +74,10 @@ export function TemplateCard({ template, isFirst, entrance }: TemplateCardProps)
       </div>
     </li>
   );
-}
+});
 
 function CardPicture({ template, isFirst }: { template: Template; isFirst: boolean }) {
-  const preview = usePreview(template.id);
+  const preview = usePreview(template);
   const label = preview?.alt ?? template.title;
   const placeholder = <PicturePlaceholder label={label} category={template.category} />;
   if (!preview) return placeholder;

@@ -1,6 +1,7 @@
 import { Send, X } from "lucide-react";
 import { type FormEvent, type RefObject, useEffect, useRef } from "react";
 import { buttonClass } from "../../shared/ui/button.ts";
+import { ConfirmationMark } from "./confirmation-mark.tsx";
 import { LONGEST, shownCount, spokenCount } from "./model.ts";
 import type { Submission } from "./use-submission.ts";
 
@@ -14,6 +15,10 @@ export function SubmissionForm({ state, text, refusal, write, submit }: Submissi
   const count = shownCount(text);
   const submitting = state === "submitting";
   useFocusReturn(button, submitting);
+  // What was entered while the page was taken over is in the field only.
+  useEffect(() => {
+    if (field.current && field.current.value !== text) write(field.current.value);
+  });
 
   function onSubmit(event: FormEvent): void {
     event.preventDefault();
@@ -22,9 +27,12 @@ export function SubmissionForm({ state, text, refusal, write, submit }: Submissi
 
   return (
     <form method="post" noValidate onSubmit={onSubmit} className="mt-8">
-      <label htmlFor="details" className="text-small font-strong tracking-wide">
-        DETAILS:
-      </label>
+      <div className="flex min-h-6 items-end justify-between">
+        <label htmlFor="details" className="text-small font-strong tracking-wide">
+          DETAILS:
+        </label>
+        <ConfirmationMark text={text} />
+      </div>
       <textarea
         ref={field}
         id="details"

@@ -1,5 +1,15 @@
 import * as v from "valibot";
 
+const PictureSchema = v.object({
+  src: v.string(),
+  /** The media type. */
+  type: v.string(),
+  /** In pixels. */
+  width: v.number(),
+  height: v.number(),
+  alt: v.string(),
+});
+
 const TemplateSchema = v.object({
   id: v.number(),
   title: v.string(),
@@ -14,6 +24,8 @@ const TemplateSchema = v.object({
   features: v.array(v.string()),
   /** URL at the payment provider; a template without one is a custom design. */
   link: v.optional(v.string()),
+  /** The picture that the owner gives in place of the built-in ones. */
+  picture: v.optional(PictureSchema),
 });
 
 const CategorySchema = v.object({

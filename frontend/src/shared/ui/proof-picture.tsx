@@ -1,9 +1,9 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import type { Picture } from "../../previews/index.ts";
+import type { ShownPicture } from "../templates/use-preview.ts";
 import { sourceSet } from "./source-set.ts";
 
 interface ProofPictureProps {
-  picture: Picture;
+  picture: ShownPicture;
   alt: string;
   /** The displayed widths, in the format of the `sizes` attribute. */
   sizes: string;
@@ -27,7 +27,7 @@ export function ProofPicture(props: ProofPictureProps) {
   if (isBroken) return fallback;
   return (
     <picture>
-      <source type="image/avif" srcSet={sourceSet(picture.avif)} sizes={sizes} />
+      <source type={picture.type ?? "image/avif"} srcSet={sourceSet(picture.avif)} sizes={sizes} />
       <img
         ref={image}
         src={(picture.webp.at(-1) ?? picture.avif.at(-1))?.src}

@@ -91,10 +91,15 @@ fn list_candidates(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns whether a character belongs to a word that may be an address.
-/// Letters of every script do, so that `jörg@example.com` is not truncated to another user's address, and so do the
-/// slashes and colons of a URL.
+/// Letters of every script do, also those written as a letter and a combining mark, so that `jörg@example.com` is not
+/// truncated to another user's address, and so do the slashes and colons of a URL.
 fn is_word_character(c: char) -> bool {
-    c.is_alphanumeric() || "@.!#$%&'*+-/=?^_`{|}~:\\".contains(c)
+    c.is_alphanumeric() || is_combining_mark(c) || "@.!#$%&'*+-/=?^_`{|}~:\\".contains(c)
+}
+
+/// Returns whether a character is in a Unicode block of combining diacritical marks.
+fn is_combining_mark(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
 fn is_domain(domain: &str) -> bool {
@@ -122,54 +127,20 @@ mod tests {
         }
     }
 
-    #[test]
-    fn only_address_is_found() {
-        for (text, address) in [
-            ("ada@example.com", "ada@example.com"),
-            ("Write to Ada.Lovelace+shop@mail.example.co.uk.", "Ada.Lovelace+shop@mail.example.co.uk"),
-            ("Mail me (ada@example.com), please", "ada@example.com"),
-            ("<ada@example.com>", "ada@example.com"),
-            ("\"ada@example.com\"", "ada@example.com"),
-            ("'ada@example.com'", "ada@example.com"),
-            ("ada@example.com\nADA@Example.com", "ADA@Example.com"),
-            ("o'brien@example.com", "o'brien@example.com"),
-            ("邮箱 ada@example.com,谢谢", "ada@example.com"),
-            ("ada@xn--bcher-kva.xn--p1ai", "ada@xn--bcher-kva.xn--p1ai"),
-        ] {
-            assert_eq!(found(text).as_deref(), Some(address), "{text}");
-        }
+    /// A row of the table of cases, which also tests the form.
+    #[derive(serde::Deserialize)]
+    struct AddressCase {
+        text: String,
+        address: Option<String>,
     }
 
     #[test]
-    fn ambiguous_text_has_no_address() {
-        for text in [
-            "",
-            "no address here",
-            "@handle on social media",
-            "ada@example.com and bob@example.com",
-            "ada@example.com, @handle",
-            "ada@example",
-            "ada@192.0.2.1",
-            "ada@-example.com",
-            "ada@exa_mple.com",
-            "ada..b@example.com",
-            ".ada@example.com",
-            "jörg@example.com",
-            "ada@exämple.com",
-            "https://user@example.com/path",
-            "mailto:ada@example.com",
-            "a@b@example.com",
-            "ada@example.com@evil.example",
-            "邮箱ada@example.com",
-            "ada@example.com/../x",
-            "ada@example.c",
-            "!ada@example.com",
-        ] {
-            assert_eq!(found(text), None, "{text}");
+    fn only_unambiguous_address_is_found() {
+        let cases = include_str!("../../../tests/address_cases.json");
+        let cases: Vec<AddressCase> = serde_json::from_str(cases).expect("the table");
+        for AddressCase { text, address } in cases {
+            assert_eq!(found(&text), address, "{text}");
         }
-        assert_eq!(found(&format!("{}@example.com", "a".repeat(65))), None);
-        assert_eq!(found(&format!("a@{}.com", "a".repeat(64))), None);
-        assert_eq!(found(&format!("a@{}com", "abcdefg.".repeat(32))), None);
     }
 
     #[test]
