@@ -103,7 +103,8 @@ impl AuthAnswer {
                     .hint(format!("Try again in {seconds} seconds.")))
             }
             status if status.is_server_error() => {
-                tracing::error!(status = status.as_u16(), code = self.error_code(), "the auth API failed for the desk");
+                // The auth API has logged the failure with its cause.
+                tracing::debug!(status = status.as_u16(), code = self.error_code(), "the auth API failed for the desk");
                 let seconds = self.retry_after().unwrap_or(1);
                 Err(DeskError::unavailable("Sign-in is unavailable at the moment.").retry_after(seconds))
             }

@@ -159,7 +159,7 @@ pub(crate) async fn start(visit: &Visit, proved: ProvedOwner<'_>) -> Result<Opti
     if !desk_sessions::insert(&mut db, new).await? {
         return Ok(None);
     }
-    visit.record(&mut db, Some(proved.session.user_id), "sign_in", Some(proved.method.as_str())).await?;
+    visit.record_within(&mut db, proved.session.user_id, "sign_in", Some(proved.method.as_str())).await?;
     db.commit().await?;
     Ok(Some(token.text))
 }

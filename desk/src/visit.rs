@@ -93,15 +93,22 @@ impl Visit {
         }
     }
 
-    /// Records what was done, in a statement of its own or in a transaction.
-    pub(crate) async fn record(
+    /// Records a refused attempt; a failure is only logged, because the refusal is the answer.
+    pub(crate) async fn record_refused(&self, user_id: Option<Uuid>, action: &str, subject: Option<&str>) {
+        if let Err(error) = self.insert_event(&mut self.db(), user_id, action, subject).await {
+            tracing::warn!(action, error = %ErrorChain(&error), "an attempt at the desk is refused, and not recorded");
+        }
+    }
+
+    /// Records what the transaction `db` does.
+    pub(crate) async fn record_within(
         &self,
         db: &mut Connection,
-        user_id: Option<Uuid>,
+        user_id: Uuid,
         action: &str,
         subject: Option<&str>,
     ) -> Result<(), DeskError> {
-        Ok(self.insert_event(db, user_id, action, subject).await?)
+        Ok(self.insert_event(db, Some(user_id), action, subject).await?)
     }
 
     async fn insert_event(

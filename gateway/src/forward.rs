@@ -14,6 +14,7 @@ use http::{Method, StatusCode, Version, request};
 use http_edge::ClientPresence;
 use http_edge::request::{ClientAddress, ResolvedRequest};
 use hyper::body::{Body as _, Incoming};
+use telemetry::log_limit::LogLimit;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
 
@@ -31,6 +32,11 @@ use crate::{credentials, websocket};
 const CONTENT_PROFILE: HeaderName = HeaderName::from_static("content-profile");
 /// The schema in which PostgREST finds the function `graphql`.
 const GRAPHQL_SCHEMA: HeaderValue = HeaderValue::from_static("graphql_public");
+
+/// Lines about requests that were not forwarded, by service and reason.
+static NOT_FORWARDED: LogLimit = LogLimit::new();
+/// Lines about requests that failed at a service, by service.
+static FAILED: LogLimit = LogLimit::new();
 
 /// Forwards requests to the configured services.
 #[derive(Debug, Clone)]
@@ -82,15 +88,7 @@ impl Gateway {
         match self.try_forward(request, route, role_token).await {
             Ok(response) => response,
             Err(error) => {
-                let service = route.service.name();
-                match error {
-                    // Logged with their cause.
-                    ForwardError::Unreachable | ForwardError::InvalidResponse => {}
-                    ForwardError::Disconnected | ForwardError::IncompleteRequest => {
-                        tracing::debug!(service, "client disconnected, request to the service ended");
-                    }
-                    _ => tracing::warn!(service, ?error, "request not forwarded"),
-                }
+                log_error(route.service.name(), error);
                 error.to_response(route.service)
             }
         }
@@ -222,6 +220,27 @@ impl Gateway {
     }
 }
 
+/// Logs why a request was not forwarded; a client can cause each reason with every request.
+fn log_error(service: &'static str, error: ForwardError) {
+    match error {
+        // Logged with their cause.
+        ForwardError::Unreachable | ForwardError::InvalidResponse => {}
+        ForwardError::Disconnected | ForwardError::IncompleteRequest => {
+            tracing::debug!(service, "client disconnected, request to the service ended");
+        }
+        ForwardError::InvalidMethod | ForwardError::InvalidPath => {
+            tracing::debug!(service, ?error, "request not forwarded");
+        }
+        ForwardError::Timeout(_) | ForwardError::TooMany | ForwardError::Loop => {
+            if let Some(left_out) = NOT_FORWARDED.admit(&format!("{service} {error:?}")) {
+                tracing::warn!(service, ?error, left_out, "request not forwarded");
+            } else {
+                tracing::debug!(service, ?error, "request not forwarded");
+            }
+        }
+    }
+}
+
 /// Logs the cause of a failed request, and returns what the client learns of it.
 fn describe(error: &ClientError, service: Service, progress: &UploadProgress) -> ForwardError {
     if progress.has_failed() {
@@ -234,7 +253,12 @@ fn describe(error: &ClientError, service: Service, progress: &UploadProgress) ->
         cause.push_str(&inner.to_string());
         next = inner.source();
     }
-    tracing::warn!(service = service.name(), cause, "request to a service failed");
+    let service = service.name();
+    if let Some(left_out) = FAILED.admit(service) {
+        tracing::warn!(service, cause, left_out, "request to a service failed");
+    } else {
+        tracing::debug!(service, cause, "request to a service failed");
+    }
     if error.is_connect() { ForwardError::Unreachable } else { ForwardError::InvalidResponse }
 }
 

@@ -24,7 +24,7 @@ use crate::http::reply::Reply;
 use crate::http::request_info::RequestInfo;
 use crate::journal::{Fact, FactCondition, Journal};
 use crate::ports::entropy::Entropy;
-use crate::ports::limits::{self, ClientRequest, CountedGuess};
+use crate::ports::limits::{self, ClientRequest, CountedAhead, CountedGuess};
 use crate::store::{self, AdminChange, Connection};
 
 /// The context of one request.
@@ -46,6 +46,8 @@ pub struct RequestContext {
     pub guard_results: GuardResults,
     /// The guess that was counted together with the request, where limits are shared with other processes.
     pub counted_guess: Mutex<Option<CountedGuess>>,
+    /// Events that were counted together with an earlier one, until they are asked for.
+    pub counted_ahead: Mutex<Option<CountedAhead>>,
     /// The steps of the request so far.
     pub journal: Arc<Journal>,
     /// Headers that are added to the response, also to an error response.
@@ -131,6 +133,7 @@ impl RequestContext {
             body,
             guard_results: GuardResults::default(),
             counted_guess: Mutex::default(),
+            counted_ahead: Mutex::default(),
             journal,
             response_headers: Arc::default(),
             span: tracing::Span::none(),

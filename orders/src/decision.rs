@@ -66,7 +66,7 @@ pub fn parse_amount(amount: &str) -> Option<i64> {
     whole.parse::<i64>().ok()?.checked_mul(100)?.checked_add(cents)
 }
 
-/// Formats an amount for people: `28.00 USD`.
+/// Formats an amount to be read: `28.00 USD`.
 pub fn format_amount(amount_minor: i64, currency: &str) -> String {
     let sign = if amount_minor < 0 { "-" } else { "" };
     let amount = amount_minor.unsigned_abs();

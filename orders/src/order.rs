@@ -41,7 +41,7 @@ impl Provider {
         }
     }
 
-    /// Returns the name as people write it.
+    /// Returns the name as the provider writes it.
     pub fn title(self) -> &'static str {
         match self {
             Self::Stripe => "Stripe",

@@ -60,6 +60,8 @@ catalog! {
         "HTTP requests to providers and other services, by service and outcome (class of status or kind of failure)", &["service", "outcome"]);
     OUTBOUND_DURATION: Histogram = new("basalt_outbound_request_duration_seconds",
         "Duration of HTTP requests to providers and other services", &["service"], OUTBOUND);
+    PAYMENT_EVENTS: Counter = new("basalt_payment_events_total",
+        "Events of payment providers, by provider and outcome", &["provider", "outcome"]);
     JOB_RUNS: Counter = new("basalt_job_runs_total", "Runs of background jobs, by job and outcome", &["job", "outcome"]);
     JOB_DURATION: Histogram = new("basalt_job_duration_seconds", "Duration of background jobs", &["job"], OUTBOUND);
     JOB_LAST_RUN: Gauge = new("basalt_job_last_run_timestamp_seconds", "End of the last run of a background job", &["job"]);

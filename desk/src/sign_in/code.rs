@@ -33,7 +33,7 @@ pub(crate) async fn verify_code(step: SignIn<'_>, body: &JsonBody) -> Result<Res
             return step.start_session(proved).await;
         }
     }
-    visit.record(&mut visit.db(), Some(session.user_id), "code_failed", None).await?;
+    visit.record_refused(Some(session.user_id), "code_failed", None).await;
     Err(DeskError::new(StatusCode::UNAUTHORIZED, "invalid_code", "The code is not valid.")
         .hint("Enter the latest code of the application. Each code counts once."))
 }

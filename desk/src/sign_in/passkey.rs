@@ -48,7 +48,7 @@ pub(crate) async fn verify_passkey(step: SignIn<'_>, body: &JsonBody) -> Result<
         }
         step.end_auth_session(session).await;
     }
-    visit.record(&mut visit.db(), session.map(|session| session.user_id), "passkey_failed", None).await?;
+    visit.record_refused(session.map(|session| session.user_id), "passkey_failed", None).await;
     Err(invalid_credentials())
 }
 

@@ -45,7 +45,7 @@ pub(crate) async fn sign_in(step: SignIn<'_>, body: &JsonBody) -> Result<Respons
     let (email, password) = read_credentials(body)?;
     let owner = find_owner(step, &email).await?;
     let Some((user, session)) = verify_password(step, owner, &email, &password).await? else {
-        step.visit.record(&mut step.visit.db(), None, "sign_in_failed", Some(&email)).await?;
+        step.visit.record_refused(None, "sign_in_failed", Some(&email)).await;
         return Err(invalid_credentials());
     };
     let has_totp = user.factors.iter().any(|factor| factor.is_verified() && factor.factor_type == "totp");

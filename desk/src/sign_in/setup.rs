@@ -100,7 +100,7 @@ pub(crate) async fn set_up(step: SignIn<'_>, body: &JsonBody) -> Result<Response
             return Err(error.hint("Try again in a minute."));
         }
         Claim::Invalid => {
-            visit.record(&mut visit.db(), None, "setup_failed", None).await?;
+            visit.record_refused(None, "setup_failed", None).await;
             return Err(invalid_link());
         }
     }

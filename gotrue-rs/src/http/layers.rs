@@ -18,6 +18,7 @@ use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use http::Method;
 use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest, cors};
+use telemetry::log_limit::LogLimit;
 use telemetry::trace_context;
 use telemetry::tracer::RequestTrace;
 use tracing::field::Empty;
@@ -295,6 +296,9 @@ fn database_unavailable(error: Error) -> Error {
     if error.status() == 503 { error } else { Error::database_unavailable().with_cause(error) }
 }
 
+/// Lines about requests that are refused because there are too many at once.
+static OVERLOADS: LogLimit = LogLimit::new();
+
 fn panic_error() -> Error {
     Error::internal_server_error("panic")
 }
@@ -303,10 +307,16 @@ fn timeout_error() -> Error {
     Error::new(ErrorCode::RequestTimeout, "Processing this request timed out, please retry after a moment.")
 }
 
+/// Whether too many requests at once, which any client can send, are the cause of a server error.
+fn is_overload(error: &Error) -> bool {
+    error.status() == 503 && error.code() == ErrorCode::OverRequestRateLimit
+}
+
 /// Logs an error response once; only server errors have level `error`.
 fn log_error(error: &Error, id: &str) {
     let cause = error.cause.as_ref().map(|cause| tracing::field::display(ErrorChain(cause.as_ref())));
-    if error.status() >= 500 {
+    let is_left_out = is_overload(error) && OVERLOADS.admit("").is_none();
+    if error.status() >= 500 && !is_left_out {
         tracing::error!(
             request.id = id,
             status = error.status(),

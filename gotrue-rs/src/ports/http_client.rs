@@ -111,12 +111,15 @@ pub struct HttpClient {
     faults: Option<Arc<dyn OutboundFaultInjector>>,
 }
 
+/// A client that is built on first use, or why it cannot be built.
+type LazyClient = OnceLock<Result<Client, String>>;
+
 #[derive(Debug)]
 struct LazyClients {
     outbound: OutboundOptions,
-    trusted: OnceLock<Result<Client, String>>,
-    without_redirects: OnceLock<Result<Client, String>>,
-    untrusted: OnceLock<Result<Client, String>>,
+    trusted: LazyClient,
+    without_redirects: LazyClient,
+    untrusted: LazyClient,
 }
 
 impl HttpClient {
@@ -147,8 +150,7 @@ impl HttpClient {
 
     /// Returns the client for configured URLs: hooks, templates, providers, captcha services.
     pub fn get_trusted_client(&self) -> Result<&Client, HttpError> {
-        let built = self.clients.trusted.get_or_init(|| self.build_client(|builder| builder));
-        built.as_ref().map_err(|reason| HttpError::Client(reason.clone()))
+        self.get_or_build(&self.clients.trusted, |builder| builder)
     }
 
     /// Sends a request to a configured URL. `service` names the called service in traces.
@@ -165,9 +167,7 @@ impl HttpClient {
     ///
     /// It is for requests that only the configured host may get: a redirect would send them, or an empty GET, elsewhere.
     pub fn get_client_without_redirects(&self) -> Result<&Client, HttpError> {
-        let build = || self.build_client(|builder| builder.redirect(Policy::none()));
-        let client = self.clients.without_redirects.get_or_init(build);
-        client.as_ref().map_err(|reason| HttpError::Client(reason.clone()))
+        self.get_or_build(&self.clients.without_redirects, |builder| builder.redirect(Policy::none()))
     }
 
     /// Sends a request to a configured URL and follows no redirect.
@@ -215,13 +215,9 @@ impl HttpClient {
         limits: ResponseLimits,
     ) -> Result<HttpResponse, HttpError> {
         guard::check_url(request.url())?;
-        let build = || {
-            self.build_client(|builder| {
-                builder.dns_resolver(Arc::new(guard::PublicResolver)).redirect(guard::redirect_policy())
-            })
-        };
-        let client =
-            self.clients.untrusted.get_or_init(build).as_ref().map_err(|reason| HttpError::Client(reason.clone()))?;
+        let client = self.get_or_build(&self.clients.untrusted, |builder| {
+            builder.dns_resolver(Arc::new(guard::PublicResolver)).redirect(guard::redirect_policy())
+        })?;
         self.execute(client, service, request, limits).await
     }
 
@@ -268,6 +264,16 @@ impl HttpClient {
     fn parse_proxy_rules(&self) -> Result<proxy::ProxyRules, String> {
         let OutboundOptions { https_proxy, http_proxy, no_proxy, .. } = &self.clients.outbound;
         proxy::ProxyRules::parse(https_proxy.as_ref(), http_proxy.as_ref(), no_proxy)
+    }
+
+    /// Returns a client; its first use builds it.
+    fn get_or_build<'a>(
+        &self,
+        client: &'a LazyClient,
+        finish: impl Fn(ClientBuilder) -> ClientBuilder,
+    ) -> Result<&'a Client, HttpError> {
+        let built = client.get_or_init(|| self.build_client(finish));
+        built.as_ref().map_err(|reason| HttpError::Client(reason.clone()))
     }
 
     fn build_client(&self, finish: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {

@@ -7,6 +7,7 @@ use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::explanation::verification::explain_weak_password;
 use gotrue_rules::domain::password::{WeakPassword, WeakPasswordReason, find_weaknesses, too_long};
 use gotrue_rules::domain::user::User;
+use telemetry::log_limit::LogLimit;
 use uuid::Uuid;
 
 use super::sealing;
@@ -14,6 +15,8 @@ use crate::journal::Step;
 use crate::ports::hashing::{self, HashingError, PasswordVerdict};
 use crate::request_context::RequestContext;
 
+/// Lines about failed look-ups of leaked passwords.
+static FAILED_LOOKUPS: LogLimit = LogLimit::new();
 /// The length of the column `users.encrypted_password`, in characters.
 const MAX_STORED_CHARS: usize = 255;
 
@@ -44,7 +47,10 @@ async fn is_leaked(cx: &RequestContext, password: &str) -> Result<bool> {
             Err(Error::internal(message).with_cause(error))
         }
         Err(error) => {
-            tracing::warn!(error = %ErrorChain(&error), "leaked password look-up failed, password accepted");
+            if let Some(left_out) = FAILED_LOOKUPS.admit("") {
+                let error = ErrorChain(&error);
+                tracing::warn!(%error, left_out, "leaked password look-up failed, password accepted");
+            }
             Ok(false)
         }
     }

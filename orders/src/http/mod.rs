@@ -13,12 +13,17 @@ use http::header::{ACCEPT_LANGUAGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AF
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use http_edge::request::{ResolvedRequest, is_prefetch};
+use telemetry::catalog::PAYMENT_EVENTS;
+use telemetry::log_limit::LogLimit;
 
 use crate::order::Provider;
 pub use crate::paths::{DOWNLOADS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
 use crate::service::OrderService;
 use crate::webhook::{Delivery, MAX_BODY, WebhookOutcome, WebhookRejection};
 pub use page::{MessagePage, format_message_page};
+
+/// Lines about events that are not proved to be of their provider.
+static UNVERIFIED_EVENTS: LogLimit = LogLimit::new();
 
 impl OrderService {
     /// Answers a request whose path belongs to orders.
@@ -66,27 +71,44 @@ impl OrderService {
     }
 }
 
-/// Writes the one line of an event.
+/// Counts an event and writes its line.
 fn log_event(provider: Provider, received: &Result<WebhookOutcome, WebhookRejection>) {
+    let outcome = received.as_ref().map_or_else(WebhookRejection::name, |outcome| outcome.name());
+    PAYMENT_EVENTS.increment(&[provider.name(), outcome]);
     match received {
         Ok(
-            outcome @ (WebhookOutcome::Ordered(order)
-            | WebhookOutcome::OrderedAsRefunded(order)
-            | WebhookOutcome::Refunded(order)),
+            WebhookOutcome::Ordered(order) | WebhookOutcome::OrderedAsRefunded(order) | WebhookOutcome::Refunded(order),
         ) => {
-            tracing::info!(%provider, outcome = outcome.name(), order.id = %order, "payment event accepted");
+            tracing::info!(%provider, outcome, order.id = %order, "payment event accepted");
         }
-        Ok(outcome) if outcome.needs_owner() => {
-            tracing::warn!(%provider, outcome = outcome.name(), "payment event needs the owner");
+        Ok(accepted) if accepted.needs_owner() => {
+            tracing::warn!(%provider, outcome, "payment event needs the owner");
         }
-        Ok(outcome) => tracing::info!(%provider, outcome = outcome.name(), "payment event accepted"),
-        Err(rejection) if rejection.is_unauthenticated() => {
-            let outcome = rejection.name();
-            tracing::debug!(%provider, outcome, error = %ErrorChain(rejection), "payment event refused");
-        }
+        Ok(_) => tracing::info!(%provider, outcome, "payment event accepted"),
         Err(rejection) => {
-            let outcome = rejection.name();
-            tracing::warn!(%provider, outcome, error = %ErrorChain(rejection), "payment event refused");
+            let error = ErrorChain(rejection);
+            if let Some(left_out) = admit_rejection(provider, rejection) {
+                tracing::warn!(%provider, outcome, %error, left_out, "payment event refused");
+            } else {
+                tracing::debug!(%provider, outcome, %error, "payment event refused");
+            }
+        }
+    }
+}
+
+/// Returns the number of warnings left out since the last one; `None` for an event without one.
+///
+/// Any client can send an event with a wrong signature. It is also what a wrong secret in the settings looks like.
+fn admit_rejection(provider: Provider, rejection: &WebhookRejection) -> Option<u64> {
+    match rejection {
+        WebhookRejection::NotConfigured(_)
+        | WebhookRejection::MissingSignature
+        | WebhookRejection::CertificateLimit => None,
+        WebhookRejection::Forged | WebhookRejection::Stale | WebhookRejection::Certificate(_) => {
+            UNVERIFIED_EVENTS.admit(&format!("{provider} {}", rejection.name()))
+        }
+        WebhookRejection::Malformed(_) | WebhookRejection::ProviderUnavailable(_) | WebhookRejection::Database(_) => {
+            Some(0)
         }
     }
 }

@@ -28,7 +28,7 @@ use crate::webhook::{WebhookOutcome, WebhookRejection};
 pub const CERTIFICATE: &str = include_str!("certificate.pem");
 /// The path of the certificate below the simulated API.
 const CERTIFICATE_PATH: &str = "v1/notifications/certs/simulated";
-/// The buyers of orders at PayPal that are remembered.
+/// The maximum number of buyers of orders at PayPal.
 const MAX_BUYERS: usize = 1000;
 
 /// Completes settings by simulated providers in place of those that are not configured.
@@ -158,7 +158,7 @@ impl Simulator {
     pub async fn pay(&self, purchase: Purchase<'_>, mode: DeliveryMode) -> Vec<Answer> {
         let id = self.entropy.base32(16);
         if purchase.provider == Provider::PayPal {
-            self.remember_buyer(&events::paypal_order(&id), purchase.email);
+            self.insert_buyer(&events::paypal_order(&id), purchase.email);
         }
         self.deliver(purchase.provider, &events::payment(purchase, &id), mode).await
     }
@@ -172,13 +172,10 @@ impl Simulator {
     /// Signs an event at this moment or earlier.
     pub fn sign(&self, provider: Provider, body: &[u8], mode: DeliveryMode) -> SignedEvent {
         let at = self.service.clock.now() - mode.age();
-        let headers = sign::sign(&self.service.settings, provider, body, at, &self.entropy);
-        if mode == DeliveryMode::Forged {
-            // The signature is that of another body.
-            let other = [body, b" "].concat();
-            let headers = sign::sign(&self.service.settings, provider, &other, at, &self.entropy);
-            return SignedEvent { headers, body: body.to_owned() };
-        }
+        let other = [body, b" "].concat();
+        // The signature of a forged event is that of another body.
+        let signed = if mode == DeliveryMode::Forged { &other } else { body };
+        let headers = sign::sign(&self.service.settings, provider, signed, at, &self.entropy);
         SignedEvent { headers, body: body.to_owned() }
     }
 
@@ -192,7 +189,7 @@ impl Simulator {
         answers
     }
 
-    fn remember_buyer(&self, order: &str, email: &str) {
+    fn insert_buyer(&self, order: &str, email: &str) {
         let mut buyers = self.buyers.lock().unwrap_or_else(PoisonError::into_inner);
         if buyers.len() >= MAX_BUYERS {
             buyers.pop_first();

@@ -169,7 +169,7 @@ pub struct EventRecord<'a> {
     pub reference: Option<&'a str>,
     /// The amount; for a refund all that was returned until then.
     pub amount_minor: Option<i64>,
-    /// Further facts, for people.
+    /// Further facts, as a sentence.
     pub detail: Option<&'a str>,
     /// The time of the delivery.
     pub now: Time,

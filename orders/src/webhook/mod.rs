@@ -138,11 +138,6 @@ impl WebhookRejection {
             Self::Database(_) => "database",
         }
     }
-
-    /// Returns whether a request without credentials can cause it, so that it is logged for debugging only.
-    pub fn is_unauthenticated(&self) -> bool {
-        matches!(self, Self::NotConfigured(_) | Self::MissingSignature | Self::CertificateLimit)
-    }
 }
 
 /// Accepts a time of signing that is at most this far from now.

@@ -159,7 +159,7 @@ impl OrderService {
         let notice = OwnerNotice { id: self.entropy.uuid(), title: "A payment needs your attention", lines };
         let mails = self.build_notice(now, &notice);
         if mails.is_empty() {
-            tracing::warn!("a payment needs attention, and [basalt.shop] owner names nobody to tell");
+            tracing::warn!("a payment needs attention, and no mail reports it: set [basalt.shop] owner");
         }
         let detail = lines.first().map(String::as_str);
         let mut record = EventRecord { detail, ..record_of(event, "payment", now) };

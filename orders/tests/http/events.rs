@@ -8,7 +8,7 @@ use orders::webhook::{lemon_squeezy, paypal, stripe};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::fixture::{TestShop, refund, session};
+use crate::fixture::{TestShop, capture, refund, session};
 
 #[tokio::test]
 async fn payment_becomes_one_order_with_one_mail() {
@@ -133,21 +133,9 @@ async fn other_events_are_stored_and_change_nothing() {
 #[tokio::test]
 async fn capture_waits_for_the_api_that_names_its_buyer() {
     let shop = TestShop::start().await;
-    let capture = |order: bool| {
-        json!({
-            "id": "WH-1",
-            "event_type": "PAYMENT.CAPTURE.COMPLETED",
-            "resource": {
-                "id": "CAP1",
-                "amount": {"value": "28.00", "currency_code": "USD"},
-                "custom_id": "template-1",
-                "supplementary_data": if order { json!({"related_ids": {"order_id": "ORDER1"}}) } else { json!({}) },
-            },
-        })
-    };
-    assert_eq!(shop.outcome(PayPal, &capture(true)).await, "provider_unavailable", "PayPal sends it again");
+    assert_eq!(shop.outcome(PayPal, &capture(Some("ORDER1"))).await, "provider_unavailable", "PayPal sends it again");
     assert!(shop.database.query("SELECT event_id FROM basalt.payment_events").await.is_empty());
-    assert_eq!(shop.outcome(PayPal, &capture(false)).await, "no_buyer");
+    assert_eq!(shop.outcome(PayPal, &capture(None)).await, "no_buyer");
 }
 
 #[tokio::test]

@@ -121,6 +121,20 @@ pub(crate) fn session(event: &str, payment: &str, amount: i64, link: &str) -> Va
     })
 }
 
+/// A completed capture of PayPal, whose buyer only its order names; without an order nothing names one.
+pub(crate) fn capture(order: Option<&str>) -> Value {
+    json!({
+        "id": "WH-1",
+        "event_type": "PAYMENT.CAPTURE.COMPLETED",
+        "resource": {
+            "id": "CAP1",
+            "amount": { "value": "28.00", "currency_code": "USD" },
+            "custom_id": "template-1",
+            "supplementary_data": order.map_or(json!({}), |id| json!({ "related_ids": { "order_id": id } })),
+        },
+    })
+}
+
 /// A refund of Stripe.
 pub(crate) fn refund(event: &str, payment: &str, refunded: i64) -> Value {
     json!({

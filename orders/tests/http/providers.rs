@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use orders::admin::{self, OrderFilter, RefundError};
 use orders::{OrderState, Provider};
-use serde_json::json;
 use uuid::Uuid;
 
-use crate::fixture::{TestShop, session};
+use crate::fixture::{TestShop, capture, session};
 use crate::provider_server::{ProviderAnswer, ProviderServer};
 
 /// Starts a shop with one order at Stripe, whose API answers like this.
@@ -50,20 +49,6 @@ async fn order_that_was_refunded_at_the_provider_is_refunded_here() {
     assert_eq!(admin::refund(&shop.service, id).await.expect("a refund").state, OrderState::Refunded);
 }
 
-/// A capture of PayPal, whose buyer only its order names.
-fn capture() -> serde_json::Value {
-    json!({
-        "id": "WH-1",
-        "event_type": "PAYMENT.CAPTURE.COMPLETED",
-        "resource": {
-            "id": "CAP1",
-            "amount": {"value": "28.00", "currency_code": "USD"},
-            "custom_id": "template-1",
-            "supplementary_data": {"related_ids": {"order_id": "ORDER1"}},
-        },
-    })
-}
-
 /// Starts a shop and an API of PayPal, which refuses while the switch is on.
 async fn shop_of_paypal() -> (TestShop, ProviderServer, Arc<AtomicBool>) {
     let is_refusing = Arc::new(AtomicBool::new(false));
@@ -84,7 +69,11 @@ async fn payment_whose_buyer_paypal_refuses_to_name_is_reported_to_the_owner_and
     let (shop, _server, is_refusing) = shop_of_paypal().await;
     is_refusing.store(true, Ordering::SeqCst);
     for _ in 0..2 {
-        assert_eq!(shop.outcome(Provider::PayPal, &capture()).await, "provider_unavailable", "PayPal sends it again");
+        assert_eq!(
+            shop.outcome(Provider::PayPal, &capture(Some("ORDER1"))).await,
+            "provider_unavailable",
+            "PayPal sends it again"
+        );
     }
     let stored = "SELECT outcome || ' ' || provider_reference || ' ' || amount_minor FROM basalt.payment_events";
     assert_eq!(shop.database.query(stored).await, ["no_buyer CAP1 2800"]);
@@ -92,7 +81,7 @@ async fn payment_whose_buyer_paypal_refuses_to_name_is_reported_to_the_owner_and
     let text = shop.database.query("SELECT text FROM basalt.outbox").await.concat();
     assert!(text.contains("Client Authentication failed") && text.contains("ORDER1"), "{text}");
     is_refusing.store(false, Ordering::SeqCst);
-    assert_eq!(shop.outcome(Provider::PayPal, &capture()).await, "ordered");
+    assert_eq!(shop.outcome(Provider::PayPal, &capture(Some("ORDER1"))).await, "ordered");
     assert_eq!((shop.orders().await, shop.mails().await.len()), (vec!["CAP1 paid".to_owned()], 2));
     assert_eq!(shop.database.query(stored).await, ["ordered CAP1 2800"]);
 }
@@ -100,7 +89,7 @@ async fn payment_whose_buyer_paypal_refuses_to_name_is_reported_to_the_owner_and
 #[tokio::test]
 async fn refund_that_paypal_has_refused_can_be_requested_again() {
     let (shop, server, is_refusing) = shop_of_paypal().await;
-    shop.deliver(Provider::PayPal, &capture()).await.expect("an order");
+    shop.deliver(Provider::PayPal, &capture(Some("ORDER1"))).await.expect("an order");
     let list = admin::list(&shop.service, &OrderFilter::default()).await.expect("a list");
     is_refusing.store(true, Ordering::SeqCst);
     admin::refund(&shop.service, list.orders[0].id).await.expect_err("a refusal");

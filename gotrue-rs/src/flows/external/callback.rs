@@ -12,6 +12,7 @@ use gotrue_rules::wire::redirect::{
     ImplicitFlowTokens, site_with_callback_error, with_callback_error, with_code, with_session,
 };
 use http::Method;
+use telemetry::log_limit::LogLimit;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
@@ -180,6 +181,9 @@ fn into_server_error(error: Error) -> Error {
     Error::oauth(OAuthErrorCode::ServerError, error.to_string()).with_cause(error)
 }
 
+/// Lines about failed sign-ins, by cause: any client can send an invalid authorization code.
+static FAILED_SIGN_INS: LogLimit = LogLimit::new();
+
 /// Logs an error that is redirected; the layers log only error responses.
 ///
 /// The public text may quote a part of a code.
@@ -188,9 +192,14 @@ fn log_error(cx: &RequestContext, error: &Error) {
     let cause = error.cause.as_ref().map(|cause| tracing::field::display(ErrorChain(cause.as_ref())));
     let (id, status, code) = (&cx.request.id, error.status(), error.code().as_str());
     cx.span.record("error.code", code);
-    if status >= 500 {
-        tracing::warn!(request.id = id, status, code, cause, "external sign-in failed");
-    } else {
+    if status < 500 {
         tracing::debug!(request.id = id, status, code, cause, "external sign-in refused");
+        return;
+    }
+    let key = cause.as_ref().map(ToString::to_string).unwrap_or_default();
+    if let Some(left_out) = FAILED_SIGN_INS.admit(&key) {
+        tracing::warn!(request.id = id, status, code, cause, left_out, "external sign-in failed");
+    } else {
+        tracing::debug!(request.id = id, status, code, cause, "external sign-in failed");
     }
 }

@@ -17,6 +17,7 @@ use gotrue_rules::wire::go_json::Document;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
+use telemetry::log_limit::LogLimit;
 
 use self::dns::{Dns, MailHosts};
 use crate::ports::http_client::{HttpClient, ResponseLimits};
@@ -25,6 +26,9 @@ use crate::ports::http_client::{HttpClient, ResponseLimits};
 const CHECK_TIMEOUT: Duration = Duration::from_secs(3);
 /// The maximum response of the service: `{"valid":false}`.
 const MAX_RESPONSE_BYTES: usize = 32;
+
+/// Lines about failed calls of the service.
+static FAILED_CALLS: LogLimit = LogLimit::new();
 
 /// The result of the checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +111,10 @@ impl AddressChecker {
             Ok(true) => AddressVerdict::Accepted,
             Ok(false) => AddressVerdict::Invalid,
             Err(error) => {
-                tracing::warn!(error = %ErrorChain(error.as_ref()), "address validation service failed, address accepted");
+                let error = ErrorChain(error.as_ref());
+                if let Some(left_out) = FAILED_CALLS.admit("") {
+                    tracing::warn!(%error, left_out, "address validation service failed, address accepted");
+                }
                 AddressVerdict::Accepted
             }
         }

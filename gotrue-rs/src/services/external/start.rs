@@ -10,6 +10,7 @@ use gotrue_rules::domain::external::simulation::format_hints;
 use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
 use gotrue_rules::domain::pkce::{Challenge, UnknownMethod, validate_challenge_pair};
 use oauth2::{PkceCodeChallenge, PkceCodeVerifier};
+use telemetry::log_limit::LogLimit;
 use url::form_urlencoded::byte_serialize;
 use uuid::Uuid;
 
@@ -57,6 +58,9 @@ pub async fn start_authorization(cx: &RequestContext, linking_target: Option<Uui
     Ok(authorization_url(cx, &ready, &id.to_string(), sent.as_ref()).await)
 }
 
+/// Lines about sign-ins that could not be started, by provider: any client can start one.
+static NOT_STARTED: LogLimit = LogLimit::new();
+
 /// Generates a PKCE verifier of 43 characters (RFC 7636 §4.1).
 fn generate_verifier(cx: &RequestContext) -> PkceCodeVerifier {
     PkceCodeVerifier::new(URL_SAFE_NO_PAD.encode(cx.entropy.bytes::<32>()))
@@ -78,12 +82,10 @@ async fn authorization_url(
                 Some(format!("{}?oauth_token={token}{hints}", ready.authorize_endpoint()))
             }
             Err(error) => {
-                tracing::warn!(
-                    request.id = cx.request.id,
-                    cause = %ErrorChain(&error),
-                    provider = ready.enabled.provider.name(),
-                    "external sign-in not started"
-                );
+                let (cause, provider) = (ErrorChain(&error), ready.enabled.provider.name());
+                if let Some(left_out) = NOT_STARTED.admit(provider) {
+                    tracing::warn!(request.id = cx.request.id, %cause, provider, left_out, "external sign-in not started");
+                }
                 None
             }
         };

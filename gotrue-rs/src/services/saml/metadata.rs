@@ -10,6 +10,7 @@ use gotrue_rules::domain::sso::creation::invalid_metadata_url;
 use gotrue_rules::domain::sso::metadata::{IdentityProvider, MAX_METADATA_BYTES};
 use reqwest::header::{ACCEPT, ACCEPT_CHARSET, HeaderValue};
 use reqwest::{Method, Request};
+use telemetry::log_limit::LogLimit;
 use url::Url;
 
 use super::service_provider;
@@ -20,6 +21,8 @@ use crate::store::sso_providers;
 
 const LIMITS: ResponseLimits = ResponseLimits { bytes: MAX_METADATA_BYTES, time: Duration::from_secs(5) };
 
+/// Warnings of expiring metadata, by provider: every request that starts a sign-in reads the metadata.
+static EXPIRING: LogLimit = LogLimit::new();
 /// The remaining validity below which a warning is logged.
 const EXPIRY_WARNING: TimeDelta = TimeDelta::hours(24);
 
@@ -58,10 +61,13 @@ fn fetch_error(message: String) -> Error {
 pub async fn load_current(cx: &RequestContext, provider: &SsoProvider) -> Result<IdentityProvider> {
     let stored = parse_stored(provider)?;
     let saml = &provider.saml;
-    if stored.valid_until.is_some_and(|end| end < cx.now + EXPIRY_WARNING) {
+    if stored.valid_until.is_some_and(|end| end < cx.now + EXPIRY_WARNING)
+        && let Some(left_out) = EXPIRING.admit(&provider.id.to_string())
+    {
         tracing::warn!(
             sso_provider.id = %provider.id,
             valid_until = ?stored.valid_until,
+            left_out,
             "SAML metadata expires within a day or is expired"
         );
     }

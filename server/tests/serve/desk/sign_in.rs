@@ -4,6 +4,8 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::desk_client::{EMAIL, PASSWORD, Shop, code_of};
+use crate::support::{eventually, free_port};
+use crate::telemetry::{metrics, value};
 
 #[tokio::test]
 async fn wrong_code_is_refused_and_a_ticket_has_five_attempts() {
@@ -161,4 +163,28 @@ async fn passkeys_without_their_record_are_stored_with_a_name_and_deleted() {
     assert_eq!(listed.body["passkeys"][0]["name"], "Laptop", "{}", listed.body);
     let deleted = shop.change(Method::DELETE, &format!("/passkeys/{}", made.text("id")), &owner, json!({})).await;
     assert_eq!(deleted.status, 204, "{}", deleted.body);
+}
+
+#[tokio::test]
+async fn refused_attempts_without_their_record_are_refused_alike() {
+    let port = free_port();
+    let shop = Shop::start_with(&format!("[basalt.metrics]\nport = {port}"));
+    let owner = shop.set_up().await;
+    let ticket = shop.send_password(EMAIL, PASSWORD).await.text("ticket");
+    let passkey = shop.post("/sign-in/passkey/options", json!({})).await.text("ticket");
+    shop.refuse_events().await;
+    let link = "A".repeat(43);
+    for (path, body, code) in [
+        ("/sign-in", json!({"email": EMAIL, "password": "another password"}), "invalid_credentials"),
+        ("/sign-in", json!({"email": "nobody@shop.example", "password": PASSWORD}), "invalid_credentials"),
+        ("/sign-in/totp", json!({"ticket": ticket, "code": code_of(&owner.secret, 50)}), "invalid_code"),
+        ("/sign-in/passkey", json!({"ticket": passkey, "credential": {}}), "invalid_credentials"),
+        ("/setup", json!({"token": link, "email": EMAIL, "password": PASSWORD}), "setup_link_invalid"),
+    ] {
+        let answer = shop.post(path, body).await;
+        assert_eq!((answer.status, answer.code()), (401, code), "{path}: {}", answer.body);
+    }
+    let series = "basalt_database_statements_total{statement=\"desk_events.insert\",outcome=\"23514\"}";
+    assert!((value(&metrics(&shop.server.client, port).await, series) - 5.0).abs() < f64::EPSILON, "each is counted");
+    eventually("each is logged", || shop.server.log().matches("is refused, and not recorded").count() == 5);
 }

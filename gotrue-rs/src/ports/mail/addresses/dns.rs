@@ -11,6 +11,7 @@ use hickory_resolver::net::NetError;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::rr::RData;
 use hickory_resolver::{ResolverBuilder, TokioResolver};
+use telemetry::log_limit::LogLimit;
 
 /// The result of a look-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,8 +92,16 @@ fn parse_mail_host(data: &RData) -> Option<String> {
     Some(mx.exchange.to_ascii().trim_end_matches('.').to_owned())
 }
 
+/// Lines about failed look-ups: any client can name a host whose name servers do not answer.
+static FAILED_LOOKUPS: LogLimit = LogLimit::new();
+
 fn log_unknown(error: &NetError) -> MailHosts {
-    tracing::warn!(error = %ErrorChain(error), "DNS look-up of address host failed, address accepted");
+    let error = ErrorChain(error);
+    if let Some(left_out) = FAILED_LOOKUPS.admit("") {
+        tracing::warn!(%error, left_out, "DNS look-up of address host failed, address accepted");
+    } else {
+        tracing::debug!(%error, "DNS look-up of address host failed, address accepted");
+    }
     MailHosts::Unknown
 }
 
