@@ -73,7 +73,8 @@ backend nodes
   default-server on-marked-down shutdown-sessions
 {nodes}
 """
-# server_login_retry: its default keeps clients waiting for 15 s after a failed connection to the database.
+# After a failed connection to the database clients are refused for server_login_retry; one that is not answered holds up
+# all others for server_connect_timeout. Both are 15 s by default.
 PGBOUNCER = """
 [databases]
 * = host=127.0.0.1 port={primary}
@@ -86,7 +87,8 @@ auth_file = {users}
 pool_mode = {mode}
 max_client_conn = 500
 default_pool_size = 40
-server_login_retry = 1
+server_login_retry = 0.1
+server_connect_timeout = 2
 """
 EVERY_REPLICA = {
     "GOTRUE_MAILER_AUTOCONFIRM": "true", "GOTRUE_RATE_LIMIT_HEADER": "x-client", "GOTRUE_RATE_LIMIT_ANONYMOUS_USERS": "1000000",

@@ -12,7 +12,7 @@ import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "replay"), str(ROOT / "scripts/soak")]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "scripts/soak")]
 import postgres  # noqa: E402
 from configuration import PATRONI  # noqa: E402
 

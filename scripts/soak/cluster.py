@@ -10,8 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "replay"))
-import postgres  # noqa: E402  (replay/postgres.py finds and runs PostgreSQL for this repository)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import postgres  # noqa: E402  (scripts/postgres.py finds and runs PostgreSQL for this repository)
 
 Missing = postgres.Missing
 free_port = postgres.free_port

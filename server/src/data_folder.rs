@@ -155,6 +155,7 @@ fn lock(folder: &Path) -> anyhow::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_folder::TestFolder;
 
     #[test]
     fn open_locked_folder_fails() {
@@ -171,9 +172,8 @@ mod tests {
 
     #[test]
     fn restrict_removes_excess_permissions() {
-        let path = std::env::temp_dir().join(format!("basalt-rights-{}", std::process::id()));
+        let path = TestFolder::new("rights");
         let mode = |path: &Path| fs::metadata(path).expect("the folder's metadata").permissions().mode() & 0o777;
-        fs::create_dir_all(&path).expect("create a folder");
         for (found, wanted, left) in [
             (0o777, 0o700, 0o700),
             (0o755, 0o711, 0o711),
@@ -186,12 +186,11 @@ mod tests {
             assert_eq!(mode(&path), left, "{found:o}");
         }
         assert!(restrict_permissions(&path.join("missing"), 0o600).is_ok());
-        fs::remove_dir_all(&path).expect("remove the folder");
     }
 
     #[test]
     fn remove_stale_folders_keeps_locked_recent_and_foreign_entries() {
-        let directory = std::env::temp_dir().join(format!("basalt-sweep-{}", std::process::id()));
+        let directory = TestFolder::new("stale-folders");
         let long_ago = std::time::SystemTime::UNIX_EPOCH;
         let make = |name: &str| {
             let folder = directory.join(name);
@@ -208,11 +207,6 @@ mod tests {
         File::create(directory.join("basalt-once-aplainfileee")).expect("a file");
         make("basalt-once-newnewnewnew").set_modified(file_time_now(&directory)).expect("a new lock");
         remove_stale_folders(&directory);
-        let mut names: Vec<String> = fs::read_dir(&directory)
-            .expect("readable")
-            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
         let kept = [
             "basalt-once-aplainfileee",
             "basalt-once-heldheldheld",
@@ -220,8 +214,7 @@ mod tests {
             "basalt-once-short",
             "something-else",
         ];
-        assert_eq!(names, kept);
-        fs::remove_dir_all(&directory).expect("removed");
+        assert_eq!(directory.names(), kept);
     }
 
     /// Returns the current time of the file system.

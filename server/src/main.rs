@@ -38,6 +38,8 @@ mod router;
 mod serve;
 mod shutdown;
 mod submissions;
+#[cfg(test)]
+mod test_folder;
 mod upkeep;
 mod users;
 

@@ -76,30 +76,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-
-    /// A folder of one test, deleted at its end.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("basalt-private-file-{name}-{}", std::process::id()));
-            fs::create_dir_all(&folder).expect("a folder");
-            Self(folder)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let entries = fs::read_dir(&self.0).expect("a folder").map(|entry| entry.expect("an entry").file_name());
-            let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
-            names.sort();
-            names
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            drop(fs::remove_dir_all(&self.0));
-        }
-    }
+    use crate::test_folder::TestFolder;
 
     fn write(file: &Path, may_replace: bool) -> anyhow::Result<()> {
         let mut out = PrivateFile::create(file, may_replace)?;
@@ -109,8 +86,8 @@ mod tests {
 
     #[test]
     fn leftover_is_neither_followed_nor_reused() {
-        let folder = Folder::new("leftover");
-        let [file, part, other] = ["a.csv", "a.csv.part", "other"].map(|name| folder.0.join(name));
+        let folder = TestFolder::new("file-leftover");
+        let [file, part, other] = ["a.csv", "a.csv.part", "other"].map(|name| folder.join(name));
         fs::write(&other, "other").expect("written");
         symlink(&other, &part).expect("a link");
         write(&file, false).expect("written");
@@ -126,10 +103,10 @@ mod tests {
 
     #[test]
     fn existing_file_is_kept_unless_it_may_be_replaced() {
-        let folder = Folder::new("existing");
-        let [file, link] = ["a.json", "link"].map(|name| folder.0.join(name));
+        let folder = TestFolder::new("file-existing");
+        let [file, link] = ["a.json", "link"].map(|name| folder.join(name));
         fs::write(&file, "old").expect("written");
-        symlink(folder.0.join("missing"), &link).expect("a link");
+        symlink(folder.join("missing"), &link).expect("a link");
         for existing in [&file, &link] {
             let refused = write(existing, false).expect_err("it exists").to_string();
             assert!(refused.contains("--force writes over it"), "{refused}");
@@ -140,8 +117,8 @@ mod tests {
 
     #[test]
     fn incomplete_file_is_deleted() {
-        let folder = Folder::new("incomplete");
-        let [file, busy] = ["a.json", "folder"].map(|name| folder.0.join(name));
+        let folder = TestFolder::new("file-incomplete");
+        let [file, busy] = ["a.json", "folder"].map(|name| folder.join(name));
         let mut out = PrivateFile::create(&file, false).expect("a file");
         out.write_all(b"half").expect("written");
         drop(out);

@@ -208,6 +208,7 @@ fn write(file: &Path, keys: &ApiKeys) -> anyhow::Result<()> {
 mod tests {
     use super::super::live::LiveApiKeys;
     use super::*;
+    use crate::test_folder::TestFolder;
 
     fn now() -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000, 0).expect("a time")
@@ -276,8 +277,7 @@ mod tests {
     #[test]
     fn keys_file_is_readable_by_owner_only() {
         use std::os::unix::fs::PermissionsExt;
-        let folder = std::env::temp_dir().join(format!("basalt-keys-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("create a folder");
+        let folder = TestFolder::new("keys");
         let first = load_or_create(&folder, &ConfiguredKeys::default(), &Entropy::from_seed(1), now())
             .expect("create the keys");
         let again =
@@ -285,6 +285,5 @@ mod tests {
         assert!(first == again);
         let mode = fs::metadata(folder.join(FILE)).expect("a file").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        fs::remove_dir_all(&folder).expect("remove the folder");
     }
 }

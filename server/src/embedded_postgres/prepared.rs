@@ -225,78 +225,62 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+    use crate::test_folder::TestFolder;
 
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("basalt-prepared-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&path);
-            fs::create_dir_all(&path).expect("a folder");
-            Self(path)
-        }
-
-        fn entry(&self) -> PreparedCluster {
-            PreparedCluster { folder: self.0.join("cluster-1-15-0") }
-        }
-
-        /// A folder with the parts of a stopped cluster.
-        fn home(&self, name: &str) -> PathBuf {
-            let home = self.0.join(name);
-            fs::create_dir_all(home.join("cluster/base")).expect("folders");
-            fs::write(home.join("cluster/base/1"), "data").expect("a file");
-            fs::write(home.join("password"), "secret").expect("a file");
-            home
-        }
+    fn entry(folder: &TestFolder) -> PreparedCluster {
+        PreparedCluster { folder: folder.join("cluster-1-15-0") }
     }
 
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    /// A folder with the parts of a stopped cluster.
+    fn home(folder: &TestFolder) -> PathBuf {
+        let home = folder.join("made");
+        fs::create_dir_all(home.join("cluster/base")).expect("folders");
+        fs::write(home.join("cluster/base/1"), "data").expect("a file");
+        fs::write(home.join("password"), "secret").expect("a file");
+        home
     }
 
     #[test]
     fn completed_cluster_is_copied_with_its_password() {
-        let scratch = Scratch::new("copy");
-        let reservation = scratch.entry().reserve().expect("a folder").expect("nobody else");
-        let prepared = reservation.complete(&scratch.home("made")).expect("stored");
-        assert!(prepared.exists() && !scratch.0.join("made").exists());
-        let home = scratch.0.join("home");
-        fs::create_dir(&home).expect("a folder");
-        prepared.copy_to(&home, None).expect("copied");
-        assert_eq!(fs::read_to_string(home.join("cluster/base/1")).expect("a file"), "data");
-        assert_eq!(fs::read_to_string(home.join("password")).expect("a file"), "secret");
+        let folder = TestFolder::new("prepared-copy");
+        let reservation = entry(&folder).reserve().expect("a folder").expect("nobody else");
+        let prepared = reservation.complete(&home(&folder)).expect("stored");
+        assert!(prepared.exists() && !folder.join("made").exists());
+        let copy = folder.join("copy");
+        fs::create_dir(&copy).expect("a folder");
+        prepared.copy_to(&copy, None).expect("copied");
+        assert_eq!(fs::read_to_string(copy.join("cluster/base/1")).expect("a file"), "data");
+        assert_eq!(fs::read_to_string(copy.join("password")).expect("a file"), "secret");
         assert_eq!(fs::metadata(&prepared.folder).expect("a folder").permissions().mode() & 0o777, 0o700);
     }
 
     #[test]
     fn only_one_process_creates_it() {
-        let scratch = Scratch::new("lock");
-        let first = scratch.entry().reserve().expect("a folder");
+        let folder = TestFolder::new("prepared-lock");
+        let first = entry(&folder).reserve().expect("a folder");
         assert!(first.is_some());
-        assert!(scratch.entry().reserve().expect("a folder").is_none());
+        assert!(entry(&folder).reserve().expect("a folder").is_none());
         drop(first);
-        assert!(scratch.entry().reserve().expect("a folder").is_some());
+        assert!(entry(&folder).reserve().expect("a folder").is_some());
     }
 
     #[test]
     fn cluster_without_marker_does_not_exist() {
-        let scratch = Scratch::new("marker");
-        fs::create_dir_all(scratch.entry().folder.join("cluster")).expect("folders");
-        assert!(!scratch.entry().exists());
-        let reservation = scratch.entry().reserve().expect("a folder").expect("nobody else");
-        assert!(reservation.complete(&scratch.home("made")).expect("stored").exists());
+        let folder = TestFolder::new("prepared-marker");
+        fs::create_dir_all(entry(&folder).folder.join("cluster")).expect("folders");
+        assert!(!entry(&folder).exists());
+        let reservation = entry(&folder).reserve().expect("a folder").expect("nobody else");
+        assert!(reservation.complete(&home(&folder)).expect("stored").exists());
     }
 
     #[test]
     fn cluster_that_was_not_used_for_a_month_is_removed() {
-        let scratch = Scratch::new("unused");
-        let old = scratch.0.join("cluster-0-14-0");
+        let folder = TestFolder::new("prepared-unused");
+        let old = folder.join("cluster-0-14-0");
         fs::create_dir(&old).expect("a folder");
         let marker = File::create(old.join(COMPLETE)).expect("a file");
         marker.set_times(FileTimes::new().set_modified(SystemTime::UNIX_EPOCH)).expect("a time");
-        drop(scratch.entry().reserve().expect("a folder"));
+        drop(entry(&folder).reserve().expect("a folder"));
         assert!(!old.exists());
     }
 }

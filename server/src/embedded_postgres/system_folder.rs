@@ -1,9 +1,16 @@
-//! The system folder of Basalt, and the names of the folders below it.
+//! The system folder of Basalt, the names of the folders below it, and their creation.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
+
+use super::start_error::StartError;
 
 /// The folder that root uses for files that PostgreSQL's account cannot reach elsewhere.
 pub(super) const SYSTEM_FOLDER: &str = "/var/lib/basalt";
+
+/// The number of characters of a fingerprint.
+pub(super) const FINGERPRINT_LENGTH: usize = 16;
 
 /// Returns a short, stable name for a path (FNV-1a).
 pub(super) fn fingerprint(path: &Path) -> String {
@@ -13,6 +20,16 @@ pub(super) fn fingerprint(path: &Path) -> String {
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:016x}")
+}
+
+/// Creates a folder with this mode if it is missing.
+pub(super) fn create_folder(path: &Path, mode: u32) -> Result<(), StartError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let doing = || format!("making the folder {}", path.display());
+    fs::DirBuilder::new().recursive(true).mode(mode).create(path).map_err(StartError::io(doing()))?;
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(StartError::io(doing()))
 }
 
 #[cfg(test)]

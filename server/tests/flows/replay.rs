@@ -86,21 +86,26 @@ fn what_cannot_be_replayed_has_status_2() {
     assert_eq!(run(&["replay", &path, "--only", "other.*"]).status.code(), Some(2));
 }
 
+/// The steps that sign a user up, confirm the address, and use and refresh the session.
+fn sign_up_steps() -> [Value; 5] {
+    [
+        json!({ "request": { "method": "POST", "path": "/signup", "json": { "email": "{{email1}}", "password": "correct horse" } } }),
+        json!({ "set": { "mail": { "@message": { "to": "{{email1}}", "kind": "confirmation" } } } }),
+        json!({ "request": { "method": "POST", "path": "/verify", "json": { "type": "signup", "token_hash": "{{mail.token_hash}}" } },
+          "capture": { "session": "json" } }),
+        json!({ "request": { "method": "GET", "path": "/user", "bearer": "{{session.access_token}}" },
+          "match": "subset", "expect": { "status": 200, "json": { "email": "<email1>" } } }),
+        json!({ "request": { "method": "POST", "path": "/token?grant_type=refresh_token", "json": { "refresh_token": "{{session.refresh_token}}" } },
+          "match": "subset", "expect": { "status": 200, "json": { "token_type": "bearer" } } }),
+    ]
+}
+
 #[test]
 fn two_binaries_answer_in_turn_on_one_database() {
     let folder = Folder::new();
     let path = write_flow(&folder, |flow| {
         flow["settings"] = json!({ "env": { "GOTRUE_MAILER_AUTOCONFIRM": "false", "GOTRUE_MAILER_URLPATHS_CONFIRMATION": "/verify" } });
-        flow["steps"] = json!([
-            { "request": { "method": "POST", "path": "/signup", "json": { "email": "{{email1}}", "password": "correct horse" } } },
-            { "set": { "mail": { "@message": { "to": "{{email1}}" } } } },
-            { "request": { "method": "POST", "path": "/verify", "json": { "type": "signup", "token_hash": "{{mail.token_hash}}" } },
-              "capture": { "session": "json" } },
-            { "request": { "method": "GET", "path": "/user", "bearer": "{{session.access_token}}" },
-              "match": "subset", "expect": { "status": 200, "json": { "email": "<email1>" } } },
-            { "request": { "method": "POST", "path": "/token?grant_type=refresh_token", "json": { "refresh_token": "{{session.refresh_token}}" } },
-              "match": "subset", "expect": { "status": 200, "json": { "token_type": "bearer" } } },
-        ]);
+        flow["steps"] = json!(sign_up_steps());
     });
     let binary = env!("CARGO_BIN_EXE_basalt");
     let output = run(&["replay", &path, "--upgrade", binary, binary]);
@@ -134,17 +139,15 @@ fn write_serve_flow(folder: &Folder, change: impl FnOnce(&mut Value)) -> String 
             "sms": { "enable_signup": true },
         } } });
         flow["values"]["phone1"] = json!({ "phone": 0 });
+        let [sign_up, mail, verify, user, refresh] = sign_up_steps();
         flow["steps"] = json!([
             anonymous(true),
             anonymous(false),
-            { "request": { "method": "POST", "path": "/signup", "json": { "email": "{{email1}}", "password": "correct horse" } } },
-            { "set": { "mail": { "@message": { "to": "{{email1}}", "kind": "confirmation" } } } },
-            { "request": { "method": "POST", "path": "/verify", "json": { "type": "signup", "token_hash": "{{mail.token_hash}}" } },
-              "capture": { "session": "json" } },
-            { "request": { "method": "GET", "path": "/user", "bearer": "{{session.access_token}}" },
-              "match": "subset", "expect": { "status": 200, "json": { "email": "<email1>" } } },
-            { "request": { "method": "POST", "path": "/token?grant_type=refresh_token", "json": { "refresh_token": "{{session.refresh_token}}" } },
-              "match": "subset", "expect": { "status": 200, "json": { "token_type": "bearer" } } },
+            sign_up,
+            mail,
+            verify,
+            user,
+            refresh,
             { "request": { "method": "POST", "path": "/otp", "json": { "phone": "{{phone1}}" } } },
             { "set": { "sms": { "@message": { "to": "{{phone1}}" } } } },
             { "request": { "method": "POST", "path": "/verify", "json": { "type": "sms", "phone": "{{phone1}}", "token": "{{sms.code}}" } },

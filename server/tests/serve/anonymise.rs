@@ -185,7 +185,7 @@ async fn no_original_value_remains_and_the_known_password_works() {
 async fn an_interrupted_run_is_continued_with_its_seed_only() {
     let server = Basalt::serve(&["--ephemeral"]);
     let url = server.text("database_url");
-    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let mut db = server.connect_after_indexes().await;
     let plant = "
         INSERT INTO auth.users (id, email, phone, raw_user_meta_data)
         SELECT gen_random_uuid(), 'user' || n || '@planted.test', (4915112340000 + n)::text, jsonb_build_object('number', n)
@@ -284,7 +284,7 @@ async fn an_anonymised_export_is_refused_if_a_column_has_no_rule() {
     let server = Basalt::serve(&["--config", &config, "--data", &scratch.path("data")]);
     plant(&server, &scratch).await;
     let url = server.text("database_url");
-    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let mut db = server.connect_after_indexes().await;
     let add = "
         ALTER TABLE auth.users ADD COLUMN nickname text DEFAULT 'Plantagenet';
         ALTER TABLE auth.users ADD COLUMN title text GENERATED ALWAYS AS (raw_user_meta_data ->> 'full_name') STORED;

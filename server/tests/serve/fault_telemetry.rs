@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::AssertSqlSafe;
 
 use super::faults::accept_silently;
 use super::pooler::Pgbouncer;
@@ -84,7 +84,7 @@ impl Database {
     }
 
     async fn execute(&self, sql: &str) {
-        let mut db = PgConnection::connect(&self.server.text("database_url")).await.expect("connected");
+        let mut db = self.server.connect_after_indexes().await;
         sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut db).await.expect("the test's SQL is right");
     }
 }

@@ -161,13 +161,32 @@ fn config_file_of_the_cli_is_reported_by_line() {
     assert!(!output_text(&output).contains(SECRET));
 }
 
+/// A database with rows and roles of a test.
+struct SeededDatabase {
+    url: String,
+    _server: Basalt,
+}
+
+impl SeededDatabase {
+    async fn start(sql: &'static str) -> Self {
+        let server = Basalt::serve(&["--ephemeral"]);
+        let url = server.text("database_url");
+        let mut db = PgConnection::connect(&url).await.expect("connected");
+        sqlx::raw_sql(sql).execute(&mut db).await.expect("the test's SQL is right");
+        Self { url, _server: server }
+    }
+
+    /// The URL for a role whose password is its name.
+    fn url_of(&self, role: &str) -> String {
+        let operator = self.url.split(['/', '@']).nth(2).expect("the role and its password");
+        self.url.replacen(operator, &format!("{role}:{role}"), 1)
+    }
+}
+
 #[tokio::test]
 async fn database_is_read_by_a_role_that_may_only_read() {
-    let server = Basalt::serve(&["--ephemeral"]);
-    let url = server.text("database_url");
-    let mut db = PgConnection::connect(&url).await.expect("connected");
-    let plant = "
-        CREATE ROLE reader LOGIN BYPASSRLS PASSWORD 'reader';
+    let database = SeededDatabase::start(
+        "CREATE ROLE reader LOGIN BYPASSRLS PASSWORD 'reader';
         GRANT USAGE ON SCHEMA auth TO reader;
         GRANT SELECT ON auth.users, auth.identities, auth.schema_migrations TO reader;
         INSERT INTO auth.users (id, email, encrypted_password) VALUES
@@ -176,10 +195,10 @@ async fn database_is_read_by_a_role_that_may_only_read() {
             ('10000000-0000-4000-8000-000000000003', 'c@example.com', 'md5');
         INSERT INTO auth.identities (user_id, provider, provider_id, identity_data) VALUES
             ('10000000-0000-4000-8000-000000000001', 'github', '1', '{}');
-        INSERT INTO auth.schema_migrations VALUES ('20990101000000')";
-    sqlx::raw_sql(plant).execute(&mut db).await.expect("planted");
-    let password = url.split(['/', '@']).nth(2).expect("the role and its password");
-    let reader = url.replacen(password, "reader:reader", 1);
+        INSERT INTO auth.schema_migrations VALUES ('20990101000000')",
+    )
+    .await;
+    let reader = database.url_of("reader");
     let folder = TempFolder::new();
     let file = folder.write("auth.env", "GOTRUE_SITE_URL=http://localhost:3000\n");
     let output = run_with(&["parity", "--env", &file, "--database", &reader, "--json"], &[]);
@@ -208,28 +227,25 @@ async fn database_is_read_by_a_role_that_may_only_read() {
 
 #[tokio::test]
 async fn a_database_that_cannot_be_read_does_not_look_clear() {
-    let server = Basalt::serve(&["--ephemeral"]);
-    let url = server.text("database_url");
-    let mut db = PgConnection::connect(&url).await.expect("connected");
-    let plant = "
-        CREATE ROLE nobody LOGIN BYPASSRLS PASSWORD 'nobody';
+    let database = SeededDatabase::start(
+        "CREATE ROLE nobody LOGIN BYPASSRLS PASSWORD 'nobody';
         CREATE ROLE hidden LOGIN PASSWORD 'hidden';
         CREATE ROLE reader LOGIN BYPASSRLS PASSWORD 'reader';
         GRANT USAGE ON SCHEMA auth TO hidden, reader;
         GRANT SELECT ON ALL TABLES IN SCHEMA auth TO hidden, reader;
-        INSERT INTO auth.users (id, email) VALUES (gen_random_uuid(), 'a@example.com')";
-    sqlx::raw_sql(plant).execute(&mut db).await.expect("planted");
-    let operator = url.split(['/', '@']).nth(2).expect("the role and its password");
+        INSERT INTO auth.users (id, email) VALUES (gen_random_uuid(), 'a@example.com')",
+    )
+    .await;
     let folder = compose_project("");
     let file = folder.path("docker-compose.yml");
     for (role, is_clear) in [("nobody", false), ("hidden", false), ("reader", true)] {
-        let database = url.replacen(operator, &format!("{role}:{role}"), 1);
-        let output = run(&["parity", "--compose", &file, "--database", &database]);
+        let url = database.url_of(role);
+        let output = run(&["parity", "--compose", &file, "--database", &url]);
         let text = output_text(&output);
         assert_eq!(output.status.code(), Some(i32::from(!is_clear)), "{role}: {text}");
         assert_eq!(text.contains("Nothing stands in the way"), is_clear, "{role}: {text}");
         assert_eq!(text.contains("! the users: "), !is_clear, "{role}: {text}");
-        let found = report(&run(&["parity", "--compose", &file, "--database", &database, "--json"]));
+        let found = report(&run(&["parity", "--compose", &file, "--database", &url, "--json"]));
         assert_eq!(found["matters"], !is_clear, "{role}: {found}");
     }
 }

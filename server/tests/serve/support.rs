@@ -13,6 +13,10 @@ use std::time::{Duration, Instant};
 use reqwest::Client;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
+use sqlx::{Connection, PgConnection};
+
+/// The number of indexes that a server creates in the background.
+const USER_INDEXES: i64 = 4;
 
 static NEXT_FOLDER: AtomicUsize = AtomicUsize::new(0);
 
@@ -146,6 +150,22 @@ impl Basalt {
         };
         let answer = request.header("apikey", self.text("publishable_key")).send().await.expect("an answer");
         (answer.status().as_u16(), answer.json().await.unwrap_or_default())
+    }
+
+    /// Connects to the database when the server has created its indexes of users.
+    ///
+    /// A statement that changes the table waits for an index that is being created, and the index for the snapshot of
+    /// the statement: PostgreSQL ends one of both.
+    pub(crate) async fn connect_after_indexes(&self) -> PgConnection {
+        let mut database = PgConnection::connect(&self.text("database_url")).await.expect("connected");
+        let valid = "SELECT count(*) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+                     WHERE i.indrelid = 'auth.users'::regclass AND i.indisvalid AND c.relname LIKE 'idx\\_users\\_%'";
+        let started = Instant::now();
+        while sqlx::query_scalar::<_, i64>(valid).fetch_one(&mut database).await.expect("a number") < USER_INDEXES {
+            assert!(started.elapsed() < Duration::from_mins(2), "the indexes of users are missing");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        database
     }
 
     pub(crate) fn pid(&self) -> Pid {

@@ -46,6 +46,8 @@ const OBJECTS: &str = "
     CREATE TRIGGER touch BEFORE UPDATE ON auth.users FOR EACH ROW EXECUTE FUNCTION app.touch();
     CREATE TABLE app.without_columns ();
     INSERT INTO app.without_columns DEFAULT VALUES;
+    CREATE INDEX interrupted ON auth.users (confirmed_at);
+    UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'auth.interrupted'::regclass;
     SELECT lo_from_bytea(0, 'large');";
 
 /// What the objects above contain.

