@@ -103,28 +103,28 @@ pub async fn list_tables(connection: &mut PgConnection) -> Result<Vec<Table>> {
 
 /// Lists the tables of the schemas `auth` and `basalt` in which row security applies to the role.
 pub async fn list_filtered_tables(connection: &mut PgConnection) -> Result<Vec<String>> {
-    let sql = format!(
-        "SELECT n.nspname || '.' || c.relname
-         FROM pg_class c
-         JOIN pg_namespace n ON n.oid = c.relnamespace
-         WHERE c.relkind IN ('r', 'p')
-           AND n.nspname IN {SCHEMAS}
-           AND row_security_active(c.oid)
-         ORDER BY 1"
-    );
-    fetch(connection, sql).await?.iter().map(|row| row.try_get(0)).collect()
+    let condition = format!("n.nspname IN {SCHEMAS} AND row_security_active(c.oid)");
+    list_table_names(connection, &condition).await
 }
 
 /// Lists the tables of all other schemas except those of PostgreSQL.
 pub async fn list_other_tables(connection: &mut PgConnection) -> Result<Vec<String>> {
+    let condition = format!(
+        "n.nspname NOT IN {SCHEMAS}
+           AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'basalt_anonymisation')
+           AND n.nspname NOT LIKE 'pg\\_%'"
+    );
+    list_table_names(connection, &condition).await
+}
+
+/// Lists the tables that meet a condition on their row `c` of `pg_class` and their schema `n`.
+async fn list_table_names(connection: &mut PgConnection, condition: &str) -> Result<Vec<String>> {
     let sql = format!(
         "SELECT n.nspname || '.' || c.relname
          FROM pg_class c
          JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE c.relkind IN ('r', 'p')
-           AND n.nspname NOT IN {SCHEMAS}
-           AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'basalt_anonymisation')
-           AND n.nspname NOT LIKE 'pg\\_%'
+           AND {condition}
          ORDER BY 1"
     );
     fetch(connection, sql).await?.iter().map(|row| row.try_get(0)).collect()

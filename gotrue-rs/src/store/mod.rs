@@ -70,6 +70,7 @@ binding::statements! {
         pub mod preset_sessions;
         pub mod preset_users;
         pub mod readiness;
+        pub mod refresh_rotation;
         pub mod refresh_tokens;
         pub mod replicas;
         pub mod replication;

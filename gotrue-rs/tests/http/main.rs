@@ -32,6 +32,7 @@ mod quotas;
 mod refresh;
 mod refresh_lanes;
 mod refresh_races;
+mod refresh_signed_lanes;
 mod reload;
 mod requests;
 mod restart;

@@ -25,6 +25,10 @@ objects AS (
       AND i.identity IS NOT NULL
       AND (i.schema IS NULL OR i.schema !~ '^pg_(temp|toast_temp)_')
       AND i.identity !~ '^(pg_toast|pg_temp|pg_toast_temp)_?[0-9]*$'
+      -- An index whose creation was interrupted; pg_dump leaves it out, too.
+      AND NOT (o.classid = 'pg_catalog.pg_class'::regclass
+               AND EXISTS (SELECT FROM pg_catalog.pg_index n JOIN pg_catalog.pg_class c ON c.oid = n.indexrelid
+                           WHERE n.indexrelid = o.objid AND NOT n.indisvalid AND c.relkind = 'i'))
       -- Triggers of constraints have names with numbers; NOT NULL is part of the column.
       AND NOT (o.classid = 'pg_catalog.pg_trigger'::regclass
                AND EXISTS (SELECT FROM pg_catalog.pg_trigger t WHERE t.oid = o.objid AND t.tgisinternal))
