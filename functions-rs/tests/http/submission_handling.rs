@@ -259,8 +259,9 @@ async fn dropped_reply_is_stored_completely_or_not_at_all() {
                   AND m.submission = s.id), (SELECT count(*) FROM basalt.outbox o JOIN basalt.submission_messages m USING (id) \
                   WHERE m.kind = 'reply' AND m.submission = s.id)) FROM basalt.submissions s ORDER BY created_at DESC LIMIT 1";
     let (mut dropped, mut completed) = (0, 0);
-    for step in 1..60 {
-        let submission = id(&shop.submit(&format!("round {step} bob@example.com")).await);
+    for round in 0..120 {
+        let step = round % 12 + 1;
+        let submission = id(&shop.submit(&format!("round {round} bob@example.com")).await);
         let hello = reply("bob@example.com", "Hello");
         let mut polls = 0;
         let is_now = || {
@@ -270,18 +271,18 @@ async fn dropped_reply_is_stored_completely_or_not_at_all() {
         let seen = drop_when(is_now, submissions.reply(submission, &hello, "owner")).await;
         ledger.wait_until_idle(&shop.pool).await.expect("at rest");
         let state = shop.database.query(stored).await.remove(0);
-        assert!(state == "answered|1|1" || (state == "new|0|0" && seen.is_none()), "{step}: {state}");
+        assert!(state == "answered|1|1" || (state == "new|0|0" && seen.is_none()), "{round}: {state}");
         submissions.reply(submission, &hello, "owner").await.expect("a reply");
-        assert_eq!(shop.database.query(stored).await, ["answered|1|1"], "{step}: sent again");
+        assert_eq!(shop.database.query(stored).await, ["answered|1|1"], "{round}: sent again");
         // How often a reply is pending depends on how fast the database answers.
         completed += usize::from(seen.is_some());
         dropped += usize::from(seen.is_none());
-        if completed == 5 {
+        if completed >= 5 && dropped > 0 {
             break;
         }
         shop.clock.advance(TimeDelta::minutes(30));
     }
-    assert!(completed == 5 && dropped > 0, "it was dropped {dropped} times and completed {completed} times");
+    assert!(completed >= 5 && dropped > 0, "it was dropped {dropped} times and completed {completed} times");
 }
 
 #[tokio::test]
