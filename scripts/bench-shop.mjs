@@ -16,6 +16,7 @@ const PAGES = ["/", "/template/1", "/submit"];
 const FORM_FACTORS = { mobile: [], desktop: ["--preset=desktop"] };
 const CATEGORIES = ["performance", "accessibility", "best-practices", "seo"];
 const LIMIT = 95;
+const ATTEMPTS = 3;
 const CHROME_FLAGS = "--headless=new --no-sandbox --disable-gpu";
 
 const { values: options } = parseArgs({
@@ -33,6 +34,18 @@ if (!Number.isInteger(runs) || runs < 1) {
 
 /** Returns the scores of one run in percent, and the largest contentful paint in seconds. */
 async function measure(url, flags, file) {
+  // Now and then Chromium records no trace, and Lighthouse asks to be run again.
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await measureOnce(url, flags, file);
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error;
+      console.error(`${url}: ${error.message.trim().split("\n").at(-1)}; again`);
+    }
+  }
+}
+
+async function measureOnce(url, flags, file) {
   await promisify(execFile)(
     "npx",
     ["--yes", LIGHTHOUSE, url, "--quiet", "--output=json", `--output-path=${file}`, ...flags,
