@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measure the latency that `basalt record` adds, its processor time, its memory and its files.
 
-Sends requests to a test server directly, through a plain TCP relay, and through the recorder, in alternating blocks on one
+Sends requests to a server directly, through a plain TCP relay, and through the recorder, in alternating blocks on one
 connection each, and prints the ratios of the latencies to the direct ones. The relay copies bytes and nothing else: its ratio
 is what any process between client and server costs on the machine. A step is a sign-in by password, a refresh or a read of
-the user. After a block the recorder finishes its work, so that it does not burden the next block.
+the user. After a block the recorder finishes its work, so that it does not burden the next block. The server is `basalt serve`
+with passwords hashed as usual; with --test-server it is a test server, whose cheap hashes make each step as short as it can be.
 
-    scripts/measure-recording.py --binary target/release/basalt [--steps 10000]
+    scripts/measure-recording.py --binary target/release/basalt [--steps 10000] [--test-server]
 """
 
 import argparse
@@ -24,6 +25,12 @@ import threading
 import time
 import urllib.parse
 
+# The limits do not refuse the requests of one client.
+CONFIG = """
+[auth.rate_limit]
+sign_in_sign_ups = 1000000
+token_refresh = 1000000
+"""
 BLOCK = 100
 # Nanoseconds of processor time in which nothing is recorded.
 IDLE = 200_000
@@ -137,11 +144,14 @@ def main():
     parser.add_argument("--binary", default="target/release/basalt")
     parser.add_argument("--recorder", help="another binary for the recorder [default: the one of the server]")
     parser.add_argument("--steps", type=int, default=10_000)
+    parser.add_argument("--test-server", action="store_true", help="record a test server, whose steps are the shortest")
     arguments = parser.parse_args()
     binary = os.path.abspath(arguments.binary)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        server, ready = start([binary, "serve", "--test", "--json", "--port", "0"])
+        pathlib.Path("config.toml").write_text(CONFIG)
+        kind = ["--test"] if arguments.test_server else ["--ephemeral", "--config", "config.toml"]
+        server, ready = start([binary, "serve", *kind, "--json", "--port", "0"])
         command = [os.path.abspath(arguments.recorder) if arguments.recorder else binary, "record"]
         recorder, proxy = start([*command, "--upstream", ready["url"], "--port", "0", "--out", "flows", "--json"])
         relay = Relay(ready["url"])

@@ -38,9 +38,9 @@ macro_rules! write_decoys {
 statements! {
     WRITE_FLOW = "decoys.write_flow": concat!(write_decoys!(1), "SELECT count(*) FROM basalt.decoys WHERE false");
 
-    WRITE_TOKEN = "decoys.write_token": concat!(write_decoys!(5), "SELECT count(*) FROM basalt.decoys WHERE false");
+    WRITE_TOKEN = "decoys.write_token": concat!(write_decoys!(2), "SELECT count(*) FROM basalt.decoys WHERE false");
 
-    WRITE_USER = "decoys.write_user": concat!(write_decoys!(8), "SELECT count(*) FROM basalt.decoys WHERE false");
+    WRITE_USER = "decoys.write_user": concat!(write_decoys!(6), "SELECT count(*) FROM basalt.decoys WHERE false");
 
     WRITE_USER_WITH_AUDIT = "decoys.write_user_with_audit": concat!(write_decoys!(5), audit_insert!());
 
