@@ -241,3 +241,14 @@ test("a printed template has its texts, and no controls", async ({ page }) => {
   await expect(page.getByText("$28", { exact: true })).toBeVisible();
   await expect(page.getByRole("heading", { name: "What's Included" })).toBeVisible();
 });
+
+test("a printed template fits on two sheets", async ({ page }) => {
+  for (const id of [1, 5, 9]) {
+    await page.goto(paths.template(id));
+    await page.waitForLoadState("networkidle");
+    const document = (await page.pdf({ format: "A4" })).toString("latin1");
+    const sheets = document.match(/\/Type\s*\/Page\b/g) ?? [];
+    expect(sheets.length, `template ${id}`).toBeGreaterThan(0);
+    expect(sheets.length, `template ${id}`).toBeLessThanOrEqual(2);
+  }
+});

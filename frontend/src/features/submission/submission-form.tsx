@@ -45,13 +45,13 @@ export function SubmissionForm({ state, text, refusal, write, submit }: Submissi
         aria-invalid={refusal !== undefined}
         aria-describedby="details-refusal details-count"
         onChange={(event) => write(event.target.value)}
-        className="mt-2 block min-h-56 w-full resize-y rounded-small border border-edge bg-paper px-4 py-3 placeholder:text-ink-soft aria-invalid:border-2 aria-invalid:border-ink"
+        className="mt-2 block min-h-56 w-full resize-y rounded-small border border-edge bg-paper px-4 py-3 placeholder:text-ink-soft aria-invalid:border-ink aria-invalid:shadow-[inset_0_0_0_1px_var(--color-ink)]"
       />
       <div className="mt-2 flex min-h-7 flex-wrap justify-between gap-x-6">
-        <p id="details-refusal" className="font-strong">
+        <p id="details-refusal" className="flex items-start gap-2 font-strong">
           {refusal && (
             <>
-              <X aria-hidden="true" className="mr-2 inline size-5 align-[-0.2em]" />
+              <X aria-hidden="true" className="mt-1 size-5 shrink-0" />
               {refusal}
             </>
           )}

@@ -23,7 +23,10 @@ const PHONE_SIZES = "(min-width: 80rem) 21vw, (min-width: 64rem) 34vw, 90vw";
 
 /** The crop of a long picture; it ends when the button is pressed. */
 const CROP =
-  "group-has-[details]/crop:crop-fade group-has-[details]/crop:max-h-[26rem] overflow-hidden sm:group-has-[details]/crop:max-h-[38rem] group-has-[details[open]]/crop:max-h-none! group-has-[details[open]]/crop:[mask-image:none]";
+  "group-has-[details]/crop:crop-fade group-has-[details]/crop:max-h-[26rem] overflow-hidden sm:group-has-[details]/crop:max-h-[38rem] group-has-[details[open]]/crop:max-h-none! group-has-[details[open]]/crop:[mask-image:none] print:max-h-none! print:[mask-image:none]!";
+
+/** Paged layout does not clip a picture by the element around it: it would cover what follows. */
+const PRINTED = "print:h-96 print:object-cover print:object-top print:shadow-none";
 
 /**
  * Pictures of the files that a buyer gets, one view at a time, or the picture that the owner gives. A long one is
@@ -56,7 +59,7 @@ export function EmailPreview({ template }: { template: Template }) {
           alt={note ?? preview.alt}
           sizes={view === "phone" ? PHONE_SIZES : SIZES}
           first={active === 0}
-          className={`mx-auto h-auto bg-sheet shadow-high ${view === "phone" ? "w-full sm:w-13/20" : "w-full"}`}
+          className={`mx-auto h-auto bg-sheet shadow-high ${PRINTED} ${view === "phone" ? "w-full sm:w-13/20" : "w-full"}`}
           fallback={placeholder}
         />
       </div>
@@ -72,11 +75,12 @@ function isLong({ detail: { width, height } }: Preview): boolean {
 
 function WholeButton() {
   return (
-    <details className="mt-4 print:hidden">
+    <details className="group/whole mt-4 print:hidden">
       <summary
         className={`${buttonClass("plain")} w-full cursor-pointer list-none bg-paper [&::-webkit-details-marker]:hidden`}
       >
-        See the whole email
+        <span className="group-open/whole:hidden">See the whole email</span>
+        <span className="hidden group-open/whole:inline">Show less</span>
       </summary>
     </details>
   );
