@@ -21,7 +21,13 @@ test("a purchase leads to a mail with the file, and a refund ends its link", asy
     await checkout.getByRole("button", { name: "Pay", exact: true }).click();
     await expect(checkout).toHaveURL(/\/thank-you$/);
     await expect(checkout.getByRole("heading", { name: "Thank you" })).toBeVisible();
-    await expect(checkout.getByText("a mail with the download link")).toBeVisible();
+    await expect(checkout.getByText("an email with the download link")).toBeVisible();
+    const families = await checkout.evaluate(async () =>
+      [...(await document.fonts.ready)]
+        .filter((it) => it.status === "loaded")
+        .map((it) => it.family),
+    );
+    expect(families).toEqual(expect.arrayContaining(["Besley", "Libre Franklin"]));
 
     const [mail] = await mailsTo(basalt.inboxUrl, buyer);
     expect(mail?.subject).toBe("Your template: Professional Newsletter");

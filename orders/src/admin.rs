@@ -72,8 +72,9 @@ impl OrderDetails {
 }
 
 fn mail_to_json(mail: &MailEntry) -> Value {
-    let state = match (mail.sent_at, mail.failed_at) {
-        (Some(_), _) => "sent",
+    let state = match (mail.sent_to.as_deref(), mail.failed_at) {
+        (Some("server"), _) => "sent",
+        (Some(_), _) => "held",
         (None, Some(_)) => "failed",
         (None, None) => "waiting",
     };

@@ -22,4 +22,4 @@ pub mod webhook;
 
 pub use order::{Order, OrderState, Provider};
 pub use service::{OrderService, ServicePorts};
-pub use shop_facts::ShopFacts;
+pub use shop_facts::{ShopFacts, ShopFonts};

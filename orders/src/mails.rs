@@ -190,6 +190,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::shop_facts::ShopFonts;
 
     fn facts() -> ShopFacts {
         ShopFacts {
@@ -198,6 +199,7 @@ mod tests {
             owner: Some("owner@example.com".to_owned()),
             mail_host: "shop.example".to_owned(),
             url: "https://shop.example".to_owned(),
+            fonts: ShopFonts::default(),
         }
     }
 

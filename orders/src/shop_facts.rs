@@ -2,6 +2,15 @@
 
 use gotrue_rules::domain::policy::MailBrand;
 
+/// The paths of the shop's fonts; `None` in a build without the shop.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShopFonts {
+    /// Of headings.
+    pub besley: Option<String>,
+    /// Of text.
+    pub libre_franklin: Option<String>,
+}
+
 /// What mails and pages say about the shop.
 #[derive(Debug, Clone)]
 pub struct ShopFacts {
@@ -15,4 +24,6 @@ pub struct ShopFacts {
     pub mail_host: String,
     /// The URL of the server for browsers, without a slash at the end.
     pub url: String,
+    /// The fonts of its pages.
+    pub fonts: ShopFonts,
 }

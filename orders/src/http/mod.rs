@@ -19,6 +19,7 @@ use telemetry::log_limit::LogLimit;
 use crate::order::Provider;
 pub use crate::paths::{DOWNLOADS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
 use crate::service::OrderService;
+use crate::shop_facts::ShopFonts;
 use crate::webhook::{Delivery, MAX_BODY, WebhookOutcome, WebhookRejection};
 pub use page::{MessagePage, format_message_page};
 
@@ -43,7 +44,7 @@ impl OrderService {
             return self.answer_download(token, *request.method() == Method::HEAD, language).await;
         }
         if path == STYLE_SHEET {
-            return style_sheet();
+            return style_sheet(&self.facts.fonts);
         }
         page::respond(StatusCode::OK, language, page::thank_you(language), &self.facts.name)
     }
@@ -151,8 +152,8 @@ fn plain(status: StatusCode, text: &str) -> Response {
     response
 }
 
-fn style_sheet() -> Response {
-    let mut response = Response::new(Body::from(page::STYLE));
+fn style_sheet(fonts: &ShopFonts) -> Response {
+    let mut response = Response::new(Body::from(page::format_style_sheet(fonts)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/css; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));

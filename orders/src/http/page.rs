@@ -8,9 +8,10 @@ use http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_TYPE, VARY};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::paths::STYLE_SHEET;
+use crate::shop_facts::ShopFonts;
 
-/// The style sheet.
-pub(super) const STYLE: &str = include_str!("page.css");
+/// The style sheet without the shop's fonts.
+const STYLE: &str = include_str!("page.css");
 
 /// The texts of a page.
 #[derive(Debug, Clone, Copy)]
@@ -29,10 +30,10 @@ pub(super) fn thank_you(language: Language) -> MessagePage {
         Language::English => MessagePage {
             title: "Thank you",
             paragraphs: [
-                "Your template is on its way: a mail with the download link goes to the address that you gave when you paid.",
-                "It usually arrives within a few minutes. If it does not, look into the folder for unwanted mail.",
+                "Your template is on its way: an email with the download link goes to the address that you gave when you paid.",
+                "It usually arrives within a few minutes. If it does not, look into your spam folder.",
             ],
-            back: "Back to the templates",
+            back: "Back to Templates",
         },
         Language::German => MessagePage {
             title: "Vielen Dank",
@@ -68,9 +69,9 @@ pub(super) fn ended(language: Language) -> MessagePage {
             title: "This link has ended",
             paragraphs: [
                 "It was valid for a limited time and number of downloads, was replaced by a newer one, or its order was refunded.",
-                "Is there a newer mail with a link? If not, reply to the mail that this link came with to get a new one.",
+                "Is there a newer email with a link? If not, reply to the email that this link came with to get a new one.",
             ],
-            back: "Back to the templates",
+            back: "Back to Templates",
         },
         Language::German => MessagePage {
             title: "Dieser Link gilt nicht mehr",
@@ -106,9 +107,9 @@ pub(super) fn unknown(language: Language) -> MessagePage {
             title: "This link is not complete",
             paragraphs: [
                 "No download belongs to this address.",
-                "Open the link by the button in the mail, or copy the whole address.",
+                "Open the link by the button in the email, or copy the whole address.",
             ],
-            back: "Back to the templates",
+            back: "Back to Templates",
         },
         Language::German => MessagePage {
             title: "Dieser Link ist nicht vollständig",
@@ -146,7 +147,7 @@ pub(super) fn unavailable(language: Language) -> MessagePage {
                 "The file cannot be sent at the moment.",
                 "Your link stays valid, and this attempt does not count.",
             ],
-            back: "Back to the templates",
+            back: "Back to Templates",
         },
         Language::German => MessagePage {
             title: "Bitte später noch einmal versuchen",
@@ -173,6 +174,21 @@ pub(super) fn unavailable(language: Language) -> MessagePage {
             back: "Volver a las plantillas",
         },
     }
+}
+
+/// Returns the style sheet of the pages, with the fonts that there are.
+pub(super) fn format_style_sheet(fonts: &ShopFonts) -> String {
+    let face = |family: &str, weights: &str, path: &Option<String>| {
+        path.as_ref().map_or_else(String::new, |path| {
+            format!(
+                "@font-face {{\n  font-family: \"{family}\";\n  font-weight: {weights};\n  font-display: swap;\n  \
+                 src: url(\"{path}\") format(\"woff2\");\n}}\n"
+            )
+        })
+    };
+    let (besley, libre_franklin) =
+        (face("Besley", "400 500", &fonts.besley), face("Libre Franklin", "400 600", &fonts.libre_franklin));
+    format!("{besley}{libre_franklin}{STYLE}")
 }
 
 /// Returns a page as HTML.

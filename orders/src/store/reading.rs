@@ -59,7 +59,7 @@ statements! {
          LIMIT 100";
 
     MAILS = "orders.list_mails":
-        "SELECT m.id, m.recipient, m.subject, m.created_at, m.sent_at, m.failed_at, m.last_error, m.attempts
+        "SELECT m.id, m.recipient, m.subject, m.created_at, m.sent_at, m.sent_to, m.failed_at, m.last_error, m.attempts
          FROM basalt.orders o
          JOIN basalt.outbox m ON m.id = ANY (o.mails)
          WHERE o.id = :id
@@ -160,8 +160,10 @@ pub struct MailEntry {
     pub subject: String,
     /// When it was queued.
     pub created_at: Time,
-    /// When it was accepted.
+    /// When it was accepted, or kept here.
     pub sent_at: Option<Time>,
+    /// What accepted it: `server` for a mail server; else it is kept here.
+    pub sent_to: Option<String>,
     /// When it was given up.
     pub failed_at: Option<Time>,
     /// The latest error.
@@ -178,6 +180,7 @@ impl FromRow<'_, PgRow> for MailEntry {
             subject: row.try_get("subject")?,
             created_at: row.try_get("created_at")?,
             sent_at: row.try_get("sent_at")?,
+            sent_to: row.try_get("sent_to")?,
             failed_at: row.try_get("failed_at")?,
             error: row.try_get("last_error")?,
             attempts: row.try_get("attempts")?,

@@ -16,7 +16,7 @@ use orders::products::ProductFolder;
 use orders::settings::PaymentSettings;
 use orders::simulator::{DeliveryMode, Simulator, simulate};
 use orders::webhook::{WebhookOutcome, WebhookRejection};
-use orders::{OrderService, Provider, ServicePorts, ShopFacts};
+use orders::{OrderService, Provider, ServicePorts, ShopFacts, ShopFonts};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -64,6 +64,7 @@ impl TestShop {
             owner: Some("owner@example.com".to_owned()),
             mail_host: "shop.example".to_owned(),
             url: "https://shop.example".to_owned(),
+            fonts: ShopFonts { besley: Some("/assets/besley-1.woff2".to_owned()), libre_franklin: None },
         };
         let folder =
             ProductFolder::read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/products"))).expect("products");

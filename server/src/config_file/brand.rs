@@ -26,7 +26,7 @@ pub(super) fn parse_brand(values: &Values, refuse: &mut impl FnMut(&str, &str)) 
         let url = Url::parse(text).ok().filter(|_| text.len() <= MAX_URL_LENGTH);
         url.is_some_and(|url| url.scheme() == "https" && url.has_host())
     };
-    let color = read("accent_color", &|text| BrandColor::parse(text).is_some(), "must be a color, such as \"#1d4ed8\"");
+    let color = read("accent_color", &|text| BrandColor::parse(text).is_some(), "must be a color, such as \"#c83314\"");
     MailBrand {
         name: read("name", &is_line, "must be one line of at most 200 characters"),
         color: color.as_deref().and_then(BrandColor::parse).unwrap_or_default(),

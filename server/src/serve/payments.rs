@@ -13,12 +13,12 @@ use orders::products::ProductFolder;
 use orders::service::ListProducts;
 use orders::settings::PaymentSettings;
 use orders::simulator::{Simulator, simulate};
-use orders::{OrderService, ServicePorts, ShopFacts};
+use orders::{OrderService, ServicePorts, ShopFacts, ShopFonts};
 use tokio::sync::watch;
 use url::Url;
 
 use crate::api_keys::LiveApiKeys;
-use crate::assets::Shop;
+use crate::assets::{Shop, find_font};
 use crate::catalogue::SIMULATOR_PATH;
 use crate::dev::payment::PaymentPages;
 use crate::outbound;
@@ -119,6 +119,7 @@ pub(crate) fn build_orders(
         owner: basalt.shop_owner.clone(),
         mail_host: mail_host.to_owned(),
         url: url.trim_end_matches('/').to_owned(),
+        fonts: find_fonts(),
     };
     let folder = read_products(project)?.unwrap_or_default();
     if is_simulated && folder == ProductFolder::default() {
@@ -132,6 +133,11 @@ pub(crate) fn build_orders(
     let service = Arc::new(OrderService::new(settings, facts, folder, ports));
     let simulator = is_simulated.then(|| Arc::new(Simulator::new(Arc::clone(&service), simulator_entropy)));
     Ok((service, simulator))
+}
+
+/// Returns the paths of the fonts of the built shop.
+fn find_fonts() -> ShopFonts {
+    ShopFonts { besley: find_font("besley"), libre_franklin: find_font("libre-franklin") }
 }
 
 /// Returns the settings with paths that do not depend on the working folder.

@@ -24,8 +24,8 @@ impl Default for BrandColor {
 }
 
 impl BrandColor {
-    /// A blue.
-    pub const DEFAULT: Self = Self([0x1d, 0x4e, 0xd8]);
+    /// The accent of the built-in shop.
+    pub const DEFAULT: Self = Self([0xc8, 0x33, 0x14]);
 
     /// Parses `#rrggbb`.
     pub fn parse(text: &str) -> Option<Self> {
