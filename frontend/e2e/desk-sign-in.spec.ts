@@ -16,17 +16,17 @@ test("the one-time link makes the owner once", async ({ page, empty }) => {
 
   await page.goto("about:blank");
   await page.goto(empty.deskSetupUrl);
-  await page.getByLabel("E-mail address").fill("other@example.com");
+  await page.getByLabel("Email address").fill("other@example.com");
   await page.getByLabel("New password").fill("another long sentence 8");
   await page.getByRole("button", { name: "Continue" }).click();
   await expect(page.getByRole("alert")).toContainText("not valid");
   await page.getByRole("button", { name: /already set up/ }).click();
 
-  await page.getByLabel("E-mail address").fill(owner.email);
+  await page.getByLabel("Email address").fill(owner.email);
   await page.getByRole("textbox", { name: "Password" }).fill("wrong");
   await page.getByRole("button", { name: "Continue" }).click();
   await expect(page.getByRole("alert")).toBeVisible();
-  await expect(page.getByLabel("E-mail address")).toHaveValue(owner.email);
+  await expect(page.getByLabel("Email address")).toHaveValue(owner.email);
 });
 
 test("a session that ends leads to the sign-in and back to the same address", async ({

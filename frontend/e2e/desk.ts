@@ -62,7 +62,7 @@ export async function setUp(page: Page, link: string): Promise<Owner> {
 
 /** Enters address and password of the new owner; returns the secret of the authenticator app. */
 export async function enterOwner(page: Page, email: string): Promise<string> {
-  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Email address").fill(email);
   await page.getByLabel("New password").fill(PASSWORD);
   await page.getByRole("button", { name: "Continue" }).click();
   await expect(page.getByRole("img", { name: /QR code/ })).toBeVisible();
@@ -71,7 +71,7 @@ export async function enterOwner(page: Page, email: string): Promise<string> {
 
 /** Signs in by password and the code of the next step, as each code counts once. */
 export async function signIn(page: Page, owner: Owner): Promise<void> {
-  await page.getByLabel("E-mail address").fill(owner.email);
+  await page.getByLabel("Email address").fill(owner.email);
   await page.getByRole("textbox", { name: "Password" }).fill(PASSWORD);
   await page.getByRole("button", { name: "Continue" }).click();
   await page.getByLabel("Code of the authenticator app").fill(codeOf(owner.secret, 1));

@@ -70,7 +70,7 @@ async function openRow(text: string): Promise<string> {
 }
 
 async function enterCode(): Promise<void> {
-  fireEvent.change(await screen.findByLabelText("E-mail address"), {
+  fireEvent.change(await screen.findByLabelText("Email address"), {
     target: { value: "owner@shop.example" },
   });
   fireEvent.change(screen.getByLabelText("Password"), { target: { value: "secret" } });
@@ -97,8 +97,8 @@ test("empty fields are refused with the focus in the first", async () => {
   answer({ method: "POST", url: apiUrl("/stand-in"), body: { isSignedIn: false } });
   open("/");
   fireEvent.click(await screen.findByRole("button", { name: "Continue" }));
-  expect(screen.getByText("Enter an e-mail address.")).toBeTruthy();
-  expect(document.activeElement).toBe(screen.getByLabelText("E-mail address"));
+  expect(screen.getByText("Enter an email address.")).toBeTruthy();
+  expect(document.activeElement).toBe(screen.getByLabelText("Email address"));
 });
 
 test("a shop without an owner says where the link is", async () => {
@@ -109,6 +109,22 @@ test("a shop without an owner says where the link is", async () => {
   });
   open("/");
   expect(await screen.findByText(/basalt desk link/)).toBeTruthy();
+});
+
+test("a desk without submissions leads to no other list", async () => {
+  const counts = { new: 0, answered: 0, closed: 0, spam: 0 };
+  refused["GET /submissions"] = { status: 200, content: { submissions: [], counts } };
+  open("/submissions");
+  expect(await screen.findByText(/^No submission waits for you\./)).toBeTruthy();
+  expect(screen.queryByRole("link", { name: "Show all submissions" })).toBeNull();
+});
+
+test("a desk with only answered submissions leads to them", async () => {
+  const counts = { new: 0, answered: 1, closed: 0, spam: 0 };
+  refused["GET /submissions"] = { status: 200, content: { submissions: [], counts } };
+  open("/submissions");
+  expect(await screen.findByText(/^Everything is answered or closed\./)).toBeTruthy();
+  expect(screen.getByRole("link", { name: "Show all submissions" })).toBeTruthy();
 });
 
 test("a status is shown at once, and again the old one if the server refuses it", async () => {

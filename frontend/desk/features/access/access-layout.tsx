@@ -31,8 +31,11 @@ export function AccessLayout(props: AccessLayoutProps) {
           {introduction && <div className="mt-2 text-small text-ink-soft">{introduction}</div>}
           <div className="mt-6">{children}</div>
         </div>
-        <p className="mt-4 text-center text-small">
-          <a href="/" className="text-ink-soft underline underline-offset-4 hover:text-ink">
+        <p className="mt-2 text-center text-small">
+          <a
+            href="/"
+            className="inline-block py-2 text-ink-soft underline underline-offset-4 hover:text-ink"
+          >
             Go to the shop
           </a>
         </p>

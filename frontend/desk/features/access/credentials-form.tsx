@@ -20,7 +20,7 @@ interface Errors {
   password?: string;
 }
 
-/** E-mail address and password. The entries stay after a refusal. */
+/** Email address and password. The entries stay after a refusal. */
 export function CredentialsForm(props: CredentialsFormProps) {
   const { submit, isNew = false, isPending, failure, onSubmit } = props;
   const [email, setEmail] = useState("");
@@ -32,7 +32,7 @@ export function CredentialsForm(props: CredentialsFormProps) {
   function onFormSubmit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
     const found: Errors = {};
-    if (!/^\S+@\S+$/.test(email.trim())) found.email = "Enter an e-mail address.";
+    if (!/^\S+@\S+$/.test(email.trim())) found.email = "Enter an email address.";
     if (password === "") found.password = "Enter the password.";
     setErrors(found);
     const first = Object.keys(found)[0];
@@ -44,7 +44,7 @@ export function CredentialsForm(props: CredentialsFormProps) {
     <form noValidate onSubmit={onFormSubmit} className="space-y-4">
       {failure && <FailureNotice failure={failure} />}
       <TextField
-        label="E-mail address"
+        label="Email address"
         name="email"
         type="email"
         autoComplete="username"

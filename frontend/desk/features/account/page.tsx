@@ -23,7 +23,7 @@ export function AccountPage() {
       <div className="max-w-180 space-y-6 p-4 lg:px-5 lg:py-6">
         <Panel title="Sign-in">
           <dl className="space-y-3">
-            <Line name="E-mail address">{user.email}</Line>
+            <Line name="Email address">{user.email}</Line>
             <Line name="Authenticator app">
               {hasApp ? "Connected: it shows the code for a sign-in by password" : "Not connected"}
             </Line>

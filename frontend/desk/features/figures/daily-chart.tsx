@@ -13,6 +13,7 @@ const TITLES: Record<Metric, string> = {
 export function DailyChart({ days, metric }: { days: readonly Day[]; metric: Metric }) {
   const bars = barsOf(days, metric);
   const rhythm = isWeekly(days) ? "week" : "day";
+  const preposition = rhythm === "week" ? "in the week of" : "on";
   const highest = bars.reduce((best, bar) => (bar.value > best.value ? bar : best), {
     value: 0,
     title: "",
@@ -21,7 +22,7 @@ export function DailyChart({ days, metric }: { days: readonly Day[]; metric: Met
   const peak =
     highest.value === 0
       ? `No ${metric} in this range.`
-      : `Most in a ${rhythm}: ${formatCount(highest.value)}, ${highest.title}.`;
+      : `Highest: ${formatCount(highest.value)} ${preposition} ${highest.title}.`;
   return (
     <section
       aria-labelledby="chart"

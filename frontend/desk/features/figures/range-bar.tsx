@@ -78,7 +78,7 @@ function Choice({ isPressed, onClick, children }: ChoiceProps) {
       type="button"
       aria-pressed={isPressed}
       onClick={onClick}
-      className="min-h-9 rounded-medium border border-line bg-sheet px-2 text-small sm:px-3 text-ink-soft hover:border-edge hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:font-strong aria-pressed:text-paper"
+      className="min-h-9 rounded-medium border border-edge bg-sheet px-2 text-small sm:px-3 text-ink-soft hover:border-ink-soft hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:font-strong aria-pressed:text-paper"
     >
       {children}
     </button>

@@ -10,12 +10,12 @@ export function TemplateTable({ templates }: { templates: readonly TemplateFigur
       aria-label="Figures per template"
       // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls the table
       tabIndex={0}
-      className="overflow-x-auto rounded-large border border-line bg-sheet"
+      className="edge-shadows overflow-x-auto rounded-large border border-line"
     >
-      <table className="w-full min-w-150 text-right">
+      <table className="w-full min-w-136 text-right sm:min-w-150">
         <caption className="px-4 pt-4 pb-2 text-left font-strong lg:px-5">By template</caption>
         <thead>
-          <tr className="text-small text-ink-soft [&>th]:px-3 [&>th]:py-2 [&>th]:font-text">
+          <tr className="text-small text-ink-soft [&>th]:px-2 [&>th]:py-2 [&>th]:font-text [&>th]:whitespace-nowrap sm:[&>th]:px-3">
             <th scope="col" className="pl-4! text-left lg:pl-5!">
               Template
             </th>
@@ -30,7 +30,10 @@ export function TemplateTable({ templates }: { templates: readonly TemplateFigur
         </thead>
         <tbody>
           {rankTemplates(templates).map((template) => (
-            <tr key={template.id} className="border-t border-line [&>*]:px-3 [&>*]:py-2.5">
+            <tr
+              key={template.id}
+              className="border-t border-line [&>*]:px-2 [&>*]:py-2.5 sm:[&>*]:px-3"
+            >
               <th scope="row" className="pl-4! text-left font-strong lg:pl-5!">
                 {template.title}
               </th>

@@ -11,7 +11,10 @@ export function OrderFacts({ order }: { order: OrderDetail }) {
     <dl className="grid gap-x-8 gap-y-3 sm:grid-cols-2">
       <Fact name="Buyer">
         {buyer ? (
-          <a href={`mailto:${buyer}`} className="underline underline-offset-4">
+          <a
+            href={`mailto:${buyer}`}
+            className="-my-1 inline-block py-1 underline underline-offset-4"
+          >
             {buyer}
           </a>
         ) : (

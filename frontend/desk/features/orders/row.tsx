@@ -22,25 +22,30 @@ export function OrderRow({ order, address, isOpen }: OrderRowProps) {
         to={address}
         data-row={id}
         aria-current={isOpen ? "true" : undefined}
-        className="grid min-h-18 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-4 gap-y-1 px-4 py-2.5 -outline-offset-2 lg:px-5 @3xl:grid-cols-[4.5rem_minmax(0,1.2fr)_minmax(0,1fr)_8.5rem_5.5rem_6rem] @3xl:items-center @3xl:gap-x-5 @3xl:[&]:min-h-14"
+        className="grid min-h-18 grid-cols-[auto_minmax(0,1fr)_auto] content-center gap-x-1 gap-y-1 px-4 py-2.5 -outline-offset-2 lg:px-5 @3xl:grid-cols-[4.5rem_minmax(0,1.2fr)_minmax(0,1fr)_8.5rem_5.5rem_6rem] @3xl:items-center @3xl:gap-x-5 @3xl:[&]:min-h-14"
       >
-        <span className="hidden text-small text-ink-soft @3xl:block">
+        <span className="order-4 self-center text-small text-ink-soft @3xl:order-none">
           <span className="sr-only">Order </span>#{number}
         </span>
-        <span className="truncate font-strong">{nameProduct(order)}</span>
-        <span className="order-3 truncate text-small text-ink-soft @3xl:order-none">
+        <span className="order-1 col-span-2 truncate font-strong @3xl:order-none @3xl:col-span-1">
+          {nameProduct(order)}
+        </span>
+        <span className="order-3 col-span-3 truncate text-small text-ink-soft @3xl:order-none @3xl:col-span-1">
           {buyer_email || "No address"}
         </span>
-        <span className="order-4 flex flex-wrap justify-end gap-1.5 @3xl:order-none @3xl:justify-start">
+        <span className="order-6 flex flex-wrap justify-end gap-1.5 @3xl:order-none @3xl:justify-start">
           {is_test && <Badge tone="info">Test</Badge>}
           <Badge tone={tone}>{label}</Badge>
         </span>
         <span
-          className={`order-2 text-right font-strong @3xl:order-none ${state === "refunded" ? "text-ink-soft line-through" : ""}`}
+          className={`order-2 pl-3 text-right font-strong @3xl:order-none @3xl:pl-0 ${state === "refunded" ? "text-ink-soft line-through" : ""}`}
         >
           {formatMoney(amount_minor, currency)}
         </span>
-        <span className="order-5 hidden text-right text-small text-ink-soft @3xl:order-none @3xl:block">
+        <span className="order-5 self-center text-small text-ink-soft @3xl:order-none @3xl:text-right">
+          <span aria-hidden="true" className="@3xl:hidden">
+            ·{" "}
+          </span>
           <Time at={paid_at} />
         </span>
       </Link>

@@ -36,7 +36,7 @@ export function Composer({ submission }: { submission: Detail }) {
             onClick={() => setKind(name)}
             className="-mb-px min-h-9 border-b-2 border-transparent text-small text-ink-soft hover:text-ink aria-pressed:border-accent aria-pressed:font-strong aria-pressed:text-ink"
           >
-            {name === "reply" ? "Reply by e-mail" : "Note for yourself"}
+            {name === "reply" ? "Reply by email" : "Note for yourself"}
           </button>
         ))}
       </fieldset>
@@ -44,7 +44,7 @@ export function Composer({ submission }: { submission: Detail }) {
       {kind === "reply" && canReply && <ReplyForm submission={submission} />}
       {kind === "reply" && !canReply && (
         <p className="text-ink-soft">
-          The submission contains no e-mail address, so it cannot be answered by e-mail. Keep in a
+          The submission contains no email address, so it cannot be answered by email. Keep in a
           note how you answered it.
         </p>
       )}

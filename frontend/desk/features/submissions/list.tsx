@@ -77,7 +77,9 @@ export function Submissions({ list, wanted, filters, open }: SubmissionsProps) {
       {!value && !failure && <ListSkeleton />}
       {value && (
         <div aria-busy={isOutdated} className={isOutdated ? "opacity-60" : ""}>
-          {rows.length === 0 && <NoSubmissions wanted={wanted} filters={filters} />}
+          {rows.length === 0 && (
+            <NoSubmissions wanted={wanted} filters={filters} counts={value.counts} />
+          )}
           <ul ref={element}>
             {rows.map((submission, row) => (
               <SubmissionRow

@@ -3,7 +3,7 @@ import { Link } from "react-router-dom";
 import type { Filters } from "../../shell/list/use-filters.ts";
 import { Button, buttonClass } from "../../shell/ui/button.tsx";
 import { EmptyState } from "../../shell/ui/empty-state.tsx";
-import type { ListFilters } from "./api.ts";
+import type { ListFilters, SubmissionList } from "./api.ts";
 import { isFiltered } from "./model.ts";
 import { ALL } from "./use-submissions.ts";
 
@@ -30,8 +30,18 @@ const EMPTY: Record<string, { title: string; text: string }> = {
   },
 };
 
+/** The text of the list of new submissions while no submission is answered or closed. */
+const NONE_WAITS =
+  "No submission waits for you. A new request appears here as soon as a customer sends the form.";
+
+interface NoSubmissionsProps {
+  wanted: ListFilters;
+  filters: Filters;
+  counts: SubmissionList["counts"];
+}
+
 /** Says why the list is empty, and where there is more. */
-export function NoSubmissions({ wanted, filters }: { wanted: ListFilters; filters: Filters }) {
+export function NoSubmissions({ wanted, filters, counts }: NoSubmissionsProps) {
   if (isFiltered(wanted)) {
     return (
       <EmptyState icon={SearchX} title="Nothing matches">
@@ -48,10 +58,12 @@ export function NoSubmissions({ wanted, filters }: { wanted: ListFilters; filter
     );
   }
   const { title, text } = EMPTY[wanted.status] ?? { title: "No submissions", text: "" };
+  const isHandled = counts.answered + counts.closed > 0;
+  const hasOthers = isHandled || counts.new + counts.spam > 0;
   return (
     <EmptyState icon={Inbox} title={title}>
-      <p>{text}</p>
-      {wanted.status !== "" && (
+      <p>{wanted.status === "new" && !isHandled ? NONE_WAITS : text}</p>
+      {wanted.status !== "" && hasOthers && (
         <Link to={`/submissions?status=${ALL}`} className={buttonClass("plain")}>
           Show all submissions
         </Link>

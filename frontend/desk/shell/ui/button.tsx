@@ -9,7 +9,7 @@ const SHAPE =
 
 const KIND: Record<ButtonKind, string> = {
   main: "border-ink bg-ink text-paper hover:border-ink-soft hover:bg-ink-soft",
-  plain: "border-line bg-sheet text-ink hover:border-edge hover:bg-wall",
+  plain: "border-edge bg-sheet text-ink hover:border-ink-soft hover:bg-wall",
   quiet: "border-transparent bg-transparent text-ink-soft hover:bg-wall hover:text-ink",
   danger: "border-danger bg-danger text-on-danger hover:opacity-90",
 };

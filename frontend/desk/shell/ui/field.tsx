@@ -1,3 +1,4 @@
+import { ChevronDown } from "lucide-react";
 import { type ComponentProps, type ReactNode, useId } from "react";
 
 const CONTROL =
@@ -88,12 +89,18 @@ export function SelectField(props: Frame<ComponentProps<"select">>) {
   return (
     <Field {...frameOf(props)}>
       {({ id, describedBy }) => (
-        <select
-          {...control}
-          id={id}
-          aria-describedby={describedBy}
-          className={`${CONTROL} min-h-10`}
-        />
+        <div className="relative">
+          <select
+            {...control}
+            id={id}
+            aria-describedby={describedBy}
+            className={`${CONTROL} min-h-10 appearance-none truncate pr-9`}
+          />
+          <ChevronDown
+            aria-hidden="true"
+            className="pointer-events-none absolute top-3 right-3 size-4 text-ink-soft"
+          />
+        </div>
       )}
     </Field>
   );
