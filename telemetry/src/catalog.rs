@@ -45,7 +45,7 @@ catalog! {
     HASHING_REJECTED: Counter = new("basalt_hashing_rejected_total", "Passwords refused because the queue was full", &[]);
     RATE_LIMITED: Counter = new("basalt_rate_limited_total", "Requests refused by a limit, by its setting", &["limit"]);
     LIMIT_STORE_CALLS: Counter = new("basalt_limit_store_calls_total",
-        "Calls of the store that several servers share their limits in, by outcome (answered, failed, skipped)", &["outcome"]);
+        "Calls of the store that several servers share their limits in, by outcome (answered, reported in the background, failed, skipped)", &["outcome"]);
     OUTBOX_MAILS: Gauge = new("basalt_outbox_mails", "Mails in the outbox, by state", &["state"]);
     OUTBOX_OLDEST: Gauge = new("basalt_outbox_oldest_seconds", "Age of the oldest mail that is neither sent nor given up", &[]);
     OUTBOX_ATTEMPTS: Counter = new("basalt_outbox_attempts_total",

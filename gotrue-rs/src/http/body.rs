@@ -17,6 +17,8 @@ pub struct RequestBody(Mutex<BodyState>);
 enum BodyState {
     Unread(Body),
     Read(Bytes),
+    /// The first bytes of a body that has more.
+    Cut(Bytes),
     TooLarge,
     Broken,
 }
@@ -39,6 +41,9 @@ impl RequestBody {
     /// 413 if an earlier read found the body too large, 400 if the connection was lost.
     pub async fn read_prefix(&self) -> Result<(Bytes, bool)> {
         let mut state = self.0.lock().await;
+        if let BodyState::Cut(bytes) = &*state {
+            return Ok((bytes.clone(), true));
+        }
         let BodyState::Unread(body) = &mut *state else {
             drop(state);
             return Ok((self.read_all().await?, false));
@@ -54,8 +59,9 @@ impl RequestBody {
             let fits = data.len().min(MAX_BODY_BYTES - read.len());
             read.extend_from_slice(&data[..fits]);
             if fits < data.len() {
-                *state = BodyState::TooLarge;
-                return Ok((read.freeze(), true));
+                let read = read.freeze();
+                *state = BodyState::Cut(read.clone());
+                return Ok((read, true));
             }
         }
         let read = read.freeze();
@@ -76,7 +82,7 @@ impl RequestBody {
         }
         match &*state {
             BodyState::Read(bytes) => Ok(bytes.clone()),
-            BodyState::TooLarge => Err(too_large_error()),
+            BodyState::Cut(_) | BodyState::TooLarge => Err(too_large_error()),
             BodyState::Unread(_) | BodyState::Broken => Err(connection_lost_error()),
         }
     }

@@ -52,7 +52,8 @@ pub(crate) fn find_font(family: &str) -> Option<String> {
     let is_font = |name: &str| {
         name.strip_prefix("assets/")
             .and_then(|name| name.strip_prefix(family))
-            .is_some_and(|rest| rest.starts_with('-') && rest.ends_with(".woff2"))
+            .and_then(|rest| rest.strip_suffix(".woff2"))
+            .is_some_and(|rest| rest.starts_with('-'))
     };
     FILES.iter().find(|(name, _)| is_font(name)).map(|(name, _)| format!("/{name}"))
 }

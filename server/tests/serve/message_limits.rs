@@ -32,6 +32,7 @@ impl Server {
         let text = format!(
             "{MAIL_SERVER}[auth.email]\nenable_confirmations = true\nmax_frequency = \"1h\"\n\
              [auth.rate_limit]\nemail_sent = {QUOTA}\n\
+             [basalt]\ntrusted_proxies = [\"127.0.0.0/8\"]\n\
              [basalt.limits]\nurl = \"{store}\"\ntimeout = \"5s\"\non_failure = \"closed\"\n\
              [basalt.metrics]\nport = {port}\n"
         );
@@ -98,6 +99,56 @@ async fn assert_messages_are_counted_together(store: &str) {
     let (status, message) = server.request_code("late").await;
     assert_eq!(status, 429, "{message}");
     assert!(message.starts_with("email rate limit exceeded"), "{message}");
+}
+
+/// Guesses at the code of this address and requests it, from networks of their own.
+const GUESSED: &str = "bob@example.com";
+
+impl Server {
+    async fn post_from(&self, network: usize, path: &str, body: &Value) -> u16 {
+        let request = self.basalt.client.post(self.basalt.url(&format!("/auth/v1{path}"))).json(body);
+        let request = request.header("x-forwarded-for", format!("192.0.{network}.1"));
+        let answer = request.header("apikey", self.basalt.text("publishable_key")).send().await;
+        answer.expect("an answer").status().as_u16()
+    }
+
+    async fn guess_from(&self, network: usize) -> u16 {
+        self.post_from(network, "/verify", &json!({ "type": "email", "email": GUESSED, "token": "123456" })).await
+    }
+}
+
+async fn assert_failed_request_grants_no_guesses(store: &str) {
+    wait_for_next_window().await;
+    let server = Server::start(store);
+    // Each network has a third of the guesses.
+    for network in 1..=3 {
+        while server.guess_from(network).await != 429 {}
+    }
+    assert_eq!(server.guess_from(4).await, 429, "all guesses are used");
+    let data: Value = (0..5_000).map(|number| (number.to_string(), json!(number))).collect();
+    assert_eq!(server.post_from(4, "/otp", &json!({ "email": GUESSED, "data": data })).await, 400);
+    assert_eq!(server.guess_from(4).await, 429, "the failed request sent no new code");
+
+    // A message that is sent grants guesses to the network that requested it.
+    assert_eq!(server.post_from(4, "/otp", &json!({ "email": GUESSED })).await, 200);
+    for attempt in 0.. {
+        match server.guess_from(4).await {
+            403 => break,
+            status => assert!(status == 429 && attempt < 50, "{status}: the grant is stored after the response"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn failed_request_for_message_grants_no_guesses_with_redis() {
+    let redis = Redis::start(free_port(), &[]);
+    assert_failed_request_grants_no_guesses(&redis.url()).await;
+}
+
+#[tokio::test]
+async fn failed_request_for_message_grants_no_guesses_with_postgres() {
+    assert_failed_request_grants_no_guesses("postgres").await;
 }
 
 #[tokio::test]

@@ -9,7 +9,8 @@ use super::shared::SharedLimits;
 
 /// Events that a shared store has counted before they are asked for, in their order.
 ///
-/// When this is dropped, those that were not asked for are returned to the store.
+/// When this is dropped, those that were not asked for are returned to the store. A grant could not be returned if its
+/// attempts were used meanwhile, so it is sent to the store when it is asked for, in the background.
 #[derive(Debug)]
 pub struct CountedAhead {
     limits: Arc<SharedLimits>,
@@ -40,13 +41,22 @@ impl CountedAhead {
         let pairs = operations.iter().zip(&self.allowed);
         let allowed = pairs.take_while(|(wanted, counted)| counted.to_operation() == **wanted).count();
         let Some(next) = operations.get(allowed) else {
-            drop(self.allowed.drain(..allowed));
+            self.use_first(allowed);
             return Some(Ok(()));
         };
         let is_last = allowed == self.allowed.len();
         let (_, too_many) = self.refused.take_if(|(refused, _)| is_last && refused.to_operation() == *next)?;
-        self.allowed.clear();
+        self.use_first(allowed);
         Some(Err((allowed, too_many)))
+    }
+
+    /// Removes the first events, which the request has asked for.
+    fn use_first(&mut self, count: usize) {
+        for operation in self.allowed.drain(..count) {
+            if matches!(operation.operation, LimitOperation::Grant { .. }) {
+                self.limits.apply_later(&operation.to_operation());
+            }
+        }
     }
 }
 

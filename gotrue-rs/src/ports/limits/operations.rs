@@ -108,7 +108,7 @@ pub async fn count_events(
 /// Counts events as [`count_events`], and in the same round trip the events that are asked for `later`.
 ///
 /// The later ones are counted after the others were allowed, and only while the store is reachable. None of them may
-/// reserve a token.
+/// reserve a token. Grants among them are stored when they are asked for.
 pub async fn count_events_ahead(
     local: &Arc<RateLimits>,
     shared: &Arc<SharedLimits>,
@@ -116,7 +116,13 @@ pub async fn count_events_ahead(
     later: &[LimitOperation<'_>],
     now: Time,
 ) -> (Counted, Option<CountedAhead>) {
-    let all: Vec<_> = operations.iter().chain(later).copied().collect();
+    let (sent, sent_later): (Vec<usize>, Vec<LimitOperation<'_>>) = later
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(_, operation)| !matches!(operation, LimitOperation::Grant { .. }))
+        .unzip();
+    let all: Vec<_> = operations.iter().copied().chain(sent_later).collect();
     let mut counted = Counted { reservations: Vec::new(), refusal: None };
     let (allowed, refused) = match shared.count(&all, drop).await {
         SharedResult::Allowed => (later.len(), None),
@@ -129,10 +135,10 @@ pub async fn count_events_ahead(
             return (count_events(local, Some(shared), operations, now).await, None);
         }
         SharedResult::Refused(index, too_many) => {
-            let index = index - operations.len();
+            let index = sent[index - operations.len()];
             (index, Some((later[index], too_many)))
         }
-        SharedResult::Unavailable(index) => (index - operations.len(), None),
+        SharedResult::Unavailable(index) => (sent[index - operations.len()], None),
     };
     (counted, Some(CountedAhead::new(shared, &later[..allowed], refused)))
 }

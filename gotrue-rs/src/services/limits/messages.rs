@@ -45,6 +45,15 @@ pub async fn count_user_message(cx: &RequestContext, to: &Contact) -> Result<()>
     count_message(cx, to, &MessageLimits::of_user(cx, to)).await
 }
 
+/// Counts a code that a signed-in user requests for a factor, which no sending quota limits.
+///
+/// # Errors
+///
+/// 429 if there were too many.
+pub async fn count_factor_message(cx: &RequestContext, to: &Contact) -> Result<()> {
+    count_message(cx, to, &MessageLimits { quota: None, ..MessageLimits::of_user(cx, to) }).await
+}
+
 /// The error of a message that follows the previous one too soon.
 pub fn too_soon_error(cx: &RequestContext, code: ErrorCode, seconds: i64) -> Error {
     let message = format!("For security purposes, you can only request this after {seconds} seconds.");

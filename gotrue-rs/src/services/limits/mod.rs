@@ -14,7 +14,7 @@ use self::limited_request::{
     LimitSetting, count_all_ahead, limit_error, limits_unavailable_error, rate_limit_key, too_many_requests_error,
 };
 use self::messages::find_message;
-pub use self::messages::{count_public_message, count_user_message, too_soon_error};
+pub use self::messages::{count_factor_message, count_public_message, count_user_message, too_soon_error};
 pub use self::quotas::{count_email, count_sms};
 pub use crate::ports::limits::LimitedRoute;
 use crate::ports::limits::{LimitOperation, LimitRefusal};

@@ -209,6 +209,11 @@ impl SharedLimits {
         }
     }
 
+    /// Applies an operation that is never refused, in the background.
+    pub(super) fn apply_later(&self, operation: &LimitOperation<'_>) {
+        self.store.report(&self.ended, self.encode(operation));
+    }
+
     fn encode(&self, operation: &LimitOperation<'_>) -> StoreOperation {
         match *operation {
             LimitOperation::Take { what, key, bucket } => {
@@ -248,6 +253,13 @@ impl LimitStore {
     /// A call that is not answered in time goes on in the background, so that later calls can use a connection that
     /// takes longer to open.
     async fn run(self: &Arc<Self>, operations: &[StoreOperation]) -> Option<Vec<StoreOutcome>> {
+        let outcomes = self.run_uncounted(operations).await?;
+        record_call("answered");
+        Some(outcomes)
+    }
+
+    /// Applies the operations as [`Self::run`] does; the metrics count the call if it fails.
+    async fn run_uncounted(self: &Arc<Self>, operations: &[StoreOperation]) -> Option<Vec<StoreOutcome>> {
         if !self.can_try() {
             record_call("skipped");
             return None;
@@ -263,7 +275,6 @@ impl LimitStore {
                 if lock(&self.retry_at).take().is_some() {
                     tracing::info!("the store of rate limits is reachable again");
                 }
-                record_call("answered");
                 Some(outcomes)
             }
             Err(error) => {
@@ -324,7 +335,6 @@ impl LimitStore {
     }
 }
 
-/// Counts a call of the store for the metrics.
 fn record_call(outcome: &'static str) {
     LIMIT_STORE_CALLS.increment(&[outcome]);
 }
@@ -351,7 +361,8 @@ async fn report_ended(store: Arc<LimitStore>, mut receiver: mpsc::Receiver<Store
             let mut rest = &batch[..];
             while !rest.is_empty() {
                 // An attempt that cannot be reported counts, and is pending until its time is over.
-                let Some(outcomes) = store.run(rest).await else { break };
+                let Some(outcomes) = store.run_uncounted(rest).await else { break };
+                record_call("reported");
                 rest = rest.get(outcomes.len()..).unwrap_or_default();
             }
             let returned = batch.iter().filter(|operation| operation.kind.is_return()).count();
