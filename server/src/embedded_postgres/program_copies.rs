@@ -1,8 +1,8 @@
 //! Copies of PostgreSQL's programs below the system folder, for root.
 //!
 //! PostgreSQL's account cannot run programs below a home folder, so they are copied to where it can. There is one copy
-//! for each folder that they come from. A server holds a lock on its copy. A start removes the copies that nothing holds
-//! and nothing has used for an hour.
+//! for each folder that they come from. A server holds a lock on a file beside its copy, which other accounts cannot
+//! open. A start removes the copies that nothing holds and nothing has used for an hour.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 
+use super::prepared::sync_file_system;
 use super::start_error::StartError;
 use super::system_folder::{FINGERPRINT_LENGTH, SYSTEM_FOLDER, create_folder, fingerprint};
 
@@ -22,6 +23,10 @@ const PREFIX: &str = "postgresql-";
 const INCOMPLETE: &str = ".tmp";
 /// Locked while a copy is created, taken into use or removed.
 const LOCK: &str = "programs.lock";
+/// How the names of the files end that servers lock while they use the copy.
+const USE_LOCK: &str = ".lock";
+/// The folders of an installation of PostgreSQL.
+const FOLDERS: [&str; 3] = ["bin", "lib", "share"];
 /// A copy that was not used for so long is removed.
 ///
 /// Servers of earlier releases hold no lock while they start.
@@ -31,7 +36,7 @@ const UNUSED_LIFETIME: Duration = Duration::from_hours(1);
 #[derive(Debug, Clone)]
 pub(super) struct ProgramCopy {
     folder: PathBuf,
-    /// Closing the folder releases the lock.
+    /// Closing the file releases the lock.
     _lock: Arc<File>,
 }
 
@@ -46,15 +51,14 @@ impl ProgramCopy {
         let folder = system.join(&name);
         let doing = || format!("copying PostgreSQL from {} to {}", tree.display(), folder.display());
         let take = || -> io::Result<File> {
-            let mut options = OpenOptions::new();
-            let changes = options.write(true).create(true).truncate(false).mode(0o600).open(system.join(LOCK))?;
+            let changes = open_lock(&system.join(LOCK))?;
             changes.lock()?;
             if !folder.exists() {
                 create(tree, &folder, &system.join(format!("{name}{INCOMPLETE}")))?;
             }
-            let used = File::open(&folder)?;
+            let used = open_lock(&system.join(format!("{name}{USE_LOCK}")))?;
             used.lock_shared()?;
-            used.set_modified(SystemClock.now().into())?;
+            File::open(&folder)?.set_modified(SystemClock.now().into())?;
             remove_unused(system, &name);
             Ok(used)
         };
@@ -68,13 +72,32 @@ impl ProgramCopy {
     }
 }
 
-/// Copies under a temporary name, so that an interrupted copy is not used.
+/// Opens a file of this account alone, to lock it.
+fn open_lock(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+/// Copies under a temporary name, so that an interrupted copy is not used, also after a power failure.
+///
+/// Only the folders of PostgreSQL are copied: the programs may be in a folder with other files.
 fn create(tree: &Path, folder: &Path, incomplete: &Path) -> io::Result<()> {
+    let has_folder = |name| tree.join(name).is_dir();
+    if !tree.join("bin").join("postgres").exists() || !(has_folder("lib") || has_folder("share")) {
+        let message = "its programs are not in a folder bin beside the folders lib and share of an installation";
+        return Err(io::Error::new(io::ErrorKind::NotFound, message));
+    }
     if incomplete.exists() {
         fs::remove_dir_all(incomplete)?;
     }
-    copy_tree(tree, incomplete)?;
-    fs::rename(incomplete, folder)
+    create_open_folder(incomplete)?;
+    for name in FOLDERS {
+        if has_folder(name) {
+            copy_tree(&tree.join(name), &incomplete.join(name))?;
+        }
+    }
+    sync_file_system(incomplete)?;
+    fs::rename(incomplete, folder)?;
+    folder.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
 }
 
 /// Removes the copies other than `current` that nothing uses; a failure is only logged.
@@ -83,7 +106,7 @@ fn remove_unused(system: &Path, current: &str) {
         let name = entry.file_name();
         let is_other = name.to_str().is_some_and(|name| is_copy(name) && name != current);
         if is_other && is_unused(&entry.path()).unwrap_or(false) {
-            let removed = fs::remove_dir_all(entry.path());
+            let removed = fs::remove_dir_all(entry.path()).and_then(|()| fs::remove_file(use_lock_of(&entry.path())));
             tracing::debug!(folder = %entry.path().display(), ?removed, "unused copy of PostgreSQL's programs removed");
         }
     }
@@ -100,10 +123,16 @@ fn is_copy(name: &str) -> bool {
 
 /// Whether no server holds the copy, no process runs its programs, and its last use is long ago.
 fn is_unused(folder: &Path) -> io::Result<bool> {
-    let opened = File::open(folder)?;
-    let used = opened.metadata()?.modified()?;
+    let used = fs::metadata(folder)?.modified()?;
     let is_old = used.elapsed().is_ok_and(|age| age > UNUSED_LIFETIME);
-    Ok(is_old && opened.try_lock().is_ok() && !is_run(folder))
+    Ok(is_old && open_lock(&use_lock_of(folder))?.try_lock().is_ok() && !is_run(folder))
+}
+
+/// Returns the path of the file that servers lock while they use a copy.
+fn use_lock_of(folder: &Path) -> PathBuf {
+    let mut path = folder.as_os_str().to_owned();
+    path.push(USE_LOCK);
+    path.into()
 }
 
 /// Whether a process runs a program of this folder.
@@ -112,9 +141,15 @@ fn is_run(folder: &Path) -> bool {
     processes.any(|process| fs::read_link(process.path().join("exe")).is_ok_and(|program| program.starts_with(folder)))
 }
 
+/// Creates a folder that all accounts may enter.
+fn create_open_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755))
+}
+
+/// Copies files so that all accounts may read them, and run what the owner may run.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    fs::set_permissions(to, fs::Permissions::from_mode(0o755))?;
+    create_open_folder(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let kind = entry.file_type()?;
@@ -125,6 +160,9 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
             symlink(fs::read_link(entry.path())?, &target)?;
         } else {
             fs::copy(entry.path(), &target)?;
+            let mode = entry.metadata()?.permissions().mode();
+            let mode = if mode & 0o100 == 0 { 0o644 } else { 0o755 };
+            fs::set_permissions(&target, fs::Permissions::from_mode(mode))?;
         }
     }
     Ok(())
@@ -145,6 +183,7 @@ mod tests {
             ("0a78d191a1b7d6dd", false),
             ("prepared", false),
             ("programs.lock", false),
+            ("postgresql-17.10-0a78d191a1b7d6dd.lock", false),
         ] {
             assert_eq!(is_copy(name), expected, "{name}");
         }

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use gotrue_rs::testing::find_postgres;
 use rustix::process::Signal;
 
-use super::support::{Basalt, TempFolder};
+use super::support::{Basalt, TempFolder, run_with};
 
 /// The folder of the copies.
 const SYSTEM_FOLDER: &str = "/var/lib/basalt";
@@ -31,7 +31,7 @@ impl ClosedPackage {
         let (folder, real) = (TempFolder::new(), find_postgres().expect("PostgreSQL is installed"));
         fs::set_permissions(&folder.0, Permissions::from_mode(0o700)).expect("closed");
         let marker = format!("marker-{}", folder.0.file_name().expect("a name").to_string_lossy());
-        for name in ["package/bin", "package/share"] {
+        for name in ["package/bin", "package/lib", "package/share"] {
             fs::create_dir_all(folder.0.join(name)).expect("a folder");
         }
         for program in ["postgres", "initdb"] {
@@ -40,7 +40,12 @@ impl ClosedPackage {
         for number in 0..FILES {
             folder.write(&format!("package/share/{number}"), "");
         }
-        folder.write(&format!("package/{marker}"), "");
+        folder.write(&format!("package/lib/{marker}"), "");
+        // Files of other users of the folder, and modes that only root may read.
+        folder.write("package/private", "");
+        for file in ["share/0", &format!("lib/{marker}")] {
+            fs::set_permissions(folder.0.join("package").join(file), Permissions::from_mode(0o600)).expect("closed");
+        }
         Some(Self { folder, marker })
     }
 
@@ -51,7 +56,7 @@ impl ClosedPackage {
     /// The copies, incomplete ones too.
     fn copies(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(SYSTEM_FOLDER).expect("the copies").flatten().map(|entry| entry.path());
-        entries.filter(|folder| folder.join(&self.marker).exists()).collect()
+        entries.filter(|folder| folder.join("lib").join(&self.marker).exists()).collect()
     }
 
     /// The only copy.
@@ -64,6 +69,7 @@ impl ClosedPackage {
 impl Drop for ClosedPackage {
     fn drop(&mut self) {
         for copy in self.copies() {
+            let _ = fs::remove_file(lock_of(&copy));
             let _ = fs::remove_dir_all(copy);
         }
     }
@@ -105,6 +111,11 @@ impl Drop for OtherCopy {
     }
 }
 
+/// The file that servers lock while they use a copy.
+fn lock_of(copy: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.lock", copy.display()))
+}
+
 /// Sets the last use to a time long ago.
 fn age(copy: &Path) {
     File::open(copy).and_then(|folder| folder.set_modified(SystemTime::UNIX_EPOCH)).expect("a time");
@@ -118,7 +129,26 @@ fn servers_that_start_at_once_share_one_copy() {
         starting.into_iter().map(|started| started.join().expect("a server")).collect()
     });
     assert_eq!(servers.len(), 3);
-    assert_eq!(fs::read_dir(package.copy().join("share")).expect("a folder").count(), FILES);
+    let copy = package.copy();
+    assert_eq!(fs::read_dir(copy.join("share")).expect("a folder").count(), FILES);
+    assert!(!copy.join("private").exists(), "only the folders of PostgreSQL are copied");
+    let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o777;
+    assert_eq!(mode(&copy.join("share/0")), 0o644, "PostgreSQL's account reads it");
+    // Another account could otherwise hold the lock, and starts would wait for it.
+    assert_eq!(mode(&lock_of(&copy)), 0o600);
+}
+
+#[test]
+fn folder_that_is_no_installation_is_not_copied() {
+    let Some(package) = ClosedPackage::create() else { return };
+    for name in ["lib", "share"] {
+        fs::remove_dir_all(package.folder.0.join("package").join(name)).expect("removed");
+    }
+    let folder = package.folder.path("package/bin");
+    let output = run_with(&["serve", "--ephemeral"], &[("PG_BIN_DIR", &folder)]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(errors.contains("beside the folders lib and share of an installation"), "{errors}");
 }
 
 #[test]
