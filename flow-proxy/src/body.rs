@@ -97,7 +97,9 @@ where
             this.copy.add(part);
         }
         let has_failed = matches!(polled, Some(Err(_)));
-        let has_ended = polled.is_none() || this.inner.is_end_stream();
+        // The body is dropped after its trailers, without another poll.
+        let has_trailers = matches!(&polled, Some(Ok(frame)) if frame.is_trailers());
+        let has_ended = polled.is_none() || has_trailers || this.inner.is_end_stream();
         if has_ended && !has_failed {
             this.copy.finish();
         }

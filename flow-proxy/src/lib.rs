@@ -12,6 +12,7 @@ mod capture;
 mod completion;
 mod connections;
 mod error;
+mod headers;
 mod proxy;
 mod upstream;
 mod websocket;

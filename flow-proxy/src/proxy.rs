@@ -1,6 +1,6 @@
 //! The recording proxy: passes requests on and hands a copy of what belongs to the API to the recorder.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
@@ -10,11 +10,10 @@ use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Method, StatusCode, Uri, Version};
+use http::{Method, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Limited};
-use http_edge::request::forwarded::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
 use http_edge::{ClientPresence, HttpLimits, ShutdownSignal};
 use hyper::body::Body as _;
 use serde_json::{Value, json};
@@ -29,6 +28,7 @@ use super::capture::{AUTH_PATH, Api, FLOW_HEADER, FUNCTIONS_PATH};
 use super::completion::{Completion, Event};
 use super::connections::ServerBody;
 use super::error::ProxyError;
+use super::headers::{forward_headers, remove_connection_headers};
 use super::upstream::Upstream;
 use super::websocket;
 
@@ -37,9 +37,6 @@ const CONTROL: &str = "/_record/flow";
 /// The most requests that are open or wait for the recorder, which bounds the memory of their bodies.
 const MAX_REQUESTS: usize = 64;
 const MAX_CONTROL_BODY: usize = 4096;
-/// The headers that concern one connection (RFC 9110 §7.6.1).
-const CONNECTION_HEADERS: [HeaderName; 6] =
-    [CONNECTION, HeaderName::from_static("keep-alive"), TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
 /// The server behind the proxy.
 #[derive(Debug, Clone)]
@@ -149,6 +146,8 @@ impl FlowProxy {
         match completion {
             None => self.send(Request::from_parts(head, body), presence).await,
             Some(completion) => {
+                // Bodies are recorded as they pass, so that a compressed one would be recorded as opaque bytes.
+                head.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
                 let body = if body.is_end_stream() {
                     completion.request.finish();
                     body
@@ -223,13 +222,16 @@ impl FlowProxy {
 
     async fn send(&self, request: Request, presence: Option<ClientPresence>) -> Response {
         match self.forward(request, presence).await {
-            Ok(response) => {
-                let mut response = response.map(|body| Body::new(LimitedBody::new(body, self.options.limits.part)));
-                remove_connection_headers(response.headers_mut());
-                response
-            }
+            Ok(response) => self.pass_on(response),
             Err(response) => response,
         }
+    }
+
+    /// Returns a response of the server for the client, without a recording.
+    fn pass_on(&self, response: http::Response<ServerBody>) -> Response {
+        let mut response = response.map(|body| Body::new(LimitedBody::new(body, self.options.limits.part)));
+        remove_connection_headers(response.headers_mut());
+        response
     }
 
     async fn send_recorded(
@@ -275,7 +277,7 @@ impl FlowProxy {
                 websocket::insert_headers(response.headers_mut());
                 response
             }
-            Ok(response) => response.map(|body| Body::new(LimitedBody::new(body, self.options.limits.part))),
+            Ok(response) => self.pass_on(response),
             Err(response) => response,
         }
     }
@@ -294,33 +296,6 @@ impl FlowProxy {
             }
             None => problem(StatusCode::BAD_REQUEST, "send POST /_record/flow with {\"name\": …}"),
         }
-    }
-}
-
-/// Replaces the headers of the connection, and adds what the server should know about the client.
-fn forward_headers(headers: &mut HeaderMap, target: &str, peer: Option<IpAddr>) {
-    remove_connection_headers(headers);
-    let host = headers.remove(HOST);
-    for (name, value) in [(X_FORWARDED_HOST, host), (X_FORWARDED_PROTO, Some(HeaderValue::from_static("http")))] {
-        if let (false, Some(value)) = (headers.contains_key(&name), value) {
-            headers.insert(name, value);
-        }
-    }
-    if let Some(peer) = peer {
-        let earlier = headers.get(X_FORWARDED_FOR).and_then(|value| value.to_str().ok());
-        let chain = earlier.map_or_else(|| peer.to_string(), |earlier| format!("{earlier}, {peer}"));
-        if let Ok(chain) = HeaderValue::try_from(chain) {
-            headers.insert(X_FORWARDED_FOR, chain);
-        }
-    }
-    if let Ok(host) = HeaderValue::try_from(target) {
-        headers.insert(HOST, host);
-    }
-}
-
-fn remove_connection_headers(headers: &mut HeaderMap) {
-    for name in &CONNECTION_HEADERS {
-        headers.remove(name);
     }
 }
 

@@ -27,6 +27,7 @@ impl Upstream {
     /// The URL is invalid, or the system's root certificates cannot be read.
     pub(super) fn new(project: &str) -> Result<Self, ProxyError> {
         let server: Uri = project.parse().map_err(|error| ProxyError::InvalidUrl(format!("{project}: {error}")))?;
+        let server = remove_user_information(server).map_err(|error| ProxyError::InvalidUrl(error.to_string()))?;
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_nodelay(true);
@@ -66,4 +67,13 @@ impl Upstream {
     pub(super) async fn send(&self, request: Request) -> Result<Response<ServerBody>, BoxError> {
         self.connections.send(request).await
     }
+}
+
+/// Removes the user information of a URL, which is no part of `Host` (RFC 9110 §7.2) and is not forwarded.
+fn remove_user_information(server: Uri) -> Result<Uri, http::Error> {
+    let mut parts = server.into_parts();
+    if let Some((_, host)) = parts.authority.as_ref().and_then(|authority| authority.as_str().rsplit_once('@')) {
+        parts.authority = Some(host.parse()?);
+    }
+    Ok(Uri::from_parts(parts)?)
 }

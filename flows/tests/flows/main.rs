@@ -2,8 +2,10 @@
 
 mod comparison;
 mod files;
+mod forwarding;
 mod mutation;
 mod privacy;
+mod proxied;
 mod proxy;
 mod recording;
 mod recordings;

@@ -2,21 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use flows::record::{ProxyLimits, ProxyOptions, Recorder, RecordingProxy};
-use flows::replay::build_client;
-use reqwest::{Client, Response};
+use flows::record::ProxyLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::support::{Folder, options};
+use super::proxied::{LIMIT, Proxy, read_until, start_server};
 
-/// Longer than any of these tests should wait.
-const LIMIT: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(150);
 
 /// What a server has seen.
@@ -39,13 +33,8 @@ impl Counts {
 
 /// Answers one request by its path: not at all, with a half or an endless body, or with `{}`.
 async fn answer(mut stream: TcpStream, counts: Arc<Counts>) {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let Ok(byte) = stream.read_u8().await else { return };
-        head.push(byte);
-    }
+    let Some(head) = read_until(&mut stream, b"\r\n\r\n").await else { return };
     counts.requests.fetch_add(1, Ordering::SeqCst);
-    let head = String::from_utf8(head).expect("text");
     let json = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
     let reply = match head.split(['/', ' ']).find(|part| ["silent", "half", "endless"].contains(part)) {
         Some("silent") => String::new(),
@@ -60,66 +49,26 @@ async fn answer(mut stream: TcpStream, counts: Arc<Counts>) {
     counts.closed.fetch_add(1, Ordering::SeqCst);
 }
 
-/// A proxy in front of a server.
-struct Proxy {
-    url: String,
-    counts: Arc<Counts>,
-    client: Client,
-    folder: Folder,
-    closing: watch::Sender<bool>,
-    serving: tokio::task::JoinHandle<()>,
-    recorder: JoinHandle<Recorder>,
-}
-
-impl Proxy {
-    async fn start(limits: ProxyLimits) -> Self {
-        let (counts, folder) = (Arc::<Counts>::default(), Folder::new());
-        let server = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let project = format!("http://{}", server.local_addr().expect("an address"));
-        let counted = Arc::clone(&counts);
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = server.accept().await {
-                tokio::spawn(answer(stream, Arc::clone(&counted)));
-            }
-        });
-        let base = format!("{project}/auth/v1");
-        let recorder = Recorder::new(options(&folder));
-        let (proxy, recorder) = RecordingProxy::new(ProxyOptions { project, base, limits }, recorder).expect("a proxy");
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let (closing, closed) = watch::channel(false);
-        let serving = tokio::spawn(proxy.serve(listener, closed));
-        Self { url, counts, client: build_client(false).expect("a client"), folder, closing, serving, recorder }
-    }
-
-    async fn get(&self, path: &str) -> Response {
-        let request = self.client.get(format!("{}{path}", self.url)).send();
-        timeout(LIMIT, request).await.expect("a response in time").expect("a response")
-    }
-
-    /// Ends the proxy and returns the text of its files.
-    async fn finish(self) -> String {
-        let _ = self.closing.send(true);
-        timeout(LIMIT, self.serving).await.expect("it ends").expect("no panic");
-        let mut recorder =
-            tokio::task::spawn_blocking(|| self.recorder.join()).await.expect("no panic").expect("no panic");
-        recorder.finish().expect("finished");
-        self.folder.files().into_iter().map(|(_, text)| text).collect()
-    }
+/// Starts a server and a proxy in front of it.
+async fn start(limits: ProxyLimits) -> (Proxy, Arc<Counts>) {
+    let counts = Arc::<Counts>::default();
+    let counted = Arc::clone(&counts);
+    let host = start_server(move |stream| answer(stream, Arc::clone(&counted))).await;
+    (Proxy::start(format!("http://{host}"), limits).await, counts)
 }
 
 #[tokio::test]
 async fn requests_without_a_response_do_not_keep_others_from_the_server() {
     let limits = ProxyLimits { recorder: SHORT, ..ProxyLimits::default() };
-    let proxy = Proxy::start(limits).await;
+    let (proxy, counts) = start(limits).await;
     let silent = format!("{}/auth/v1/silent", proxy.url);
     let open: Vec<_> = (0..64).map(|_| tokio::spawn(proxy.client.get(&silent).send())).collect();
-    proxy.counts.wait(|counts| &counts.requests, 64).await;
+    counts.wait(|counts| &counts.requests, 64).await;
     assert_eq!(proxy.get("/rest/v1/items").await.status(), 200);
     assert_eq!(proxy.get("/auth/v1/health").await.status(), 200);
     open.iter().for_each(tokio::task::JoinHandle::abort);
     // The server learns that the clients have left, besides the two connections of before.
-    proxy.counts.wait(|counts| &counts.closed, 66).await;
+    counts.wait(|counts| &counts.closed, 66).await;
     assert_eq!(proxy.get("/auth/v1/settings").await.status(), 200);
     let recorded = proxy.finish().await;
     assert!(recorded.contains("\"/settings\""), "{recorded}");
@@ -128,13 +77,13 @@ async fn requests_without_a_response_do_not_keep_others_from_the_server() {
 
 #[tokio::test]
 async fn body_that_ends_early_is_not_recorded() {
-    let proxy = Proxy::start(ProxyLimits::default()).await;
+    let (proxy, counts) = start(ProxyLimits::default()).await;
     assert!(proxy.get("/auth/v1/half").await.bytes().await.is_err());
     // This client leaves before the end.
     let mut endless = proxy.get("/auth/v1/endless").await;
     assert_eq!(endless.chunk().await.expect("a part").expect("a part"), "{\"a\": ");
     drop(endless);
-    proxy.counts.wait(|counts| &counts.closed, 2).await;
+    counts.wait(|counts| &counts.closed, 2).await;
     assert_eq!(proxy.get("/auth/v1/user").await.text().await.expect("text"), "{}");
     let recorded = proxy.finish().await;
     assert!(recorded.contains("\"/user\""), "{recorded}");
@@ -144,7 +93,7 @@ async fn body_that_ends_early_is_not_recorded() {
 #[tokio::test]
 async fn server_that_stops_is_not_awaited_for_ever() {
     let limits = ProxyLimits { response: SHORT, part: SHORT, ..ProxyLimits::default() };
-    let proxy = Proxy::start(limits).await;
+    let (proxy, _) = start(limits).await;
     for path in ["/auth/v1/silent", "/rest/v1/silent"] {
         let response = proxy.get(path).await;
         assert_eq!(response.status(), 504, "{path}");
@@ -161,7 +110,7 @@ async fn server_that_stops_is_not_awaited_for_ever() {
 
 #[tokio::test]
 async fn open_streams_do_not_keep_the_recorder_from_its_end() {
-    let proxy = Proxy::start(ProxyLimits::default()).await;
+    let (proxy, _) = start(ProxyLimits::default()).await;
     assert_eq!(proxy.get("/auth/v1/user").await.status(), 200);
     let endless = proxy.get("/auth/v1/endless").await;
     let _ = proxy.closing.send(true);
