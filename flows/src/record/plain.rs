@@ -81,6 +81,8 @@ const MAX_SENTENCE: usize = 300;
 const MAX_NAME: usize = 40;
 /// The longest part of a name between separators.
 const MAX_PART: usize = 20;
+/// The most pieces of a part of a sentence with capital letters, such as `GOTRUE_SITE_URL`.
+const MAX_PIECES: usize = 5;
 /// The most digits of a name or a sentence.
 const MAX_DIGITS: usize = 4;
 /// The longest part of a word of the API between separators.
@@ -183,7 +185,15 @@ fn count_sentence_digits(part: &str) -> Option<usize> {
     // Words with digits have no hyphens, and the short form of an IPv6 address has few digits.
     let is_identifier = digits > 0 && inner.contains(['-', '_']) || part.contains("::");
     let mut pieces = inner.split(|each: char| each.is_ascii_punctuation());
-    (!is_identifier && pieces.all(|piece| is_plain_part(piece) && !looks_random(piece))).then_some(digits)
+    (!is_identifier && !is_encoded(part) && pieces.all(|piece| is_plain_part(piece) && !looks_random(piece)))
+        .then_some(digits)
+}
+
+/// Returns whether a part of a sentence has the marks of base64 or of an encoded form, whose pieces can read as words.
+fn is_encoded(part: &str) -> bool {
+    let pieces = part.split(|each: char| each.is_ascii_punctuation()).filter(|piece| !piece.is_empty());
+    let has_capitals = part.bytes().any(|byte| byte.is_ascii_uppercase());
+    part.contains(['+', '=']) || has_capitals && pieces.count() > MAX_PIECES
 }
 
 /// Returns whether a text of letters and digits is no word of a sentence.
