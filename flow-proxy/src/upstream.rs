@@ -69,7 +69,9 @@ impl Upstream {
     }
 }
 
-/// Removes the user information of a URL, which is no part of `Host` (RFC 9110 §7.2) and is not forwarded.
+/// Removes the user information of a URL.
+///
+/// It is no part of `Host` (RFC 9110 §7.2) and is not forwarded.
 fn remove_user_information(server: Uri) -> Result<Uri, http::Error> {
     let mut parts = server.into_parts();
     if let Some((_, host)) = parts.authority.as_ref().and_then(|authority| authority.as_str().rsplit_once('@')) {

@@ -189,7 +189,9 @@ fn count_sentence_digits(part: &str) -> Option<usize> {
         .then_some(digits)
 }
 
-/// Returns whether a part of a sentence has the marks of base64 or of an encoded form, whose pieces can read as words.
+/// Returns whether a part of a sentence has the marks of base64 or of an encoded form.
+///
+/// Its pieces can read as words.
 fn is_encoded(part: &str) -> bool {
     let pieces = part.split(|each: char| each.is_ascii_punctuation()).filter(|piece| !piece.is_empty());
     let has_capitals = part.bytes().any(|byte| byte.is_ascii_uppercase());

@@ -14,7 +14,7 @@ use super::EmbeddedPostgres;
 use super::account::Account;
 use super::binaries::Binaries;
 use super::start_error::StartError;
-use super::system_folder::SYSTEM_FOLDER;
+use super::system_folder::{SYSTEM_FOLDER, sync_file_system};
 
 /// Changes when the layout of a prepared cluster changes.
 const LAYOUT: &str = "2";
@@ -163,20 +163,6 @@ impl Reservation {
         store().map_err(StartError::io(doing()))?;
         Ok(self.cluster)
     }
-}
-
-/// Flushes the file system of `folder` once, which is faster than each file.
-#[cfg(target_os = "linux")]
-pub(super) fn sync_file_system(folder: &Path) -> std::io::Result<()> {
-    Ok(rustix::fs::syncfs(File::open(folder)?)?)
-}
-
-/// Flushes all file systems.
-#[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "the same shape as on Linux")]
-pub(super) fn sync_file_system(_folder: &Path) -> std::io::Result<()> {
-    rustix::fs::sync();
-    Ok(())
 }
 
 /// Removes the prepared clusters that were not used for a month.

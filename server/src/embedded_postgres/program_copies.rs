@@ -13,9 +13,8 @@ use std::time::Duration;
 
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 
-use super::prepared::sync_file_system;
 use super::start_error::StartError;
-use super::system_folder::{FINGERPRINT_LENGTH, SYSTEM_FOLDER, create_folder, fingerprint};
+use super::system_folder::{FINGERPRINT_LENGTH, SYSTEM_FOLDER, create_folder, fingerprint, sync_file_system};
 
 /// How the names of copies begin.
 const PREFIX: &str = "postgresql-";
@@ -77,9 +76,9 @@ fn open_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// Copies under a temporary name, so that an interrupted copy is not used, also after a power failure.
+/// Copies under a temporary name, so that an interrupted copy is not used.
 ///
-/// Only the folders of PostgreSQL are copied: the programs may be in a folder with other files.
+/// The copy is on the disk before it has its name. Only the folders of PostgreSQL are copied: the programs may be in a folder with other files.
 fn create(tree: &Path, folder: &Path, incomplete: &Path) -> io::Result<()> {
     let has_folder = |name| tree.join(name).is_dir();
     if !tree.join("bin").join("postgres").exists() || !(has_folder("lib") || has_folder("share")) {

@@ -9,11 +9,10 @@ use super::binaries::{Binaries, BinarySearch};
 use super::cluster::{Cluster, DatabaseFolder, WalSegments, chown};
 use super::dump_tools::DumpTools;
 use super::postmaster;
-use super::prepared::sync_file_system;
 use super::replacement::{remove_folder, rename_on_disk};
 use super::start_error::StartError;
 use super::supervisor::{ServerPlan, Supervisor};
-use super::system_folder::create_folder;
+use super::system_folder::{create_folder, sync_file_system};
 
 /// The folder of the incomplete one, with its password, socket and log.
 const WORK: &str = "upgrade";
