@@ -56,7 +56,9 @@ fn is_same_origin(one: &Url, other: &Url) -> bool {
         && port_of(one).is_some_and(|port| port_of(other) == Some(port))
 }
 
-/// The port of a web URL; none if it is over 65535, which the grammar of URLs permits (RFC 3986 §3.2.3).
+/// The port of a web URL; none if it is over 65535.
+///
+/// The grammar of URLs permits such ports (RFC 3986 §3.2.3).
 fn port_of(url: &Url) -> Option<u16> {
     match url.port() {
         b"" => Some(if url.scheme() == "https" { 443 } else { 80 }),
