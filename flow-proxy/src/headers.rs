@@ -2,25 +2,10 @@
 
 use std::net::IpAddr;
 
-use http::HeaderMap;
-use http::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
-};
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue};
+use http_edge::request;
 use http_edge::request::forwarded::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
-
-/// The headers that concern one connection (RFC 9110 §7.6.1).
-const CONNECTION_HEADERS: [HeaderName; 9] = [
-    CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    PROXY_AUTHENTICATE,
-    PROXY_AUTHORIZATION,
-    TE,
-    TRAILER,
-    TRANSFER_ENCODING,
-    UPGRADE,
-];
 
 /// Replaces the headers of the connection, and adds what the server should know about the client.
 pub(super) fn forward_headers(headers: &mut HeaderMap, target: &str, peer: Option<IpAddr>) {
@@ -43,27 +28,12 @@ pub(super) fn forward_headers(headers: &mut HeaderMap, target: &str, peer: Optio
     }
 }
 
-/// Removes the headers of the connection, including those that `Connection` names.
+/// Removes the headers of the connection.
 ///
-/// `Host` and `Content-Length` stay even if they are named: without them the next server could frame the message
-/// differently. A `Content-Length` beside `Transfer-Encoding` is not the length of the body (RFC 9112 §6.3).
+/// A `Content-Length` beside `Transfer-Encoding` is not the length of the body (RFC 9112 §6.3), and is removed, too.
 pub(super) fn remove_connection_headers(headers: &mut HeaderMap) {
     if headers.contains_key(TRANSFER_ENCODING) {
         headers.remove(CONTENT_LENGTH);
     }
-    if headers.contains_key(CONNECTION) {
-        let named: Vec<HeaderName> = headers
-            .get_all(CONNECTION)
-            .iter()
-            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
-            .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
-            .filter(|name| *name != CONTENT_LENGTH && *name != HOST)
-            .collect();
-        for name in named {
-            headers.remove(name);
-        }
-    }
-    for name in &CONNECTION_HEADERS {
-        headers.remove(name);
-    }
+    request::remove_connection_headers(headers);
 }

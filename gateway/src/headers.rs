@@ -2,31 +2,15 @@
 
 use std::net::IpAddr;
 
-use http::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING,
-    UPGRADE, VIA,
-};
+use http::header::{EXPECT, HOST, VIA};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use http_edge::request;
 use http_edge::request::forwarded::{
     X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PATH, X_FORWARDED_PORT, X_FORWARDED_PREFIX, X_FORWARDED_PROTO,
 };
 use telemetry::trace_context::{TRACEPARENT, TRACESTATE, TraceContext};
 
 use crate::origin::PublicOrigin;
-
-/// Headers that concern one connection (RFC 9110 §7.6.1), and `Expect`, which is answered here.
-const CONNECTION_HEADERS: [HeaderName; 10] = [
-    CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    PROXY_AUTHENTICATE,
-    PROXY_AUTHORIZATION,
-    TE,
-    TRAILER,
-    TRANSFER_ENCODING,
-    UPGRADE,
-    EXPECT,
-];
 
 const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
@@ -35,26 +19,10 @@ const VIA_VALUE: &str = "1.1 basalt";
 /// How often a request may pass this server before it counts as a loop.
 const MAX_PASSES: usize = 3;
 
-/// Removes the headers of the connection, including those that `Connection` names.
-///
-/// `Content-Length` and `Host` stay even if they are named: without them the next server could frame the message
-/// differently.
+/// Removes the headers of the connection, and `Expect`, which is answered here.
 pub(crate) fn remove_connection_headers(headers: &mut HeaderMap) {
-    if headers.contains_key(CONNECTION) {
-        let named: Vec<HeaderName> = headers
-            .get_all(CONNECTION)
-            .iter()
-            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
-            .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
-            .filter(|name| *name != CONTENT_LENGTH && *name != HOST)
-            .collect();
-        for name in named {
-            headers.remove(name);
-        }
-    }
-    for name in &CONNECTION_HEADERS {
-        headers.remove(name);
-    }
+    request::remove_connection_headers(headers);
+    headers.remove(EXPECT);
 }
 
 /// What a service learns about the request as the client sent it.
@@ -115,6 +83,7 @@ pub(crate) fn remove_invalid_trace_context(headers: &mut HeaderMap) {
 
 #[cfg(test)]
 mod tests {
+    use http::header::CONNECTION;
     use proptest::prelude::*;
 
     use super::*;

@@ -10,12 +10,14 @@ pub mod forwarded;
 mod api_keys;
 mod authorization;
 mod client_address;
+mod connection_headers;
 mod prefetch;
 mod request_id;
 
 pub use self::api_keys::{ApiKeyRing, ApiKeyRole};
 pub use self::authorization::{APIKEY, BearerWhitespace, HeaderText, bearer_value, parse_bearer, single_header};
 pub use self::client_address::{ClientAddress, TrustedProxies};
+pub use self::connection_headers::remove_connection_headers;
 pub use self::prefetch::is_prefetch;
 pub use self::request_id::{RequestId, RequestIdSource};
 

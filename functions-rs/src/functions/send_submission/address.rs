@@ -91,8 +91,9 @@ fn list_candidates(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns whether a character belongs to a word that may be an address.
-/// Letters of every script do, also those written as a letter and a combining mark, so that `jörg@example.com` is not
-/// truncated to another user's address, and so do the slashes and colons of a URL.
+///
+/// The letters of all scripts and their combining marks belong to it: without them `jörg@example.com` would be
+/// shortened to the address of another user. The slashes and colons of a URL belong to it, too.
 fn is_word_character(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c) || "@.!#$%&'*+-/=?^_`{|}~:\\".contains(c)
 }

@@ -30,8 +30,8 @@ pub(super) async fn count_all(cx: &RequestContext, operations: &[LimitOperation<
 
 /// Counts these events, and in the same round trip the later ones.
 ///
-/// Later ones are counted together with these in a shared store only. [`count_all`] finds the results of the later ones. The counts that the request does not ask for are returned at its
-/// end, or when it asks for others.
+/// The later ones are counted in a shared store only. [`count_all`] finds their results. Those that the request does
+/// not ask for are returned at its end, or when it asks for others.
 pub(super) async fn count_all_ahead(
     cx: &RequestContext,
     operations: &[LimitOperation<'_>],
