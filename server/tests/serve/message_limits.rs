@@ -4,7 +4,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
 
 use super::shared_limits::Redis;
 use super::support::{Basalt, TempFolder, free_port};
@@ -28,12 +30,17 @@ struct Server {
 
 impl Server {
     fn start(store: &str) -> Self {
+        Self::start_with(store, "5s")
+    }
+
+    /// Starts a server that waits for the store for at most this time.
+    fn start_with(store: &str, timeout: &str) -> Self {
         let (folder, port) = (TempFolder::new(), free_port());
         let text = format!(
             "{MAIL_SERVER}[auth.email]\nenable_confirmations = true\nmax_frequency = \"1h\"\n\
              [auth.rate_limit]\nemail_sent = {QUOTA}\n\
              [basalt]\ntrusted_proxies = [\"127.0.0.0/8\"]\n\
-             [basalt.limits]\nurl = \"{store}\"\ntimeout = \"5s\"\non_failure = \"closed\"\n\
+             [basalt.limits]\nurl = \"{store}\"\ntimeout = \"{timeout}\"\non_failure = \"closed\"\n\
              [basalt.metrics]\nport = {port}\n"
         );
         let config = folder.write("config.toml", &text);
@@ -166,4 +173,40 @@ async fn message_and_request_are_counted_in_one_round_trip_with_redis() {
 #[tokio::test]
 async fn message_and_request_are_counted_in_one_round_trip_with_postgres() {
     assert_messages_are_counted_together("postgres").await;
+}
+
+/// Requests a message as often as needed until it is sent, and asserts that no request before was counted.
+async fn assert_refused_request_is_not_counted(server: &Server) {
+    let ann = json!({ "email": "ann@example.com" });
+    for attempt in 0.. {
+        match server.post_from(7, "/otp", &ann).await {
+            200 => break,
+            status => assert!(status == 503 && attempt < 100, "{status} after {attempt} requests"),
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(server.post_from(7, "/otp", &ann).await, 429, "a sent message counts");
+}
+
+#[tokio::test]
+async fn request_that_redis_answers_too_late_is_not_counted() {
+    let redis = Redis::start(free_port(), &[]);
+    let server = Server::start_with(&redis.url(), "300ms");
+    assert_eq!(server.post_from(1, "/otp", &json!({ "email": "bob@example.com" })).await, 200);
+    redis.signal(Signal::STOP);
+    assert_eq!(server.post_from(7, "/otp", &json!({ "email": "ann@example.com" })).await, 503);
+    redis.signal(Signal::CONT);
+    assert_refused_request_is_not_counted(&server).await;
+}
+
+#[tokio::test]
+async fn request_that_postgres_answers_too_late_is_not_counted() {
+    let server = Server::start_with("postgres", "300ms");
+    assert_eq!(server.post_from(1, "/otp", &json!({ "email": "bob@example.com" })).await, 200);
+    let mut other = PgConnection::connect(&server.basalt.text("database_url")).await.expect("connected");
+    let mut lock = other.begin().await.expect("a transaction");
+    sqlx::raw_sql("LOCK TABLE basalt.limit_counters").execute(&mut *lock).await.expect("locked");
+    assert_eq!(server.post_from(7, "/otp", &json!({ "email": "ann@example.com" })).await, 503);
+    lock.rollback().await.expect("unlocked");
+    assert_refused_request_is_not_counted(&server).await;
 }

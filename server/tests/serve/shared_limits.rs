@@ -40,7 +40,7 @@ impl Redis {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(super) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("it lives");
     }
 }

@@ -10,44 +10,37 @@ mod postgres;
 mod redirection;
 mod redis;
 mod reply;
+mod store;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use aws_lc_rs::{digest, hmac};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gotrue_rules::domain::policy::{LimitStoreFailure, LimitStoreSettings, LimitStoreUrl};
 use gotrue_rules::domain::secret::Secret;
-use telemetry::catalog::LIMIT_STORE_CALLS;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 pub use self::error::StoreError;
 use self::operation::{OperationKind, StoreOperation, StoreOutcome};
 pub use self::redirection::{Redirection, parse_redirection};
 use self::redis::RedisStore;
 pub use self::reply::{MalformedReply, RedisReply, parse_reply};
-use super::counters::{RateLimited, lock};
+use self::store::{Backend, LimitStore, report_ended};
+use super::counters::RateLimited;
 use super::limit_operation::LimitOperation;
 use crate::ports::clock::SharedClock;
 use crate::store::Pool;
 use crate::store::limit_counters::CounterTable;
 
-/// How long the store is not used after a failure. Then one request tries it.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// The first and the longest pause before a request that waits for pending attempts asks again.
 const PENDING_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(100));
 /// The largest number of ended attempts that wait to be reported.
 const MAX_ENDED: usize = 4096;
-/// The largest number of ended attempts that are reported at a time.
-const MAX_ENDED_AT_ONCE: usize = 32;
-/// The longest time that a call takes in the background.
-const LONGEST_CALL: Duration = Duration::from_secs(5);
 /// The longest wait for the store when a server starts.
 const LONGEST_CHECK: Duration = Duration::from_secs(1);
-/// The interval of deletions of expired counters in a database.
-const DELETE_EVERY: Duration = Duration::from_mins(1);
 
 /// The counters that several processes share.
 #[derive(Debug)]
@@ -58,26 +51,6 @@ pub struct SharedLimits {
     key: hmac::Key,
     prefix: String,
     on_failure: LimitStoreFailure,
-}
-
-/// The store, and whether it can be used.
-#[derive(Debug)]
-struct LimitStore {
-    backend: Backend,
-    clock: SharedClock,
-    timeout: Duration,
-    /// When the store is tried again; `None` while it answers.
-    retry_at: Mutex<Option<Instant>>,
-    /// Signals that attempts of this process have ended.
-    settled: Notify,
-    /// The number of returned events that the store does not have yet.
-    returned: AtomicUsize,
-}
-
-#[derive(Debug)]
-enum Backend {
-    Redis(Box<RedisStore>),
-    Postgres(CounterTable),
 }
 
 /// The result of counting in the store.
@@ -110,14 +83,7 @@ impl SharedLimits {
             LimitStoreUrl::Postgres => Backend::Postgres(CounterTable::new(pool.clone())),
             LimitStoreUrl::Redis(address) => Backend::Redis(Box::new(RedisStore::new(address.clone())?)),
         };
-        let store = Arc::new(LimitStore {
-            backend,
-            clock: Arc::clone(clock),
-            timeout: settings.timeout,
-            retry_at: Mutex::default(),
-            settled: Notify::new(),
-            returned: AtomicUsize::new(0),
-        });
+        let store = Arc::new(LimitStore::new(backend, Arc::clone(clock), settings.timeout));
         let (ended, receiver) = mpsc::channel(MAX_ENDED);
         let (reporting, unused) = (Arc::clone(&store), format!("{{{}}}:none", settings.prefix));
         tokio::spawn(async move {
@@ -204,8 +170,8 @@ impl SharedLimits {
     /// Returns an event that was counted and did not take place, in the background.
     pub(super) fn give_back(&self, operation: &LimitOperation<'_>) {
         let operation = self.encode(operation);
-        if let Some(kind) = operation.kind.find_return() {
-            self.store.report(&self.ended, StoreOperation { kind, ..operation });
+        if let Some(returned) = operation.to_return() {
+            self.store.report(&self.ended, returned);
         }
     }
 
@@ -244,138 +210,6 @@ impl SharedLimits {
     fn name(&self, kind: &str, what: &str, key: &str) -> String {
         let tag = hmac::sign(&self.key, format!("{kind}\0{what}\0{key}").as_bytes());
         format!("{{{}}}:{kind}:{}", self.prefix, URL_SAFE_NO_PAD.encode(&tag.as_ref()[..18]))
-    }
-}
-
-impl LimitStore {
-    /// Applies the operations; `None` if the store is unreachable.
-    ///
-    /// A call that is not answered in time goes on in the background, so that later calls can use a connection that
-    /// takes longer to open.
-    async fn run(self: &Arc<Self>, operations: &[StoreOperation]) -> Option<Vec<StoreOutcome>> {
-        let outcomes = self.run_uncounted(operations).await?;
-        record_call("answered");
-        Some(outcomes)
-    }
-
-    /// Applies the operations as [`Self::run`] does; the metrics count the call if it fails.
-    async fn run_uncounted(self: &Arc<Self>, operations: &[StoreOperation]) -> Option<Vec<StoreOutcome>> {
-        if !self.can_try() {
-            record_call("skipped");
-            return None;
-        }
-        let (store, operations) = (Arc::clone(self), operations.to_vec());
-        let called = tokio::spawn(async move { store.call(&operations).await });
-        let outcome = tokio::select! {
-            outcome = called => outcome.unwrap_or(Err(StoreError::Timeout)),
-            () = self.clock.timeout(self.timeout) => Err(StoreError::Timeout),
-        };
-        match outcome.and_then(|outcomes| if outcomes.is_empty() { Err(MalformedReply.into()) } else { Ok(outcomes) }) {
-            Ok(outcomes) => {
-                if lock(&self.retry_at).take().is_some() {
-                    tracing::info!("the store of rate limits is reachable again");
-                }
-                Some(outcomes)
-            }
-            Err(error) => {
-                if lock(&self.retry_at).replace(Instant::now() + PAUSE_AFTER_FAILURE).is_none() {
-                    tracing::warn!(%error, "the store of rate limits is unreachable");
-                }
-                record_call("failed");
-                None
-            }
-        }
-    }
-
-    /// Reports an operation in the background. Beyond the limit of waiting ones an event counts.
-    fn report(&self, ended: &mpsc::Sender<StoreOperation>, operation: StoreOperation) {
-        let returned = usize::from(operation.kind.is_return());
-        self.returned.fetch_add(returned, Ordering::SeqCst);
-        if ended.try_send(operation).is_err() {
-            self.returned.fetch_sub(returned, Ordering::SeqCst);
-        }
-    }
-
-    /// Calls the store.
-    async fn call(&self, operations: &[StoreOperation]) -> Result<Vec<StoreOutcome>, StoreError> {
-        let called = async {
-            match &self.backend {
-                Backend::Redis(redis) => redis.run(operations).await,
-                Backend::Postgres(table) => postgres::run(table, operations).await,
-            }
-        };
-        tokio::select! {
-            outcome = called => outcome,
-            () = self.clock.timeout(LONGEST_CALL) => Err(StoreError::Timeout),
-        }
-    }
-
-    /// Opens a connection before the first request, and reports an unreachable store.
-    ///
-    /// `key` is that of a counter that does not exist.
-    async fn connect(&self, key: String) {
-        let operation = StoreOperation::new(OperationKind::Consume, key);
-        if let Err(error) = self.call(&[operation]).await {
-            tracing::warn!(%error, "the store of rate limits is unreachable");
-        }
-    }
-
-    /// Whether the store may be used. After a failure one caller in a second may.
-    fn can_try(&self) -> bool {
-        let mut retry_at = lock(&self.retry_at);
-        let now = Instant::now();
-        match *retry_at {
-            None => true,
-            Some(at) if now < at => false,
-            Some(_) => {
-                *retry_at = Some(now + PAUSE_AFTER_FAILURE);
-                true
-            }
-        }
-    }
-}
-
-fn record_call(outcome: &'static str) {
-    LIMIT_STORE_CALLS.increment(&[outcome]);
-}
-
-/// Reports ended attempts to the store, and deletes expired counters of a database.
-///
-/// Ends when the limits are dropped.
-async fn report_ended(store: Arc<LimitStore>, mut receiver: mpsc::Receiver<StoreOperation>) {
-    let mut batch = Vec::with_capacity(MAX_ENDED_AT_ONCE);
-    let mut delete_at = Instant::now() + DELETE_EVERY;
-    loop {
-        let count = tokio::select! {
-            count = receiver.recv_many(&mut batch, MAX_ENDED_AT_ONCE) => count,
-            () = store.clock.timeout(DELETE_EVERY) => {
-                batch.clear();
-                usize::MAX
-            }
-        };
-        if count == 0 {
-            return;
-        }
-        if !batch.is_empty() {
-            // A call ends after a refused operation: the return of an event whose window is over.
-            let mut rest = &batch[..];
-            while !rest.is_empty() {
-                // An attempt that cannot be reported counts, and is pending until its time is over.
-                let Some(outcomes) = store.run_uncounted(rest).await else { break };
-                record_call("reported");
-                rest = rest.get(outcomes.len()..).unwrap_or_default();
-            }
-            let returned = batch.iter().filter(|operation| operation.kind.is_return()).count();
-            store.returned.fetch_sub(returned, Ordering::SeqCst);
-            batch.clear();
-            store.settled.notify_waiters();
-        }
-        if let Backend::Postgres(table) = &store.backend
-            && Instant::now() >= delete_at
-        {
-            postgres::delete_expired(table).await;
-            delete_at = Instant::now() + DELETE_EVERY;
-        }
     }
 }
 

@@ -36,10 +36,10 @@ pub(super) enum OperationKind {
 }
 
 impl OperationKind {
-    /// The operation that returns what this one has counted, if there is one.
-    pub(super) fn find_return(self) -> Option<Self> {
+    /// The kind that returns what this one has counted, if there is one.
+    fn find_return(self) -> Option<Self> {
         match self {
-            Self::Take => Some(Self::Refund),
+            Self::Take | Self::Reserve => Some(Self::Refund),
             // The events of a window are counted as the attempts of a grant are.
             Self::Window => Some(Self::Consume),
             _ => None,
@@ -92,6 +92,11 @@ impl StoreOperation {
     /// An operation that reads neither rate nor size nor span.
     pub(super) fn new(kind: OperationKind, key: String) -> Self {
         Self { kind, key, rate: 0.0, size: 0.0, span: 0.0 }
+    }
+
+    /// The operation that returns what this one has counted, if there is one.
+    pub(super) fn to_return(&self) -> Option<Self> {
+        Some(Self { kind: self.kind.find_return()?, ..self.clone() })
     }
 
     /// An operation on a bucket.
