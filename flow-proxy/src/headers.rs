@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
-use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::header::HOST;
 use http::{HeaderMap, HeaderValue};
-use http_edge::request;
 use http_edge::request::forwarded::{X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PROTO};
+use http_edge::request::remove_connection_headers;
 
 /// Replaces the headers of the connection, and adds what the server should know about the client.
 pub(super) fn forward_headers(headers: &mut HeaderMap, target: &str, peer: Option<IpAddr>) {
@@ -26,14 +26,4 @@ pub(super) fn forward_headers(headers: &mut HeaderMap, target: &str, peer: Optio
     if let Ok(host) = HeaderValue::try_from(target) {
         headers.insert(HOST, host);
     }
-}
-
-/// Removes the headers of the connection.
-///
-/// A `Content-Length` beside `Transfer-Encoding` is not the length of the body (RFC 9112 §6.3), and is removed, too.
-pub(super) fn remove_connection_headers(headers: &mut HeaderMap) {
-    if headers.contains_key(TRANSFER_ENCODING) {
-        headers.remove(CONTENT_LENGTH);
-    }
-    request::remove_connection_headers(headers);
 }

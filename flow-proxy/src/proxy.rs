@@ -14,6 +14,7 @@ use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
 use http::uri::PathAndQuery;
 use http::{Method, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, Limited};
+use http_edge::request::remove_connection_headers;
 use http_edge::{ClientPresence, HttpLimits, ShutdownSignal};
 use hyper::body::Body as _;
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ use super::capture::{AUTH_PATH, Api, FLOW_HEADER, FUNCTIONS_PATH};
 use super::completion::{Completion, Event};
 use super::connections::ServerBody;
 use super::error::ProxyError;
-use super::headers::{forward_headers, remove_connection_headers};
+use super::headers::forward_headers;
 use super::upstream::Upstream;
 use super::websocket;
 

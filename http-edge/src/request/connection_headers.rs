@@ -21,8 +21,12 @@ const CONNECTION_HEADERS: [HeaderName; 9] = [
 /// Removes the headers of the connection, including those that `Connection` names.
 ///
 /// `Host` and `Content-Length` stay even if they are named: without them the next server could frame the message
-/// differently.
+/// differently. But beside `Transfer-Encoding` a `Content-Length` is not the length of the body (RFC 9112 §6.3): it is
+/// removed, too.
 pub fn remove_connection_headers(headers: &mut HeaderMap) {
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
     if headers.contains_key(CONNECTION) {
         let named: Vec<HeaderName> = headers
             .get_all(CONNECTION)

@@ -99,6 +99,17 @@ async fn response_that_breaks_off_is_not_completed() {
 }
 
 #[tokio::test]
+async fn length_beside_chunks_is_not_that_of_the_body() {
+    let url = upstream::start(|mut exchange| {
+        exchange.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n");
+        exchange.send("a\r\n0123456789\r\n0\r\n\r\n");
+    });
+    let (_scratch, server) = serve(&format!("rest = \"{url}\""));
+    let response = get(&server, "/rest/v1/todos").await;
+    assert_eq!(response.text().await.expect("a body"), "0123456789");
+}
+
+#[tokio::test]
 async fn requests_beyond_the_limit_are_503_and_ten_are_concurrent() {
     let url = upstream::start(|mut exchange| {
         std::thread::sleep(Duration::from_millis(700));
