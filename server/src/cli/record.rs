@@ -12,7 +12,7 @@ use flows::record::{
 };
 use flows::replay::build_client;
 use flows::targets::find_auth_api;
-use reqwest::Client;
+use reqwest::{Client, Url};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -94,6 +94,7 @@ pub(super) fn run(arguments: &RecordArguments) -> anyhow::Result<()> {
         return import(arguments, file);
     }
     let upstream = arguments.upstream.as_deref().context("--upstream names the server")?;
+    require_no_user_information(upstream)?;
     // One thread for clients and server: a request that changes threads waits for the other one to wake.
     Builder::new_current_thread().enable_all().build()?.block_on(record(arguments, upstream))
 }
@@ -108,6 +109,17 @@ fn import(arguments: &RecordArguments, file: &std::path::Path) -> anyhow::Result
         name: arguments.name.clone(),
     })?;
     report(arguments, steps, files)
+}
+
+/// Refuses a URL with a user name or a password: the proxy would not send them, and links of the server have none.
+fn require_no_user_information(upstream: &str) -> anyhow::Result<()> {
+    let has_any = |url: Url| !url.username().is_empty() || url.password().is_some();
+    if Url::parse(upstream).is_ok_and(has_any) {
+        return Err(anyhow!(
+            "the URL of --upstream contains a user name or a password, which is not sent to the server: leave it out"
+        ));
+    }
+    Ok(())
 }
 
 async fn record(arguments: &RecordArguments, upstream: &str) -> anyhow::Result<()> {

@@ -87,3 +87,13 @@ fn server_that_is_not_there_is_reported() {
     assert!(!output.status.success());
     assert!(printed(&output).contains("give the URL of the project"), "{}", printed(&output));
 }
+
+#[test]
+fn server_with_user_name_is_refused_without_printing_the_password() {
+    let folder = Folder::new();
+    let upstream = "http://ann:hunter2@127.0.0.1:9";
+    let output = run(&["record", "--upstream", upstream, "--out", &folder.path("flows"), "--port", "0"]);
+    assert!(!output.status.success());
+    let printed = printed(&output);
+    assert!(printed.contains("leave it out") && !printed.contains("hunter2"), "{printed}");
+}
