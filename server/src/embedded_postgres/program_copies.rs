@@ -1,12 +1,12 @@
 //! Copies of PostgreSQL's programs below the system folder, for root.
 //!
 //! PostgreSQL's account cannot run programs below a home folder, so they are copied to where it can. There is one copy
-//! for each folder that they come from. A server holds a lock on a file beside its copy, which other accounts cannot
+//! for each folder that they come from, and another one if the programs there are replaced. A server holds a lock on a file beside its copy, which other accounts cannot
 //! open. A start removes the copies that nothing holds and nothing has used for an hour.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl ProgramCopy {
     pub(super) fn open(tree: &Path, version: &str) -> Result<Self, StartError> {
         let system = Path::new(SYSTEM_FOLDER);
         create_folder(system, 0o755)?;
-        let name = format!("{PREFIX}{version}-{}", fingerprint(tree));
+        let name = format!("{PREFIX}{version}-{}", fingerprint(&identify_programs(tree)));
         let folder = system.join(&name);
         let doing = || format!("copying PostgreSQL from {} to {}", tree.display(), folder.display());
         let take = || -> io::Result<File> {
@@ -69,6 +69,15 @@ impl ProgramCopy {
     pub(super) fn programs(&self) -> PathBuf {
         self.folder.join("bin")
     }
+}
+
+/// Returns the folder with size and time of the server program, which change if another build replaces it.
+fn identify_programs(tree: &Path) -> PathBuf {
+    let mut identity = tree.as_os_str().to_owned();
+    if let Ok(program) = fs::metadata(tree.join("bin").join("postgres")) {
+        identity.push(format!("\0{} {}.{:09}", program.len(), program.mtime(), program.mtime_nsec()));
+    }
+    identity.into()
 }
 
 /// Opens a file of this account alone, to lock it.

@@ -152,6 +152,23 @@ fn folder_that_is_no_installation_is_not_copied() {
 }
 
 #[test]
+fn replaced_programs_are_copied_again() {
+    let Some(package) = ClosedPackage::create() else { return };
+    drop(package.serve());
+    let (program, first) = (package.folder.0.join("package/bin/postgres"), package.copy());
+    let real = fs::read_link(&program).expect("a link");
+    fs::remove_file(&program).expect("removed");
+    fs::write(&program, format!("#!/bin/sh\nexec {} \"$@\"\n", real.display())).expect("written");
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("executable");
+    drop(package.serve());
+    let copies = package.copies();
+    let [second] = &copies.iter().filter(|copy| **copy != first).collect::<Vec<_>>()[..] else {
+        panic!("another copy: {copies:?}")
+    };
+    assert_eq!(fs::read(second.join("bin/postgres")).expect("a copy"), fs::read(&program).expect("a program"));
+}
+
+#[test]
 fn start_removes_copies_that_no_server_uses() {
     let (Some(first), Some(second)) = (ClosedPackage::create(), ClosedPackage::create()) else { return };
     let server = first.serve();
