@@ -5,11 +5,13 @@ import time
 
 LIMIT = 15.0
 """The time within which a fault is named, in seconds."""
-DATABASE = ("basalt_database_unavailable_total", ("the database cannot be reached", "database_unavailable"))
-LIMITS = ('basalt_limit_store_calls_total{outcome="failed"}', ("the store of rate limits is unreachable",))
+DATABASE = (("basalt_database_unavailable_total",), ("the database cannot be reached", "database_unavailable"))
+# Without a request during the restart, the loss of its connections is all that a replica notices of a proxy.
+PROXY = ((*DATABASE[0], "basalt_database_idle_connections_lost_total"), (*DATABASE[1], "idle database connections were lost"))
+LIMITS = (('basalt_limit_store_calls_total{outcome="failed"}',), ("the store of rate limits is unreachable",))
 EXPECTED = {
     "switchover": DATABASE, "primary killed": DATABASE, "PostgreSQL crashed": DATABASE, "primary frozen": DATABASE,
-    "etcd frozen": DATABASE, "pgbouncer killed": DATABASE, "pgbouncer frozen": DATABASE, "HAProxy killed": DATABASE,
+    "etcd frozen": DATABASE, "pgbouncer killed": PROXY, "pgbouncer frozen": DATABASE, "HAProxy killed": PROXY,
     "Redis killed": LIMITS, "Redis frozen": LIMITS,
 }
 """Not a standby without reads nor a short absence of etcd, which change nothing for the replicas; while HAProxy is frozen,
@@ -19,7 +21,7 @@ OF_REPLICAS = ("replica killed", "replica frozen")
 
 
 def total(text, series):
-    """The sum of a metric's series."""
+    """The sum of the series of metrics."""
     return sum(float(line.rsplit(" ", 1)[1]) for line in (text or "").splitlines() if line.startswith(series))
 
 

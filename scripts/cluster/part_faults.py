@@ -12,6 +12,8 @@ from server_process import SECRET
 
 STOPPED = 5
 """How long a stopped part stands still, in seconds."""
+UNANSWERED = 8
+"""How long a replica stands still, in seconds: longer than HAProxy takes to notice it and the metrics to be read."""
 LEADERLESS = 10
 """How long etcd stands still, in seconds: longer than Patroni tries, so that the primary steps down."""
 FROZEN = 30
@@ -139,7 +141,7 @@ FAULTS = {
     "Redis killed": restart(lambda cluster: cluster.redis),
     "Redis frozen": stop(lambda cluster: cluster.redis),
     "replica killed": restart(any_replica, 3),
-    "replica frozen": stop(any_replica),
+    "replica frozen": stop(any_replica, UNANSWERED),
     "rolling restart": restart_replicas,
     "key rotation": rotate_keys,
 }

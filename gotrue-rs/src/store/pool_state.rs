@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sqlx::PgConnection;
+use telemetry::catalog::IDLE_CONNECTIONS_LOST;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{timeout, timeout_at};
@@ -15,6 +16,9 @@ use super::pooler::SessionSettings;
 
 /// A connection that was idle for longer is pinged before use: its server may be gone.
 const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
+
+/// Idle connections that are lost within this time of another one are reported together.
+const LOST_SERIES: Duration = Duration::from_secs(10);
 
 /// What the clones of a pool share: options, permits and idle connections.
 #[derive(Debug)]
@@ -35,6 +39,8 @@ struct IdleConnections {
     connections: Vec<IdleConnection>,
     /// Connections that became idle before this are pinged before use, because another one was dead.
     suspected_at: Instant,
+    /// When the latest loss of an idle connection was noticed.
+    lost_at: Option<Instant>,
 }
 
 /// A connection without a running statement or an open transaction.
@@ -66,7 +72,7 @@ impl PoolInner {
             transaction_settings,
             permits: Arc::new(Semaphore::new(most)),
             third_party_permits: Arc::new(Semaphore::new((most / 2).max(1))),
-            idle: Mutex::new(IdleConnections { connections: Vec::new(), suspected_at: Instant::now() }),
+            idle: Mutex::new(IdleConnections { connections: Vec::new(), suspected_at: Instant::now(), lost_at: None }),
         }
     }
 
@@ -97,9 +103,9 @@ impl PoolInner {
             }
             match timeout(self.options.ping_timeout, self.hosts.test(&mut idle.connection)).await {
                 Ok(Ok(())) => return Some(idle),
-                Ok(Err(_)) => {}
+                Ok(Err(_)) => self.record_lost(1),
                 // Each of the others would take as long to time out, so they are discarded without a ping.
-                Err(_) => drop(self.take_idle()),
+                Err(_) => self.record_lost(1 + self.take_idle().len()),
             }
         }
     }
@@ -174,10 +180,22 @@ impl PoolInner {
             let Some(mut idle) = self.take_due(age) else { return };
             match timeout(self.options.ping_timeout, self.hosts.test(&mut idle.connection)).await {
                 Ok(Ok(())) => self.put_back(IdleConnection { tested_at: Instant::now(), ..idle }),
-                Ok(Err(_)) => self.suspect_idle(),
+                Ok(Err(_)) => {
+                    self.record_lost(1);
+                    self.suspect_idle();
+                }
                 // Each of the others would take as long to time out, so they are discarded without a test.
-                Err(_) => drop(self.take_idle()),
+                Err(_) => self.record_lost(1 + self.take_idle().len()),
             }
+        }
+    }
+
+    /// Counts lost connections, and logs the first of a series.
+    fn record_lost(&self, count: usize) {
+        IDLE_CONNECTIONS_LOST.add(&[], count as u64);
+        let earlier = self.lock_idle().lost_at.replace(Instant::now());
+        if earlier.is_none_or(|at| at.elapsed() > LOST_SERIES) {
+            tracing::info!("idle database connections were lost: closed by the database or a proxy, or silent");
         }
     }
 

@@ -153,6 +153,18 @@ async fn killed_pooler_is_named() {
 }
 
 #[tokio::test]
+async fn connections_lost_while_idle_are_named() {
+    let database = Database::start();
+    let observed = Observed::start(&database.server, &[]);
+    assert_eq!(observed.sign_up(&database.server.client).await, 200);
+    // Connections that were used just now are used again without a test.
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()").await;
+    let series = "basalt_database_idle_connections_lost_total";
+    observed.assert_named(&database.server.client, series, "idle database connections were lost").await;
+}
+
+#[tokio::test]
 async fn killed_limit_store_is_named() {
     let (database, redis) = (Database::start(), Redis::start(free_port(), &[]));
     let url = redis.url();
