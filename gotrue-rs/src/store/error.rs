@@ -166,6 +166,11 @@ pub(super) fn ends_session(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Whether a statement was refused because an earlier one of its transaction had failed.
+pub(super) fn is_of_failed_transaction(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("25P02"))
+}
+
 /// Whether the session ended, other than by a time limit: another one may succeed at once.
 pub(super) fn is_session_lost(error: &sqlx::Error) -> bool {
     let is_of_session = matches!(error, sqlx::Error::Database(_) | sqlx::Error::Io(_) | sqlx::Error::Protocol(_));

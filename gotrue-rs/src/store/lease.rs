@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout};
 
-use super::error::{Error, ends_session, is_read_only, is_refused_by_pooler};
+use super::error::{Error, ends_session, is_of_failed_transaction, is_read_only, is_refused_by_pooler};
 use super::pool_state::{ConnectionOrigin, PoolInner, current_runtime};
 
 /// The interval between repetitions of a statement.
@@ -95,11 +95,14 @@ impl Lease {
         let sql = format!("BEGIN; {}", self.transaction_settings().unwrap_or_default());
         let (before, connection) = self.start();
         let outcome = timeout(limit, sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection)).await;
-        self.finish(before, outcome)?;
-        if self.state == ConnectionState::Ready {
-            self.state = ConnectionState::InTransaction;
-        }
-        Ok(())
+        let begun = self.finish(before, outcome);
+        self.state = match self.state {
+            ConnectionState::Ready => ConnectionState::InTransaction,
+            // A setting was refused, or the message was cancelled: `BEGIN` may have been executed before.
+            ConnectionState::Failed => ConnectionState::TransactionFailed,
+            other => other,
+        };
+        begun.map(|_| ())
     }
 
     /// Commits the open transaction.
@@ -152,7 +155,7 @@ impl Lease {
                 self.state = before.after_success();
                 self.shared.outage.end();
             }
-            Err(error) if ends_session(error) => {
+            Err(error) if ends_session(error) || before.contradicts(error) => {
                 if is_read_only(error) {
                     self.shared.hosts.record_refused_write();
                 }
@@ -169,6 +172,11 @@ impl Lease {
 pub(super) struct PriorState(ConnectionState);
 
 impl ConnectionState {
+    /// Whether the error is that of a failed transaction although none is known to be open.
+    fn contradicts(self, error: &sqlx::Error) -> bool {
+        matches!(self, Self::Ready | Self::Failed) && is_of_failed_transaction(error)
+    }
+
     fn after_success(self) -> Self {
         match self {
             Self::Ready | Self::Failed => Self::Ready,

@@ -30,6 +30,8 @@ struct Pooler {
     is_away: AtomicBool,
     /// Whether the latest attempt to connect failed.
     is_failing: AtomicBool,
+    /// Whether the next transaction fails after its `BEGIN`, by a setting that the database refuses.
+    spoils_begin: AtomicBool,
     tried_at: Mutex<Option<Instant>>,
 }
 
@@ -85,8 +87,11 @@ impl Pooler {
         let status = Arc::new(AtomicU8::new(b'I'));
         tokio::spawn(pass_answers(from_server, Arc::clone(&to_client), Arc::clone(&status)));
         let mut has_tag = false;
-        while let Ok((tag, message)) = read_message(&mut from_client, has_tag).await {
+        while let Ok((tag, mut message)) = read_message(&mut from_client, has_tag).await {
             has_tag = true;
+            if tag == Some(b'Q') && self.spoils_begin.load(Ordering::SeqCst) && spoil_begin(&mut message) {
+                self.spoils_begin.store(false, Ordering::SeqCst);
+            }
             let begins = matches!(tag, Some(b'Q' | b'P')) && status.load(Ordering::SeqCst) == b'I';
             if begins && self.is_failing.load(Ordering::SeqCst) {
                 let mut to_client = to_client.lock().await;
@@ -117,6 +122,17 @@ async fn pass_answers(
             return;
         }
     }
+}
+
+/// Makes the time limit of a transaction negative; returns whether the message begins one.
+fn spoil_begin(message: &mut [u8]) -> bool {
+    const LIMIT: &[u8] = b"statement_timeout = ";
+    let has_begin = message.windows(6).any(|part| part == b"BEGIN;");
+    let Some(at) = message.windows(LIMIT.len()).position(|part| part == LIMIT).filter(|_| has_begin) else {
+        return false;
+    };
+    message[at + LIMIT.len() - 1] = b'-';
+    true
 }
 
 /// Reads a message: the first of a client has a length only, each other one a tag before it.
@@ -188,4 +204,23 @@ async fn write_that_the_pooler_refused_is_repeated() {
     let token = json!({ "refresh_token": session["refresh_token"] });
     let (status, refreshed) = post("/token?grant_type=refresh_token", token).await;
     assert_eq!((status, refreshed["user"]["email"].as_str()), (200, Some("ann@example.com")), "{refreshed}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transaction_that_failed_at_its_begin_does_not_spoil_later_requests() {
+    let (_database, pooler, server) = start_behind_pooler().await;
+    let client = client();
+    let body = json!({ "email": "ann@example.com", "password": "correct horse battery" });
+    let answer = client.post(format!("{}/signup", server.url)).json(&body).send().await.expect("an answer");
+    let session: Value = answer.json().await.expect("a session");
+    let token = session["access_token"].as_str().expect("a token");
+    let change =
+        client.put(format!("{}/user", server.url)).bearer_auth(token).json(&json!({ "email": "eve@example.com" }));
+    pooler.spoils_begin.store(true, Ordering::SeqCst);
+    assert_eq!(change.send().await.expect("an answer").status(), 503);
+    assert!(!pooler.spoils_begin.load(Ordering::SeqCst), "its transaction failed");
+    for _ in 0..5 {
+        let answer = client.get(format!("{}/user", server.url)).bearer_auth(token).send().await.expect("an answer");
+        assert_eq!(answer.status(), 200);
+    }
 }
