@@ -59,7 +59,13 @@ impl EdgeStream {
     }
 
     /// Becomes ready when the phase has lasted too long; answering a request has no limit here.
+    ///
+    /// While the client has not accepted the whole response, only the time limit of writes applies.
     fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<Phase> {
+        if self.write_timer.is_some() {
+            self.read_timer = None;
+            return Poll::Pending;
+        }
         let (phase, number) = self.state.phase();
         let limit = match phase {
             Phase::Idle => self.limits.idle_timeout,
@@ -155,7 +161,13 @@ impl AsyncWrite for EdgeStream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().inner).poll_flush(cx)
+        let this = self.get_mut();
+        let flushed = Pin::new(&mut this.inner).poll_flush(cx);
+        let flushed = ready!(this.poll_write_timeout(cx, flushed));
+        if this.read_timer.is_none() && this.poll_timeout(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
+        Poll::Ready(flushed)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -156,6 +156,41 @@ fn slow_clients_are_disconnected() {
     assert_eq!(read_to_end(silent), Ok(String::new()));
 }
 
+/// The number of users whose list is a long response, and the size of each one's metadata.
+const LONG_LIST: (usize, usize) = (120, 60_000);
+
+#[tokio::test]
+async fn slow_reader_gets_whole_response() {
+    let (_scratch, server) = serve_with_limits("idle_timeout = \"500ms\"\nheader_timeout = \"500ms\"");
+    let key = server.text("secret_key");
+    for number in 0..LONG_LIST.0 {
+        let filler = "x".repeat(LONG_LIST.1);
+        let user =
+            serde_json::json!({ "email": format!("user{number}@example.com"), "user_metadata": { "text": filler } });
+        let request = server.client.post(server.url("/auth/v1/admin/users")).header("apikey", &key).bearer_auth(&key);
+        assert_eq!(request.json(&user).send().await.expect("a response").status(), 200);
+    }
+    let head = format!(
+        "GET /auth/v1/admin/users?per_page=200 HTTP/1.1\r\nHost: a\r\napikey: {key}\r\nAuthorization: Bearer {key}\r\n\r\n"
+    );
+    // The beginning of another request must not start a time limit either.
+    for pipelined in ["", "GET /auth"] {
+        let mut stream = connect(&server);
+        stream.write_all(format!("{head}{pipelined}").as_bytes()).expect("the server reads");
+        let (mut received, mut part) = (0, vec![0; 64 << 10]);
+        loop {
+            match stream.read(&mut part).expect("no reset") {
+                0 => break,
+                count => received += count,
+            }
+            if received < LONG_LIST.0 * LONG_LIST.1 {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        assert!(received > LONG_LIST.0 * LONG_LIST.1, "{received} bytes, with {pipelined:?} behind the request");
+    }
+}
+
 #[test]
 fn connection_over_limit_gets_503_until_stalled_client_is_closed() {
     let (_scratch, server) = serve_with_limits("max_connections = 1\nwrite_timeout = \"500ms\"");
