@@ -19,6 +19,16 @@ async fn members_are_replaced_and_null_removes_them() {
 }
 
 #[tokio::test]
+async fn every_finite_number_is_read_as_it_was_sent() {
+    let world = World::new().await;
+    let ann = create_user(&world, "ann").await;
+    let numbers = json!([f64::MAX, -f64::MAX, f64::MIN_POSITIVE, 31.245_270_191_439_438, 0.1 + 0.2, 1e23, 1_u64 << 53]);
+    let answer = ann.change(&world, json!({ "data": { "numbers": numbers } })).await.expect(200);
+    assert_eq!(answer.json["user_metadata"]["numbers"], numbers);
+    assert_eq!(ann.read_user(&world).await.json["user_metadata"]["numbers"], numbers);
+}
+
+#[tokio::test]
 async fn metadata_update_sends_one_statement_after_the_guard() {
     let world = World::new().await;
     let ann = create_user(&world, "ann").await;
