@@ -107,6 +107,10 @@ async fn wrong_credentials_and_missing_permissions_are_refused_at_the_start() {
     assert!(refuse(&url(":wrong@")).contains("WRONGPASS"));
     assert!(refuse(&url("")).contains("NOAUTH"));
     assert!(refuse(&format!("url = \"redis://:right@127.0.0.1:{port}/99\"")).contains("DB index is out of range"));
+    // Redis repeats the arguments of commands that it does not know.
+    let without = Redis::start(free_port(), &["--rename-command", "AUTH", ""]);
+    let log = refuse(&format!("url = \"redis://ann:hunter2@127.0.0.1:{}/0\"", without.port));
+    assert!(log.contains("unknown command") && !log.contains("hunter2"), "{log}");
     let reader = ["-a", "right", "acl", "setuser", "reader", "on", ">secret", "~*", "+@read", "+@connection"];
     assert_eq!(cli(port, &reader), "OK");
     let log = refuse(&url("reader:secret@"));

@@ -76,7 +76,11 @@ impl RedisConnection {
             let mut parts: Vec<&[u8]> = vec![b"AUTH"];
             parts.extend(address.user.as_ref().map(String::as_bytes));
             parts.push(password.reveal().as_bytes());
-            connection.require_ok(&parts).await?;
+            let refused = |error| match error {
+                StoreError::Refused(text) => StoreError::Refused(without_arguments(&text).to_owned()),
+                other => other,
+            };
+            connection.require_ok(&parts).await.map_err(refused)?;
         }
         if address.database != 0 {
             connection.require_ok(&[b"SELECT", address.database.to_string().as_bytes()]).await?;
@@ -109,6 +113,11 @@ impl RedisConnection {
             }
         }
     }
+}
+
+/// Cuts off the arguments that Redis repeats of a command that it does not know: here the password.
+fn without_arguments(text: &str) -> &str {
+    text.split_once(", with args").map_or(text, |(before, _)| before)
 }
 
 impl std::fmt::Debug for RedisConnection {
