@@ -3,11 +3,13 @@
 //! Paths are case-sensitive, and HEAD is not GET. The guards of a group run before a path or method below it is
 //! matched; the guards of a route run after.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use gotrue_rules::domain::error::Result;
 use http::{Method, StatusCode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::reply::Reply;
 use crate::request_context::RequestContext;
@@ -243,11 +245,44 @@ fn match_path<'p>(pattern: &'static str, path: &'p str, whole: bool) -> Option<(
         let end = rest.find('/').unwrap_or(rest.len());
         let (here, after) = rest.split_at(end);
         match segment.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
-            Some(name) if !here.is_empty() => params.push((name, here.to_owned())),
+            Some(name) if !here.is_empty() => params.push((name, decode_parameter(here).into_owned())),
             None if segment == here => {}
             _ => return None,
         }
         rest = after;
     }
     (!whole || rest.is_empty()).then_some((params, rest))
+}
+
+/// The characters that clients encode in the path of a URL, as Go does it.
+const ENCODED_IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b':')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b'@');
+
+/// Decodes a path parameter if its encoding is the usual one, in which no other character is encoded.
+///
+/// As in the reference, others stay as they are. So do control characters, which no stored name contains.
+fn decode_parameter(raw: &str) -> Cow<'_, str> {
+    if !raw.contains('%') {
+        return Cow::Borrowed(raw);
+    }
+    match percent_decode_str(raw).decode_utf8() {
+        Ok(decoded)
+            if !decoded.contains(char::is_control)
+                && utf8_percent_encode(&decoded, ENCODED_IN_PATHS).to_string() == raw =>
+        {
+            decoded
+        }
+        _ => Cow::Borrowed(raw),
+    }
 }

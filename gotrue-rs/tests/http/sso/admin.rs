@@ -33,6 +33,20 @@ async fn provider_is_stored_unchanged_even_if_saml_is_disabled() {
 }
 
 #[tokio::test]
+async fn encoded_resource_id_in_the_path_is_decoded() {
+    let world = World::new().await;
+    let made = create(&world, json!({"resource_id": "Zürich 1?"})).await.expect(201);
+    let named = read(&world, "resource_Z%C3%BCrich%201%3F").await.expect(200);
+    assert_eq!(named.json, made.json);
+    let braced = format!("%7B{}%7D", made.str("id"));
+    assert_eq!(read(&world, &braced).await.expect(200).json, made.json);
+    // Encoded without need, with a slash or a control character: compared as it is.
+    for other in ["%72esource_Z%C3%BCrich%201%3F", "resource_Z%2Frich", "resource_%00", "resource_%FF", "resource_%"] {
+        read(&world, other).await.expect(404);
+    }
+}
+
+#[tokio::test]
 async fn minimal_provider_is_accepted_and_listed_without_details() {
     let world = World::new().await;
     let made = create(&world, json!({})).await.expect(201);
