@@ -75,11 +75,11 @@ fn saturating_add(time: Time, by: Duration) -> Time {
     chrono::TimeDelta::from_std(by).ok().and_then(|by| time.checked_add_signed(by)).unwrap_or(Time::MAX_UTC)
 }
 
-/// Builds `amr`, newest first.
+/// Builds `amr`, newest first; methods of the same second keep the order in which they were stored.
 /// A SAML method names its provider if the user's only identity is of that provider.
 fn build_amr(account: &User, session: &Session) -> Value {
     let mut entries: Vec<&AmrClaim> = session.amr.iter().collect();
-    entries.sort_by_key(|entry| std::cmp::Reverse(entry.updated_at));
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.updated_at.timestamp()));
     let provider = match account.identities.as_slice() {
         [only] => only.provider.strip_prefix("sso:"),
         _ => None,
@@ -101,6 +101,16 @@ mod tests {
 
     fn at(seconds: i64) -> Time {
         Time::from_timestamp(seconds, 0).unwrap()
+    }
+
+    #[test]
+    fn methods_of_one_second_keep_their_order() {
+        let later = at(1001) + chrono::TimeDelta::milliseconds(900);
+        let claims = [("password", at(1001)), ("totp", later), ("otp", at(1002))];
+        let amr = claims.map(|(method, updated_at)| AmrClaim { method: method.into(), updated_at }).to_vec();
+        let built = build_amr(&User::default(), &Session { amr, ..Session::default() });
+        let methods: Vec<_> = built.as_array().into_iter().flatten().map(|entry| entry["method"].clone()).collect();
+        assert_eq!(methods, ["otp", "password", "totp"]);
     }
 
     fn session(methods: &[(&str, i64)]) -> Session {
