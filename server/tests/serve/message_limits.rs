@@ -175,7 +175,7 @@ async fn message_and_request_are_counted_in_one_round_trip_with_postgres() {
     assert_messages_are_counted_together("postgres").await;
 }
 
-/// Requests a message as often as needed until it is sent, and asserts that no request before was counted.
+/// Requests a message until it is sent, and asserts that no request before was counted.
 async fn assert_refused_request_is_not_counted(server: &Server) {
     let ann = json!({ "email": "ann@example.com" });
     for attempt in 0.. {

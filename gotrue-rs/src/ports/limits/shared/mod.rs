@@ -25,6 +25,7 @@ use tokio::sync::mpsc;
 
 pub use self::error::StoreError;
 use self::operation::{OperationKind, StoreOperation, StoreOutcome};
+use self::postgres::PostgresStore;
 pub use self::redirection::{Redirection, parse_redirection};
 use self::redis::RedisStore;
 pub use self::reply::{MalformedReply, RedisReply, parse_reply};
@@ -33,7 +34,6 @@ use super::counters::RateLimited;
 use super::limit_operation::LimitOperation;
 use crate::ports::clock::SharedClock;
 use crate::store::Pool;
-use crate::store::limit_counters::CounterTable;
 
 /// The first and the longest pause before a request that waits for pending attempts asks again.
 const PENDING_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(100));
@@ -80,7 +80,7 @@ impl SharedLimits {
     ) -> Result<Option<Arc<Self>>, StoreError> {
         let backend = match &settings.url {
             LimitStoreUrl::Memory => return Ok(None),
-            LimitStoreUrl::Postgres => Backend::Postgres(CounterTable::new(pool.clone())),
+            LimitStoreUrl::Postgres => Backend::Postgres(PostgresStore::new(pool)),
             LimitStoreUrl::Redis(address) => Backend::Redis(Box::new(RedisStore::new(address.clone())?)),
         };
         let store = Arc::new(LimitStore::new(backend, Arc::clone(clock), settings.timeout));

@@ -11,12 +11,11 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::error::StoreError;
 use super::operation::{OperationKind, StoreOperation, StoreOutcome};
-use super::postgres;
+use super::postgres::PostgresStore;
 use super::redis::RedisStore;
 use super::reply::MalformedReply;
 use crate::ports::clock::SharedClock;
 use crate::ports::limits::counters::lock;
-use crate::store::limit_counters::CounterTable;
 
 /// How long the store is not used after a failure. Then one request tries it.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -45,7 +44,7 @@ pub(super) struct LimitStore {
 #[derive(Debug)]
 pub(super) enum Backend {
     Redis(Box<RedisStore>),
-    Postgres(CounterTable),
+    Postgres(PostgresStore),
 }
 
 impl LimitStore {
@@ -74,7 +73,7 @@ impl LimitStore {
         let (store, operations) = (Arc::clone(self), operations.to_vec());
         let (answer, answered) = oneshot::channel();
         tokio::spawn(async move {
-            // What nobody waits for any more is dropped here, and so returned.
+            // Outcomes that no request waits for any more are dropped here, and so returned.
             let _ = answer.send(store.call(&operations).await.map(|outcomes| Answer { store, operations, outcomes }));
         });
         let answer = tokio::select! {
@@ -128,7 +127,7 @@ impl LimitStore {
         let called = async {
             match &self.backend {
                 Backend::Redis(redis) => redis.run(operations).await,
-                Backend::Postgres(table) => postgres::run(table, operations).await,
+                Backend::Postgres(table) => table.run(operations).await,
             }
         };
         tokio::select! {
@@ -162,7 +161,9 @@ impl LimitStore {
     }
 }
 
-/// The outcomes of a call. Events that were counted are returned to the store if nobody takes the outcomes.
+/// The outcomes of a call.
+///
+/// Dropped before they are taken, the events that were counted are returned to the store.
 struct Answer {
     store: Arc<LimitStore>,
     operations: Vec<StoreOperation>,
@@ -225,7 +226,7 @@ pub(super) async fn report_ended(store: Arc<LimitStore>, mut receiver: mpsc::Rec
         if let Backend::Postgres(table) = &store.backend
             && Instant::now() >= delete_at
         {
-            postgres::delete_expired(table).await;
+            table.delete_expired().await;
             delete_at = Instant::now() + DELETE_EVERY;
         }
     }
