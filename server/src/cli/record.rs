@@ -111,7 +111,9 @@ fn import(arguments: &RecordArguments, file: &std::path::Path) -> anyhow::Result
     report(arguments, steps, files)
 }
 
-/// Refuses a URL with a user name or a password: the proxy would not send them, and links of the server have none.
+/// Refuses a URL with a user name or a password.
+///
+/// The proxy would not send them, and links of the server have none.
 fn require_no_user_information(upstream: &str) -> anyhow::Result<()> {
     let has_any = |url: Url| !url.username().is_empty() || url.password().is_some();
     if Url::parse(upstream).is_ok_and(has_any) {
