@@ -13,9 +13,10 @@ use gotrue_rules::domain::hook::{
 };
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::secret::Secret;
-use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use reqwest::Request;
 use telemetry::trace_context::{BAGGAGE, current_baggage};
+use url::Url;
 use uuid::Uuid;
 
 use super::signature::Signer;
@@ -78,7 +79,8 @@ impl Webhook {
         match error {
             error if error.is_timeout() => return Err(hook_timeout().with_cause(error)),
             HttpError::Transport(cause) if cause.is_body() || cause.is_decode() => {
-                return Err(Error::internal(format!("Error running hook URI: {}", self.url)).with_cause(cause));
+                let text = format!("Error running hook URI: {}", without_secrets(&self.url));
+                return Err(Error::internal(text).with_cause(cause.without_url()));
             }
             error if attempt == MAX_ATTEMPTS => return Err(hook_unreachable().with_cause(error)),
             error => {
@@ -103,6 +105,7 @@ impl Webhook {
         request
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT_ENCODING, "identity")
+            .header(USER_AGENT, "basalt")
             .header("webhook-id", id.to_string())
             .header("webhook-timestamp", timestamp.to_string())
             .header("webhook-signature", signature)
@@ -110,6 +113,16 @@ impl Webhook {
             .build()
             .map_err(unmade)
     }
+}
+
+/// Returns a URL without user name, password, query and fragment, which may contain secrets.
+fn without_secrets(url: &str) -> String {
+    let Ok(mut url) = Url::parse(url) else { return String::new() };
+    // An error means that a URL of this kind has none of them.
+    let (_, _) = (url.set_username(""), url.set_password(None));
+    url.set_query(None);
+    url.set_fragment(None);
+    url.into()
 }
 
 fn to_http_answer(answer: &HttpResponse) -> HookResponse<'_> {

@@ -116,7 +116,7 @@ pub async fn sign_in(
         cx.journal.record(Step::Decision(decision.name()));
         let (new, identity_id) = (new_account(cx), cx.entropy.uuid());
         let outcome = outcome::apply_decision(external_user, decision, new, identity_id, policy)?;
-        if write_link(cx, db, &outcome).await? {
+        if write_link(cx, db, &outcome, &outcome.account).await? {
             return finish_link(cx, db, outcome).await;
         }
     }
@@ -136,8 +136,9 @@ pub async fn link_to_user(
         require_unlinked_identity(identity_owner(&known, external_user), account.id)?;
         let is_taken = is_email_taken(&known, external_user, account.id);
         let current = known.into_iter().find(|it| it.id == account.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
+        let actor = current.clone();
         let outcome = outcome::link_identity(external_user, current, is_taken, new_identity(cx), &cx.app.policy)?;
-        if write_link(cx, db, &outcome).await? {
+        if write_link(cx, db, &outcome, &actor).await? {
             return finish_link(cx, db, outcome).await;
         }
     }
@@ -156,7 +157,7 @@ pub async fn accept_invitation(
         .or_internal_error(LOOKUP_FAILED)?;
     let invited = invited.ok_or_else(|| Error::new(ErrorCode::InviteNotFound, "Invite not found"))?;
     let outcome = outcome::accept_invitation(external_user, invited, new_identity(cx), &cx.app.policy)?;
-    if write_link(cx, db, &outcome).await? {
+    if write_link(cx, db, &outcome, &outcome.account).await? {
         return finish_link(cx, db, outcome).await;
     }
     Err(Error::internal("Error creating identity").with_cause("the identity belongs to another user"))
@@ -187,8 +188,9 @@ fn is_email_taken(known: &[User], external_user: &ExternalUser<'_>, account: Uui
     !email.is_empty() && known.iter().any(has)
 }
 
-async fn write_link(cx: &RequestContext, db: &mut Connection, outcome: &LinkingOutcome) -> Result<bool> {
-    let rows = audit::build_rows(cx, &outcome.account, outcome.audit_entries.clone());
+/// Writes the outcome; the audit log names the actor by the address that `actor` has.
+async fn write_link(cx: &RequestContext, db: &mut Connection, outcome: &LinkingOutcome, actor: &User) -> Result<bool> {
+    let rows = audit::build_rows(cx, actor, outcome.audit_entries.clone());
     if outcome.is_new {
         return identities::insert_user(db, outcome, rows).await.or_internal_error(INSERT_FAILED);
     }

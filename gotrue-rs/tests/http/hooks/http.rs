@@ -9,6 +9,7 @@ use gotrue_rules::domain::policy::{Hook, HookKind, HookTarget};
 use gotrue_rules::domain::secret::Secret;
 use http::HeaderValue;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{SECRET, confirmed_at_once};
 
@@ -53,6 +54,7 @@ async fn call_is_signed_with_every_secret_and_has_timestamp_and_type() {
     assert_eq!(call.header("webhook-signature"), both);
     assert_eq!(call.header("webhook-timestamp"), world.now().timestamp().to_string());
     assert_eq!((call.header("content-type"), call.header("accept-encoding")), ("application/json", "identity"));
+    assert_eq!(call.header("user-agent"), "basalt");
     let metadata = &call.json()["metadata"];
     assert_eq!((&metadata["name"], &metadata["ip_address"]), (&json!("password-verification"), &json!("127.0.0.1")));
     assert_ne!(metadata["uuid"], call.header("webhook-id"));
@@ -131,6 +133,27 @@ async fn unreachable_hook_is_retried_every_two_seconds() {
     };
     let (answer, ()) = tokio::join!(world.try_password("ann@example.com", "correct horse"), time);
     assert_eq!(answer.refusal(), (422, "hook_timeout_after_retry"));
+}
+
+#[tokio::test]
+async fn broken_response_is_reported_without_secrets_of_the_url() {
+    let broken = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = broken.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = broken.accept().await {
+            let mut head = [0; 4096];
+            // The body ends before its length.
+            let _ = stream.read(&mut head).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{").await;
+        }
+    });
+    let url = format!("http://ann:hunter2@{address}/hook?key=TOPSECRET#part");
+    let secrets = vec![Secret::new(SECRET)];
+    let world = world_with(Hook { uri: url.clone(), target: HookTarget::Http { url }, secrets }).await;
+    world.create_user("ann@example.com").await;
+    let answer = world.try_password("ann@example.com", "correct horse").await;
+    assert_eq!(answer.status, 500);
+    assert_eq!(answer.str("msg"), format!("Error running hook URI: http://{address}/hook"));
 }
 
 #[tokio::test]

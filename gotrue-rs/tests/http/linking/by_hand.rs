@@ -90,6 +90,10 @@ async fn linking_makes_an_anonymous_user_permanent() {
     let shown = user.read_user(&world).await;
     assert_eq!((shown.str("email"), &shown.json["is_anonymous"]), (WORK, &json!(false)));
     assert_ne!(shown.str("email_confirmed_at"), "");
+    // The entry is that of the user before the change, as in the reference.
+    let named = "SELECT payload FROM auth.audit_log_entries WHERE payload ->> 'action' = 'identity_linked'
+                 AND payload ->> 'actor_username' = ''";
+    assert_eq!(world.database.query(named).await.len(), 1);
 
     let other = anonymous(&world).await;
     let error = link(&world, &other, &profile("8", WORK, true)).await.expect_err("another user has the address");
