@@ -14,6 +14,7 @@ mod data_folder;
 mod database;
 mod database_upgrade;
 mod dev;
+mod durable;
 mod embedded_postgres;
 mod gotrue;
 mod key_commands;

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::durable::rename_on_disk;
+
 /// A file that only its owner may read. It gets its name when it is complete, and is deleted otherwise.
 #[derive(Debug)]
 pub(crate) struct PrivateFile {
@@ -40,13 +42,13 @@ impl PrivateFile {
         Ok(Self { file: file.to_owned(), part, out: BufWriter::new(out), is_complete: false })
     }
 
-    /// Stores the content and gives the file its name.
+    /// Stores the content and gives the file its name; both are on the disk then.
     ///
     /// # Errors
     /// The content cannot be stored, or the file cannot be replaced.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         let stored = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
-        let renamed = stored.and_then(|()| fs::rename(&self.part, &self.file));
+        let renamed = stored.and_then(|()| rename_on_disk(&self.part, &self.file));
         renamed.with_context(|| format!("writing {}", self.file.display()))?;
         self.is_complete = true;
         Ok(())

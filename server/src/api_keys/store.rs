@@ -1,8 +1,7 @@
 //! Sources of API keys: `config.toml`, the stored file of an earlier start, or random generation.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -16,6 +15,7 @@ use serde::Serialize;
 
 use super::keys::{ApiKeys, is_token_with_role};
 use crate::data_folder::restrict_permissions;
+use crate::private_file::PrivateFile;
 
 /// The file's name in the data folder.
 const FILE: &str = "keys.json";
@@ -195,13 +195,9 @@ pub(crate) fn generate_api_key(entropy: &Entropy, prefix: &str) -> String {
 }
 
 fn write(file: &Path, keys: &ApiKeys) -> anyhow::Result<()> {
-    let half = file.with_extension("json.tmp");
-    let _ = fs::remove_file(&half);
-    let mut out = OpenOptions::new().write(true).create_new(true).mode(MODE).open(&half)?;
+    let mut out = PrivateFile::create(file, true)?;
     out.write_all(&serde_json::to_vec_pretty(keys)?)?;
-    out.sync_all()?;
-    fs::rename(&half, file)?;
-    Ok(())
+    out.finish()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +24,8 @@ use super::manifest::Manifest;
 use super::session::connect;
 use super::wal::{Segment, format_position, is_history, list_names, parse_position};
 use crate::config_file::ArchiveSettings;
+use crate::durable::sync_folder;
+use crate::private_file::PrivateFile;
 
 /// The replication slot for which the database keeps the log.
 const SLOT: &str = "basalt_archive";
@@ -143,7 +145,8 @@ fn claim_folder(folder: &Path, system: &str) -> anyhow::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(doing)?;
     let file = folder.join(SYSTEM_FILE);
     if !file.exists() {
-        return fs::write(&file, system).with_context(doing);
+        let mut out = PrivateFile::create(&file, false)?;
+        return out.write_all(system.as_bytes()).map_err(Into::into).and_then(|()| out.finish()).with_context(doing);
     }
     let owner = fs::read_to_string(&file).with_context(doing)?;
     ensure!(
@@ -178,7 +181,7 @@ fn copy_log(folder: &Path, log: &Path, numbers: std::ops::Range<u64>, size: u64)
         let name = segment.name(size);
         copy_file(&log.join(&name), &folder.join(format!("{name}{SUFFIX}")))?;
     }
-    File::open(folder).and_then(|folder| folder.sync_all()).with_context(|| format!("writing {}", folder.display()))
+    sync_folder(folder).with_context(|| format!("writing {}", folder.display()))
 }
 
 /// Compresses a file into the archive; a file that is there must have the same content.
@@ -197,7 +200,7 @@ fn copy_file(from: &Path, to: &Path) -> anyhow::Result<()> {
     let part = to.with_extension("part");
     let out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part).with_context(doing)?;
     let mut gzip = GzEncoder::new(out, Compression::fast());
-    let written = std::io::Write::write_all(&mut gzip, &content).and_then(|()| gzip.finish());
+    let written = gzip.write_all(&content).and_then(|()| gzip.finish());
     written.and_then(|out| out.sync_all()).and_then(|()| fs::rename(&part, to)).with_context(doing)
 }
 

@@ -20,6 +20,7 @@ use super::read::{CLUSTER, DATA, PASSWORD, verify};
 use super::session::OpenDatabase;
 use super::tar::TarWriter;
 use super::wal::{Segment, find_first_segment, is_history, list_names};
+use crate::durable::rename_on_disk;
 use crate::embedded_postgres::EmbeddedPostgres;
 use crate::progress::progress_bar;
 use crate::project::Project;
@@ -285,7 +286,7 @@ impl BackupWriter {
         Ok(first.name(size))
     }
 
-    /// Adds the description, and gives the file its name once everything is on disk.
+    /// Adds the description, and gives the file its name once everything is on disk; then the name is, too.
     fn finish(mut self, manifest: &Manifest) -> anyhow::Result<()> {
         let text = manifest.to_json(false).to_string();
         self.add_bytes(MANIFEST, text.as_bytes())?;
@@ -297,7 +298,7 @@ impl BackupWriter {
         if self.file.symlink_metadata().is_ok() {
             bail!("{} was created meanwhile: a backup is written to a new file", self.file.display());
         }
-        fs::rename(&self.part.path, &self.file).with_context(doing)?;
+        rename_on_disk(&self.part.path, &self.file).with_context(doing)?;
         self.part.is_complete = true;
         Ok(())
     }

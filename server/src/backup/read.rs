@@ -155,7 +155,7 @@ impl<'a> BackupReader<'a> {
             }
         }
         if let (Some((file, path, is_of_database)), Some(target)) = (out, self.target) {
-            // PostgreSQL flushes its own files before recovery.
+            // Those of the database are flushed together.
             if is_of_database {
                 (target.own)(&path)?;
             } else {

@@ -111,6 +111,7 @@ async fn recover(
     let folder = database.close().await?;
     let users = users?.try_into().unwrap_or_default();
     home.write_setting_file(SETTINGS, &settings)?;
+    home.flush(&project.data)?;
     drop(folder);
     Ok(Restored { manifest, users })
 }

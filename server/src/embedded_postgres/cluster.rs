@@ -13,10 +13,11 @@ use gotrue_rules::wire::hex::encode_hex;
 use super::account::Account;
 use super::binaries::Binaries;
 use super::command::guarded_command;
-use super::replacement::{UPGRADED, finish_interrupted};
+use super::replacement::{UPGRADED, finish_interrupted, rename_cluster};
 use super::start_error::StartError;
 use super::system_folder::{SYSTEM_FOLDER, create_folder, fingerprint};
 use crate::data_folder::restrict_permissions;
+use crate::durable::sync_file_system;
 
 /// The superuser role.
 pub(super) const SUPERUSER: &str = "postgres";
@@ -50,6 +51,17 @@ pub(crate) enum WalSegments {
     Default,
     /// 1 MB, for a cluster that is copied.
     Small,
+}
+
+/// How a cluster is created.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewCluster {
+    /// The size of its WAL segments.
+    pub wal_segments: WalSegments,
+    /// Whether it is on the disk before its server starts, which later flushes only what it changes.
+    ///
+    /// Otherwise the caller flushes it, or a crash of the machine may lose it.
+    pub is_flushed: bool,
 }
 
 /// A database that can be started.
@@ -151,10 +163,10 @@ impl Cluster {
         home: &DatabaseFolder,
         binaries: &Binaries,
         account: Option<&Account>,
-        wal_segments: WalSegments,
+        new: NewCluster,
     ) -> Result<Self, StartError> {
         if !home.pgdata().exists() {
-            Self::create(home, &generate_password()?, binaries, account, wal_segments)?;
+            Self::create(home, &generate_password()?, binaries, account, new)?;
         }
         Self::open(home, &home.folder, account)
     }
@@ -165,12 +177,12 @@ impl Cluster {
         password: &str,
         binaries: &Binaries,
         account: Option<&Account>,
-        wal_segments: WalSegments,
+        new: NewCluster,
     ) -> Result<(), StartError> {
         let file = home.password();
         write_secret(&file, password)?;
         chown(&file, account)?;
-        run_initdb(home, &file, binaries, account, wal_segments)
+        run_initdb(home, &file, binaries, account, new)
     }
 
     /// Opens the database of `home`, with its socket in a folder below `sockets`.
@@ -241,7 +253,7 @@ fn run_initdb(
     password: &Path,
     binaries: &Binaries,
     account: Option<&Account>,
-    wal_segments: WalSegments,
+    new: NewCluster,
 ) -> Result<(), StartError> {
     let half = home.folder.join("cluster.tmp");
     if half.exists() {
@@ -256,7 +268,7 @@ fn run_initdb(
         .arg("--pwfile")
         .arg(password)
         .stdin(Stdio::null());
-    if wal_segments == WalSegments::Small {
+    if new.wal_segments == WalSegments::Small {
         command.arg("--wal-segsize=1");
     }
     let output = command.output().map_err(StartError::io("running initdb"))?;
@@ -265,6 +277,11 @@ fn run_initdb(
         return Err(StartError::Failed(format!("PostgreSQL's initdb failed ({}): {}", output.status, value.trim())));
     }
     let pgdata = home.pgdata();
+    if new.is_flushed {
+        // The password is on the same file system.
+        sync_file_system(&home.folder).map_err(StartError::io("writing the new database to the disk"))?;
+        return rename_cluster(&half, &pgdata);
+    }
     fs::rename(&half, &pgdata).map_err(StartError::io(format!("moving the new database to {}", pgdata.display())))
 }
 

@@ -37,7 +37,7 @@ pub(crate) use upgrade::{ClusterUpgrade, NewServer, PlannedUpgrade};
 use account::Account;
 use binaries::Binaries;
 pub(crate) use cluster::WalSegments;
-use cluster::{Cluster, ConnectionAddress, DatabaseFolder};
+use cluster::{Cluster, ConnectionAddress, DatabaseFolder, NewCluster};
 use prepared::PreparedCluster;
 use supervisor::{ServerPlan, Supervisor};
 
@@ -110,15 +110,17 @@ impl EmbeddedPostgres {
         options: &EmbeddedOptions,
     ) -> Result<Self, StartError> {
         let mut attempts = options.port.attempts();
+        let is_disposable = options.ephemeral || options.flushed_at_end;
+        let new = NewCluster { wal_segments: options.wal_segments, is_flushed: !is_disposable };
         loop {
-            let cluster = Cluster::open_or_create(home, binaries, account, options.wal_segments)?;
+            let cluster = Cluster::open_or_create(home, binaries, account, new)?;
             let port = options.port.choose()?;
             let address = cluster.address(port);
             let plan = ServerPlan {
                 binaries: binaries.clone(),
                 cluster,
                 account: account.cloned(),
-                ephemeral: options.ephemeral || options.flushed_at_end,
+                ephemeral: is_disposable,
                 port,
             };
             attempts -= 1;

@@ -14,7 +14,8 @@ use super::EmbeddedPostgres;
 use super::account::Account;
 use super::binaries::Binaries;
 use super::start_error::StartError;
-use super::system_folder::{SYSTEM_FOLDER, sync_file_system};
+use super::system_folder::SYSTEM_FOLDER;
+use crate::durable::sync_file_system;
 
 /// Changes when the layout of a prepared cluster changes.
 const LAYOUT: &str = "2";

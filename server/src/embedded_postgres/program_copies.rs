@@ -14,7 +14,8 @@ use std::time::Duration;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 
 use super::start_error::StartError;
-use super::system_folder::{FINGERPRINT_LENGTH, SYSTEM_FOLDER, create_folder, fingerprint, sync_file_system};
+use super::system_folder::{FINGERPRINT_LENGTH, SYSTEM_FOLDER, create_folder, fingerprint};
+use crate::durable::{rename_on_disk, sync_file_system};
 
 /// How the names of copies begin.
 const PREFIX: &str = "postgresql-";
@@ -71,7 +72,9 @@ impl ProgramCopy {
     }
 }
 
-/// Returns the folder with size and time of the server program, which change if another build replaces it.
+/// Returns the folder with size and time of the server program.
+///
+/// They change if another build replaces it.
 fn identify_programs(tree: &Path) -> PathBuf {
     let mut identity = tree.as_os_str().to_owned();
     if let Ok(program) = fs::metadata(tree.join("bin").join("postgres")) {
@@ -104,8 +107,7 @@ fn create(tree: &Path, folder: &Path, incomplete: &Path) -> io::Result<()> {
         }
     }
     sync_file_system(incomplete)?;
-    fs::rename(incomplete, folder)?;
-    folder.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
+    rename_on_disk(incomplete, folder)
 }
 
 /// Removes the copies other than `current` that nothing uses; a failure is only logged.

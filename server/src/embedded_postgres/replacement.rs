@@ -4,13 +4,14 @@
 //! and the new one that of the old one. Between these two steps there is no cluster, and the next start takes the
 //! upgraded one. Before them the next start removes it. Nothing writes to the old cluster meanwhile.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::thread::sleep;
 
 use super::postmaster::POLL_INTERVAL;
 use super::start_error::StartError;
+use crate::durable::rename_on_disk;
 
 /// The complete new cluster, in the folder of the database.
 pub(super) const UPGRADED: &str = "cluster.upgraded";
@@ -26,17 +27,12 @@ pub(super) fn finish_interrupted(upgraded: &Path, cluster: &Path) -> Result<(), 
         return remove_folder(upgraded);
     }
     tracing::info!("finishing the interrupted upgrade of the database");
-    rename_on_disk(upgraded, cluster)
+    rename_cluster(upgraded, cluster)
 }
 
-/// Renames a folder, and waits until that is on the disk.
-pub(super) fn rename_on_disk(from: &Path, to: &Path) -> Result<(), StartError> {
-    let doing = || format!("moving {} to {}", from.display(), to.display());
-    fs::rename(from, to).map_err(StartError::io(doing()))?;
-    for parent in [from, to].into_iter().filter_map(Path::parent) {
-        File::open(parent).and_then(|parent| parent.sync_all()).map_err(StartError::io(doing()))?;
-    }
-    Ok(())
+/// Renames a cluster, and waits until that is on the disk.
+pub(super) fn rename_cluster(from: &Path, to: &Path) -> Result<(), StartError> {
+    rename_on_disk(from, to).map_err(StartError::io(format!("moving {} to {}", from.display(), to.display())))
 }
 
 /// Removes a folder, in which programs that were just ended may still write.

@@ -7,7 +7,9 @@ use anyhow::Context;
 
 use super::account::Account;
 use super::cluster::DatabaseFolder;
+use super::replacement::rename_cluster;
 use super::start_error::StartError;
+use crate::durable::sync_file_system;
 
 /// The folder of a database that does not exist yet.
 #[derive(Debug, Clone)]
@@ -53,10 +55,16 @@ impl RestoreFolder {
         account.chown(path).with_context(|| format!("giving {} to PostgreSQL's account", path.display()))
     }
 
-    /// Makes the unpacked folder the database.
+    /// Makes the unpacked folder the database once everything is on the disk.
     pub(crate) fn complete(&self) -> anyhow::Result<()> {
-        let target = self.folder.join("cluster");
-        fs::rename(self.unpacked(), &target).with_context(|| format!("moving the database to {}", target.display()))
+        flush(&self.folder)?;
+        Ok(rename_cluster(&self.unpacked(), &self.folder.join("cluster"))?)
+    }
+
+    /// Writes everything to the disk, and the data folder too, which may be on another one.
+    pub(crate) fn flush(&self, data: &Path) -> anyhow::Result<()> {
+        flush(&self.folder)?;
+        flush(data)
     }
 
     /// Writes a file of the stopped database.
@@ -72,4 +80,8 @@ impl RestoreFolder {
             tracing::warn!(%error, folder = %self.folder.display(), "removing the partially restored database failed");
         }
     }
+}
+
+fn flush(folder: &Path) -> anyhow::Result<()> {
+    sync_file_system(folder).with_context(|| format!("writing {} to the disk", folder.display()))
 }

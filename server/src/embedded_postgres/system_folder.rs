@@ -1,6 +1,6 @@
 //! The system folder of Basalt, the names of the folders below it, and their creation.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
@@ -30,20 +30,6 @@ pub(super) fn create_folder(path: &Path, mode: u32) -> Result<(), StartError> {
     let doing = || format!("making the folder {}", path.display());
     fs::DirBuilder::new().recursive(true).mode(mode).create(path).map_err(StartError::io(doing()))?;
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(StartError::io(doing()))
-}
-
-/// Flushes the file system of `folder` once, which is faster than each file.
-#[cfg(target_os = "linux")]
-pub(super) fn sync_file_system(folder: &Path) -> std::io::Result<()> {
-    Ok(rustix::fs::syncfs(File::open(folder)?)?)
-}
-
-/// Flushes all file systems.
-#[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "the same shape as on Linux")]
-pub(super) fn sync_file_system(_folder: &Path) -> std::io::Result<()> {
-    rustix::fs::sync();
-    Ok(())
 }
 
 #[cfg(test)]

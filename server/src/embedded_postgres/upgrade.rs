@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use super::EmbeddedPostgres;
 use super::account::Account;
 use super::binaries::{Binaries, BinarySearch};
-use super::cluster::{Cluster, DatabaseFolder, WalSegments, chown};
+use super::cluster::{Cluster, DatabaseFolder, NewCluster, WalSegments, chown};
 use super::dump_tools::DumpTools;
 use super::postmaster;
-use super::replacement::{remove_folder, rename_on_disk};
+use super::replacement::{remove_folder, rename_cluster};
 use super::start_error::StartError;
 use super::supervisor::{ServerPlan, Supervisor};
-use super::system_folder::{create_folder, sync_file_system};
+use super::system_folder::create_folder;
+use crate::durable::sync_file_system;
 
 /// The folder of the incomplete one, with its password, socket and log.
 const WORK: &str = "upgrade";
@@ -143,7 +144,8 @@ impl ClusterUpgrade {
         if !self.work.pgdata().exists() {
             self.create_work_folder()?;
             let password = self.home.read_password()?;
-            Cluster::create(&self.work, &password, &self.new, self.account.as_ref(), WalSegments::Default)?;
+            let new = NewCluster { wal_segments: WalSegments::Default, is_flushed: server == NewServer::Usual };
+            Cluster::create(&self.work, &password, &self.new, self.account.as_ref(), new)?;
         }
         let cluster = Cluster::open(&self.work, self.work.folder(), self.account.as_ref())?;
         self.start(cluster, &self.new, server)
@@ -163,7 +165,7 @@ impl ClusterUpgrade {
             (self.home.upgraded(), self.home.pgdata()),
         ];
         for (from, to) in steps {
-            rename_on_disk(&from, &to)?;
+            rename_cluster(&from, &to)?;
         }
         // What remains is removed by the next upgrade.
         drop(self.discard());

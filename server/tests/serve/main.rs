@@ -36,6 +36,8 @@ mod orders_crash;
 mod own_pictures;
 mod parity;
 mod pooler;
+#[cfg(target_os = "linux")]
+mod power_cut;
 mod program_copies;
 mod project_files;
 mod project_schema;
