@@ -5,6 +5,7 @@ mod storage;
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use gotrue_rs::app::App;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::sessions::preset::{PresetSession, create_preset_session};
@@ -79,13 +80,14 @@ async fn find_user(cx: &RequestContext, owner: &SessionOwner) -> Result<User, Te
     found.ok_or_else(|| TestApiError::not_found(format!("no user has {owner}"), "create the user first, at `users`"))
 }
 
-/// Adds the methods that the request leaves open, and their times: the last one is the newest.
+/// Adds the methods that the request leaves open, and their times: the last one is of now, each other one a second older
+/// than the next, because tokens order methods by whole seconds.
 fn build_preset<'a>(cx: &RequestContext, account: &'a User, request: &SessionRequest) -> PresetSession<'a> {
     let claim = |method: &str| AmrClaim { method: method.to_owned(), updated_at: cx.next_timestamp() };
     let verified = |kind: &FactorType| {
         account.factors.iter().rfind(|factor| factor.is_verified() && factor.factor_type == kind.as_str())
     };
-    let (first_method, more_methods): (_, Vec<AmrClaim>) = match &request.methods {
+    let (mut first_method, mut more_methods): (_, Vec<AmrClaim>) = match &request.methods {
         SessionMethods::Named { first, more } => (claim(first), more.iter().map(|method| claim(method)).collect()),
         SessionMethods::OneFactor => (claim(usual_method(account)), Vec::new()),
         SessionMethods::TwoFactors => {
@@ -93,6 +95,9 @@ fn build_preset<'a>(cx: &RequestContext, account: &'a User, request: &SessionReq
             (claim(usual_method(account)), vec![claim(kind.amr_method())])
         }
     };
+    for (claim, age) in more_methods.iter_mut().rev().chain([&mut first_method]).zip(0..) {
+        claim.updated_at -= TimeDelta::seconds(age);
+    }
     let is_used = |kind: &FactorType| {
         std::iter::once(&first_method).chain(&more_methods).any(|claim| claim.method == kind.amr_method())
     };
