@@ -204,6 +204,28 @@ async fn idempotency_key_on_two_servers_is_stored_once() {
 }
 
 #[tokio::test]
+async fn duplicates_of_the_operators_servers_are_stored_once() {
+    let here = TestShop::start().await;
+    let there = here.second_server(100);
+    let headers = [("apikey", "sb_secret_test")];
+    for round in 1..=20 {
+        // Nothing in this text leads to a rate limit, whose lock would separate the calls.
+        let text = format!("Hello {round}");
+        let visit = Submission { headers: &headers, ..Submission::with_text(&text) };
+        let sent = (0..8).map(|n| if n % 2 == 0 { &here } else { &there }.send_submission(visit));
+        let seen = join_all(sent).await;
+        let ids: Vec<_> = seen.iter().map(accepted_id).collect();
+        assert!(ids.iter().all(|id| *id == ids[0]), "round {round}: {ids:?}");
+        assert!(
+            seen.iter().all(|it| it.journal.statements() == ["submissions.enter", "submissions.insert"]
+                || it.journal.statements() == ["submissions.enter"]),
+            "no statement is added"
+        );
+        assert_eq!(here.counts().await, (round, round));
+    }
+}
+
+#[tokio::test]
 async fn malformed_idempotency_key_is_rejected() {
     let shop = TestShop::start().await;
     let long = "k".repeat(256);

@@ -1,6 +1,7 @@
 //! The SQL statements of submissions: two for each submission.
 //! The first takes tokens from the rate limits, whose row locks hold back another submission of the same visitor until
-//! this transaction ends; the second therefore sees everything that the other one wrote.
+//! this transaction ends; the second therefore sees everything that the other one wrote. A submission that takes no token
+//! holds back identical ones by an advisory lock.
 
 use gotrue_rs::store::outbox::{self, NewMail};
 use gotrue_rs::store::{Connection, Result, Statement};
@@ -46,6 +47,9 @@ statements! {
                                    ELSE :now
                               END
              RETURNING l.key, l.full_at, l.refused_at IS NOT NULL AS refused
+         ), locked AS MATERIALIZED (
+             SELECT pg_advisory_xact_lock(hashtextextended(:peer::text || ' ' || :description, 12))
+             WHERE jsonb_array_length(:charges) = 0 AND :key::text IS NULL
          ), earlier AS (",
         earlier!(),
         ")
@@ -59,7 +63,7 @@ statements! {
                          AND r.created_at > :now::timestamptz - interval '1 day'
                          AND r.peer <> :peer::text::cidr
                        LIMIT 20) equal) AS repeats
-         FROM (VALUES (1)) AS always (one)
+         FROM (SELECT count(*) FROM locked) AS always (locks)
          LEFT JOIN earlier e ON true"
     );
 
@@ -198,7 +202,7 @@ impl FromRow<'_, PgRow> for LimitResult {
 }
 
 /// Takes tokens from the buckets and finds the submission that this one repeats.
-/// Waits for concurrent transactions on the same buckets.
+/// Waits for concurrent transactions on the same buckets; without buckets, for those of the same text of this visitor.
 pub async fn take_limits(
     db: &mut Connection,
     repeat: RepeatCriteria<'_>,
