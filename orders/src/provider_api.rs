@@ -31,6 +31,9 @@ pub enum ApiError {
     /// There is no response.
     #[error("the payment provider could not be reached: {0}")]
     Unreachable(#[from] HttpError),
+    /// The provider is overloaded or broken, so that another attempt can succeed.
+    #[error("the payment provider cannot answer now: {0}")]
+    Unavailable(String),
     /// The provider refused, with its reason.
     #[error("the payment provider refused: {0}")]
     Refused(String),
@@ -81,7 +84,7 @@ impl ProviderApi {
             || body["details"]
                 .as_array()
                 .is_some_and(|all| all.iter().any(|it| it["issue"] == "CAPTURE_FULLY_REFUNDED"));
-        if is_refunded { Ok(RefundResult::AlreadyRefunded) } else { Err(ApiError::Refused(reason(&response, &body))) }
+        if is_refunded { Ok(RefundResult::AlreadyRefunded) } else { Err(refusal(&response, &body)) }
     }
 
     async fn refund_stripe(&self, settings: &PaymentSettings, order: &Order) -> Result<HttpResponse, ApiError> {
@@ -129,7 +132,7 @@ impl ProviderApi {
         let response = self.send(Provider::PayPal, request).await?;
         let body = parse(&response);
         if !(200..300).contains(&response.status) {
-            return Err(ApiError::Refused(reason(&response, &body)));
+            return Err(refusal(&response, &body));
         }
         Ok(body["payer"]["email_address"].as_str().map(str::to_owned))
     }
@@ -143,7 +146,7 @@ impl ProviderApi {
         let response = self.send(Provider::PayPal, request).await?;
         let body = parse(&response);
         let token = body["access_token"].as_str().filter(|_| response.status == 200);
-        token.map(str::to_owned).ok_or_else(|| ApiError::Refused(reason(&response, &body)))
+        token.map(str::to_owned).ok_or_else(|| refusal(&response, &body))
     }
 
     /// Reads a file of a provider's host.
@@ -183,6 +186,16 @@ impl ProviderApi {
 
 fn parse(response: &HttpResponse) -> Value {
     serde_json::from_slice(&response.body).unwrap_or_default()
+}
+
+/// Returns the error of a call that failed: the status tells whether another attempt can succeed.
+fn refusal(response: &HttpResponse, body: &Value) -> ApiError {
+    let (status, stated) = (response.status, reason(response, body));
+    match status {
+        429 | 500.. if stated.starts_with("status ") => ApiError::Unavailable(stated),
+        429 | 500.. => ApiError::Unavailable(format!("status {status}: {stated}")),
+        _ => ApiError::Refused(stated),
+    }
 }
 
 /// Returns what a provider says about a refused call, without control characters.

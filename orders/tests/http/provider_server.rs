@@ -40,8 +40,11 @@ impl ProviderServer {
         let recorded = Arc::clone(&requests);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let request = answer(stream, &find_answer).unwrap_or_default();
-                recorded.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+                // Recorded before it is answered: then the test may count it.
+                let record = |request: &str| {
+                    recorded.lock().unwrap_or_else(PoisonError::into_inner).push(request.to_owned());
+                };
+                drop(answer(stream, record, &find_answer));
             }
         });
         Self { url: Url::parse(&url).expect("a URL"), requests }
@@ -53,7 +56,11 @@ impl ProviderServer {
     }
 }
 
-fn answer(mut stream: TcpStream, find_answer: &impl Fn(&str) -> ProviderAnswer) -> std::io::Result<String> {
+fn answer(
+    mut stream: TcpStream,
+    record: impl Fn(&str),
+    find_answer: &impl Fn(&str) -> ProviderAnswer,
+) -> std::io::Result<()> {
     let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
     let request = loop {
         let read = stream.read(&mut buffer)?;
@@ -65,11 +72,11 @@ fn answer(mut stream: TcpStream, find_answer: &impl Fn(&str) -> ProviderAnswer) 
             break request;
         }
     };
+    record(&request);
     let ProviderAnswer { status, location, body } = find_answer(&request);
     let location = location.map(|url| format!("location: {url}\r\n")).unwrap_or_default();
     let length = body.len();
     let head = format!("HTTP/1.1 {status} OK\r\n{location}content-length: {length}\r\nconnection: close\r\n\r\n");
     stream.write_all(head.as_bytes())?;
-    stream.write_all(body.as_bytes())?;
-    Ok(request)
+    stream.write_all(body.as_bytes())
 }

@@ -87,6 +87,30 @@ async fn payment_whose_buyer_paypal_refuses_to_name_is_reported_to_the_owner_and
 }
 
 #[tokio::test]
+async fn payment_is_looked_up_again_while_paypal_is_overloaded_or_broken() {
+    for (status, of_order) in [(429, false), (429, true), (500, true), (503, false), (503, true)] {
+        let is_failing = Arc::new(AtomicBool::new(true));
+        let switch = Arc::clone(&is_failing);
+        let server = ProviderServer::start_with(move |request| {
+            if switch.load(Ordering::SeqCst) && request.contains("/checkout/orders/") == of_order {
+                return ProviderAnswer::new(status, "{\"message\": \"Try again later\"}");
+            }
+            ProviderAnswer::new(200, "{\"access_token\": \"t\", \"payer\": {\"email_address\": \"ada@example.com\"}}")
+        });
+        let url = server.url.clone();
+        let shop = TestShop::start().await.with_settings(|it| it.paypal.as_mut().expect("PayPal").api.url = url);
+        let rejection = shop.deliver(Provider::PayPal, &capture(Some("ORDER1"))).await.expect_err("no buyer yet");
+        assert_eq!(rejection.name(), "provider_unavailable", "PayPal sends it again");
+        assert!(rejection.to_string().contains(&format!("status {status}: Try again later")), "{rejection}");
+        assert!(shop.database.query("SELECT event_id FROM basalt.payment_events").await.is_empty(), "{status}");
+        assert!(shop.mails().await.is_empty(), "{status}: the owner has nothing to do");
+        is_failing.store(false, Ordering::SeqCst);
+        assert_eq!(shop.outcome(Provider::PayPal, &capture(Some("ORDER1"))).await, "ordered", "{status}");
+        assert_eq!(shop.mails().await, ["order_delivery ada@example.com"], "{status}");
+    }
+}
+
+#[tokio::test]
 async fn refund_that_paypal_has_refused_can_be_requested_again() {
     let (shop, server, is_refusing) = shop_of_paypal().await;
     shop.deliver(Provider::PayPal, &capture(Some("ORDER1"))).await.expect("an order");
