@@ -4,6 +4,7 @@ mod exchange;
 mod har;
 mod infer;
 mod known;
+mod numbers;
 mod plain;
 mod proxy;
 mod redact;

@@ -129,6 +129,7 @@ pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= MAX_NAME
         && text.chars().all(is_allowed)
+        && text.bytes().any(|byte| byte.is_ascii_alphabetic())
         && text.bytes().filter(u8::is_ascii_digit).count() <= MAX_DIGITS
         && !(text.contains('_') && text.contains('-'))
         && text.split(['_', '-', '.']).skip(1).all(|part| !part.is_empty())

@@ -1,16 +1,21 @@
 //! Removes from a response with symbols everything that is no part of the API.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::plain::{
     is_date, is_name, is_origin, is_sentence, is_sentence_member, is_symbol, is_symbolic_path, is_word, is_word_member,
 };
 use crate::format::Service;
+use crate::symbols::is_number_member;
 use crate::text::split_origin;
 
 const ANY: &str = "<any>";
 /// Larger numbers can be numbers of phones or accounts.
-const MAX_NUMBER: f64 = 100_000.0;
+const MAX_NUMBER: u64 = 100_000;
+/// A larger note is no count.
+const MAX_COUNT: u64 = 100;
+/// Members with what applications store about a user.
+const USER_MEMBERS: [&str; 4] = ["data", "user_metadata", "app_metadata", "identity_data"];
 /// The deepest value that is kept.
 const MAX_DEPTH: usize = 24;
 
@@ -40,16 +45,32 @@ struct Place {
     context: Context,
     sentences: Sentences,
     depth: usize,
+    /// The status of the response.
+    status: Option<i64>,
+    /// Everything is that of an application, which no member of the API tells.
+    is_of_application: bool,
 }
 
 impl Place {
     fn new(context: Context, sentences: Sentences) -> Self {
-        Self { context, sentences, depth: 0 }
+        Self { context, sentences, depth: 0, status: None, is_of_application: false }
     }
 
-    /// Returns the place of a member or an item.
+    /// Returns the place of an item.
     fn below(self) -> Self {
         Self { depth: self.depth + 1, ..self }
+    }
+
+    /// Returns the place of a member.
+    fn member(self, name: &str) -> Self {
+        Self { is_of_application: self.is_of_application || USER_MEMBERS.contains(&name), ..self.below() }
+    }
+
+    /// Returns whether a member can have a number of the API: the status of an error, or a small one by its name.
+    fn can_have_number(self, name: &str, number: &Number) -> bool {
+        let is_status = || matches!(name, "code" | "status") && number.as_i64() == self.status;
+        let is_small = || number.as_i64().is_some_and(|number| number.unsigned_abs() < MAX_NUMBER);
+        !self.is_of_application && number.is_i64() && (is_status() || is_number_member(name) && is_small())
     }
 
     /// Returns whether a member can have a sentence of the server, which is at the top.
@@ -69,7 +90,12 @@ pub(crate) fn redact_response(observed: &Value, service: Service, context: Conte
     kept.insert("status".to_owned(), observed["status"].clone());
     let is_auth = service == Service::Auth;
     let has_description = is_auth && !context.has_external_error;
-    let of_redirect = Place::new(context, if has_description { Sentences::Redirect } else { Sentences::None });
+    let place = |sentences| Place {
+        status: observed["status"].as_i64(),
+        is_of_application: !is_auth,
+        ..Place::new(context, sentences)
+    };
+    let of_redirect = place(if has_description { Sentences::Redirect } else { Sentences::None });
     let mut headers = Map::new();
     for (name, value) in observed["headers"].as_object().into_iter().flatten() {
         // These depend on the origin of the page and on the gateway in front of the server.
@@ -90,7 +116,7 @@ pub(crate) fn redact_response(observed: &Value, service: Service, context: Conte
     if let Some(json) = observed.get("json") {
         let is_error = is_auth && observed["status"].as_u64().is_some_and(|status| status >= 400);
         let sentences = if is_error { Sentences::Error } else { Sentences::None };
-        kept.insert("json".to_owned(), redact(json, "", Place::new(context, sentences)));
+        kept.insert("json".to_owned(), redact(json, "", place(sentences)));
     }
     if let Some(Value::String(text)) = observed.get("text") {
         kept.insert("text".to_owned(), if is_symbol(text) { text.as_str().into() } else { ANY.into() });
@@ -100,6 +126,9 @@ pub(crate) fn redact_response(observed: &Value, service: Service, context: Conte
 
 /// Returns a value that is no response for the file.
 pub(crate) fn redact_value(observed: &Value) -> Value {
+    if observed.as_u64().is_some_and(|count| count < MAX_COUNT) {
+        return observed.clone();
+    }
     redact(observed, "", Place::new(Context::default(), Sentences::None))
 }
 
@@ -110,7 +139,7 @@ fn redact(value: &Value, name: &str, place: Place) -> Value {
     match value {
         Value::Object(members) => redact_members(members, place),
         Value::Array(items) => items.iter().map(|item| redact(item, name, place.below())).collect(),
-        Value::Number(number) if number.as_f64().is_some_and(|number| number.abs() < MAX_NUMBER) => value.clone(),
+        Value::Number(number) if place.can_have_number(name, number) => value.clone(),
         Value::Number(_) => ANY.into(),
         Value::String(text) => {
             if is_kept(text, name, place) {
@@ -151,7 +180,7 @@ fn redact_members(members: &Map<String, Value>, place: Place) -> Value {
     {
         return redact_url(&Value::Object(members.clone()), place.below());
     }
-    let kept = members.iter().map(|(name, item)| (name.clone(), redact(item, name, place.below())));
+    let kept = members.iter().map(|(name, item)| (name.clone(), redact(item, name, place.member(name))));
     Value::Object(kept.collect())
 }
 
@@ -178,8 +207,10 @@ fn redact_url(url: &Value, place: Place) -> Value {
 }
 
 fn is_kept(text: &str, name: &str, place: Place) -> bool {
+    // A number of an application that is named like a time would be shown relative to the request.
+    let is_number = place.is_of_application && text.starts_with("<now");
     text.is_empty()
-        || is_symbol(text)
+        || (is_symbol(text) && !is_number)
         || (is_word_member(name) && is_word(text))
         || (name == "code" && crate::symbols::is_error_code(text) && is_word(text))
         || (place.can_have_sentence(name) && is_sentence(text))

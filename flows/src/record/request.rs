@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::exchange::{Exchange, RecordedBody};
 use super::infer;
+use super::numbers::number;
 use super::plain::{is_date, is_name, is_path_segment};
 use super::session::FlowSession;
 use super::texts::{MAX_TEXT, text};
@@ -12,8 +13,6 @@ use crate::format::{RequestBody, RequestStep, Service};
 use crate::symbols::jwt_claims;
 use crate::text::{encode, parse_pairs, split_url};
 
-/// Larger numbers can be numbers of phones or accounts.
-const MAX_NUMBER: f64 = 100_000.0;
 /// The deepest value of a body.
 const MAX_DEPTH: usize = 32;
 
@@ -161,7 +160,7 @@ fn body(session: &mut FlowSession, exchange: &Exchange) -> RequestBody {
     RequestBody::Raw(format!("{{{{{name}}}}}").into())
 }
 
-/// Replaces the texts and large numbers of a body.
+/// Replaces the texts and numbers of a body.
 fn value(session: &mut FlowSession, json: &Value, name: &str, depth: usize) -> Value {
     if depth > MAX_DEPTH {
         return Value::Null;
@@ -181,15 +180,7 @@ fn value(session: &mut FlowSession, json: &Value, name: &str, depth: usize) -> V
         }
         Value::Array(items) => items.iter().map(|item| value(session, item, name, depth + 1)).collect(),
         Value::String(recorded) => text(session, recorded, name).into(),
-        Value::Number(number) if number.as_f64().is_none_or(|number| number.abs() >= MAX_NUMBER) => {
-            let recorded = number.to_string();
-            let digits = recorded.bytes().filter(u8::is_ascii_digit).count();
-            let name = match session.known.find(&recorded) {
-                Some(known) => known.to_owned(),
-                None => session.generate(&recorded, "number", json!({ "number": digits })),
-            };
-            format!("{{{{{name}}}}}").into()
-        }
+        Value::Number(recorded) => number(session, recorded),
         other => other.clone(),
     }
 }

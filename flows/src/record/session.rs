@@ -44,6 +44,8 @@ pub(super) struct LastUser {
 pub(super) struct FlowSession {
     pub symbols: Symbols,
     pub known: KnownValues,
+    /// Numbers, which can be written like a text of another kind.
+    pub numbers: KnownValues,
     pub urls: RecordedUrls,
     /// Messages that were not used yet, the latest last.
     pub messages: Vec<ExpectedMessage>,
@@ -115,7 +117,8 @@ impl FlowSession {
         self.push(Action::Set(Map::from_iter([(name.to_owned(), value)])));
     }
 
-    fn push(&mut self, action: Action) {
+    /// Adds a step before the request that is being recorded.
+    pub(super) fn push(&mut self, action: Action) {
         self.before.push(Step { label: None, action });
     }
 

@@ -3,7 +3,7 @@
 use super::exchange::{Exchange, RecordedBody};
 use super::redact::{Context, redact_response};
 use super::session::FlowSession;
-use super::{infer, request};
+use super::{infer, numbers, request};
 use crate::format::{Action, RequestStep, Step};
 use crate::runner::observe_parts;
 use crate::text::parse_url;
@@ -50,6 +50,7 @@ fn capture(session: &mut FlowSession, step: &mut RequestStep, exchange: &Exchang
     if json.is_object() || json.is_array() {
         let name = format!("step{number}");
         session.known.insert_members(json, &name);
+        numbers::insert_members(&mut session.numbers, json, &name, 0);
         step.captures.push((name, "json".to_owned()));
     }
     if let Some(location) = exchange.location() {

@@ -198,8 +198,10 @@ async fn generate_values(scope: &Scope, names: &Map<String, Value>) -> Result<()
                 return Err(FlowError::new(format!("{name}: a call of a source is wanted"), hint));
             }
         };
-        if let Value::String(text) = &value {
-            scope.symbols().learn(text, name);
+        match &value {
+            Value::String(text) => scope.symbols().learn(text, name),
+            Value::Number(number) => scope.symbols().learn_number(number, name),
+            _ => {}
         }
         scope.set(name, value);
     }

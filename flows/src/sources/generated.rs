@@ -24,11 +24,7 @@ pub(super) fn call(name: &str, arguments: &Value, scope: &Scope) -> Result<Optio
             format!("{PASSWORD_START}{}", scope.entropy.base32(length - PASSWORD_START.len())).into()
         }
         "words" => scope.entropy.base32(length_of(arguments, name)?).into(),
-        "number" => {
-            let digits = length_of(arguments, name)?.clamp(1, 15);
-            let text = format!("1{}", scope.entropy.digits(digits - 1));
-            text.parse::<u64>().unwrap_or_default().into()
-        }
+        "number" => number(arguments, scope)?,
         "random" => random(arguments, scope)?,
         "uuid" => scope.entropy.uuid().to_string().into(),
         "nonce" => {
@@ -67,6 +63,30 @@ fn phone(number: u64, scope: &Scope) -> String {
     let digest = sha256(format!("{}{number}{run}", scope.flow).as_bytes());
     let rest = digest.iter().fold(0_u64, |rest, byte| (rest * 256 + u64::from(*byte)) % 10_000_000);
     format!("1555{rest:07}")
+}
+
+/// Returns a number of this length; those of different indices differ, and their last digit is not zero.
+fn number(arguments: &Value, scope: &Scope) -> Result<Value, FlowError> {
+    if !arguments.is_object() {
+        let digits = length_of(arguments, "number")?.clamp(1, 15);
+        let text = format!("1{}", scope.entropy.digits(digits - 1));
+        return Ok(text.parse::<u64>().unwrap_or_default().into());
+    }
+    let of = |name: &str, limit: u32| match arguments.get(name) {
+        None => Ok(0),
+        Some(count) => {
+            let count = count.as_u64().and_then(|count| u32::try_from(count).ok()).filter(|count| *count <= limit);
+            count.ok_or_else(|| wanted("number", "{\"digits\": 9, \"decimals\": 7, \"index\": 0}"))
+        }
+    };
+    let (digits, decimals, index) = (of("digits", 15)?, of("decimals", 22)?, u64::from(of("index", u32::MAX)?));
+    let start = if digits > 1 { 10_u64.pow(digits - 1) } else { 0 };
+    let number = start + index + index / 9 + 1;
+    if decimals == 0 {
+        return Ok(number.into());
+    }
+    let number: f64 = format!("{number}e-{decimals}").parse().unwrap_or_default();
+    Ok(number.into())
 }
 
 fn random(arguments: &Value, scope: &Scope) -> Result<Value, FlowError> {

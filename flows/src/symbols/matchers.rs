@@ -107,6 +107,13 @@ pub(crate) fn is_error_code(text: &str) -> bool {
     are_words || is_sql || is_status || matches!(text, "unknown" | "conflict")
 }
 
+/// Returns whether a member has a number of the API: of sessions, lists and passkeys.
+pub(crate) fn is_number_member(name: &str) -> bool {
+    const OF_LISTS: [&str; 6] =
+        ["totalResults", "startIndex", "itemsPerPage", "maxResults", "maxOperations", "maxPayloadSize"];
+    matches!(name, "expires_in" | "alg" | "timeout") || OF_LISTS.contains(&name)
+}
+
 /// Returns alphabet and length of an opaque secret.
 ///
 /// Twelve characters are a refresh token, even if all of them are hexadecimal digits.

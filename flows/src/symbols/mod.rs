@@ -9,11 +9,13 @@ mod times;
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use self::literals::Literals;
 use self::matchers::{TimeForm, find_uuids, parse_jwt, time_form};
-pub(crate) use self::matchers::{decode_base64url, is_error_code, is_uuid, jwt_claims, jwt_header, shape};
+pub(crate) use self::matchers::{
+    decode_base64url, is_error_code, is_number_member, is_uuid, jwt_claims, jwt_header, shape,
+};
 use self::times::KnownTimes;
 use crate::text::{parse_pairs, split_url};
 
@@ -61,6 +63,8 @@ const SECRETS: [&str; 29] = [
 #[derive(Debug, Clone, Default)]
 pub struct Symbols {
     literals: Literals,
+    /// What known numbers are shown as.
+    numbers: HashMap<String, String>,
     ids: HashMap<String, String>,
     /// Members with a secret that only the recorder shows as one.
     are_all_secrets_hidden: bool,
@@ -71,6 +75,16 @@ impl Symbols {
     /// Shows `text` as `<name>` from here on.
     pub fn learn(&mut self, text: &str, name: &str) {
         self.literals.insert(text, name);
+    }
+
+    /// Shows a number as `<name>` from here on, except in members with numbers of the API.
+    pub(crate) fn learn_number(&mut self, number: &Number, name: &str) {
+        self.numbers.entry(number.to_string()).or_insert_with(|| format!("<{name}>"));
+    }
+
+    /// Returns how many numbers are shown by their names.
+    pub(crate) fn count_numbers(&self) -> usize {
+        self.numbers.len()
     }
 
     /// Shows members of credentials as secrets, too, and sorts methods of authentication by their names.
@@ -190,7 +204,8 @@ impl Symbols {
             Value::Number(number) => match (number.as_i64(), number.as_f64()) {
                 (Some(seconds), _) if key == "expires_in" => round_expiry(seconds).into(),
                 (_, Some(seconds)) if EPOCHS.contains(&key) => self.times.show(seconds, now).into(),
-                _ => value.clone(),
+                _ if self.numbers.is_empty() || is_number_member(key) => value.clone(),
+                _ => self.numbers.get(&number.to_string()).map_or_else(|| value.clone(), |shown| shown.as_str().into()),
             },
             Value::String(text) => self.string(text, key, now),
         }

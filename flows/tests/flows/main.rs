@@ -4,6 +4,7 @@ mod comparison;
 mod files;
 mod forwarding;
 mod mutation;
+mod numbers;
 mod privacy;
 mod proxied;
 mod proxy;

@@ -45,7 +45,7 @@ fn secret() -> impl Strategy<Value = String> {
 }
 
 /// Names of members, those of the API among them.
-fn name() -> impl Strategy<Value = String> {
+pub(crate) fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z_]{1,12}",
         prop::sample::select(vec![

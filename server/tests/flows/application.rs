@@ -32,7 +32,11 @@ fn challenge() -> String {
 
 /// Signs up with a password and the mailed code, changes the user, refreshes; returns the session.
 pub(crate) async fn sign_up(app: &Application<'_>, email: &str) -> Value {
-    let body = json!({ "email": email, "password": "My$ecretPassw0rd", "data": { "full_name": "Zoe Zanzibar" } });
+    let data = json!({
+        "full_name": "Zoe Zanzibar", "home": { "lat": 52.520_008_1, "lng": -13.404_954_3 }, "pin": 4711, "salary": 64_250,
+        "zip": 10_115, "born": [1985, 4, 23], "updated_at": 482_371_200, "rating": 4.5,
+    });
+    let body = json!({ "email": email, "password": "My$ecretPassw0rd", "data": data });
     app.post("/signup", body, None).await;
     let refused = json!({ "type": "signup", "email": email, "token": "000000" });
     assert_eq!(app.send(Method::POST, "/verify", Some(refused), None).await.status(), 403);
@@ -106,12 +110,20 @@ pub(crate) async fn sign_in_at_provider(app: &Application<'_>) {
     exchange(app, &location).await;
 }
 
+/// Calls a function, which the world need not have.
+pub(crate) async fn call_function(app: &Application<'_>) {
+    let body = json!({ "otp": 98_123, "cvc": 737, "token": 12_345 });
+    let request = app.world.client.post(format!("{}/functions/v1/pay", app.url)).json(&body);
+    request.header("apikey", app.world.text("publishable_key")).send().await.expect("an answer");
+}
+
 /// Does all of it, in three flows.
 pub(crate) async fn use_everything(world: &World, url: String) {
     let app = Application { world, url };
     app.name_flow("sign-up").await;
     let session = sign_up(&app, "zoe.private@corp.example").await;
     enrol_totp(&app, &session).await;
+    call_function(&app).await;
     app.name_flow("magic-link").await;
     let session = follow_magic_link(&app, "magic.private@corp.example").await;
     use_passkey(&app, &session).await;
