@@ -57,7 +57,7 @@ fn count_digits(text: &str) -> (usize, usize) {
     (digits.min(MAX_DIGITS), decimals.len().saturating_sub(digits.saturating_sub(MAX_DIGITS)))
 }
 
-/// Adds the numbers of a response below an expression; short ones that are no ids occur by chance.
+/// Adds the numbers of a response below an expression, without short ones that are no ids.
 pub(super) fn insert_members(known: &mut KnownValues, value: &Value, expression: &str, depth: usize) {
     match value {
         _ if depth > MAX_DEPTH => {}

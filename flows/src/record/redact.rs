@@ -66,7 +66,7 @@ impl Place {
         Self { is_of_application: self.is_of_application || USER_MEMBERS.contains(&name), ..self.below() }
     }
 
-    /// Returns whether a member can have a number of the API: the status of an error, or a small one by its name.
+    /// Returns whether a member can have a number: the status of an error, or a small one by its name.
     fn can_have_number(self, name: &str, number: &Number) -> bool {
         let is_status = || matches!(name, "code" | "status") && number.as_i64() == self.status;
         let is_small = || number.as_i64().is_some_and(|number| number.unsigned_abs() < MAX_NUMBER);

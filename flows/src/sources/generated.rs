@@ -65,7 +65,7 @@ fn phone(number: u64, scope: &Scope) -> String {
     format!("1555{rest:07}")
 }
 
-/// Returns a number of this length; those of different indices differ, and their last digit is not zero.
+/// Returns a number of this length that differs from those of other indices and does not end with zero.
 fn number(arguments: &Value, scope: &Scope) -> Result<Value, FlowError> {
     if !arguments.is_object() {
         let digits = length_of(arguments, "number")?.clamp(1, 15);

@@ -80,8 +80,9 @@ async fn find_user(cx: &RequestContext, owner: &SessionOwner) -> Result<User, Te
     found.ok_or_else(|| TestApiError::not_found(format!("no user has {owner}"), "create the user first, at `users`"))
 }
 
-/// Adds the methods that the request leaves open, and their times: the last one is of now, each other one a second older
-/// than the next, because tokens order methods by whole seconds.
+/// Adds the methods that the request leaves open, and their times.
+///
+/// The last one is of now, each other one a second older than the next: tokens order methods by whole seconds.
 fn build_preset<'a>(cx: &RequestContext, account: &'a User, request: &SessionRequest) -> PresetSession<'a> {
     let claim = |method: &str| AmrClaim { method: method.to_owned(), updated_at: cx.next_timestamp() };
     let verified = |kind: &FactorType| {
