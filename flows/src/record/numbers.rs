@@ -46,7 +46,7 @@ fn generate(session: &mut FlowSession, recorded: &Number) -> String {
     name
 }
 
-/// Returns how many digits a number has from the first that is not zero, and how many of all are decimals.
+/// Counts the digits of a number from the first that is not zero, and its decimals.
 fn count_digits(text: &str) -> (usize, usize) {
     if text.contains('e') {
         return (1, 0);
