@@ -77,7 +77,7 @@ pub trait Verifier: Send + Sync + 'static {
 }
 
 /// Returns the claims of an access token that is valid at the given time.
-pub type CheckToken = Arc<dyn Fn(&str, DateTime<Utc>) -> Option<Map<String, Value>> + Send + Sync>;
+pub type CheckToken = Arc<dyn Fn(&str, DateTime<Utc>) -> Option<Arc<Map<String, Value>>> + Send + Sync>;
 
 /// Authenticates callers by a list of API keys and by signed tokens.
 #[derive(Clone)]
@@ -109,7 +109,7 @@ impl CredentialVerifier {
         match self.keys.find_role(credential) {
             Some(ApiKeyRole::Service) => Some(Caller::ServiceRole),
             Some(ApiKeyRole::Anon) => Some(Caller::Anonymous),
-            None => caller_from_claims(&(self.check_token)(credential, now)?),
+            None => caller_from_claims((self.check_token)(credential, now)?.as_ref()),
         }
     }
 }
@@ -163,7 +163,7 @@ mod tests {
                 "empty" => json!({}),
                 _ => return None,
             };
-            claims.as_object().cloned()
+            claims.as_object().cloned().map(Arc::new)
         };
         let keys = ApiKeyRing::new([
             ("sb_publishable_1", ApiKeyRole::Anon),

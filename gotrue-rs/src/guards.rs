@@ -2,6 +2,8 @@
 //!
 //! Their results are stored in the [`RequestContext`].
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::admin_user::user_not_found;
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
@@ -189,10 +191,10 @@ async fn require_admin(cx: &mut RequestContext) -> Result<()> {
     Ok(())
 }
 
-async fn authenticate_admin(cx: &RequestContext, claims: Map<String, Value>) -> Result<Admin> {
+async fn authenticate_admin(cx: &RequestContext, claims: Arc<Map<String, Value>>) -> Result<Admin> {
     let mut user_id = None;
     if session_id_claim(&claims)?.is_some() {
-        let found = load_caller(cx, claims.clone()).await?;
+        let found = load_caller(cx, Arc::clone(&claims)).await?;
         let validity =
             found.session.as_ref().map(|session| session_facts(cx, &found.account, session, None).decide_validity());
         if validity != Some(SessionValidity::Valid) {
@@ -322,7 +324,7 @@ fn require_not_anonymous(cx: &RequestContext) -> Result<()> {
     Ok(())
 }
 
-fn verify_access_token(cx: &RequestContext) -> Result<Map<String, Value>> {
+fn verify_access_token(cx: &RequestContext) -> Result<Arc<Map<String, Value>>> {
     let header = cx.request.header("authorization");
     let token = header
         .and_then(|value| parse_bearer(value, BearerWhitespace::Rejected).present())
@@ -335,7 +337,7 @@ fn verify_access_token(cx: &RequestContext) -> Result<Map<String, Value>> {
 }
 
 /// Loads the user and the session that claims name; one statement.
-async fn load_caller(cx: &RequestContext, claims: Map<String, Value>) -> Result<Caller> {
+async fn load_caller(cx: &RequestContext, claims: Arc<Map<String, Value>>) -> Result<Caller> {
     let sub = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
     if sub.is_empty() {
         return Err(Error::new(ErrorCode::BadJwt, "invalid claim: missing sub claim"));

@@ -87,7 +87,7 @@ pub struct Caller {
     /// The session of the claim `session_id`; `None` for a token without one.
     pub session: Option<Session>,
     /// The verified claims.
-    pub claims: Map<String, Value>,
+    pub claims: Arc<Map<String, Value>>,
 }
 
 /// An authenticated administrator.
@@ -96,7 +96,7 @@ pub struct Admin {
     /// The claim `role`, which is the actor's name in the audit log.
     pub role: String,
     /// The verified claims.
-    pub claims: Map<String, Value>,
+    pub claims: Arc<Map<String, Value>>,
 }
 
 /// Headers that are added to the response, also to an error response.
@@ -270,7 +270,7 @@ impl RequestContext {
             .as_ref()
             .map(|caller| &caller.claims)
             .filter(|claims| !self.has_admin_role(claims));
-        claims.and_then(first_audience).unwrap_or_else(|| self.app.policy.jwt.aud.clone())
+        claims.and_then(|claims| first_audience(claims)).unwrap_or_else(|| self.app.policy.jwt.aud.clone())
     }
 
     /// The server's external URL for links: the configured one, or an allowed `X-Forwarded-Host`.

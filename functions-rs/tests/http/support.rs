@@ -46,7 +46,8 @@ pub(crate) const ADA: &str = "0d8b1c1e-4ad1-4f0c-9d6c-2f4f6ac7b001";
 pub(crate) fn credential_verifier() -> CredentialVerifier {
     let keys = ApiKeyRing::new([("sb_publishable_test", ApiKeyRole::Anon), ("sb_secret_test", ApiKeyRole::Service)]);
     let claims = json!({ "sub": ADA, "email": "ada@example.com", "role": "authenticated" });
-    let check_token = move |token: &str, _| (token == "token-of-ada").then(|| claims.as_object().cloned()).flatten();
+    let check_token =
+        move |token: &str, _| (token == "token-of-ada").then(|| claims.as_object().cloned()).flatten().map(Arc::new);
     CredentialVerifier::new(keys, Arc::new(check_token))
 }
 

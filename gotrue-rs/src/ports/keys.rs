@@ -4,8 +4,10 @@
 
 mod jwk;
 mod token;
+mod verified;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,6 +19,7 @@ use serde_json::{Value, json};
 pub use self::jwk::{KeyError, SignError};
 use self::jwk::{PreparedKey, SigningMaterial, Verifying};
 pub use self::token::{Object, VerifyError};
+use self::verified::VerifiedTokens;
 
 /// The configured keys.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +45,7 @@ pub struct KeyRing {
     secret_id: String,
     valid_methods: BTreeSet<String>,
     jwks_json: String,
+    verified: VerifiedTokens,
 }
 
 impl KeyRing {
@@ -84,6 +88,7 @@ impl KeyRing {
             secret_id: settings.key_id.to_owned(),
             valid_methods,
             jwks_json,
+            verified: VerifiedTokens::new(),
         };
         match ring.sign(&json!({})) {
             Ok(_) => Ok(ring),
@@ -102,7 +107,13 @@ impl KeyRing {
     }
 
     /// Verifies signature and times of a token and returns its claims.
-    pub fn verify(&self, token: &str, now: DateTime<Utc>) -> Result<Object, VerifyError> {
+    ///
+    /// The signature of a token that is presented again is not verified again.
+    pub fn verify(&self, token: &str, now: DateTime<Utc>) -> Result<Arc<Object>, VerifyError> {
+        if let Some(claims) = self.verified.find(token) {
+            token::check_times(&claims, now)?;
+            return Ok(claims);
+        }
         let parts = token::parse_token(token)?;
         if !self.valid_methods.contains(&parts.method) {
             return Err(VerifyError::MethodRefused(parts.method));
@@ -110,8 +121,10 @@ impl KeyRing {
         let signature = token::decode_signature(parts.signature)?;
         let key = self.find_key(parts.kid.as_ref(), &parts.method)?;
         key.verify(&parts.method, parts.signed.as_bytes(), &signature)?;
-        token::check_times(&parts.claims, now)?;
-        Ok(parts.claims)
+        let claims = Arc::new(parts.claims);
+        self.verified.insert(token, &claims);
+        token::check_times(&claims, now)?;
+        Ok(claims)
     }
 
     /// Returns the body of `/.well-known/jwks.json`: the public keys.

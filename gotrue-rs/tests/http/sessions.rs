@@ -50,6 +50,28 @@ async fn logout_with_unknown_scope_revokes_nothing() {
 }
 
 #[tokio::test]
+async fn token_that_was_accepted_before_is_checked_again() {
+    let world = World::new().await;
+    let ann = world.create_user(ANN).await;
+    let bob = world.create_user("bob@example.com").await;
+    let get = async |token: &str| world.get_as(token, "/user").await;
+    for _ in 0..3 {
+        assert_eq!(get(&ann.access_token).await.expect(200).str("email"), ANN);
+        assert_eq!(get(&bob.access_token).await.expect(200).str("email"), "bob@example.com");
+    }
+    let (signed, signature) = ann.access_token.rsplit_once('.').expect("three parts");
+    let (of_bob, _) = bob.access_token.rsplit_once('.').expect("three parts");
+    let changed = format!("{signed}.{}{}", if signature.starts_with('A') { 'B' } else { 'A' }, &signature[1..]);
+    for forged in [changed, format!("{signed}."), format!("{of_bob}.{signature}"), format!("{}A", ann.access_token)] {
+        assert_eq!(get(&forged).await.refusal(), (403, "bad_jwt"), "{forged}");
+    }
+    world.advance(TimeDelta::hours(2));
+    let expired = get(&ann.access_token).await;
+    assert_eq!(expired.refusal(), (403, "bad_jwt"));
+    assert!(expired.str("msg").ends_with("token is expired"), "{}", expired.text);
+}
+
+#[tokio::test]
 async fn second_logout_finds_no_session() {
     let world = World::new().await;
     let user = world.create_user(ANN).await;

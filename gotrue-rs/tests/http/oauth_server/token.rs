@@ -1,5 +1,7 @@
 //! `POST /oauth/token` and what its tokens open.
 
+use std::sync::Arc;
+
 use chrono::TimeDelta;
 use futures::future::join_all;
 use gotrue_rs::testing::{Answer, CALLBACK, OAuthClient, VERIFIER, World};
@@ -20,7 +22,7 @@ fn members(answer: &Answer) -> Vec<&str> {
     names
 }
 
-fn claims(world: &World, token: &str) -> Map<String, Value> {
+fn claims(world: &World, token: &str) -> Arc<Map<String, Value>> {
     world.app.keys.verify(token, world.now()).expect("a token of ours")
 }
 

@@ -1,6 +1,6 @@
 //! Access tokens: every algorithm, every refusal with GoTrue's message, and no modified token.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use aws_lc_rs::encoding::{AsBigEndian, EcPrivateKeyBin};
 use aws_lc_rs::signature::{
@@ -111,7 +111,7 @@ fn every_algorithm_signs_what_it_verifies() {
         let token = ring.sign(&claims).expect(method);
         assert_eq!(ring.signing_method(), method);
         assert_eq!(header_of(&token), json!({"alg": method, "kid": "k", "typ": "JWT"}));
-        assert_eq!(Value::Object(ring.verify(&token, now()).expect(method)), claims);
+        assert_eq!(Value::Object(Arc::unwrap_or_clone(ring.verify(&token, now()).expect(method))), claims);
     }
 }
 
