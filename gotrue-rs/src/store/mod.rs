@@ -4,6 +4,7 @@
 
 pub mod anonymise;
 pub mod binding;
+mod columns;
 pub mod database_copy;
 pub mod error;
 mod hosts;

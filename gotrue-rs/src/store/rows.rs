@@ -7,11 +7,12 @@ use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
 use gotrue_rules::domain::user::{Factor, Identity, User};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use sqlx::FromRow;
 use sqlx::postgres::PgRow;
-use sqlx::types::Json;
 use sqlx::types::ipnetwork::IpNetwork;
-use sqlx::{FromRow, Row};
 use uuid::Uuid;
+
+use super::columns::ColumnReader;
 
 /// The columns of a user from relation `u`, without identities and factors.
 macro_rules! account_alone_columns {
@@ -27,14 +28,17 @@ macro_rules! account_alone_columns {
 }
 pub(crate) use account_alone_columns;
 
-/// The columns of a user from relation `u`, with its identities and factors as JSON.
+/// The columns of a user from relation `u`, with its identities and factors as arrays of JSON.
+///
+/// [`AccountRow`] sorts them: PostgreSQL needs longer to set up a sort than to read them, and an aggregate needs longer
+/// than an array.
 macro_rules! account_columns {
     () => {
         concat!(
             crate::store::rows::account_alone_columns!(),
             ",
-         (SELECT json_agg(i ORDER BY i.created_at, i.id) FROM identities i WHERE i.user_id = u.id) AS identities,
-         (SELECT json_agg(json_build_object(
+         ARRAY(SELECT to_json(i) FROM identities i WHERE i.user_id = u.id) AS identities,
+         ARRAY(SELECT json_build_object(
                      'id', f.id,
                      'friendly_name', f.friendly_name,
                      'factor_type', f.factor_type,
@@ -44,14 +48,14 @@ macro_rules! account_columns {
                      'web_authn_aaguid', f.web_authn_aaguid,
                      'last_webauthn_challenge_data', f.last_webauthn_challenge_data,
                      'created_at', f.created_at,
-                     'updated_at', f.updated_at) ORDER BY f.updated_at, f.last_challenged_at NULLS FIRST, f.id)
-          FROM mfa_factors f WHERE f.user_id = u.id) AS factors"
+                     'updated_at', f.updated_at)
+               FROM mfa_factors f WHERE f.user_id = u.id) AS factors"
         )
     };
 }
 pub(crate) use account_columns;
 
-/// The columns of a session from relation `s`, with its AMR claims as JSON.
+/// The columns of a session from relation `s`, with its AMR claims as array of JSON.
 ///
 /// Each name is prefixed with `session_`.
 macro_rules! session_columns {
@@ -62,8 +66,8 @@ macro_rules! session_columns {
          s.scopes AS session_scopes, s.refresh_token_hmac_key AS session_refresh_token_hmac_key,
          s.refresh_token_counter AS session_refresh_token_counter, s.created_at AS session_created_at,
          s.updated_at AS session_updated_at,
-         (SELECT json_agg(json_build_object('method', c.authentication_method, 'updated_at', c.updated_at))
-          FROM mfa_amr_claims c WHERE c.session_id = s.id) AS session_amr"
+         ARRAY(SELECT json_build_object('method', c.authentication_method, 'updated_at', c.updated_at)
+               FROM mfa_amr_claims c WHERE c.session_id = s.id) AS session_amr"
     };
 }
 pub(crate) use session_columns;
@@ -74,10 +78,7 @@ pub struct AccountRow(pub User);
 
 impl FromRow<'_, PgRow> for AccountRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let AccountAloneRow(mut account) = AccountAloneRow::from_row(row)?;
-        account.identities = list(row, "identities", IdentityRow::into_identity)?;
-        account.factors = list(row, "factors", FactorRow::into_factor)?;
-        Ok(Self(account))
+        read_account(&mut ColumnReader::new(row)).map(Self)
     }
 }
 
@@ -87,54 +88,60 @@ pub struct AccountAloneRow(pub User);
 
 impl FromRow<'_, PgRow> for AccountAloneRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let mut account = read_contact_and_state(row)?;
-        read_pending_tokens(row, &mut account)?;
-        Ok(Self(account))
+        read_account_alone(&mut ColumnReader::new(row)).map(Self)
     }
 }
 
-fn read_contact_and_state(row: &PgRow) -> sqlx::Result<User> {
-    Ok(User {
-        id: row.try_get("id")?,
-        aud: text(row, "aud")?,
-        role: text(row, "role")?,
-        email: some_text(row, "email")?,
-        phone: some_text(row, "phone")?,
-        encrypted_password: row.try_get("encrypted_password")?,
-        email_confirmed_at: row.try_get("email_confirmed_at")?,
-        phone_confirmed_at: row.try_get("phone_confirmed_at")?,
-        confirmed_at: row.try_get("confirmed_at")?,
-        invited_at: row.try_get("invited_at")?,
-        last_sign_in_at: row.try_get("last_sign_in_at")?,
-        app_metadata: object(row, "raw_app_meta_data")?,
-        user_metadata: object(row, "raw_user_meta_data")?,
-        is_super_admin: row.try_get("is_super_admin")?,
-        is_sso_user: row.try_get("is_sso_user")?,
-        is_anonymous: row.try_get("is_anonymous")?,
-        banned_until: row.try_get("banned_until")?,
-        deleted_at: row.try_get("deleted_at")?,
-        created_at: time(row, "created_at")?,
-        updated_at: time(row, "updated_at")?,
-        ..User::default()
-    })
+fn read_account(columns: &mut ColumnReader<'_>) -> sqlx::Result<User> {
+    let mut account = read_account_alone(columns)?;
+    let mut identities: Vec<IdentityRow> = columns.list("identities")?;
+    identities.sort_by_key(|row| (row.created_at.is_none(), row.created_at, row.id));
+    account.identities = identities.into_iter().map(IdentityRow::into_identity).collect();
+    let mut factors: Vec<FactorRow> = columns.list("factors")?;
+    factors.sort_by_key(|row| (row.updated_at, row.last_challenged_at, row.id));
+    account.factors = factors.into_iter().map(FactorRow::into_factor).collect();
+    Ok(account)
 }
 
-fn read_pending_tokens(row: &PgRow, account: &mut User) -> sqlx::Result<()> {
-    account.confirmation_token = text(row, "confirmation_token")?;
-    account.confirmation_sent_at = row.try_get("confirmation_sent_at")?;
-    account.recovery_token = text(row, "recovery_token")?;
-    account.recovery_sent_at = row.try_get("recovery_sent_at")?;
-    account.email_change_token_current = text(row, "email_change_token_current")?;
-    account.email_change_token_new = text(row, "email_change_token_new")?;
-    account.email_change = text(row, "email_change")?;
-    account.email_change_sent_at = row.try_get("email_change_sent_at")?;
-    account.email_change_confirm_status = row.try_get::<Option<i16>, _>("email_change_confirm_status")?.unwrap_or(0);
-    account.phone_change_token = text(row, "phone_change_token")?;
-    account.phone_change = text(row, "phone_change")?;
-    account.phone_change_sent_at = row.try_get("phone_change_sent_at")?;
-    account.reauthentication_token = text(row, "reauthentication_token")?;
-    account.reauthentication_sent_at = row.try_get("reauthentication_sent_at")?;
-    Ok(())
+/// Reads the columns of a user in the order of [`account_alone_columns!`].
+fn read_account_alone(columns: &mut ColumnReader<'_>) -> sqlx::Result<User> {
+    Ok(User {
+        id: columns.get("id")?,
+        aud: columns.text("aud")?,
+        role: columns.text("role")?,
+        email: columns.some_text("email")?,
+        phone: columns.some_text("phone")?,
+        encrypted_password: columns.get("encrypted_password")?,
+        email_confirmed_at: columns.get("email_confirmed_at")?,
+        phone_confirmed_at: columns.get("phone_confirmed_at")?,
+        confirmed_at: columns.get("confirmed_at")?,
+        invited_at: columns.get("invited_at")?,
+        confirmation_token: columns.text("confirmation_token")?,
+        confirmation_sent_at: columns.get("confirmation_sent_at")?,
+        recovery_token: columns.text("recovery_token")?,
+        recovery_sent_at: columns.get("recovery_sent_at")?,
+        email_change_token_current: columns.text("email_change_token_current")?,
+        email_change_token_new: columns.text("email_change_token_new")?,
+        email_change: columns.text("email_change")?,
+        email_change_sent_at: columns.get("email_change_sent_at")?,
+        email_change_confirm_status: columns.get::<Option<i16>>("email_change_confirm_status")?.unwrap_or(0),
+        phone_change_token: columns.text("phone_change_token")?,
+        phone_change: columns.text("phone_change")?,
+        phone_change_sent_at: columns.get("phone_change_sent_at")?,
+        reauthentication_token: columns.text("reauthentication_token")?,
+        reauthentication_sent_at: columns.get("reauthentication_sent_at")?,
+        last_sign_in_at: columns.get("last_sign_in_at")?,
+        app_metadata: columns.object("raw_app_meta_data")?,
+        user_metadata: columns.object("raw_user_meta_data")?,
+        is_super_admin: columns.get("is_super_admin")?,
+        is_sso_user: columns.get("is_sso_user")?,
+        is_anonymous: columns.get("is_anonymous")?,
+        banned_until: columns.get("banned_until")?,
+        deleted_at: columns.get("deleted_at")?,
+        created_at: columns.time("created_at")?,
+        updated_at: columns.time("updated_at")?,
+        ..User::default()
+    })
 }
 
 /// A session as selected by [`session_columns!`]; `None` where an outer join found none.
@@ -143,27 +150,31 @@ pub struct SessionRow(pub Option<Session>);
 
 impl FromRow<'_, PgRow> for SessionRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        let Some(id) = row.try_get::<Option<Uuid>, _>("session_id")? else { return Ok(Self(None)) };
-        let refreshed_at: Option<NaiveDateTime> = row.try_get("session_refreshed_at")?;
-        Ok(Self(Some(Session {
-            id,
-            user_id: row.try_get("session_user_id")?,
-            aal: Aal::parse(&text(row, "session_aal")?),
-            factor_id: row.try_get("session_factor_id")?,
-            not_after: row.try_get("session_not_after")?,
-            refreshed_at,
-            user_agent: row.try_get("session_user_agent")?,
-            ip: row.try_get::<Option<IpNetwork>, _>("session_ip")?.map(|network| network.ip().to_string()),
-            tag: row.try_get("session_tag")?,
-            oauth_client_id: row.try_get("session_oauth_client_id")?,
-            scopes: row.try_get("session_scopes")?,
-            refresh_token_hmac_key: row.try_get("session_refresh_token_hmac_key")?,
-            refresh_token_counter: row.try_get("session_refresh_token_counter")?,
-            created_at: time(row, "session_created_at")?,
-            updated_at: time(row, "session_updated_at")?,
-            amr: list(row, "session_amr", AmrRow::into_claim)?,
-        })))
+        read_session(&mut ColumnReader::new(row)).map(Self)
     }
+}
+
+/// Reads the columns of a session in the order of [`session_columns!`].
+fn read_session(columns: &mut ColumnReader<'_>) -> sqlx::Result<Option<Session>> {
+    let Some(id) = columns.get::<Option<Uuid>>("session_id")? else { return Ok(None) };
+    Ok(Some(Session {
+        id,
+        user_id: columns.get("session_user_id")?,
+        aal: Aal::parse(&columns.text("session_aal")?),
+        factor_id: columns.get("session_factor_id")?,
+        not_after: columns.get("session_not_after")?,
+        refreshed_at: columns.get::<Option<NaiveDateTime>>("session_refreshed_at")?,
+        user_agent: columns.get("session_user_agent")?,
+        ip: columns.get::<Option<IpNetwork>>("session_ip")?.map(|network| network.ip().to_string()),
+        tag: columns.get("session_tag")?,
+        oauth_client_id: columns.get("session_oauth_client_id")?,
+        scopes: columns.get("session_scopes")?,
+        refresh_token_hmac_key: columns.get("session_refresh_token_hmac_key")?,
+        refresh_token_counter: columns.get("session_refresh_token_counter")?,
+        created_at: columns.time("session_created_at")?,
+        updated_at: columns.time("session_updated_at")?,
+        amr: columns.list("session_amr")?.into_iter().map(AmrRow::into_claim).collect(),
+    }))
 }
 
 /// A user with an optional session, from one statement.
@@ -177,7 +188,8 @@ pub struct AccountAndSession {
 
 impl FromRow<'_, PgRow> for AccountAndSession {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        Ok(Self { account: AccountRow::from_row(row)?.0, session: SessionRow::from_row(row)?.0 })
+        let mut columns = ColumnReader::new(row);
+        Ok(Self { account: read_account(&mut columns)?, session: read_session(&mut columns)? })
     }
 }
 
@@ -251,31 +263,4 @@ impl AmrRow {
     fn into_claim(self) -> AmrClaim {
         AmrClaim { method: self.method, updated_at: self.updated_at }
     }
-}
-
-fn text(row: &PgRow, column: &str) -> sqlx::Result<String> {
-    Ok(row.try_get::<Option<String>, _>(column)?.unwrap_or_default())
-}
-
-fn some_text(row: &PgRow, column: &str) -> sqlx::Result<Option<String>> {
-    Ok(row.try_get::<Option<String>, _>(column)?.filter(|text| !text.is_empty()))
-}
-
-fn time(row: &PgRow, column: &str) -> sqlx::Result<DateTime<Utc>> {
-    Ok(row.try_get::<Option<DateTime<Utc>>, _>(column)?.unwrap_or_default())
-}
-
-fn object(row: &PgRow, column: &str) -> sqlx::Result<Map<String, Value>> {
-    match row.try_get::<Option<Json<Value>>, _>(column)? {
-        Some(Json(Value::Object(object))) => Ok(object),
-        _ => Ok(Map::new()),
-    }
-}
-
-fn list<T, U>(row: &PgRow, column: &str, convert: fn(T) -> U) -> sqlx::Result<Vec<U>>
-where
-    T: for<'d> Deserialize<'d>,
-{
-    let rows = row.try_get::<Option<Json<Vec<T>>>, _>(column)?;
-    Ok(rows.map_or_else(Vec::new, |Json(rows)| rows.into_iter().map(convert).collect()))
 }

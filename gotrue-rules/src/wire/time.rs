@@ -7,43 +7,69 @@ use crate::domain::user::Time;
 
 /// Formats a timestamp.
 pub fn format_time(time: &Time) -> String {
-    let utc = time.naive_utc();
-    match u32::try_from(utc.year()) {
-        Ok(year) if year <= 9999 && utc.nanosecond() < NANOSECONDS_PER_SECOND => {
-            let parts = [(year, 0, 4), (utc.month(), 5, 2), (utc.day(), 8, 2)];
-            let clock = [(utc.hour(), 11, 2), (utc.minute(), 14, 2), (utc.second(), 17, 2)];
-            let mut text = *b"0000-00-00T00:00:00.000000000";
-            for (value, start, length) in parts.into_iter().chain(clock).chain([(utc.nanosecond(), 20, 9)]) {
-                write_digits(&mut text[start..start + length], value);
-            }
-            finish(std::str::from_utf8(&text).unwrap_or_default())
-        }
-        // A leap second, or a year that is not written with four digits.
-        _ => finish(time.to_rfc3339_opts(SecondsFormat::Nanos, true).trim_end_matches('Z')),
-    }
+    TimeText::new(time).map_or_else(|| format_unusual(time), |text| text.as_str().to_owned())
+}
+
+/// Formats a leap second, or a year that is not written with four digits.
+fn format_unusual(time: &Time) -> String {
+    let full = time.to_rfc3339_opts(SecondsFormat::Nanos, true);
+    let digits = full.trim_end_matches('Z').trim_end_matches('0').trim_end_matches('.');
+    format!("{digits}Z")
 }
 
 /// A number of nanoseconds from which on a time is in a leap second.
 const NANOSECONDS_PER_SECOND: u32 = 1_000_000_000;
 
-/// Writes a number with leading zeros.
-fn write_digits(into: &mut [u8], mut value: u32) {
-    for digit in into.iter_mut().rev() {
-        *digit = b"0123456789"[(value % 10) as usize];
-        value /= 10;
+/// The text of a timestamp.
+struct TimeText {
+    text: [u8; 30],
+    length: usize,
+}
+
+impl TimeText {
+    /// Formats a timestamp; `None` for a leap second or a year that is not written with four digits.
+    fn new(time: &Time) -> Option<Self> {
+        let utc = time.naive_utc();
+        let year = u32::try_from(utc.year()).ok().filter(|year| *year <= 9999)?;
+        let nanoseconds = Some(utc.nanosecond()).filter(|nanoseconds| *nanoseconds < NANOSECONDS_PER_SECOND)?;
+        let mut text = *b"0000-00-00T00:00:00.000000000Z";
+        write_pair(&mut text, 0, year / 100);
+        write_pair(&mut text, 2, year);
+        write_pair(&mut text, 5, utc.month());
+        write_pair(&mut text, 8, utc.day());
+        write_pair(&mut text, 11, utc.hour());
+        write_pair(&mut text, 14, utc.minute());
+        write_pair(&mut text, 17, utc.second());
+        write_pair(&mut text, 27, nanoseconds);
+        write_pair(&mut text, 25, nanoseconds / 100);
+        write_pair(&mut text, 23, nanoseconds / 10_000);
+        write_pair(&mut text, 21, nanoseconds / 1_000_000);
+        text[20] = b"0123456789"[(nanoseconds / 100_000_000) as usize];
+        let digits = text[..29].iter().rposition(|byte| *byte != b'0').unwrap_or_default();
+        // Without a fraction, the point is dropped, too.
+        let end = if digits <= 19 { 19 } else { digits + 1 };
+        text[end] = b'Z';
+        Some(Self { text, length: end + 1 })
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.text[..self.length]).unwrap_or_default()
     }
 }
 
-/// Removes the zeros at the end of the fraction and adds the time zone.
-fn finish(full: &str) -> String {
-    let mut text = full.trim_end_matches('0').trim_end_matches('.').to_owned();
-    text.push('Z');
-    text
+/// Writes the last two digits of a number.
+fn write_pair(text: &mut [u8; 30], start: usize, number: u32) {
+    let [tens, ones] = [number / 10 % 10, number % 10];
+    text[start] = b"0123456789"[tens as usize];
+    text[start + 1] = b"0123456789"[ones as usize];
 }
 
 /// Serializes a timestamp; for `#[serde(serialize_with)]`.
 pub fn serialize<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&format_time(time))
+    match TimeText::new(time) {
+        Some(text) => serializer.serialize_str(text.as_str()),
+        None => serializer.serialize_str(&format_unusual(time)),
+    }
 }
 
 /// Serializes an optional timestamp; absent is `null`.

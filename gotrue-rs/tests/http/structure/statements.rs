@@ -80,7 +80,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "from",
     "greatest",
     "in",
-    "json_agg",
+    "json_agg", "to_json",
     "json_build_object",
     "jsonb_agg",
     "jsonb_build_object",
