@@ -141,6 +141,11 @@ bench-shop: build $(SHOP_INSTALLED) ## Lighthouse scores of the shop's pages, me
 bench-size: build ## Binary size by part, memory idle and with 10,000 connections; fails over the limits
 	@scripts/bench-size.py
 
+order-functions: ## Find anew which functions a release runs first (Valgrind): server/link/functions.ld
+	@CARGO_PROFILE_RELEASE_STRIP=none $(MAKE) --no-print-directory build
+	@scripts/order-functions.py --binary $(RELEASE)
+	@echo "The next 'make build' uses it."
+
 replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--only 'user.*' --pgbouncer"]
 	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)
 	@cargo build --package server --package flows --bin basalt --bin recordings

@@ -28,6 +28,7 @@ PICTURES = {".avif", ".webp", ".png", ".jpg", ".ico", ".svg"}
 REQUEST = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 SECTIONS = {
     ".text": "machine code",
+    ".text.first": "machine code",
     ".rodata": "constants, without the shop's files",
     ".eh_frame": "unwinding: panics are contained",
     ".eh_frame_hdr": "unwinding: panics are contained",

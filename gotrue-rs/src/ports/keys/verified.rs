@@ -7,8 +7,8 @@ use hashlink::LruCache;
 
 use super::token::Object;
 
-/// The most bytes that the remembered tokens have together: those of some 3,000 sessions.
-const MAX_BYTES: usize = 2 << 20;
+/// The most bytes that the remembered tokens have together: those of some 1,500 sessions.
+const MAX_BYTES: usize = 1 << 20;
 /// A longer token is not remembered.
 const MAX_TOKEN: usize = 8 << 10;
 
