@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions order-functions replay soak soak-concurrency soak-orders clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

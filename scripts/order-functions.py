@@ -4,7 +4,8 @@ beside each other: server/link/functions.ld. `docs/size.md` says what that saves
 
     scripts/order-functions.py [--binary target/release/basalt]
 
-The binary has symbols if CARGO_PROFILE_RELEASE_STRIP=none was set for its build. The linker script has names without the compiler's hashes, which change with each build; a name can match further functions.
+The binary has symbols if CARGO_PROFILE_RELEASE_STRIP=none was set for its build. The linker script has names without the
+compiler's hashes, which change with each build; a name can match further functions.
 """
 
 import argparse
