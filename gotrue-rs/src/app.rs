@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::redirect::{AllowList, RedirectPatternError};
 use gotrue_rules::wire::discovery::DiscoveryJson;
+use gotrue_rules::wire::go_json;
 use gotrue_rules::wire::settings::SettingsJson;
 use tokio::sync::Notify;
 use url::Url;
@@ -163,8 +164,8 @@ pub struct StaticResponses {
 impl StaticResponses {
     fn from_policy(policy: &Policy) -> Result<Self, BuildError> {
         Ok(Self {
-            settings: serde_json::to_string(&SettingsJson::from(policy))?,
-            discovery: serde_json::to_string(&DiscoveryJson::from(policy))?,
+            settings: go_json::to_string(&SettingsJson::from(policy))?,
+            discovery: go_json::to_string(&DiscoveryJson::from(policy))?,
         })
     }
 }

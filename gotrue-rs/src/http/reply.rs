@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use gotrue_rules::domain::error::Error;
 use gotrue_rules::wire::error::{ApiVersion, render};
+use gotrue_rules::wire::go_json;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
@@ -24,7 +25,7 @@ impl Reply {
 
     /// 200 with a JSON body.
     pub fn json(body: &impl Serialize) -> Self {
-        match serde_json::to_vec(body) {
+        match go_json::to_vec(body) {
             Ok(body) => Self::json_bytes(body),
             Err(cause) => Self::from_error(&Error::other(cause), ApiVersion::Initial, ""),
         }

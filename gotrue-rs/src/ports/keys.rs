@@ -13,6 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use gotrue_rules::domain::secret::Secret;
+use gotrue_rules::wire::go_json;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -99,7 +100,7 @@ impl KeyRing {
     /// Signs a token with these claims.
     pub fn sign<C: Serialize>(&self, claims: &C) -> Result<String, SignError> {
         let mut token = self.header.clone();
-        URL_SAFE_NO_PAD.encode_string(serde_json::to_vec(claims)?, &mut token);
+        URL_SAFE_NO_PAD.encode_string(go_json::to_vec(claims)?, &mut token);
         let signature = self.signer.sign(token.as_bytes())?;
         token.push('.');
         token.push_str(&signature);

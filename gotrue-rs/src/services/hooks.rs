@@ -12,6 +12,7 @@ use gotrue_rules::domain::hook::{
 };
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::user::User;
+use gotrue_rules::wire::go_json;
 use gotrue_rules::wire::hook::{
     AccessToken, EmailData, HookMetadata, HookPayload, MfaAttempt, PasswordAttempt, SendEmail, SendSms, Sms,
     UserCreated,
@@ -213,7 +214,7 @@ async fn call_hook<T: Serialize>(
 ) -> Result<Option<Vec<u8>>> {
     let metadata =
         HookMetadata { uuid: cx.entropy.uuid(), time: cx.app.clock.now(), name: kind, ip_address: cx.client_ip() };
-    let payload = serde_json::to_string(&HookPayload { metadata, data: about })
+    let payload = go_json::to_string(&HookPayload { metadata, data: about })
         .map_err(|cause| Error::internal("Error marshaling JSON input.").with_cause(cause))?;
     let output = match cx.app.hooks.get(kind) {
         Some(ReadyHook::Http(webhook)) => invoke_http(cx, webhook, &payload).await?,

@@ -3,6 +3,7 @@
 use chrono::NaiveDate;
 use serde::Serialize;
 
+use super::go_json;
 use crate::domain::error::{Error, ErrorCode, ErrorKind, WeakPasswordReason};
 
 /// The header with the requested API version; error responses repeat the used one.
@@ -98,7 +99,7 @@ pub fn render(error: &Error, version: ApiVersion, request_id: &str) -> RenderedE
     if let Some(code) = header_code(error, version) {
         headers.push((CODE_HEADER, code));
     }
-    let body = serde_json::to_string(&body).unwrap_or_default();
+    let body = go_json::to_string(&body).unwrap_or_default();
     RenderedError { status: status(error, version), headers, body }
 }
 

@@ -1,4 +1,4 @@
-//! Decoding of request bodies like Go's `encoding/json` into a struct.
+//! Decoding of request bodies like Go's `encoding/json` into a struct, and writing of responses.
 //!
 //! Member names ignore letter case, the last repeated member wins, `null` leaves a plain member unchanged, unknown
 //! members are ignored. Errors name the member and its type, with wording of this crate. JSON from other services is a
@@ -10,6 +10,7 @@ mod document;
 mod json_type;
 mod node;
 mod parser;
+mod writing;
 
 use serde_json::{Map, Value};
 
@@ -20,6 +21,7 @@ pub use self::json_type::JsonType;
 pub(crate) use self::node::go_number;
 use self::node::{Node, into_members, matches_field};
 pub use self::parser::MAX_DEPTH;
+pub use self::writing::{to_string, to_vec};
 use crate::domain::error;
 
 /// A decoded body: the members of the top-level object in order, repeated ones included.

@@ -37,7 +37,7 @@ pub(super) const SECTION: Section = Section {
             .doc("`iss` of access tokens.", "https://api.example.com/auth/v1"),
         text("GOTRUE_JWT_AUD", |d, _, v| d.policy.jwt.aud = v)
             .doc("Audience of new users if the request names none in `X-JWT-AUD`.", "authenticated"),
-        text("GOTRUE_JWT_DEFAULT_GROUP_NAME", |d, _, v| d.policy.jwt.default_group = v)
+        text("GOTRUE_JWT_DEFAULT_GROUP_NAME", |d, _, v| v.trim().clone_into(&mut d.policy.jwt.default_group))
             .doc("Role of new users.", "authenticated"),
         text("GOTRUE_JWT_ADMIN_GROUP_NAME", |d, _, v| {
             d.policy.jwt.admin_group = if v.is_empty() { "admin".to_owned() } else { v };

@@ -145,7 +145,7 @@ pub(super) fn check_times(claims: &Object, now: DateTime<Utc>) -> Result<(), Ver
 fn decode_part(text: &str, part: &'static str) -> Result<Vec<u8>, VerifyError> {
     let malformed =
         |error: base64::DecodeError| VerifyError::Malformed { step: "base64", part, reason: error.to_string() };
-    URL_SAFE_NO_PAD.decode(text).map_err(malformed)
+    LOOSE_BASE64.decode(text).map_err(malformed)
 }
 
 /// Parses a JSON object. Like in the reference, `null` is empty and invalid UTF-8 is replaced.

@@ -54,7 +54,6 @@ statements! {
                  email_change_token_current = '',
                  email_change_token_new = '',
                  phone_change_token = '',
-                 reauthentication_token = '',
                  raw_app_meta_data = '{}',
                  raw_user_meta_data = '{}',
                  deleted_at = :now,

@@ -45,6 +45,7 @@ async fn soft_deletion_keeps_the_row_without_personal_data() {
     let world = World::new().await;
     let ann = world.create_user(ANN).await;
     world.post("/recover", json!({"email": ANN})).await.expect(200);
+    world.get_as(&ann.access_token, "/reauthenticate").await.expect(200);
     update(&world, &ann.id, json!({"phone": "15550100", "app_metadata": {"plan": "gold"}})).await.expect(200);
     delete(&world, &ann.id, Some(json!({"should_soft_delete": true}))).await.expect(200);
     let answer = read(&world, &ann.id).await.expect(200);
@@ -60,6 +61,8 @@ async fn soft_deletion_keeps_the_row_without_personal_data() {
     let row =
         "SELECT concat(encrypted_password, recovery_token, raw_app_meta_data, raw_user_meta_data) FROM auth.users";
     assert_eq!(world.database.query(row).await, ["{}{}"]);
+    // As in the reference; the code is deleted.
+    assert_eq!(world.database.query("SELECT reauthentication_token <> '' FROM auth.users").await, ["true"]);
 }
 
 #[tokio::test]

@@ -148,3 +148,9 @@ fn templates_with_unknown_variables_get_a_warning() {
     let phone = ("GOTRUE_MFA_PHONE_TEMPLATE", bad);
     assert_eq!(warnings(&[phone, ("GOTRUE_MFA_PHONE_VERIFY_ENABLED", "true")]), [reported(phone.0)]);
 }
+
+#[test]
+fn role_of_new_users_has_no_space_around_it() {
+    let given = [("GOTRUE_JWT_DEFAULT_GROUP_NAME", " authenticated\t")];
+    assert_eq!(config(&given).policy.jwt.default_group, "authenticated");
+}

@@ -226,6 +226,17 @@ fn refusals_match_gotrues_messages() {
 }
 
 #[test]
+fn unused_bits_of_header_and_claims_are_ignored() {
+    let canonical = encode(json!({"sub": "ann"}).to_string());
+    let (start, last) = canonical.split_at(canonical.len() - 1);
+    assert_eq!(last, "Q", "four bits of it are unused");
+    let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, SECRET.as_bytes());
+    let signed = format!("{}.{start}R", encode(json!({"alg": "HS256"}).to_string()));
+    let token = format!("{signed}.{}", encode(aws_lc_rs::hmac::sign(&key, signed.as_bytes())));
+    assert_eq!(plain().verify(&token, now()).expect("a token")["sub"], "ann");
+}
+
+#[test]
 fn public_key_is_never_used_as_hmac_secret() {
     let key = rsa("k", "RS256");
     let ring = ring(std::slice::from_ref(&key), &["RS256", "HS256"]);

@@ -29,6 +29,24 @@ async fn every_finite_number_is_read_as_it_was_sent() {
 }
 
 #[tokio::test]
+async fn texts_and_numbers_are_written_as_by_go() {
+    let world = World::new().await;
+    let ann = create_user(&world, "ann").await;
+    let data = json!({ "bio": "<b>Ann & Bob</b>\u{2028}", "large": 1e20, "larger": 1e21, "small": 1e-7 });
+    ann.change(&world, json!({ "data": data })).await.expect(200);
+    let answer = ann.read_user(&world).await;
+    for written in [
+        r#""bio":"\u003cb\u003eAnn \u0026 Bob\u003c/b\u003e\u2028""#,
+        r#""large":100000000000000000000,"#,
+        r#""larger":1e+21,"#,
+        r#""small":1e-7,"#,
+    ] {
+        assert!(answer.text.contains(written), "{}", answer.text);
+    }
+    assert_eq!(answer.json["user_metadata"]["bio"], data["bio"]);
+}
+
+#[tokio::test]
 async fn metadata_update_sends_one_statement_after_the_guard() {
     let world = World::new().await;
     let ann = create_user(&world, "ann").await;
