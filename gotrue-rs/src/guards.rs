@@ -347,8 +347,12 @@ async fn load_caller(cx: &RequestContext, claims: Arc<Map<String, Value>>) -> Re
     // A missing user takes precedence over a malformed `session_id`.
     let session = session_id_claim(&claims);
     let wanted = session.as_ref().ok().copied().flatten();
-    let found =
-        users::find_with_session(&mut cx.db(), id, wanted).await.or_internal_error("Database error finding user")?;
+    let found = if cx.request.method.is_safe() {
+        users::find_with_session_to_read(&mut cx.db(), id, wanted).await
+    } else {
+        users::find_with_session(&mut cx.db(), id, wanted).await
+    };
+    let found = found.or_internal_error("Database error finding user")?;
     let client_id = claims.get("client_id").and_then(Value::as_str);
     let Some(found) = found else {
         if let Some(wanted) = wanted {

@@ -85,6 +85,8 @@ pub struct Caller {
     /// The user of the claim `sub`.
     pub account: User,
     /// The session of the claim `session_id`; `None` for a token without one.
+    ///
+    /// A request with a safe method, which issues no tokens, has it without its `amr`.
     pub session: Option<Session>,
     /// The verified claims.
     pub claims: Arc<Map<String, Value>>,

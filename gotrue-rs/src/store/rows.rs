@@ -55,19 +55,30 @@ macro_rules! account_columns {
 }
 pub(crate) use account_columns;
 
-/// The columns of a session from relation `s`, with its AMR claims as array of JSON.
+/// The columns of a session from relation `s`, without its AMR claims.
 ///
 /// Each name is prefixed with `session_`.
-macro_rules! session_columns {
+macro_rules! session_alone_columns {
     () => {
         "s.id AS session_id, s.user_id AS session_user_id, s.aal::text AS session_aal, s.factor_id AS session_factor_id,
          s.not_after AS session_not_after, s.refreshed_at AS session_refreshed_at, s.user_agent AS session_user_agent,
          s.ip AS session_ip, s.tag AS session_tag, s.oauth_client_id AS session_oauth_client_id,
          s.scopes AS session_scopes, s.refresh_token_hmac_key AS session_refresh_token_hmac_key,
          s.refresh_token_counter AS session_refresh_token_counter, s.created_at AS session_created_at,
-         s.updated_at AS session_updated_at,
+         s.updated_at AS session_updated_at"
+    };
+}
+pub(crate) use session_alone_columns;
+
+/// The columns of a session from relation `s`, with its AMR claims as array of JSON.
+macro_rules! session_columns {
+    () => {
+        concat!(
+            crate::store::rows::session_alone_columns!(),
+            ",
          ARRAY(SELECT json_build_object('method', c.authentication_method, 'updated_at', c.updated_at)
                FROM mfa_amr_claims c WHERE c.session_id = s.id) AS session_amr"
+        )
     };
 }
 pub(crate) use session_columns;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::Result;
 use super::binding::{bind, statements};
-use super::rows::{AccountAndSession, AccountRow, account_columns, session_columns};
+use super::rows::{AccountAndSession, AccountRow, account_columns, session_alone_columns, session_columns};
 use super::statement::Connection;
 
 /// Selects the id of the user that a sign-up with an address finds.
@@ -61,6 +61,18 @@ statements! {
         ", ",
         session_columns!(),
         "
+         FROM users u
+         LEFT JOIN sessions s ON s.id = :session_id
+         WHERE u.id = :user_id
+           AND u.instance_id = :instance_id"
+    );
+
+    WITH_SESSION_TO_READ = "users.with_session_to_read": concat!(
+        "SELECT ",
+        account_columns!(),
+        ", ",
+        session_alone_columns!(),
+        ", ARRAY[]::json[] AS session_amr
          FROM users u
          LEFT JOIN sessions s ON s.id = :session_id
          WHERE u.id = :user_id
@@ -166,6 +178,17 @@ pub async fn find_with_session(
     session: Option<Uuid>,
 ) -> Result<Option<AccountAndSession>> {
     db.fetch_optional(bind!(WITH_SESSION, user_id: id, session_id: session, instance_id: INSTANCE)).await
+}
+
+/// Returns the same as [`find_with_session`], without the methods of the session.
+///
+/// A request that changes nothing issues no token and needs none of them.
+pub async fn find_with_session_to_read(
+    db: &mut Connection,
+    id: Uuid,
+    session: Option<Uuid>,
+) -> Result<Option<AccountAndSession>> {
+    db.fetch_optional(bind!(WITH_SESSION_TO_READ, user_id: id, session_id: session, instance_id: INSTANCE)).await
 }
 
 /// Returns the user with that address (lower case) in that audience; SSO users are excluded.

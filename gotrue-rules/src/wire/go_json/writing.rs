@@ -6,8 +6,10 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
-/// Serializes a value like Go: `<`, `>`, `&` and the line separators of Unicode are escaped, so that the text can be
-/// part of a page; numbers from 1e-6 to 1e21 have no exponent.
+/// Serializes a value like Go.
+///
+/// `<`, `>`, `&` and the line separators of Unicode are escaped, so that the text can be part of a page; numbers from
+/// 1e-6 to 1e21 have no exponent.
 ///
 /// # Errors
 /// The value cannot be JSON, for example a map whose keys are no texts.
