@@ -47,6 +47,10 @@ mod users;
 use std::ffi::OsStr;
 use std::process::ExitCode;
 
+/// A request allocates a hundred times: that costs less than with the allocator of the C library (decision 0136).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().as_deref() == Some(OsStr::new(embedded_postgres::GUARD_COMMAND)) {
