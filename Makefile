@@ -142,6 +142,7 @@ bench-size: build ## Binary size by part, memory idle and with 10,000 connection
 	@scripts/bench-size.py
 
 order-functions: ## Find anew which functions a release runs first (Valgrind): server/link/functions.ld
+	@$(NEED) postgres valgrind
 	@CARGO_PROFILE_RELEASE_STRIP=none $(MAKE) --no-print-directory build
 	@scripts/order-functions.py --binary $(RELEASE)
 	@echo "The next 'make build' uses it."

@@ -133,16 +133,17 @@ class Server:
         log.seek(0)
         sys.exit(f"not healthy after 30 s: {command}\n{log.read()[-2000:].decode(errors='replace')}")
 
-    def ask(self, method, path, body=None):
+    def ask(self, method, path, body=None, token=None, expected=200):
+        """Send a request as an administrator, or with another token; return its JSON."""
         if self.connection is None:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        headers = {"Authorization": f"Bearer {self.admin}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {token or self.admin}", "Content-Type": "application/json"}
         self.connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         response = self.connection.getresponse()
         content = response.read()
-        if response.status != 200:
+        if response.status != expected:
             sys.exit(f"{method} {path}: {response.status} {content.decode()}")
-        return json.loads(content)
+        return json.loads(content or b"null")
 
     def stop(self):
         self.process.terminate()

@@ -10,10 +10,7 @@ compiler's hashes, which change with each build; a name can match further functi
 
 import argparse
 import collections
-import http.client
 import importlib.util
-import json
-import os
 import pathlib
 import re
 import subprocess
@@ -47,42 +44,21 @@ def bench_users():
     return module
 
 
-def ask(connection, method, path, body=None, token=None, expected=200):
-    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
-    connection.request(method, path, json.dumps(body) if body is not None else None, headers)
-    response = connection.getresponse()
-    text = response.read()
-    if response.status != expected:
-        sys.exit(f"{method} {path}: {response.status} {text.decode(errors='replace')}")
-    return json.loads(text or "null")
-
-
-def connect():
-    for _ in range(600):
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
-            ask(connection, "GET", "/health")
-            return connection
-        except OSError:
-            time.sleep(0.1)
-    sys.exit("the server was not healthy after 60 s")
-
-
-def usual_requests(connection, administrator):
+def usual_requests(server):
     """Sign up, sign in, read and change the user, refresh, sign out; list users."""
     account = {"email": "ann@example.com", "password": "correct horse battery"}
-    ask(connection, "POST", "/signup", account | {"data": {"full_name": "Ann"}})
-    session = ask(connection, "POST", "/token?grant_type=password", account)
+    server.ask("POST", "/signup", account | {"data": {"full_name": "Ann"}})
+    session = server.ask("POST", "/token?grant_type=password", account)
     for _ in range(5):
-        ask(connection, "GET", "/user", token=session["access_token"])
-    ask(connection, "PUT", "/user", {"data": {"full_name": "Ann Lee"}}, token=session["access_token"])
+        server.ask("GET", "/user", token=session["access_token"])
+    server.ask("PUT", "/user", {"data": {"full_name": "Ann Lee"}}, token=session["access_token"])
     for _ in range(3):
-        session = ask(connection, "POST", "/token?grant_type=refresh_token", {"refresh_token": session["refresh_token"]})
-    ask(connection, "GET", "/settings")
-    ask(connection, "GET", "/.well-known/jwks.json")
-    ask(connection, "GET", "/admin/users", token=administrator)
-    ask(connection, "POST", "/token?grant_type=password", account | {"password": "wrong"}, expected=400)
-    ask(connection, "POST", "/logout", token=session["access_token"], expected=204)
+        session = server.ask("POST", "/token?grant_type=refresh_token", {"refresh_token": session["refresh_token"]})
+    server.ask("GET", "/settings")
+    server.ask("GET", "/.well-known/jwks.json")
+    server.ask("GET", "/admin/users")
+    server.ask("POST", "/token?grant_type=password", account | {"password": "wrong"}, expected=400)
+    server.ask("POST", "/logout", token=session["access_token"], expected=204)
 
 
 def functions(profile):
@@ -96,26 +72,15 @@ def measure(binary, folder):
     users = bench_users()
     with users.Cluster(5449) as cluster:
         users.prepare(cluster, "ordered", 0, f"{binary} gotrue serve")
-        environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ} | {
-            "PORT": str(PORT), "API_EXTERNAL_URL": f"http://127.0.0.1:{PORT}", "GOTRUE_API_HOST": "127.0.0.1",
-            "DATABASE_URL": cluster.url("ordered", "supabase_auth_admin"), "GOTRUE_DB_DRIVER": "postgres",
-            "DB_NAMESPACE": "auth", "GOTRUE_SITE_URL": "http://localhost:3000", "GOTRUE_JWT_SECRET": users.SECRET,
-            "GOTRUE_MAILER_AUTOCONFIRM": "true", "GOTRUE_SMTP_HOST": "127.0.0.1",
-            "GOTRUE_SMTP_ADMIN_EMAIL": "admin@example.com", "GOTRUE_EXTERNAL_EMAIL_ENABLED": "true",
-            "GOTRUE_JWT_DEFAULT_GROUP_NAME": "authenticated", "GOTRUE_JWT_AUD": "authenticated",
-        }
-        command = ["valgrind", "--tool=callgrind", "--demangle=no", f"--callgrind-out-file={folder}/profile",
-                   binary, "gotrue", "serve"]
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        try:
-            connection = connect()
-            time.sleep(3)
-            subprocess.run(["callgrind_control", "--dump", str(process.pid)], check=True, stdout=subprocess.DEVNULL)
-            usual_requests(connection, users.administrator())
-        finally:
-            process.terminate()
-            process.wait()
+        settings = "GOTRUE_LOG_LEVEL=info GOTRUE_INDEX_WORKER_ENSURE_USER_SEARCH_INDEXES_EXIST=false " \
+                   "GOTRUE_MAILER_AUTOCONFIRM=true GOTRUE_EXTERNAL_EMAIL_ENABLED=true " \
+                   "GOTRUE_SMTP_HOST=127.0.0.1 GOTRUE_SMTP_ADMIN_EMAIL=admin@example.com"
+        callgrind = f"valgrind --tool=callgrind --demangle=no --callgrind-out-file={folder}/profile"
+        server = users.Server(f"env {settings} {callgrind} {binary} gotrue serve", cluster, "ordered", PORT)
+        time.sleep(3)
+        subprocess.run(["callgrind_control", "--dump", str(server.process.pid)], check=True, stdout=subprocess.DEVNULL)
+        usual_requests(server)
+        server.stop()
     return functions(pathlib.Path(f"{folder}/profile.1")), functions(pathlib.Path(f"{folder}/profile"))
 
 

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::mfa::key_uri::PATH_SEGMENT_ESCAPES;
 use http::{Method, StatusCode};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
 use super::reply::Reply;
 use crate::request_context::RequestContext;
@@ -254,21 +255,6 @@ fn match_path<'p>(pattern: &'static str, path: &'p str, whole: bool) -> Option<(
     (!whole || rest.is_empty()).then_some((params, rest))
 }
 
-/// The characters that clients encode in the path of a URL, as Go does it.
-const ENCODED_IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~')
-    .remove(b'$')
-    .remove(b'&')
-    .remove(b'+')
-    .remove(b',')
-    .remove(b':')
-    .remove(b';')
-    .remove(b'=')
-    .remove(b'@');
-
 /// Decodes a path parameter if its encoding is the usual one, in which no other character is encoded.
 ///
 /// As in the reference, others stay as they are. So do control characters, which no stored name contains.
@@ -279,7 +265,7 @@ fn decode_parameter(raw: &str) -> Cow<'_, str> {
     match percent_decode_str(raw).decode_utf8() {
         Ok(decoded)
             if !decoded.contains(char::is_control)
-                && utf8_percent_encode(&decoded, ENCODED_IN_PATHS).to_string() == raw =>
+                && utf8_percent_encode(&decoded, PATH_SEGMENT_ESCAPES).to_string() == raw =>
         {
             decoded
         }

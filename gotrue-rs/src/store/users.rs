@@ -54,30 +54,28 @@ macro_rules! find_or_any {
     };
 }
 
-statements! {
-    WITH_SESSION = "users.with_session": concat!(
-        "SELECT ",
-        account_columns!(),
-        ", ",
-        session_columns!(),
-        "
-         FROM users u
-         LEFT JOIN sessions s ON s.id = :session_id
-         WHERE u.id = :user_id
-           AND u.instance_id = :instance_id"
-    );
+/// A user with the requested columns of a session, which may belong to another user.
+macro_rules! with_session {
+    ($session_columns:expr) => {
+        concat!(
+            "SELECT ",
+            account_columns!(),
+            ", ",
+            $session_columns,
+            "
+             FROM users u
+             LEFT JOIN sessions s ON s.id = :session_id
+             WHERE u.id = :user_id
+               AND u.instance_id = :instance_id"
+        )
+    };
+}
 
-    WITH_SESSION_TO_READ = "users.with_session_to_read": concat!(
-        "SELECT ",
-        account_columns!(),
-        ", ",
-        session_alone_columns!(),
-        ", ARRAY[]::json[] AS session_amr
-         FROM users u
-         LEFT JOIN sessions s ON s.id = :session_id
-         WHERE u.id = :user_id
-           AND u.instance_id = :instance_id"
-    );
+statements! {
+    WITH_SESSION = "users.with_session": with_session!(session_columns!());
+
+    WITH_SESSION_TO_READ = "users.with_session_to_read":
+        with_session!(concat!(session_alone_columns!(), ", ARRAY[]::json[] AS session_amr"));
 
     BY_EMAIL = "users.by_email": concat!(
         "SELECT ",

@@ -80,7 +80,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "from",
     "greatest",
     "in",
-    "json_agg",
     "to_json",
     "json_build_object",
     "jsonb_agg",

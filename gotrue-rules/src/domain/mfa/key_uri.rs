@@ -4,8 +4,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::domain::error::{Error, Result};
 
-/// Characters that are unescaped in a query value.
-const QUERY_ESCAPES: &AsciiSet = &NON_ALPHANUMERIC
+/// The characters that Go escapes in a segment of a path.
+pub const PATH_SEGMENT_ESCAPES: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
@@ -13,11 +13,15 @@ const QUERY_ESCAPES: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'$')
     .remove(b'&')
     .remove(b'+')
+    .remove(b',')
     .remove(b':')
+    .remove(b';')
     .remove(b'=')
     .remove(b'@');
-/// Characters that are unescaped in the path.
-const PATH_ESCAPES: &AsciiSet = &QUERY_ESCAPES.remove(b',').remove(b'/').remove(b';');
+/// The characters that are escaped in the path.
+const PATH_ESCAPES: &AsciiSet = &PATH_SEGMENT_ESCAPES.remove(b'/');
+/// The characters that are escaped in a query value.
+const QUERY_ESCAPES: &AsciiSet = &PATH_SEGMENT_ESCAPES.add(b',').add(b';');
 
 /// The issuer: the one in the request, else host and port of the site URL.
 pub fn select_issuer<'a>(requested: &'a str, site_url: &'a str) -> &'a str {

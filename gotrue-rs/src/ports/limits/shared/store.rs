@@ -127,7 +127,7 @@ impl LimitStore {
         let called = async {
             match &self.backend {
                 Backend::Redis(redis) => redis.run(operations).await,
-                Backend::Postgres(table) => table.run(operations).await,
+                Backend::Postgres(postgres) => postgres.run(operations).await,
             }
         };
         tokio::select! {
@@ -223,10 +223,10 @@ pub(super) async fn report_ended(store: Arc<LimitStore>, mut receiver: mpsc::Rec
             batch.clear();
             store.settled.notify_waiters();
         }
-        if let Backend::Postgres(table) = &store.backend
+        if let Backend::Postgres(postgres) = &store.backend
             && Instant::now() >= delete_at
         {
-            table.delete_expired().await;
+            postgres.delete_expired().await;
             delete_at = Instant::now() + DELETE_EVERY;
         }
     }
