@@ -1,5 +1,6 @@
 //! Reads XML that servers of SAML produce into values: `name`, `attributes`, `text`, `children`.
 
+use roxmltree::{Document, Node};
 use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
@@ -41,62 +42,26 @@ pub(super) fn find<'a>(element: &'a Value, name: &str, is_deep: bool) -> Option<
     })
 }
 
-/// Parses a document; names of elements are without their prefixes.
+/// Parses a document without a document type; names of elements and attributes are without their prefixes.
 pub(super) fn parse(text: &str) -> Option<Value> {
-    let mut open: Vec<Value> = Vec::new();
-    let mut rest = text;
-    loop {
-        let at = rest.find('<')?;
-        if let Some(parent) = open.last_mut()
-            && children(parent).is_empty()
-        {
-            let text = format!("{}{}", parent["text"].as_str().unwrap_or_default(), unescape(&rest[..at]));
-            parent["text"] = text.into();
-        }
-        rest = &rest[at + 1..];
-        let end = rest.find('>')?;
-        let tag = &rest[..end];
-        rest = &rest[end + 1..];
-        if tag.starts_with(['?', '!']) {
-            continue;
-        }
-        let is_empty = tag.ends_with('/');
-        if !tag.starts_with('/') {
-            open.push(element(tag.trim_end_matches('/')));
-        }
-        if open.len() > MAX_DEPTH {
-            return None;
-        }
-        if is_empty || tag.starts_with('/') {
-            let closed = open.pop()?;
-            match open.last_mut() {
-                Some(parent) => parent["children"].as_array_mut()?.push(closed),
-                None => return Some(closed),
-            }
-        }
-    }
+    let document = Document::parse(text).ok()?;
+    element(document.root_element(), 1)
 }
 
-fn element(tag: &str) -> Value {
-    let (name, mut rest) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
-    let mut attributes = Map::new();
-    while let Some((name, behind)) = rest.split_once('=') {
-        let behind = behind.trim_start();
-        let Some(quote) = behind.chars().next() else { break };
-        let Some((value, others)) = behind[1..].split_once(quote) else { break };
-        let name = name.trim();
-        if !name.starts_with("xmlns") {
-            attributes.insert(name.to_owned(), unescape(value).into());
-        }
-        rest = others;
+/// Writes an element as a value; `None` if it is too deep.
+fn element(node: Node, depth: usize) -> Option<Value> {
+    if depth > MAX_DEPTH {
+        return None;
     }
-    let local = name.rsplit(':').next().unwrap_or(name);
-    json!({ "name": local, "attributes": attributes, "text": "", "children": [] })
-}
-
-fn unescape(text: &str) -> String {
-    let plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#34;", "\"");
-    plain.replace("&apos;", "'").replace("&#39;", "'").replace("&#xA;", "\n").replace("&amp;", "&")
+    let attributes: Map<_, _> =
+        node.attributes().map(|attribute| (attribute.name().to_owned(), attribute.value().into())).collect();
+    let children = node.children().filter(Node::is_element).map(|child| element(child, depth + 1));
+    Some(json!({
+        "name": node.tag_name().name(),
+        "attributes": attributes,
+        "text": node.text().unwrap_or_default(),
+        "children": children.collect::<Option<Vec<_>>>()?,
+    }))
 }
 
 #[cfg(test)]
@@ -116,10 +81,29 @@ mod tests {
         assert_eq!(children(&root).len(), 2);
     }
 
+    #[test]
+    fn deep_elements_are_rejected() {
+        let nested = |depth: usize| format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
+        assert!(parse(&nested(MAX_DEPTH)).is_some());
+        assert!(parse(&nested(MAX_DEPTH + 1)).is_none());
+    }
+
+    #[test]
+    fn values_without_quotes_are_rejected() {
+        assert_eq!(parse("<a b=\u{f85}c\u{f85}/>"), None);
+    }
+
     proptest! {
         #[test]
         fn any_text_is_parsed_or_rejected(text in "(<|/|>|=|\"|a|&|\\PC){0,60}") {
             let _ = parse(&text);
+        }
+
+        #[test]
+        fn attributes_and_text_are_read_as_written(value in "[^<&\"\\pC\\s]{0,20}", text in "[^<&>\\pC]{1,20}") {
+            let root = parse(&format!("<a b=\"{value}\">{text}</a>")).expect("the text is XML");
+            prop_assert_eq!(&root["attributes"]["b"], &value);
+            prop_assert_eq!(&root["text"], &text);
         }
     }
 }
