@@ -26,11 +26,12 @@ pub type Encoder<'a> = &'a dyn Fn(&mut EncodedValues) -> Result<(), BoxDynError>
 impl Statement {
     /// Creates a statement of a translated text, which only [`statement!`](crate::statement) makes.
     #[doc(hidden)]
-    pub const fn from_numbered<const LENGTH: usize, const PARAMETERS: usize, const PLACEHOLDERS: usize>(
+    pub const fn from_numbered<const LENGTH: usize, const NAMES_LENGTH: usize, const PLACEHOLDERS: usize>(
         name: &'static str,
-        sql: &'static NumberedSql<LENGTH, PARAMETERS, PLACEHOLDERS>,
+        sql: &'static NumberedSql<LENGTH, NAMES_LENGTH, PLACEHOLDERS>,
+        parameters: &'static [&'static str],
     ) -> Self {
-        Self { name, sql: sql.text(), parameters: sql.parameters(), placeholders: sql.placeholders() }
+        Self { name, sql: sql.text(), parameters, placeholders: sql.placeholders() }
     }
 
     /// `<table>.<verb>`, as shown in journal and metrics.
@@ -254,9 +255,10 @@ macro_rules! statement {
         use $crate::store::placeholders::{NumberedSql, TranslationBuffer};
         const SOURCE: &str = $sql;
         const BUFFER: TranslationBuffer<{ 2 * SOURCE.len() }> = TranslationBuffer::translate(SOURCE);
-        const NUMBERED: NumberedSql<{ BUFFER.length() }, { BUFFER.count() }, { BUFFER.placeholder_count() }> =
-            BUFFER.finish();
-        $crate::store::Statement::from_numbered($name, &NUMBERED)
+        const NUMBERED: &NumberedSql<{ BUFFER.length() }, { BUFFER.names_length() }, { BUFFER.placeholder_count() }> =
+            &BUFFER.finish();
+        const PARAMETERS: [&str; BUFFER.count()] = NUMBERED.parameters(&BUFFER);
+        $crate::store::Statement::from_numbered($name, NUMBERED, &PARAMETERS)
     }};
 }
 pub use statement;

@@ -4,6 +4,8 @@
 //! comments and array slices whose colon directly follows the lower bound (`a[1:n]`) are copied. Parameters are
 //! numbered in the order of their first appearance.
 
+use std::ops::Range;
+
 /// The highest number of parameters of one statement.
 const MAX_PARAMETERS: usize = 32;
 /// The highest number of placeholders of one statement.
@@ -13,15 +15,31 @@ const MAX_PLACEHOLDERS: usize = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placeholder {
     /// The offset of `$` in bytes.
-    pub start: usize,
+    start: u16,
     /// The offset after the number.
-    pub end: usize,
+    end: u16,
     /// The index of its parameter, from 0.
-    pub parameter: usize,
+    parameter: u16,
 }
 
 impl Placeholder {
     const NONE: Self = Self { start: 0, end: 0, parameter: 0 };
+
+    #[expect(clippy::cast_possible_truncation, reason = "the assertion excludes it")]
+    const fn new(start: usize, end: usize, parameter: usize) -> Self {
+        assert!(end <= u16::MAX as usize, "a statement is too long");
+        Self { start: start as u16, end: end as u16, parameter: parameter as u16 }
+    }
+
+    /// Where it is in the text, in bytes.
+    pub const fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The index of its parameter, from 0.
+    pub const fn parameter(self) -> usize {
+        self.parameter as usize
+    }
 }
 
 /// A translation in a buffer that is larger than the text.
@@ -38,35 +56,58 @@ pub struct TranslationBuffer<const CAPACITY: usize> {
 }
 
 /// A translated text, the names of its parameters, `$1` first, and where they are used.
+///
+/// It refers to nothing else, so that a program contains the translated text only, and not the one before as well.
 #[derive(Debug, Clone, Copy)]
-pub struct NumberedSql<const LENGTH: usize, const PARAMETERS: usize, const PLACEHOLDERS: usize> {
+pub struct NumberedSql<const LENGTH: usize, const NAMES_LENGTH: usize, const PLACEHOLDERS: usize> {
     text: [u8; LENGTH],
-    parameters: [&'static str; PARAMETERS],
+    /// One after the other.
+    names: [u8; NAMES_LENGTH],
     placeholders: [Placeholder; PLACEHOLDERS],
 }
 
-impl<const LENGTH: usize, const PARAMETERS: usize, const PLACEHOLDERS: usize>
-    NumberedSql<LENGTH, PARAMETERS, PLACEHOLDERS>
+impl<const LENGTH: usize, const NAMES_LENGTH: usize, const PLACEHOLDERS: usize>
+    NumberedSql<LENGTH, NAMES_LENGTH, PLACEHOLDERS>
 {
     /// The text with `$1` … for values.
     ///
     /// # Panics
     /// Never: only whole characters are copied.
     pub const fn text(&self) -> &str {
-        match core::str::from_utf8(&self.text) {
-            Ok(text) => text,
-            Err(_) => panic!("a character was split"),
-        }
+        to_text(&self.text)
     }
 
     /// The names of the parameters in the order of their numbers.
-    pub const fn parameters(&self) -> &[&'static str] {
-        &self.parameters
+    ///
+    /// Their lengths are those of the translation.
+    ///
+    /// # Panics
+    /// The buffer is that of another translation.
+    pub const fn parameters<const COUNT: usize, const CAPACITY: usize>(
+        &self,
+        buffer: &TranslationBuffer<CAPACITY>,
+    ) -> [&str; COUNT] {
+        let (mut names, mut rest, mut index) = ([""; COUNT], self.names.as_slice(), 0);
+        while index < COUNT {
+            let (name, others) = rest.split_at(buffer.parameters[index].len());
+            names[index] = to_text(name);
+            rest = others;
+            index += 1;
+        }
+        assert!(rest.is_empty(), "the names are those of the draft");
+        names
     }
 
     /// The placeholders in the order of the text.
     pub const fn placeholders(&self) -> &[Placeholder] {
         &self.placeholders
+    }
+}
+
+const fn to_text(bytes: &[u8]) -> &str {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => panic!("a character was split"),
     }
 }
 
@@ -132,22 +173,38 @@ impl<const CAPACITY: usize> TranslationBuffer<CAPACITY> {
     /// # Panics
     /// Never: only whole characters are copied.
     pub fn parts(&self) -> (&str, &[&'static str]) {
-        let text = core::str::from_utf8(&self.text[..self.length]).expect("only whole characters are copied");
-        (text, &self.parameters[..self.count])
+        (to_text(&self.text[..self.length]), &self.parameters[..self.count])
     }
 
-    /// Returns the translation in its exact size: that of [`Self::length`], [`Self::count`] and
+    /// The length of the names of all parameters in bytes.
+    pub const fn names_length(&self) -> usize {
+        let (mut length, mut index) = (0, 0);
+        while index < self.count {
+            length += self.parameters[index].len();
+            index += 1;
+        }
+        length
+    }
+
+    /// Returns the translation in its exact size: that of [`Self::length`], [`Self::names_length`] and
     /// [`Self::placeholder_count`].
-    pub const fn finish<const LENGTH: usize, const PARAMETERS: usize, const PLACEHOLDERS: usize>(
+    pub const fn finish<const LENGTH: usize, const NAMES_LENGTH: usize, const PLACEHOLDERS: usize>(
         &self,
-    ) -> NumberedSql<LENGTH, PARAMETERS, PLACEHOLDERS> {
-        assert!(LENGTH == self.length && PARAMETERS == self.count, "the sizes are those of the draft");
-        let (mut text, mut parameters) = ([0; LENGTH], [""; PARAMETERS]);
+    ) -> NumberedSql<LENGTH, NAMES_LENGTH, PLACEHOLDERS> {
+        assert!(LENGTH == self.length && NAMES_LENGTH == self.names_length(), "the sizes are those of the draft");
+        let (mut text, mut names) = ([0; LENGTH], [0; NAMES_LENGTH]);
         let mut placeholders = [Placeholder::NONE; PLACEHOLDERS];
         text.copy_from_slice(self.text.split_at(LENGTH).0);
-        parameters.copy_from_slice(self.parameters.split_at(PARAMETERS).0);
         placeholders.copy_from_slice(self.placeholders.split_at(PLACEHOLDERS).0);
-        NumberedSql { text, parameters, placeholders }
+        let (mut rest, mut index) = (names.as_mut_slice(), 0);
+        while index < self.count {
+            let name = self.parameters[index].as_bytes();
+            let (place, others) = rest.split_at_mut(name.len());
+            place.copy_from_slice(name);
+            rest = others;
+            index += 1;
+        }
+        NumberedSql { text, names, placeholders }
     }
 
     /// Copies a part of the source.
@@ -173,7 +230,7 @@ impl<const CAPACITY: usize> TranslationBuffer<CAPACITY> {
             self.push(&digits, 0, 3);
         }
         assert!(self.placeholder_count < MAX_PLACEHOLDERS, "a statement has too many placeholders");
-        self.placeholders[self.placeholder_count] = Placeholder { start, end: self.length, parameter: number - 1 };
+        self.placeholders[self.placeholder_count] = Placeholder::new(start, self.length, number - 1);
         self.placeholder_count += 1;
         end
     }

@@ -69,10 +69,11 @@ impl EncodedValues {
             literals.push(literal);
         }
         let mut copied = 0;
-        for Placeholder { start, end, parameter } in placeholders {
-            text.push_str(&sql[copied..*start]);
-            text.push_str(&literals[*parameter]);
-            copied = *end;
+        for placeholder in placeholders {
+            let range = placeholder.range();
+            text.push_str(&sql[copied..range.start]);
+            text.push_str(&literals[placeholder.parameter()]);
+            copied = range.end;
         }
         text.push_str(&sql[copied..]);
         Ok(())
