@@ -7,7 +7,10 @@ LIMIT = 15.0
 """The time within which a fault is named, in seconds."""
 DATABASE = (("basalt_database_unavailable_total",), ("the database cannot be reached", "database_unavailable"))
 # Without a request during the restart, the loss of its connections is all that a replica notices of a proxy.
-PROXY = ((*DATABASE[0], "basalt_database_idle_connections_lost_total"), (*DATABASE[1], "idle database connections were lost"))
+PROXY = (
+    (*DATABASE[0], "basalt_database_idle_connections_lost_total", "basalt_database_repetitions_total"),
+    (*DATABASE[1], "idle database connections were lost", "repeated on another connection"),
+)
 LIMITS = (('basalt_limit_store_calls_total{outcome="failed"}',), ("the store of rate limits is unreachable",))
 EXPECTED = {
     "switchover": DATABASE, "primary killed": DATABASE, "PostgreSQL crashed": DATABASE, "primary frozen": DATABASE,

@@ -35,6 +35,8 @@ catalog! {
         "Statements that found the database unusable, by reason", &["reason"]);
     IDLE_CONNECTIONS_LOST: Counter = new("basalt_database_idle_connections_lost_total",
         "Idle connections that the database or a proxy has closed, or that did not answer a test", &[]);
+    REPETITIONS: Counter = new("basalt_database_repetitions_total",
+        "Statements without effect that were repeated on another connection, by the reason of their failure", &["reason"]);
     REPLICA_USED: Gauge = new("basalt_database_replica_used",
         "Whether lists are read from the replica (1) or, because it is down or lags, from the primary (0)", &[]);
     STATEMENTS: Counter = new("basalt_database_statements_total",

@@ -76,17 +76,19 @@ impl Lease {
         if self.shared.options.should_expose_database_errors { error } else { error.without_database_text() }
     }
 
-    /// When a failed statement without effect is repeated on another connection; `None` if it is not.
+    /// Returns when a failed statement without effect is repeated, and counts the repetition.
     ///
-    /// It is repeated once, and then while requests wait for a lost database. The first repetition is at once, unless
-    /// a pooler has to connect to the database before.
-    pub(super) fn find_repetition(&self, cause: &sqlx::Error, repetitions: u32, began_at: Instant) -> Option<Instant> {
+    /// It is repeated on another connection: once, and then while requests wait for a lost database. The first
+    /// repetition is at once, unless a pooler has to connect to the database before. `None` if it is not repeated.
+    pub(super) fn plan_repetition(&self, cause: &sqlx::Error, repetitions: u32, began_at: Instant) -> Option<Instant> {
         let now = Instant::now();
         let next = now + REPEAT_INTERVAL;
-        if repetitions == 0 {
-            return Some(if is_refused_by_pooler(cause) { next } else { now });
-        }
-        self.shared.outage.begin(cause, began_at).filter(|until| next < *until).map(|_| next)
+        let at = if repetitions == 0 {
+            Some(if is_refused_by_pooler(cause) { next } else { now })
+        } else {
+            self.shared.outage.begin(cause, began_at).filter(|until| next < *until).map(|_| next)
+        };
+        at.inspect(|_| self.shared.record_repetition(cause))
     }
 
     /// Opens a transaction.

@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use sqlx::PgConnection;
-use telemetry::catalog::IDLE_CONNECTIONS_LOST;
+use telemetry::catalog::{IDLE_CONNECTIONS_LOST, REPETITIONS};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::time::{timeout, timeout_at};
 
+use super::error::reason_of;
 use super::hosts::{HostConnection, Hosts};
 use super::outage::{Outage, is_outage};
 use super::pool_options::PoolOptions;
@@ -17,8 +19,8 @@ use super::pooler::SessionSettings;
 /// A connection that was idle for longer is pinged before use: its server may be gone.
 const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
 
-/// Idle connections that are lost within this time of another one are reported together.
-const LOST_SERIES: Duration = Duration::from_secs(10);
+/// The shortest time between two log lines about lost connections of the same kind.
+const LOSS_LOG_INTERVAL: Duration = Duration::from_secs(3);
 
 /// What the clones of a pool share: options, permits and idle connections.
 #[derive(Debug)]
@@ -32,6 +34,14 @@ pub(super) struct PoolInner {
     /// Permits for transactions that wait for a third party; fewer than connections.
     pub(super) third_party_permits: Arc<Semaphore>,
     idle: Mutex<IdleConnections>,
+    losses: Mutex<LossLog>,
+}
+
+/// When the latest lines about lost connections were logged.
+#[derive(Debug, Default)]
+struct LossLog {
+    idle_at: Option<Instant>,
+    repetition_at: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -39,8 +49,6 @@ struct IdleConnections {
     connections: Vec<IdleConnection>,
     /// Connections that became idle before this are pinged before use, because another one was dead.
     suspected_at: Instant,
-    /// When the latest loss of an idle connection was noticed.
-    lost_at: Option<Instant>,
 }
 
 /// A connection without a running statement or an open transaction.
@@ -72,7 +80,8 @@ impl PoolInner {
             transaction_settings,
             permits: Arc::new(Semaphore::new(most)),
             third_party_permits: Arc::new(Semaphore::new((most / 2).max(1))),
-            idle: Mutex::new(IdleConnections { connections: Vec::new(), suspected_at: Instant::now(), lost_at: None }),
+            idle: Mutex::new(IdleConnections { connections: Vec::new(), suspected_at: Instant::now() }),
+            losses: Mutex::default(),
         }
     }
 
@@ -112,13 +121,16 @@ impl PoolInner {
 
     /// Opens a connection to a server of the wanted kind.
     ///
-    /// After a change of the primary the idle connections to the former one are closed.
-    pub(super) async fn connect(&self) -> sqlx::Result<(PgConnection, ConnectionOrigin)> {
-        let HostConnection { connection, is_direct, host, has_changed } = self.hosts.connect().await?;
-        if has_changed {
-            self.lock_idle().connections.retain(|idle| self.hosts.is_wanted(idle.origin.host));
-        }
-        Ok((connection, ConnectionOrigin { opened_at: Instant::now(), host, is_direct }))
+    /// After a change of the primary the idle connections to the former one are closed. The future is boxed: it is
+    /// large, and every crate with a statement would contain a copy of its code otherwise.
+    pub(super) fn connect(&self) -> BoxFuture<'_, sqlx::Result<(PgConnection, ConnectionOrigin)>> {
+        Box::pin(async {
+            let HostConnection { connection, is_direct, host, has_changed } = self.hosts.connect().await?;
+            if has_changed {
+                self.lock_idle().connections.retain(|idle| self.hosts.is_wanted(idle.origin.host));
+            }
+            Ok((connection, ConnectionOrigin { opened_at: Instant::now(), host, is_direct }))
+        })
     }
 
     /// Opens a connection; while the database has only just been lost, waits until it accepts one.
@@ -190,13 +202,24 @@ impl PoolInner {
         }
     }
 
-    /// Counts lost connections, and logs the first of a series.
+    /// Counts and logs idle connections that were lost.
     fn record_lost(&self, count: usize) {
         IDLE_CONNECTIONS_LOST.add(&[], count as u64);
-        let earlier = self.lock_idle().lost_at.replace(Instant::now());
-        if earlier.is_none_or(|at| at.elapsed() > LOST_SERIES) {
+        if is_line_due(&mut self.lock_losses().idle_at) {
             tracing::info!("idle database connections were lost: closed by the database or a proxy, or silent");
         }
+    }
+
+    /// Counts and logs a statement or transaction that starts again because it had no effect.
+    pub(super) fn record_repetition(&self, cause: &sqlx::Error) {
+        REPETITIONS.increment(&[reason_of(cause, false)]);
+        if is_line_due(&mut self.lock_losses().repetition_at) {
+            tracing::info!(error = %cause, "a statement without effect is repeated on another connection");
+        }
+    }
+
+    fn lock_losses(&self) -> MutexGuard<'_, LossLog> {
+        self.losses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_due(&self, age: Duration) -> Option<IdleConnection> {
@@ -231,6 +254,15 @@ impl PoolInner {
     pub(super) fn take_idle(&self) -> Vec<IdleConnection> {
         std::mem::take(&mut self.lock_idle().connections)
     }
+}
+
+/// Whether the latest line is old enough for another one, which then becomes the latest.
+fn is_line_due(latest: &mut Option<Instant>) -> bool {
+    let is_due = latest.is_none_or(|at| at.elapsed() >= LOSS_LOG_INTERVAL);
+    if is_due {
+        *latest = Some(Instant::now());
+    }
+    is_due
 }
 
 /// The runtime on which a dropped lease resets its connection.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgConnection, PgQueryResult, PgRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Row, ValueRef};
@@ -152,7 +153,7 @@ macro_rules! on {
             };
             $self.journal.trace(record);
             let failed = outcome.as_ref().err().filter(|cause| !is_transaction && content.can_be_repeated(cause));
-            if let Some(at) = failed.and_then(|cause| lease.find_repetition(cause, repetitions, began_at)) {
+            if let Some(at) = failed.and_then(|cause| lease.plan_repetition(cause, repetitions, began_at)) {
                 sleep_until(at).await;
                 repetitions += 1;
                 continue;
@@ -195,7 +196,7 @@ impl Connection {
             let Err(cause) = begun else { return Ok(Self::new(Inner::Transaction(lease), journal)) };
             // Nothing else was sent, so another session may begin.
             let next = Some(&cause).filter(|cause| is_session_lost(cause));
-            match next.and_then(|cause| lease.find_repetition(cause, repetitions, began_at)) {
+            match next.and_then(|cause| lease.plan_repetition(cause, repetitions, began_at)) {
                 Some(at) => sleep_until(at).await,
                 None => return Err(failed(cause)),
             }
@@ -271,8 +272,10 @@ impl Connection {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
+        let name = statement.name;
         // sqlx would return the row before the statement is committed, so all rows are awaited.
-        Ok(self.fetch_all(statement).await?.into_iter().next())
+        let rows = self.fetch_rows(statement).await?;
+        rows.first().map(R::from_row).transpose().map_err(|cause| Error::in_statement(name, cause))
     }
 
     /// Returns exactly one row.
@@ -281,8 +284,9 @@ impl Connection {
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
         let name = statement.name;
-        let row = self.fetch_optional(statement).await?;
-        row.ok_or_else(|| Error::in_statement(name, sqlx::Error::RowNotFound))
+        let rows = self.fetch_rows(statement).await?;
+        let row = rows.first().ok_or(sqlx::Error::RowNotFound).and_then(R::from_row);
+        row.map_err(|cause| Error::in_statement(name, cause))
     }
 
     /// Returns all rows.
@@ -290,12 +294,22 @@ impl Connection {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        let (name, sql) = (statement.name, statement.sql);
-        self.start(&statement).await?;
-        let content = Content::Bound(statement);
-        let rows = on!(self, name, sql, content, |connection, message| message.fetch_all(connection))?;
+        let name = statement.name;
+        let rows = self.fetch_rows(statement).await?;
         let decoded: sqlx::Result<Vec<R>> = rows.iter().map(R::from_row).collect();
         decoded.map_err(|cause| Error::in_statement(name, cause))
+    }
+
+    /// Returns all rows before they are decoded.
+    ///
+    /// The future is boxed, so that a program contains its code once and not for each type and each crate.
+    fn fetch_rows(&mut self, statement: BoundStatement) -> BoxFuture<'_, Result<Vec<PgRow>>> {
+        Box::pin(async move {
+            let (name, sql) = (statement.name, statement.sql);
+            self.start(&statement).await?;
+            let content = Content::Bound(statement);
+            on!(self, name, sql, content, |connection, message| message.fetch_all(connection))
+        })
     }
 
     /// Executes the statement and returns the number of written rows.
@@ -312,9 +326,12 @@ impl Connection {
         self.run(name, sql, Content::BoundAndSettings(statement)).await
     }
 
-    async fn run(&mut self, name: &'static str, sql: &'static str, content: Content) -> Result<u64> {
-        let done = on!(self, name, sql, content, |connection, message| message.execute(connection));
-        done.map(|done| done.rows_affected())
+    /// Boxed as [`Self::fetch_rows`].
+    fn run<'a>(&'a mut self, name: &'static str, sql: &'static str, content: Content) -> BoxFuture<'a, Result<u64>> {
+        Box::pin(async move {
+            let done = on!(self, name, sql, content, |connection, message| message.execute(connection));
+            done.map(|done| done.rows_affected())
+        })
     }
 
     /// Runs SQL that is not a constant.

@@ -152,16 +152,46 @@ async fn killed_pooler_is_named() {
     observed.assert_named(&cluster.client, &unavailable("connect"), "database_unavailable").await;
 }
 
+/// Ends all other sessions of the database.
+const END_SESSIONS: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()";
+
 #[tokio::test]
 async fn connections_lost_while_idle_are_named() {
     let database = Database::start();
     let observed = Observed::start(&database.server, &[]);
-    assert_eq!(observed.sign_up(&database.server.client).await, 200);
-    // Connections that were used just now are used again without a test.
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
-    database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()").await;
-    let series = "basalt_database_idle_connections_lost_total";
-    observed.assert_named(&database.server.client, series, "idle database connections were lost").await;
+    let (series, line) = ("basalt_database_idle_connections_lost_total", "idle database connections were lost");
+    let client = &database.server.client;
+    // The second time soon after the first: each has a line of its own.
+    for time in 1..=2 {
+        assert_eq!(observed.sign_up(client).await, 200);
+        // Connections that were used just now are used again without a test.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        let lost = value(&metrics(client, observed.port).await, series);
+        database.execute(END_SESSIONS).await;
+        let started = Instant::now();
+        while observed.server.text().matches(line).count() < time {
+            assert!(started.elapsed() < LIMIT, "line {time} of {line:?} is missing: {}", observed.server.text());
+            assert_eq!(observed.sign_up(client).await, 200);
+        }
+        assert!(value(&metrics(client, observed.port).await, series) > lost, "{series} is not higher");
+    }
+}
+
+#[tokio::test]
+async fn repetition_of_a_lost_statement_is_named() {
+    let database = Database::start();
+    let observed = Observed::start(&database.server, &[]);
+    let (series, line) = ("basalt_database_repetitions_total{reason=", "repeated on another connection");
+    let started = Instant::now();
+    // Now and then the test of idle connections notices the loss first.
+    while !observed.server.text().contains(line) {
+        assert!(started.elapsed() < LIMIT, "{line:?} is missing: {}", observed.server.text());
+        assert_eq!(observed.sign_up(&database.server.client).await, 200);
+        database.execute(END_SESSIONS).await;
+        assert_eq!(observed.sign_up(&database.server.client).await, 200);
+    }
+    let text = metrics(&database.server.client, observed.port).await;
+    assert!(text.contains(series), "{series} is missing: {text}");
 }
 
 #[tokio::test]
