@@ -42,7 +42,9 @@ pub(super) fn find<'a>(element: &'a Value, name: &str, is_deep: bool) -> Option<
     })
 }
 
-/// Parses a document without a document type; names of elements and attributes are without their prefixes.
+/// Parses a document without a document type.
+///
+/// Names of elements and attributes are without their prefixes.
 pub(super) fn parse(text: &str) -> Option<Value> {
     let document = Document::parse(text).ok()?;
     element(document.root_element(), 1)
