@@ -110,7 +110,8 @@ fmt: $(SHOP_INSTALLED) $(CLIENTS_INSTALLED) ## Format all source
 
 build: $(SHOP) ## The release binary: target/release/basalt
 	@$(NEED) cargo
-	@AWS_LC_SYS_CFLAGS="$(AWS_LC_SYS_CFLAGS) -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX -fno-asynchronous-unwind-tables -fno-unwind-tables" cargo build --release --package server
+	@AWS_LC_SYS_CFLAGS="$(AWS_LC_SYS_CFLAGS) -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX -fno-asynchronous-unwind-tables -fno-unwind-tables" \
+		RUSTFLAGS="$(strip $(RUSTFLAGS) -Cforce-frame-pointers=yes)" cargo build --release --package server
 	@ls -l $(RELEASE)
 
 bench: ## Compare with the reference: make bench REF=/path/to/gotrue [BENCH="--only W1,W2"]
@@ -165,9 +166,8 @@ soak: $(SHOP) ## Fault injection with hostile clients: make soak [SOAK="--minute
 	@cargo build --package server
 	@python3 scripts/soak $(SOAK)
 
-bench-cluster: $(SHOP) ## Faults of every part of a PostgreSQL cluster, with four replicas: make bench-cluster [CLUSTER="--rounds 2 --only switchover"]
-	@$(NEED) cargo postgres
-	@cargo build --release --package server
+bench-cluster: build ## Faults of every part of a PostgreSQL cluster, with four replicas: make bench-cluster [CLUSTER="--rounds 2 --only switchover"]
+	@$(NEED) postgres
 	@python3 scripts/cluster $(CLUSTER)
 
 clean: ## Remove build output and installed packages; keeps the data in .basalt

@@ -99,7 +99,7 @@ fn shrink_release() {
     // The default linker of this target is LLD.
     let is_unset = |name: &str| std::env::var_os(name).is_none_or(|it| it.is_empty());
     let is_lld =
-        is("CARGO_CFG_TARGET_ARCH", "x86_64") && is_unset("RUSTC_LINKER") && is_unset("CARGO_ENCODED_RUSTFLAGS");
+        is("CARGO_CFG_TARGET_ARCH", "x86_64") && is_unset("RUSTC_LINKER") && !names_linker("CARGO_ENCODED_RUSTFLAGS");
     if is_host && is_lld && is("CARGO_CFG_TARGET_ENV", "gnu") {
         println!("cargo:rustc-link-arg-bins=-Wl,--icf=all");
         if let Ok(script) = Path::new(FUNCTION_ORDER).canonicalize() {
@@ -109,6 +109,11 @@ fn shrink_release() {
     if is_host && is("CARGO_CFG_TARGET_ENV", "gnu") && glibc_version().is_some_and(|version| version >= (2, 36)) {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
+}
+
+/// Whether flags of the compiler in this variable name a linker or its arguments.
+fn names_linker(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|flags| flags.to_string_lossy().contains("link"))
 }
 
 /// Returns the version of this machine's C library.
