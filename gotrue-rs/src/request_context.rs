@@ -42,8 +42,8 @@ pub struct RequestContext {
     pub request: RequestInfo,
     /// The body, read on first use.
     pub body: RequestBody,
-    /// The results of the guards.
-    pub guard_results: GuardResults,
+    /// The results of the guards; boxed, because the context is moved from step to step of a request.
+    pub guard_results: Box<GuardResults>,
     /// The guess that was counted together with the request, where limits are shared with other processes.
     pub counted_guess: Mutex<Option<CountedGuess>>,
     /// Events that were counted together with an earlier one, until they are asked for.
@@ -133,7 +133,7 @@ impl RequestContext {
             entropy,
             request,
             body,
-            guard_results: GuardResults::default(),
+            guard_results: Box::default(),
             counted_guess: Mutex::default(),
             counted_ahead: Mutex::default(),
             journal,
