@@ -53,17 +53,32 @@ impl Formatter for GoFormatter {
     }
 }
 
+/// Whether a byte starts a character that Go may escape and JSON need not: one look for each byte of a response.
+static MAY_BE_ESCAPED: [bool; 256] = {
+    let mut table = [false; 256];
+    table[b'<' as usize] = true;
+    table[b'>' as usize] = true;
+    table[b'&' as usize] = true;
+    table[0xe2] = true;
+    table
+};
+
 /// Returns position, escape and length of the first character that Go escapes and JSON need not.
 fn find_escape(text: &str) -> Option<(usize, &'static [u8], usize)> {
     let bytes = text.as_bytes();
-    bytes.iter().enumerate().find_map(|(position, byte)| match byte {
-        b'<' => Some((position, b"\\u003c".as_slice(), 1)),
-        b'>' => Some((position, b"\\u003e", 1)),
-        b'&' => Some((position, b"\\u0026", 1)),
-        0xe2 if bytes[position..].starts_with("\u{2028}".as_bytes()) => Some((position, b"\\u2028", 3)),
-        0xe2 if bytes[position..].starts_with("\u{2029}".as_bytes()) => Some((position, b"\\u2029", 3)),
-        _ => None,
-    })
+    let mut from = 0;
+    loop {
+        let position = from + bytes[from..].iter().position(|byte| MAY_BE_ESCAPED[usize::from(*byte)])?;
+        let rest = &bytes[position..];
+        match rest[0] {
+            b'<' => return Some((position, b"\\u003c", 1)),
+            b'>' => return Some((position, b"\\u003e", 1)),
+            b'&' => return Some((position, b"\\u0026", 1)),
+            _ if rest.starts_with("\u{2028}".as_bytes()) => return Some((position, b"\\u2028", 3)),
+            _ if rest.starts_with("\u{2029}".as_bytes()) => return Some((position, b"\\u2029", 3)),
+            _ => from = position + 1,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -79,6 +94,7 @@ mod tests {
         for (value, expected) in [
             (json!("<a href='x'>b & c</a>"), r#""\u003ca href='x'\u003eb \u0026 c\u003c/a\u003e""#),
             (json!("a\u{2028}b\u{2029}â"), r#""a\u2028b\u2029â""#),
+            (json!("€<"), r#""€\u003c""#),
             (json!({ "<": "\"\\\n\t\u{1}" }), r#"{"\u003c":"\"\\\n\t\u0001"}"#),
             (json!([1e20, 1e21, -1e21, 1.5e300]), "[100000000000000000000,1e+21,-1e+21,1.5e+300]"),
             (json!([0.1, 1e-6, 1e-7, 1.25e-9, 0.0, -0.0]), "[0.1,0.000001,1e-7,1.25e-9,0,-0]"),
