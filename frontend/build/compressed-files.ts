@@ -17,10 +17,10 @@ const COMPRESSIBLE = new Set([
 ]);
 
 /**
- * Writes a `.gz` and, unless the files are for few, a `.br` file beside every compressible file, so that the server does not
- * compress at request time. Files with a placeholder, which the server replaces, are omitted.
+ * Writes a `.br` and a `.gz` file beside every compressible file, so that the server does not compress
+ * at request time. Files with a placeholder, which the server replaces, are omitted.
  */
-export function compressedFiles({ brotli = true } = {}): Plugin {
+export function compressedFiles(): Plugin {
   let folder = "";
   return {
     name: "compressed-files",
@@ -33,17 +33,16 @@ export function compressedFiles({ brotli = true } = {}): Plugin {
       await Promise.all(
         files
           .filter((file) => COMPRESSIBLE.has(extname(file)))
-          .map((file) => compress(join(folder, file), brotli)),
+          .map((file) => compress(join(folder, file))),
       );
     },
   };
 }
 
-async function compress(file: string, brotli: boolean): Promise<void> {
+async function compress(file: string): Promise<void> {
   const content = await readFile(file);
   if (content.includes(ORIGIN_PLACEHOLDER)) return;
-  await writeFile(`${file}.gz`, await promisify(gzip)(content, { level: 9 }));
-  if (!brotli) return;
   const best = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
   await writeFile(`${file}.br`, await promisify(brotliCompress)(content, best));
+  await writeFile(`${file}.gz`, await promisify(gzip)(content, { level: 9 }));
 }

@@ -5,15 +5,12 @@ import { compressedFiles } from "../build/compressed-files.ts";
 import { shopFonts } from "../build/shop-fonts.ts";
 import { standIn } from "./stand-in/plugin.ts";
 
-/**
- * Builds the owner's desk, which the server serves below `/_desk/`. Runs after the build of the shop. One person loads it, so
- * gzip alone keeps the binary small.
- */
+/** Builds the owner's desk, which the server serves below `/_desk/`. Runs after the build of the shop. */
 export default defineConfig({
   root: import.meta.dirname,
   base: "/_desk/",
   publicDir: false,
-  plugins: [react(), tailwindcss(), shopFonts(), compressedFiles({ brotli: false }), standIn()],
+  plugins: [react(), tailwindcss(), shopFonts(), compressedFiles(), standIn()],
   build: {
     outDir: "../dist/_desk",
     emptyOutDir: true,
