@@ -72,7 +72,8 @@ test("shows the general texts for categories without specific ones", async ({ pa
 });
 
 test("links back to the catalogue", async ({ page }) => {
-  await page.goto(paths.template(2));
+  // A click before the script runs loads the whole page, which moves no focus.
+  await page.goto(paths.template(2), { waitUntil: "networkidle" });
   await page.getByRole("link", { name: "Back to Templates" }).click();
   await expect(page).toHaveURL(paths.catalogue);
   await expect(page.getByRole("heading", { level: 1 })).toBeFocused();
