@@ -15,6 +15,7 @@ use crate::api_keys::{ApiKeys, ConfiguredKeys};
 use crate::catalogue::Catalogue;
 use crate::config_file::{ConfigFile, Problem, ServerFacts, Settings, find_key_name, replace_setting_names};
 use crate::project_layout::ProjectLayout;
+use crate::reload::SettingsFiles;
 
 /// A signing secret for the validation of other settings.
 const PLACEHOLDER_SECRET: &str = "a secret that is used for validation only";
@@ -46,6 +47,8 @@ pub(crate) struct Project {
     pub submission_limits: SubmissionLimits,
     /// Where its files are.
     pub layout: ProjectLayout,
+    /// The files of its settings before they were read.
+    pub files: SettingsFiles,
     /// The text of its configuration.
     text: String,
     /// The variables of `env(NAME)`.
@@ -85,6 +88,7 @@ impl Project {
     }
 
     fn inspect_layout(layout: ProjectLayout, data: Option<&Path>) -> anyhow::Result<(Self, Vec<Problem>)> {
+        let files = layout.observe_files();
         let text = layout.read_config()?;
         let (vars, of_config) = layout.read_variables()?;
         let environment = |name: &str| of_config.find_secret(name).map_err(|error| error.to_string());
@@ -100,7 +104,8 @@ impl Project {
         }));
         let submission_limits = SubmissionLimits::default();
         let config_vars = of_config;
-        let project = Self { file, data, vars, has_shop, catalogue, submission_limits, layout, text, config_vars };
+        let project =
+            Self { file, data, vars, has_shop, catalogue, submission_limits, layout, files, text, config_vars };
         Ok((project, problems))
     }
 
@@ -126,6 +131,7 @@ impl Project {
             catalogue: Arc::clone(&self.catalogue),
             submission_limits: self.submission_limits,
             layout: self.layout.clone(),
+            files: self.files.clone(),
             text,
             config_vars: self.config_vars.clone(),
         })

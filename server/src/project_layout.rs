@@ -1,11 +1,15 @@
 //! Where the files of a project are: its configuration, its root and its files of variables.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use anyhow::{Context, bail};
 use gotrue_rs::config::Vars;
+
+use crate::catalogue::CATALOGUE_FILE;
+use crate::reload::{FileFilter, SettingsFiles};
 
 /// The configuration of a project that does not use the Supabase CLI.
 const OWN_CONFIG: &str = "config.toml";
@@ -94,6 +98,14 @@ impl ProjectLayout {
             of_config = of_config.with_defaults_from(&file)?;
         }
         Ok((process.with_defaults_from(&own)?, of_config.with_defaults_from(&own)?))
+    }
+
+    /// Takes note of the files of settings, to find later changes.
+    pub(crate) fn observe_files(&self) -> SettingsFiles {
+        let names = [self.config.as_path(), Path::new(CATALOGUE_FILE)].into_iter().filter_map(Path::file_name);
+        let filter = FileFilter::Project(names.map(ToOwned::to_owned).collect());
+        let folders = BTreeSet::from([&self.folder, &self.root, &self.start]);
+        SettingsFiles::observe(folders.into_iter().cloned().collect(), filter)
     }
 
     /// Returns the files of variables, first the one that takes precedence.

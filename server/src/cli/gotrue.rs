@@ -11,7 +11,7 @@ use gotrue_rs::store::SQL_LOG;
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::otlp::OtlpExporter;
-use crate::reload::{self, ConfigSource};
+use crate::reload::{self, ConfigSource, FileFilter, SettingsFiles};
 use crate::{gotrue, logging, operator};
 
 /// The arguments of `basalt gotrue`.
@@ -79,6 +79,7 @@ pub(super) fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
     if let Some(GotrueAction::Admin(admin)) = &arguments.action {
         return run_admin(arguments, admin);
     }
+    let files = SettingsFiles::observe(arguments.config_dir.iter().cloned().collect(), FileFilter::Variables);
     let vars = Vars::from_process(arguments.config.as_deref(), arguments.config_dir.as_deref())?;
     let config = load_config(&vars)?;
     let telemetry = OtlpExporter::prepare(config.telemetry.as_ref());
@@ -92,7 +93,7 @@ pub(super) fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
         if !matches!(arguments.action, Some(GotrueAction::Serve)) {
             gotrue::migrate(&config).await?;
         }
-        let source = arguments.config_dir.clone().map(|folder| ConfigSource { vars, folder });
+        let source = arguments.config_dir.clone().map(|folder| ConfigSource { vars, folder, files });
         gotrue::serve(listener, config, source, telemetry).await
     })
 }

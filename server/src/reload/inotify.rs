@@ -16,14 +16,19 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 use tokio::time::interval;
 
-use super::source::FileFilter;
+use super::source::{FileFilter, FolderFiles, scan};
 
 /// The shortest interval between checks whether the folder was replaced.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Buffer size: a few dozen events.
 const BUFFER_SIZE: usize = 4096;
+/// The link that Kubernetes replaces when a mounted `ConfigMap` or Secret changes.
+///
+/// The files are links through it.
+const MOUNTED_VERSION: &str = "..data";
 
-/// Notifies of changed files in the folder, and of a replacement of the folder.
+/// Notifies of files other than the `known` ones, of changed files, and of a replacement of the folder.
+///
 /// A replacement is checked for every `every`; the folder may be created later.
 ///
 /// # Errors
@@ -32,6 +37,7 @@ const BUFFER_SIZE: usize = 4096;
 pub(super) async fn watch(
     folder: &Path,
     filter: &FileFilter,
+    known: Option<&FolderFiles>,
     every: Duration,
     reported: &Notify,
 ) -> io::Result<Infallible> {
@@ -44,6 +50,10 @@ pub(super) async fn watch(
             None
         }
     };
+    // What changed before there was a watch caused no event.
+    if scan(folder, filter).is_ok_and(|found| Some(&found) != known) {
+        reported.notify_one();
+    }
     #[expect(deprecated, reason = "it is sound for an owned descriptor, and the replacement is unsafe")]
     let events = AsyncFd::with_interest(descriptor, Interest::READABLE)?;
     let mut turn = interval(every.max(MIN_CHECK_INTERVAL));
@@ -90,7 +100,7 @@ fn drain_events(descriptor: &OwnedFd, filter: &FileFilter) -> io::Result<bool> {
                 is_empty = false;
                 let name = event.file_name().map(|name| Path::new(OsStr::from_bytes(name.to_bytes())).to_owned());
                 is_changed |= event.events().contains(ReadFlags::QUEUE_OVERFLOW)
-                    || name.is_some_and(|name| filter.matches(&name));
+                    || name.is_some_and(|name| filter.matches(&name) || name == Path::new(MOUNTED_VERSION));
             }
             Err(Errno::AGAIN) if is_empty => return Err(io::ErrorKind::WouldBlock.into()),
             Err(Errno::AGAIN) => return Ok(is_changed),

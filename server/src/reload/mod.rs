@@ -16,7 +16,7 @@ use gotrue_rs::config::{Config, Notice, Problem, load};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use tokio::sync::watch;
 
-pub(crate) use self::source::{ConfigSource, FileFilter};
+pub(crate) use self::source::{ConfigSource, FileFilter, SettingsFiles};
 pub(crate) use self::watcher::SettingsWatcher;
 
 use crate::{app, logging, outbound, profiles};
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     current: watch::Sender<Arc<App>>,
     mut closing: ShutdownSignal,
 ) {
-    let Some(watching) = SettingsWatcher::start(&source.folder, &config.reloading, FileFilter::Variables) else {
+    let Some(watching) = SettingsWatcher::start(&source.files, &config.reloading) else {
         return tracing::info!(
             folder = %source.folder.display(),
             "reloading is off: GOTRUE_RELOADING_NOTIFY_ENABLED and GOTRUE_RELOADING_SIGNAL_ENABLED are false"

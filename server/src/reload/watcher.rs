@@ -1,6 +1,6 @@
 //! Decides when settings are reloaded: after a change and a grace period without further changes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::polling;
-use super::source::FileFilter;
+use super::source::{FileFilter, FolderFiles, SettingsFiles};
 
 /// The running watchers; dropping this stops them.
 pub(crate) struct SettingsWatcher {
@@ -21,13 +21,19 @@ pub(crate) struct SettingsWatcher {
 
 impl SettingsWatcher {
     /// Starts the watchers that the settings enable; `None` if all are disabled.
-    pub(crate) fn start(folder: &Path, settings: &ReloadSettings, filter: FileFilter) -> Option<Self> {
+    ///
+    /// Files that have changed since `files` were observed count as changed.
+    pub(crate) fn start(files: &SettingsFiles, settings: &ReloadSettings) -> Option<Self> {
         if !settings.notify_enabled && !settings.signal_enabled {
             return None;
         }
         let (reported, mut watchers) = (Arc::new(Notify::new()), JoinSet::new());
         if settings.notify_enabled {
-            watchers.spawn(watch_files(folder.to_owned(), filter, settings.clone(), Arc::clone(&reported)));
+            for (folder, known) in &files.folders {
+                let watched =
+                    WatchedFolder { path: folder.clone(), filter: files.filter.clone(), known: known.clone() };
+                watchers.spawn(watch_files(watched, settings.clone(), Arc::clone(&reported)));
+            }
         }
         if settings.signal_enabled {
             watchers.spawn(watch_signal(settings.signal_number, Arc::clone(&reported)));
@@ -42,12 +48,21 @@ impl SettingsWatcher {
     }
 }
 
-async fn watch_files(folder: PathBuf, filter: FileFilter, settings: ReloadSettings, reported: Arc<Notify>) {
-    let Err(error) = notified(&folder, &filter, settings.grace_period, &reported).await;
+/// A folder to be watched.
+struct WatchedFolder {
+    path: PathBuf,
+    filter: FileFilter,
+    /// The files that were read.
+    known: Option<FolderFiles>,
+}
+
+async fn watch_files(folder: WatchedFolder, settings: ReloadSettings, reported: Arc<Notify>) {
+    let WatchedFolder { path, filter, known } = folder;
+    let Err(error) = notified(&path, &filter, known.as_ref(), settings.grace_period, &reported).await;
     if settings.poller_enabled {
         let every = settings.poller_interval;
         tracing::warn!(%error, ?every, "file notifications are unavailable, polling the settings files");
-        polling::watch(&folder, &filter, every, &reported).await;
+        polling::watch(&path, &filter, known, every, &reported).await;
     } else {
         tracing::error!(
             %error,
@@ -60,7 +75,13 @@ async fn watch_files(folder: PathBuf, filter: FileFilter, settings: ReloadSettin
 use super::inotify::watch as notified;
 
 #[cfg(not(target_os = "linux"))]
-async fn notified(_: &Path, _: &FileFilter, _: Duration, _: &Notify) -> std::io::Result<std::convert::Infallible> {
+async fn notified(
+    _: &std::path::Path,
+    _: &FileFilter,
+    _: Option<&FolderFiles>,
+    _: Duration,
+    _: &Notify,
+) -> std::io::Result<std::convert::Infallible> {
     Err(std::io::ErrorKind::Unsupported.into())
 }
 

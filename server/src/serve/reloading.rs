@@ -19,10 +19,9 @@ use super::payment_checks::check_payments;
 use super::services::Replacements;
 use super::shop::build_shop;
 use crate::api_keys::ApiKeys;
-use crate::catalogue::CATALOGUE_FILE;
 use crate::dev::consent;
 use crate::project::Project;
-use crate::reload::{FileFilter, SettingsWatcher};
+use crate::reload::SettingsWatcher;
 use crate::{app, logging, profiles};
 
 /// The signal that reloads.
@@ -68,14 +67,7 @@ impl Reloading {
             grace_period: GRACE_PERIOD,
             ..ReloadSettings::default()
         };
-        let names = layout
-            .config
-            .file_name()
-            .into_iter()
-            .map(ToOwned::to_owned)
-            .chain([".env".into(), CATALOGUE_FILE.into()])
-            .collect();
-        let Some(watching) = SettingsWatcher::start(&layout.folder, &settings, FileFilter::Named(names)) else {
+        let Some(watching) = SettingsWatcher::start(&self.project.files, &settings) else {
             return;
         };
         let file = layout.config.display().to_string();

@@ -44,6 +44,7 @@ mod project_schema;
 mod readiness;
 mod refusing_pooler;
 mod reload;
+mod reload_at_start;
 mod reload_serve;
 mod replicas;
 mod router;

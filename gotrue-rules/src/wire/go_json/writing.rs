@@ -53,7 +53,9 @@ impl Formatter for GoFormatter {
     }
 }
 
-/// Whether a byte starts a character that Go may escape and JSON need not: one look for each byte of a response.
+/// Whether a byte starts a character that Go may escape and JSON need not.
+///
+/// A table needs one look for each byte of a response.
 static MAY_BE_ESCAPED: [bool; 256] = {
     let mut table = [false; 256];
     table[b'<' as usize] = true;
