@@ -110,7 +110,7 @@ impl ServerConnections {
     async fn open(&self) -> Result<SendRequest<Body>, BoxError> {
         let stream = (self.connect)().await?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             if let Err(error) = connection.with_upgrades().await {
                 tracing::debug!(%error, "connection to the server ended early");
             }

@@ -23,7 +23,7 @@ pub(super) fn insert_headers(headers: &mut HeaderMap) {
 
 /// Copies bytes in both directions until one side ends.
 pub(super) fn spawn_relay(client: PendingUpgrade, server: OnUpgrade) {
-    tokio::spawn(async move {
+    http_edge::spawn_task(async move {
         let (Some(mut client), Ok(server)) = tokio::join!(client.wait(), server) else { return };
         let closing = client.closing();
         let mut server = TokioIo::new(server);

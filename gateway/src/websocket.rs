@@ -53,7 +53,7 @@ pub(crate) fn spawn_relay(
     idle_timeout: Duration,
     permit: OwnedSemaphorePermit,
 ) {
-    tokio::spawn(async move {
+    http_edge::spawn_task(async move {
         let _permit = permit;
         let both = async { tokio::join!(client.wait(), service) };
         let Ok((Some(client), Ok(service))) = timeout(SWITCH_TIMEOUT, both).await else {

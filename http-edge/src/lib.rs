@@ -13,6 +13,7 @@
 pub mod request;
 
 mod admission;
+mod background;
 mod body;
 mod checks;
 mod connection;
@@ -27,6 +28,7 @@ mod tls;
 mod transport;
 mod upgrade;
 
+pub use self::background::spawn_task;
 pub use self::limits::HttpLimits;
 pub use self::listen::{ShutdownSignal, serve};
 pub use self::presence::ClientPresence;

@@ -90,8 +90,8 @@ impl Monitors {
         let feed = MailFeed::start(self.store.clone()).await?;
         let closing = self.store.closing.clone();
         let (connection, sender) = Connection::new(upgrade, closing, self.limits.ping_interval);
-        tokio::spawn(report(subscription, feed, sender));
-        tokio::spawn(async move {
+        http_edge::spawn_task(report(subscription, feed, sender));
+        http_edge::spawn_task(async move {
             connection.run().await;
             drop(place);
         });

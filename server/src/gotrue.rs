@@ -71,7 +71,7 @@ pub(crate) async fn serve(
         tasks.push(telemetry.start(http, sources, closing.clone()));
     }
     tracing::info!(address = %listener.local_addr()?, "serving the auth API");
-    let reloading = source.map(|source| tokio::spawn(reload::run(source, config, replace, closing.clone())));
+    let reloading = source.map(|source| http_edge::spawn_task(reload::run(source, config, replace, closing.clone())));
     http_edge::serve(listener, closing, limits, move |request: Request| {
         let (router, readiness) = (router.clone(), Arc::clone(&readiness));
         async move {
@@ -116,7 +116,7 @@ pub(crate) async fn serve_metrics(
     let listener = bind(listen).await.context("listening for metrics")?;
     telemetry::metrics::enable();
     tracing::info!(address = %listener.local_addr()?, "serving metrics at /metrics");
-    Ok(tokio::spawn(http_edge::serve(listener, closing, HttpLimits::default(), move |request: Request| {
+    Ok(http_edge::spawn_task(http_edge::serve(listener, closing, HttpLimits::default(), move |request: Request| {
         let sources = sources.clone();
         let path = request.uri().path().to_owned();
         async move { metrics::respond(&sources, &path).await }

@@ -86,7 +86,7 @@ impl OtlpExporter {
         let traces = traces.zip(spans).map(|(export, spans)| (collector("traces", export), spans));
         let metrics = metrics.map(|export| collector("metrics", export));
         let spans_closing = closing.clone();
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             let exporting_spans = async {
                 if let Some((collector, spans)) = traces {
                     tracing::info!(url = collector.export.url, "exporting traces");

@@ -33,7 +33,7 @@ pub(crate) fn closing_grace(drain: Duration) -> Duration {
 /// Where it reloads settings, that is handled elsewhere.
 pub(crate) fn ignore_hangup() -> std::io::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
-    tokio::spawn(async move {
+    http_edge::spawn_task(async move {
         while hangup.recv().await.is_some() {
             tracing::debug!("SIGHUP received");
         }
@@ -85,7 +85,7 @@ impl Shutdown {
         self.0.draining.send_replace(true);
         tracing::info!(?drain, "draining: not ready, and the last request of each connection is answered");
         let shutdown = self.clone();
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             tokio::time::sleep(drain).await;
             shutdown.begin();
         });
@@ -111,7 +111,7 @@ impl Shutdown {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let shutdown = self.clone();
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             for time in 1.. {
                 let received = tokio::select! {
                     received = terminate.recv() => received,
@@ -136,7 +136,7 @@ impl Shutdown {
     /// An orphan gets another parent, whose process id differs. `parent` is the one at the start of this process.
     pub(crate) fn begin_after_parent(&self, parent: Option<Pid>) {
         let shutdown = self.clone();
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             while getppid() == parent {
                 tokio::time::sleep(PARENT_CHECK_INTERVAL).await;
             }

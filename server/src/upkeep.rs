@@ -38,7 +38,7 @@ pub(crate) fn start(
     closing: ShutdownSignal,
 ) -> JoinHandle<()> {
     let (cleanup, indexes) = leases.map(|leases| (leases.cleanup, leases.indexes)).unzip();
-    tokio::spawn(async move {
+    http_edge::spawn_task(async move {
         let connections = maintain_connections(Arc::clone(&current.borrow()), closing.clone());
         let watch_clock = watch_clock(closing.clone());
         tokio::join!(
@@ -78,7 +78,7 @@ async fn maintain_connections(app: Arc<App>, closing: ShutdownSignal) {
 
 /// Starts the maintenance of a database that has all indexes.
 pub(crate) fn start_with_indexes(current: watch::Receiver<Arc<App>>, closing: ShutdownSignal) -> JoinHandle<()> {
-    tokio::spawn(clean_up(current, None, closing))
+    http_edge::spawn_task(clean_up(current, None, closing))
 }
 
 async fn clean_up(mut current: watch::Receiver<Arc<App>>, lease: Option<JobLease>, closing: ShutdownSignal) {

@@ -70,10 +70,10 @@ impl HttpServer {
         let address = format!("http://{}", listener.local_addr()?);
         let shared = Arc::new(Shared { state: Mutex::default(), arrived: Notify::new(), defaults, tls });
         let accepting = Arc::clone(&shared);
-        let task = tokio::spawn(async move {
+        let task = http_edge::spawn_task(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let shared = Arc::clone(&accepting);
-                tokio::spawn(async move {
+                http_edge::spawn_task(async move {
                     // A client that breaks off wants no answer.
                     let _ = serve_connection(stream, &shared).await;
                 });

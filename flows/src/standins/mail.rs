@@ -40,10 +40,10 @@ impl MailServer {
         let port = listener.local_addr()?.port();
         let mailbox = Arc::new(Mailbox::default());
         let shared = Arc::clone(&mailbox);
-        let task = tokio::spawn(async move {
+        let task = http_edge::spawn_task(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let mailbox = Arc::clone(&shared);
-                tokio::spawn(async move {
+                http_edge::spawn_task(async move {
                     // A client that breaks off sent no mail.
                     let _ = converse(stream, &mailbox).await;
                 });

@@ -53,7 +53,7 @@ pub async fn serve(listener: TcpListener, store: CurrentStore, mut closing: Shut
             continue;
         };
         let (store, mut closing) = (Arc::clone(&store), closing.clone());
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             tokio::select! {
                 ended = converse(&mut stream, &store) => {
                     if let Err(error) = ended {

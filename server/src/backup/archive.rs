@@ -64,7 +64,7 @@ impl WalArchive {
         };
         let (stop, mut stopping) = watch::channel(());
         let interval = settings.interval;
-        let task = tokio::spawn(async move {
+        let task = http_edge::spawn_task(async move {
             while tokio::time::timeout(interval, stopping.changed()).await.is_err() {
                 archiver.run().await;
             }

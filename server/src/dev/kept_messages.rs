@@ -80,13 +80,13 @@ impl OpenMailboxPorts {
             open.url = Some(format!("http://{address}"));
             let (mailboxes, closing) = (inbox.mailboxes().clone(), closing.clone());
             let answer = move |request| answer(mailboxes.clone(), access.clone(), request);
-            open.tasks.push(tokio::spawn(http_edge::serve(listener, closing, HttpLimits::default(), answer)));
+            open.tasks.push(http_edge::spawn_task(http_edge::serve(listener, closing, HttpLimits::default(), answer)));
         }
         if let Some((listener, address)) = bind(ports.smtp, "[local_smtp] smtp_port").await {
             open.smtp_port = Some(address.port());
             let store = inbox.store().clone();
             let current = Arc::new(move || Some(store.clone()));
-            open.tasks.push(tokio::spawn(messages::smtp::serve(listener, current, closing)));
+            open.tasks.push(http_edge::spawn_task(messages::smtp::serve(listener, current, closing)));
         }
         open
     }
@@ -102,12 +102,12 @@ impl OpenMailboxPorts {
                 let router = router.clone();
                 async move { router.answer_mailbox(request).await }
             };
-            open.tasks.push(tokio::spawn(http_edge::serve(listener, closing, HttpLimits::default(), answer)));
+            open.tasks.push(http_edge::spawn_task(http_edge::serve(listener, closing, HttpLimits::default(), answer)));
         }
         if let Some((listener, address)) = bind(ports.smtp, "[local_smtp] smtp_port").await {
             open.smtp_port = Some(address.port());
             let current = Arc::new(move || router.messages());
-            open.tasks.push(tokio::spawn(messages::smtp::serve(listener, current, closing)));
+            open.tasks.push(http_edge::spawn_task(messages::smtp::serve(listener, current, closing)));
         }
         open
     }

@@ -77,7 +77,7 @@ impl Replica {
         mut current: watch::Receiver<Value>,
         mut closing: ShutdownSignal,
     ) -> JoinHandle<()> {
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             let mut turn = tokio::time::interval(HEARTBEAT_INTERVAL);
             loop {
                 tokio::select! {

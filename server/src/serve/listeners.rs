@@ -42,5 +42,5 @@ pub(super) fn spawn_http(
         let (router, readiness) = (Arc::clone(&router), Arc::clone(&readiness));
         async move { readiness.serve(request, |request| router.handle(request)).await }
     };
-    Ok(tokio::spawn(http_edge::serve(listener, shutdown.signal(), limits, handle)))
+    Ok(http_edge::spawn_task(http_edge::serve(listener, shutdown.signal(), limits, handle)))
 }

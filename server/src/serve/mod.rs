@@ -213,7 +213,7 @@ impl Server {
             outbox,
             replace,
         };
-        tasks.push(tokio::spawn(reloading.run(closing)));
+        tasks.push(http_edge::spawn_task(reloading.run(closing)));
         let backends = Backends::Single { pool, tasks, archive };
         Ok(Self::new(Running { addresses, announced, folder, source, mailbox, serving, backends }))
     }

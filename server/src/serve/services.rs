@@ -115,7 +115,7 @@ impl Services {
         let app = app::build(config, &shared, pool, EmailDelivery::Outbox(Arc::clone(&outbox)))?.with_replica(replica);
         let app = if is_world { app } else { app::with_limit_store(app, config)? };
         let app = Arc::new(app.with_explanations(explanations.clone()));
-        tokio::spawn(check_mail_templates(Arc::clone(&app)));
+        http_edge::spawn_task(check_mail_templates(Arc::clone(&app)));
         let (replace, current) = watch::channel(Arc::clone(&app));
         let lifetime = JobLifetime::new(leases.as_ref(), &closing);
         let upkeep = if is_new {
@@ -129,7 +129,7 @@ impl Services {
         let StartedDesk { area: desk, replacement, upkeep: desk_upkeep } =
             desk::start(inputs, wait_for_shutdown(closing))?;
         let jobs = start_jobs(project, &app, &outbox, template_titles(shop.clone()), lifetime);
-        let upkeep = tokio::spawn(async move { drop(tokio::join!(upkeep, jobs, desk_upkeep)) });
+        let upkeep = http_edge::spawn_task(async move { drop(tokio::join!(upkeep, jobs, desk_upkeep)) });
         let basalt = &project.file.basalt;
         let proxies = TrustedProxies::new(basalt.trusted_proxies.iter().copied());
         let access = Access::new(is_development, basalt.inbox_token.clone());
@@ -170,9 +170,9 @@ fn start_worker(
 ) -> JoinHandle<()> {
     let stop = wait_for_shutdown(closing);
     match mail_server {
-        Some(mail_server) => tokio::spawn(outbox.build_worker(mail_server).run(stop)),
-        None if is_new => tokio::spawn(outbox.build_cleanup().starting_later().run(stop)),
-        None => tokio::spawn(outbox.build_cleanup().run(stop)),
+        Some(mail_server) => http_edge::spawn_task(outbox.build_worker(mail_server).run(stop)),
+        None if is_new => http_edge::spawn_task(outbox.build_cleanup().starting_later().run(stop)),
+        None => http_edge::spawn_task(outbox.build_cleanup().run(stop)),
     }
 }
 

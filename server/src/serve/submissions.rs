@@ -87,7 +87,7 @@ pub(super) fn start_jobs(
             worker.run(wait_for_shutdown(lifetime.closing)).await;
         }
     };
-    tokio::spawn(async move {
+    http_edge::spawn_task(async move {
         tokio::join!(digests, upkeep.run(wait_for_shutdown(stop)), calls);
     })
 }

@@ -28,7 +28,7 @@ pub(crate) fn load(files: Option<&TlsFiles>, folder: &Path) -> anyhow::Result<Op
 
 /// Loads the files again after each change and on SIGHUP, until shutdown.
 pub(super) fn start_reload(certificate: Arc<TlsCertificate>, mut closing: ShutdownSignal) -> JoinHandle<()> {
-    tokio::spawn(async move {
+    http_edge::spawn_task(async move {
         tokio::select! {
             () = reload_on_change(&certificate) => {}
             _ = closing.wait_for(|closing| *closing) => {}

@@ -96,7 +96,7 @@ impl Server {
             let router = router.clone();
             async move { router.answer(request).await }
         };
-        let serving = tokio::spawn(http_edge::serve(listener, shutdown.signal(), limits, handle));
+        let serving = http_edge::spawn_task(http_edge::serve(listener, shutdown.signal(), limits, handle));
         Ok(Self {
             url: addresses.url,
             announced: Announced { keys, page_key: None, setup_link: None },

@@ -94,8 +94,8 @@ impl Worlds {
         let worlds = Mutex::new(BTreeMap::from([(world.id.clone(), world)]));
         let inner = Inner { builder, databases, entropy, url, worlds, snapshots: Mutex::default() };
         let worlds = Self(Arc::new(inner));
-        tokio::spawn(worlds.0.databases.clone().maintain());
-        tokio::spawn(upkeep::run(Arc::downgrade(&worlds.0)));
+        http_edge::spawn_task(worlds.0.databases.clone().maintain());
+        http_edge::spawn_task(upkeep::run(Arc::downgrade(&worlds.0)));
         Ok(worlds)
     }
 

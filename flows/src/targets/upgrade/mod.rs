@@ -115,7 +115,7 @@ impl UpgradeTargets {
         };
         let current = Arc::<AtomicUsize>::default();
         let ports = [processes[0].port, processes[1].port];
-        let relay = tokio::spawn(relay(listener, ports, Arc::clone(&current)));
+        let relay = http_edge::spawn_task(relay(listener, ports, Arc::clone(&current)));
         let pair = Pair { processes, relay, current, world };
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner).insert(surroundings.url, pair);
         Ok(target)
@@ -158,7 +158,7 @@ impl Targets for UpgradeTargets {
 async fn relay(listener: TcpListener, ports: [u16; 2], current: Arc<AtomicUsize>) {
     while let Ok((mut client, _)) = listener.accept().await {
         let address = SocketAddr::from(([127, 0, 0, 1], ports[current.load(Ordering::Relaxed) % 2]));
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             if let Ok(mut server) = TcpStream::connect(address).await {
                 let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
             }

@@ -185,7 +185,7 @@ impl KindTemplates {
                 // The mail that triggers a background refresh does not wait for it.
                 state.next = Some(add_duration(now, custom.fetch.retry_interval));
                 let slot = Arc::clone(self);
-                tokio::spawn(async move { slot.refresh_in_background(now).await });
+                http_edge::spawn_task(async move { slot.refresh_in_background(now).await });
             } else {
                 let fetched = custom.fetch_pair(self.kind, state.good.as_ref()).await;
                 self.accept(custom, &mut state, fetched, now);

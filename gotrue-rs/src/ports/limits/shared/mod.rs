@@ -86,7 +86,7 @@ impl SharedLimits {
         let store = Arc::new(LimitStore::new(backend, Arc::clone(clock), settings.timeout));
         let (ended, receiver) = mpsc::channel(MAX_ENDED);
         let (reporting, unused) = (Arc::clone(&store), format!("{{{}}}:none", settings.prefix));
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             reporting.connect(unused).await;
             report_ended(reporting, receiver).await;
         });

@@ -72,7 +72,7 @@ impl LimitStore {
         }
         let (store, operations) = (Arc::clone(self), operations.to_vec());
         let (answer, answered) = oneshot::channel();
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             // Outcomes that no request waits for any more are dropped here, and so returned.
             let _ = answer.send(store.call(&operations).await.map(|outcomes| Answer { store, operations, outcomes }));
         });

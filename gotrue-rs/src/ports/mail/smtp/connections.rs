@@ -85,7 +85,7 @@ impl Connections {
         permit.forget();
         let withheld = 1 + self.permits.forget_permits(Semaphore::MAX_PERMITS);
         let permits = Arc::downgrade(&self.permits);
-        tokio::spawn(async move {
+        http_edge::spawn_task(async move {
             sleep(WITHHOLD_TIME).await;
             if let Some(permits) = permits.upgrade() {
                 permits.add_permits(withheld);
@@ -135,7 +135,7 @@ impl Idle {
         let mut waiting = self.lock();
         waiting.connections.push((Instant::now(), connection));
         if !std::mem::replace(&mut waiting.is_watched, true) {
-            tokio::spawn(close_expired(Arc::downgrade(self)));
+            http_edge::spawn_task(close_expired(Arc::downgrade(self)));
         }
     }
 
