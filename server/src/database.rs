@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::{Pool, PoolOptions, Replica, SessionSettings, StatementMode, is_temporary};
+use gotrue_rs::store::{Pool, PoolOptions, Replica, SessionSettings, StatementMode, is_temporary, open_connection};
 use gotrue_rules::domain::database_url::{DatabaseUrl, SessionTarget};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::ApiPolicy;
 use gotrue_rules::domain::secret::Secret;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, Row};
+use sqlx::{Connection, PgConnection, PgPool, Row};
 
 /// Default pool size: enough to keep a database busy, below its own default limit of 100.
 const DEFAULT_POOL_SIZE: u32 = 40;
@@ -113,7 +113,7 @@ async fn fetch_max_connections(settings: &DatabaseSettings) -> anyhow::Result<u3
 /// Statements on the connection must not be prepared: a pooler would leave them to other clients.
 async fn connect_for_limits(settings: &DatabaseSettings) -> anyhow::Result<PgConnection> {
     let pool = Pool::new(PoolOptions { session: None, ..pool_options(settings, Duration::ZERO)? });
-    Ok(pool.find_server().await?.connect().await?)
+    Ok(open_connection(pool.find_server().await?).await?)
 }
 
 /// Waits until the database accepts connections, as long as the settings allow.

@@ -14,6 +14,7 @@ mod lease;
 mod literal;
 mod merged_metadata;
 pub mod migrate;
+mod opening;
 mod outage;
 mod pending_tokens;
 pub mod placeholders;
@@ -30,6 +31,7 @@ mod values;
 
 pub use binding::{BoundStatement, Statement};
 pub use error::{Error, OrInternalError, Result};
+pub use opening::{acquire_connection, open_connection};
 pub use pool::{PausedPool, Pool, PoolOptions, is_temporary};
 pub use pooler::{SessionSettings, StatementMode};
 pub use replica::{AdminChange, Replica};

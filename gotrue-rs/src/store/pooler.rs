@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, PgConnection, Row};
+use sqlx::{AssertSqlSafe, PgConnection, Row};
 
+use super::opening::open_connection;
 use super::quoting::quote_identifier;
 
 /// Whether statements are prepared on the session of a connection.
@@ -136,7 +137,7 @@ impl Connector {
     pub(super) async fn open(&self) -> sqlx::Result<Opened> {
         match self.mode {
             StatementMode::Prepare => {
-                let connection = self.direct.connect().await.map_err(explain_refusal)?;
+                let connection = open_connection(&self.direct).await.map_err(explain_refusal)?;
                 Ok(Opened { connection, is_direct: true })
             }
             StatementMode::Text => self.open_plain().await,
@@ -146,12 +147,12 @@ impl Connector {
     }
 
     async fn open_plain(&self) -> sqlx::Result<Opened> {
-        Ok(Opened { connection: self.plain.connect().await?, is_direct: false })
+        Ok(Opened { connection: open_connection(&self.plain).await?, is_direct: false })
     }
 
     async fn detect(&self) -> sqlx::Result<Opened> {
         let marked = self.direct.clone().options([(MARKER, "on")]);
-        let mut connection = match marked.connect().await {
+        let mut connection = match open_connection(&marked).await {
             Err(error) if is_refusal(&error) => {
                 let opened = self.open_plain().await?;
                 self.is_refused.store(true, Ordering::Relaxed);

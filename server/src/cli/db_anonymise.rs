@@ -8,6 +8,7 @@ use clap::Args;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
+use gotrue_rs::store::acquire_connection;
 use gotrue_rs::store::anonymise::count_other_clients;
 use gotrue_rules::domain::secret::Secret;
 use sqlx::PgConnection;
@@ -109,7 +110,7 @@ async fn anonymise_at(
 ) -> anyhow::Result<AnonymisationSummary> {
     let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
     let pool = database::build_migration_pool(&settings).await?;
-    let mut connection = pool.acquire().await.context("connecting to the database")?;
+    let mut connection = acquire_connection(&pool).await.context("connecting to the database")?;
     let others = wait_for_other_clients(&mut connection).await?;
     if others > 0 && !is_forced {
         bail!(

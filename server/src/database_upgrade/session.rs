@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::database_copy as store;
+use gotrue_rs::store::{acquire_connection, database_copy as store};
 use gotrue_rules::domain::secret::Secret;
 use sqlx::{Connection, PgConnection};
 
@@ -63,7 +63,7 @@ async fn connect(server: &EmbeddedPostgres) -> anyhow::Result<PgConnection> {
     let url = server.url(EmbeddedPostgres::SUPERUSER);
     let settings = DatabaseSettings { url: Secret::from(url.as_str()), ..DatabaseSettings::default() };
     let pool = database::build_migration_pool(&settings).await?;
-    let connection = pool.acquire().await.context("connecting to the database")?.detach();
+    let connection = acquire_connection(&pool).await.context("connecting to the database")?.detach();
     pool.close().await;
     Ok(connection)
 }

@@ -6,6 +6,7 @@ use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use super::super::quoting::quote_identifier;
 use super::{ErrorContext, MigrateError, VersionDifference, is_undefined_table, lock_migrations, run_script};
+use crate::store::acquire_connection;
 
 /// The outcome of [`migrate_auth`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub async fn migrate_auth(pool: &PgPool, namespace: &str) -> Result<AuthSchemaOu
     if namespace.is_empty() || namespace.len() > 63 || namespace.contains('\0') {
         return Err(MigrateError::Namespace(namespace.to_owned()));
     }
-    let mut connection = pool.acquire().await.during("connecting to the database")?;
+    let mut connection = acquire_connection(pool).await.during("connecting to the database")?;
     match read_versions(&mut connection, namespace).await {
         Ok(versions) => check_versions(namespace, &versions),
         Err(error) if is_undefined_table(&error) => create(&mut connection, namespace).await,

@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use super::compatibility::{MigrationFile, MigrationStep, compatible_since, parse_number};
 use super::{ErrorContext, MigrateError, is_undefined_table, lock_migrations, run_script};
+use crate::store::acquire_connection;
 
 /// A row of the journal.
 struct RecordedFile {
@@ -98,7 +99,7 @@ pub async fn migrate_basalt(pool: &PgPool) -> Result<Vec<&'static str>, MigrateE
 
 /// Runs [`migrate_basalt`] with the given files.
 pub async fn run_files(pool: &PgPool, files: &[MigrationFile]) -> Result<Vec<&'static str>, MigrateError> {
-    let mut connection = pool.acquire().await.during("connecting to the database")?;
+    let mut connection = acquire_connection(pool).await.during("connecting to the database")?;
     let pending = match read_journal(&mut connection).await {
         Ok(recorded) => {
             accept_unknown(files, &recorded)?;

@@ -1,8 +1,9 @@
 //! Creates, renames and drops the databases of a cluster, for the isolated backends of a test server.
 
-use sqlx::{Connection as _, PgConnection, PgPool};
+use sqlx::{Connection as _, PgPool};
 
 use super::{ErrorContext, MigrateError};
+use crate::store::open_connection;
 use crate::store::quoting::quote_identifier;
 
 /// The name of a database: `a` to `z`, digits and underscores, starting with `a` to `z`.
@@ -69,7 +70,7 @@ impl DatabaseAdministrator {
     pub async fn store_catalogs(&self, name: &DatabaseName) -> Result<(), MigrateError> {
         let options = self.0.connect_options().as_ref().clone().database(name.as_str());
         let doing = "connecting to a database";
-        PgConnection::connect_with(&options).await.during(doing)?.close().await.during(doing)
+        open_connection(&options).await.during(doing)?.close().await.during(doing)
     }
 
     /// Creates a database without schemas.

@@ -9,6 +9,7 @@ use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use super::script::{ScriptStatement, split_script};
 use super::{ErrorContext, MigrateError, is_undefined_table, run_script};
+use crate::store::acquire_connection;
 
 /// What the files expect of the database, and the tables that record them.
 const PREPARATION: &str = include_str!("../../../../sql/project.sql");
@@ -104,7 +105,7 @@ pub enum ProjectFileError {
 ///
 /// Requires a superuser and the roles of [`super::create_roles`].
 pub async fn apply_project(pool: &PgPool, schema: &ProjectSchema) -> Result<AppliedFiles, ProjectFileError> {
-    let mut connection = pool.acquire().await.during("connecting to the database")?;
+    let mut connection = acquire_connection(pool).await.during("connecting to the database")?;
     let mut applied = AppliedFiles::default();
     match apply_files(&mut connection, schema, &mut applied).await {
         Err(error @ ProjectFileError::Statement { is_unsupported: true, .. }) => {
