@@ -1,14 +1,17 @@
 //! Embeds the built shop and the built files of the development pages into the binary.
 //! npm builds them before the binary. Without that build, the binary contains placeholders. Of a script with a
-//! compressed variant, only the variants are embedded.
+//! compressed variant, only the variants are embedded, and of a page only a compressed one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 const PLACEHOLDER_PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>The shop is not built</title>\n\
                     <script id=\"basalt-config\" type=\"application/json\">{}</script>\n\
@@ -56,7 +59,28 @@ fn main() -> io::Result<()> {
     collect_files(&dist.canonicalize()?, "", &mut files)?;
     files.retain(|name, _| !name.starts_with(&format!("{DEVELOPMENT_FOLDER}/")));
     let out = std::env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
+    compress_pages(&mut files, &Path::new(&out).join("pages"))?;
     fs::write(Path::new(&out).join("shop.rs"), format_table(&files))
+}
+
+/// Adds a compressed variant of each page, in this folder.
+/// The server fills pages at its start, and decompresses them first.
+fn compress_pages(files: &mut BTreeMap<String, PathBuf>, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let is_page = |name: &&String| Path::new(name).parent() == Some(Path::new("pages")) && has_extension(name, "html");
+    let pages: Vec<String> = files.keys().filter(is_page).cloned().collect();
+    for name in pages {
+        let path = folder.join(format!("{}.gz", name.replace('/', "-")));
+        let mut encoder = GzEncoder::new(File::create(&path)?, Compression::best());
+        encoder.write_all(&fs::read(&files[&name])?)?;
+        encoder.finish()?;
+        files.insert(format!("{name}.gz"), path);
+    }
+    Ok(())
+}
+
+fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|it| it == extension)
 }
 
 /// Writes placeholders for missing files; returns whether all files are built.
@@ -141,10 +165,10 @@ fn collect_files(folder: &Path, prefix: &str, files: &mut BTreeMap<String, PathB
 /// Formats a Rust expression with names and contents.
 /// The content is `None` if only the compressed variant is embedded.
 fn format_table(files: &BTreeMap<String, PathBuf>) -> String {
-    let is_script = |name: &str| [".js", ".css"].iter().any(|ending| name.ends_with(ending));
+    let is_text = |name: &str| ["js", "css", "html"].iter().any(|extension| has_extension(name, extension));
     let mut table = "&[\n".to_owned();
     for (name, path) in files {
-        let content = if is_script(name) && files.contains_key(&format!("{name}.gz")) {
+        let content = if is_text(name) && files.contains_key(&format!("{name}.gz")) {
             "None".to_owned()
         } else {
             format!("Some(include_bytes!({:?}).as_slice())", path.display().to_string())

@@ -8,7 +8,7 @@ use http::header::ALLOW;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
 use super::file::File;
-use super::{FILES, INDEX, SiteConfig, is_variant, respond_without_body};
+use super::{FILES, INDEX, SiteConfig, is_variant, read_embedded, respond_without_body};
 
 /// The folder of the build with the files of the desk, which are no files of the shop.
 pub(super) const DESK_PREFIX: &str = "_desk/";
@@ -29,12 +29,7 @@ impl DeskFiles {
     pub(crate) fn load() -> Self {
         let names: Vec<String> =
             FILES.iter().filter_map(|(name, _)| name.strip_prefix(DESK_PREFIX).map(str::to_owned)).collect();
-        let get = |name: &str| {
-            let name = format!("{DESK_PREFIX}{name}");
-            let at = FILES.binary_search_by_key(&name.as_str(), |(name, _)| *name).ok()?;
-            FILES[at].1.map(Bytes::from_static)
-        };
-        Self::from_files(&names, &get)
+        Self::from_files(&names, &|name| read_embedded(&format!("{DESK_PREFIX}{name}")))
     }
 
     pub(super) fn from_files(names: &[String], get: &dyn Fn(&str) -> Option<Bytes>) -> Self {
