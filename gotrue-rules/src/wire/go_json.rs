@@ -10,8 +10,8 @@ mod document;
 mod json_type;
 mod node;
 mod parser;
-mod writing;
 
+pub use go_json::{to_string, to_vec};
 use serde_json::{Map, Value};
 
 pub use self::decode_error::GoJsonError;
@@ -21,7 +21,6 @@ pub use self::json_type::JsonType;
 pub(crate) use self::node::go_number;
 use self::node::{Node, into_members, matches_field};
 pub use self::parser::MAX_DEPTH;
-pub use self::writing::{to_string, to_vec};
 use crate::domain::error;
 
 /// A decoded body: the members of the top-level object in order, repeated ones included.
