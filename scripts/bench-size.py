@@ -10,6 +10,7 @@ connections. Fails if a limit is exceeded. Needs PostgreSQL 15 or newer.
 import argparse
 import collections
 import contextlib
+import gzip
 import importlib.util
 import os
 import pathlib
@@ -70,8 +71,12 @@ def embedded():
         if path.is_file() and "development" not in path.relative_to(dist).parts
         and not (path.suffix in {".js", ".css"} and path.with_name(f"{path.name}.gz").exists())
     ]
-    pictures = sum(path.stat().st_size for path in files if path.suffix in PICTURES)
-    return pictures, sum(path.stat().st_size for path in files) - pictures
+    def size(path):
+        is_page = path.parent == dist / "pages" and path.suffix == ".html"
+        return len(gzip.compress(path.read_bytes())) if is_page else path.stat().st_size
+
+    pictures = sum(size(path) for path in files if path.suffix in PICTURES)
+    return pictures, sum(size(path) for path in files) - pictures
 
 
 def parts(binary):

@@ -33,6 +33,29 @@ fn url_of_one_server_stays_as_it_is() {
 }
 
 #[test]
+fn parameters_without_effect_are_named_without_their_values() {
+    let parsed =
+        DatabaseUrl::parse("postgres://h/app?sslpassword=secret&sslmode=require&pool_max_conns=3&options[a]=b");
+    let parsed = parsed.expect("valid");
+    assert_eq!(parsed.ignored, ["sslpassword", "pool_max_conns"]);
+    assert_eq!(parsed.servers[0].reveal(), "postgres://h/app?sslmode=require&options[a]=b");
+}
+
+#[test]
+fn trusted_root_is_found() {
+    for (query, expected) in [
+        ("", false),
+        ("?sslmode=verify-full", false),
+        ("?sslrootcert=", false),
+        ("?sslrootcert=/etc/ca.pem", true),
+        ("?ssl-ca=ca.pem", true),
+    ] {
+        let parsed = DatabaseUrl::parse(&format!("postgres://h/app{query}")).expect("valid");
+        assert_eq!(parsed.names_trusted_root, expected, "{query}");
+    }
+}
+
+#[test]
 fn database_of_a_url_is_found_and_replaced() {
     for (url, found, expected) in [
         ("postgres://u:p@h:5432/app?sslmode=require", Some("app"), "postgres://u:p@h:5432/other?sslmode=require"),

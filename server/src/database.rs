@@ -13,6 +13,8 @@ use gotrue_rules::domain::secret::Secret;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool, Row};
 
+use crate::database_tls::with_trusted_roots;
+
 /// Default pool size: enough to keep a database busy, below its own default limit of 100.
 const DEFAULT_POOL_SIZE: u32 = 40;
 /// Connections of a server that are not in its pool: one of probes, two while indexes are created.
@@ -277,10 +279,14 @@ fn build_options(url: &DatabaseUrl, target: SessionTarget, session: SessionSetti
 
 /// The settings of connections to each server.
 fn connect_options(url: &DatabaseUrl) -> anyhow::Result<Vec<PgConnectOptions>> {
-    let for_server = |url: &Secret| {
-        let options: PgConnectOptions = url.reveal().parse().context(
+    if !url.ignored.is_empty() {
+        tracing::warn!(parameters = ?url.ignored, "parameters of the database's URL have no effect");
+    }
+    let for_server = |server: &Secret| {
+        let options: PgConnectOptions = server.reveal().parse().context(
             "the database's URL cannot be used; it has the form postgresql://user:password@host:5432/database",
         )?;
+        let options = with_trusted_roots(options, url.names_trusted_root)?;
         // A pooler refuses `extra_float_digits` at the start; the default of PostgreSQL loses no digit either.
         Ok(options.application_name("basalt").extra_float_digits(None))
     };

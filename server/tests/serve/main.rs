@@ -8,6 +8,7 @@ mod command_line;
 mod configured_limits;
 mod database;
 mod database_port;
+mod database_tls;
 mod database_upgrade;
 mod database_url;
 mod desk;

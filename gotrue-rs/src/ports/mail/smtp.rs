@@ -17,6 +17,7 @@ use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
 use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter, MailParameter};
 use telemetry::catalog::{MAIL_DURATION, MAILS};
 use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tracing::Instrument;
 use tracing::field::Empty;
@@ -38,7 +39,7 @@ pub struct SmtpServer {
     pub password: Secret,
     /// The client's name in EHLO: the host of the external URL.
     pub hello: String,
-    /// Trusted roots as PEM that replace the built-in ones.
+    /// Trusted roots as PEM that replace the system's.
     pub trusted_roots: Option<Vec<u8>>,
 }
 
@@ -80,7 +81,8 @@ const SMTPS: u16 = 465;
 pub struct SmtpMailer {
     server: SmtpServer,
     hello: ClientId,
-    tls: TlsParameters,
+    /// Prepared when the server first offers TLS, unless the trusted roots are given.
+    tls: OnceCell<TlsParameters>,
     sender: MailSender,
     limits: SmtpLimits,
     connections: Connections,
@@ -117,16 +119,8 @@ impl Drop for DeliveryRecord {
 impl SmtpMailer {
     /// Prepares everything that can fail without connecting.
     pub fn new(mut server: SmtpServer, sender: MailSender) -> Result<Self, MailError> {
-        let mut tls = TlsParameters::builder(server.host.clone());
         // Not kept: they are part of the TLS parameters.
-        if let Some(pem) = server.trusted_roots.take() {
-            let roots = Certificate::from_pem(&pem)
-                .map_err(|error| MailError::Header(format!("the trusted roots cannot be read: {error}")))?;
-            tls = tls.certificate_store(CertificateStore::None).add_root_certificate(roots);
-        }
-        let tls = tls
-            .build()
-            .map_err(|error| MailError::Header(format!("TLS to {:?} cannot be set up: {error}", server.host)))?;
+        let tls = server.trusted_roots.take().map(|pem| tls_with_roots(&server.host, &pem)).transpose()?;
         let hello = match server.hello.parse::<IpAddr>() {
             Ok(IpAddr::V4(address)) => ClientId::Ipv4(address),
             Ok(IpAddr::V6(address)) => ClientId::Ipv6(address),
@@ -140,7 +134,7 @@ impl SmtpMailer {
         };
         let limits = SmtpLimits::default();
         let connections = Connections::new(limits.connections);
-        Ok(Self { server, hello, tls, sender, limits, connections, is_logging: false })
+        Ok(Self { server, hello, tls: OnceCell::new_with(tls), sender, limits, connections, is_logging: false })
     }
 
     /// Replaces the limits.
@@ -214,7 +208,7 @@ impl SmtpMailer {
         let SmtpServer { host, port, user, password, .. } = &self.server;
         let address = (host.as_str(), *port);
         let mut connection = if *port == SMTPS {
-            let tls = Some(self.tls.clone());
+            let tls = Some(self.tls_parameters().await?);
             AsyncSmtpConnection::connect_tokio1(address, Some(self.limits.connect), &self.hello, tls, None).await
         } else {
             let unreachable = |error: std::io::Error| MailError::Failed(format!("connection error: {error}"));
@@ -224,7 +218,7 @@ impl SmtpMailer {
         }
         .map_err(to_mail_error)?;
         if connection.can_starttls() {
-            connection.starttls(self.tls.clone(), &self.hello).await.map_err(to_mail_error)?;
+            connection.starttls(self.tls_parameters().await?, &self.hello).await.map_err(to_mail_error)?;
         }
         let offered = [Mechanism::Plain, Mechanism::Login]
             .into_iter()
@@ -239,6 +233,34 @@ impl SmtpMailer {
         }
         Ok(connection)
     }
+
+    /// Returns the parameters of TLS.
+    ///
+    /// The first call reads the trusted roots of the system, if none are given.
+    async fn tls_parameters(&self) -> Result<TlsParameters, MailError> {
+        let build = || {
+            let builder = TlsParameters::builder(self.server.host.clone());
+            let reading = tokio::task::spawn_blocking(|| builder.build());
+            async {
+                reading.await.map_err(|error| MailError::Failed(error.to_string()))?.map_err(|error| {
+                    MailError::Failed(format!(
+                        "no trusted roots, install ca-certificates or set SSL_CERT_FILE: {error}"
+                    ))
+                })
+            }
+        };
+        self.tls.get_or_try_init(build).await.cloned()
+    }
+}
+
+fn tls_with_roots(host: &str, pem: &[u8]) -> Result<TlsParameters, MailError> {
+    let roots = Certificate::from_pem(pem)
+        .map_err(|error| MailError::Header(format!("the trusted roots cannot be read: {error}")))?;
+    TlsParameters::builder(host.to_owned())
+        .certificate_store(CertificateStore::None)
+        .add_root_certificate(roots)
+        .build()
+        .map_err(|error| MailError::Header(format!("TLS to {host:?} cannot be set up: {error}")))
 }
 
 impl std::fmt::Debug for SmtpMailer {

@@ -30,6 +30,10 @@ pub struct DatabaseUrl {
     pub connect_timeout: Option<Duration>,
     /// When idle connections are tested.
     pub keepalives: Keepalives,
+    /// Whether `sslrootcert` names a certificate authority.
+    pub names_trusted_root: bool,
+    /// The names of parameters without effect. They are not in the URLs of the servers.
+    pub ignored: Vec<String>,
 }
 
 /// A server of the list.
@@ -78,6 +82,8 @@ impl DatabaseUrl {
             target: parameters.target,
             connect_timeout: parameters.connect_timeout,
             keepalives: parameters.keepalives(),
+            names_trusted_root: parameters.names_trusted_root,
+            ignored: parameters.ignored,
         })
     }
 

@@ -17,6 +17,25 @@ const MAX_KEEPALIVE_COUNT: u32 = 1_000;
 const MAX_USER_TIMEOUT: u32 = 3_600_000;
 /// The parameters that name servers.
 const LOCATION: [&str; 3] = ["host", "hostaddr", "port"];
+/// The parameters that the driver reads, with their other spellings.
+const DRIVER: [&str; 14] = [
+    "application_name",
+    "dbname",
+    "options",
+    "password",
+    "ssl-ca",
+    "ssl-cert",
+    "ssl-key",
+    "ssl-mode",
+    "ssl-root-cert",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "user",
+];
+/// The parameter that names a certificate authority, with its other spellings.
+const TRUSTED_ROOT: [&str; 3] = ["sslrootcert", "ssl-root-cert", "ssl-ca"];
 /// What is encoded in the value of a parameter.
 const ENCODED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
 
@@ -41,6 +60,10 @@ pub(super) struct Parameters {
     interval: Option<Duration>,
     count: Option<u32>,
     user_timeout: Option<Duration>,
+    /// Whether a parameter names a certificate authority.
+    pub(super) names_trusted_root: bool,
+    /// The names of parameters without effect.
+    pub(super) ignored: Vec<String>,
     /// The other parameters as they were written.
     pub(super) others: Vec<String>,
 }
@@ -51,8 +74,15 @@ impl Parameters {
         let mut parameters = Self::default();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if !parameters.set(name, &decode(value))? {
+            let name = decode(name);
+            if parameters.set(&name, &decode(value))? {
+                continue;
+            }
+            if DRIVER.contains(&&*name) || LOCATION.contains(&&*name) || name.starts_with("options[") {
+                parameters.names_trusted_root |= TRUSTED_ROOT.contains(&&*name) && !value.is_empty();
                 parameters.others.push(pair.to_owned());
+            } else {
+                parameters.ignored.push(name);
             }
         }
         Ok(parameters)

@@ -212,18 +212,32 @@ async fn untrusted_certificate_is_refused() {
     assert_eq!((server.count("AUTH"), server.count("MAIL")), (0, 0), "nothing was sent to an impostor");
     let server =
         MailServer::start(ServerBehavior { certificate: Some("localhost"), ..ServerBehavior::default() }).await;
-    let settings = SmtpServer {
-        host: "localhost".to_owned(),
-        port: server.port,
-        user: String::new(),
-        password: Secret::default(),
-        hello: String::new(),
-        trusted_roots: None,
-    };
-    let strict =
-        SmtpMailer::new(settings, MailSender::new("", "auth@example.com", &[]).expect("a sender")).expect("a client");
+    let strict = mailer(SmtpServer { trusted_roots: None, ..settings(&server, "localhost", "") });
     assert!(strict.send(&message("ann@example.com")).await.is_err());
     assert_eq!(server.count("MAIL"), 0);
+}
+
+#[test]
+fn roots_of_the_system_are_trusted() {
+    // The variable replaces the system's roots, in a process of its own.
+    let output = std::process::Command::new(std::env::current_exe().expect("a path"))
+        .args(["ports::mail::smtp::mail_is_sent_with_roots_of_the_system", "--exact", "--ignored"])
+        .env("SSL_CERT_FILE", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http/ports/mail/tls/roots.pem"))
+        .env_remove("SSL_CERT_DIR")
+        .output()
+        .expect("the test starts");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("1 passed"), "{printed}");
+}
+
+#[tokio::test]
+#[ignore = "run by roots_of_the_system_are_trusted"]
+async fn mail_is_sent_with_roots_of_the_system() {
+    let server =
+        MailServer::start(ServerBehavior { certificate: Some("localhost"), ..ServerBehavior::default() }).await;
+    let smtp = mailer(SmtpServer { trusted_roots: None, ..settings(&server, "localhost", "") });
+    smtp.send(&message("ann@example.com")).await.expect("sent");
+    assert_eq!((server.count("STARTTLS"), server.count("MAIL")), (1, 1));
 }
 
 #[tokio::test]
