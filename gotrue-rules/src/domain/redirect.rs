@@ -24,6 +24,8 @@ pub struct AllowList {
 struct Pattern {
     text: String,
     glob: Glob,
+    /// The pattern up to the end of the authority, and the rest; `None` if it does not spell out `://`.
+    split: Option<(Glob, Glob)>,
     /// The literal scheme; `None` if the scheme is a wildcard.
     scheme: Option<String>,
 }
@@ -126,7 +128,9 @@ impl AllowList {
 
 impl Pattern {
     fn parse(text: &str) -> Result<Self, GlobError> {
-        Ok(Self { text: text.to_owned(), glob: Glob::parse(text)?, scheme: literal_scheme(text) })
+        let glob = Glob::parse(text)?;
+        let split = glob.split_after_authority();
+        Ok(Self { text: text.to_owned(), glob, split, scheme: literal_scheme(text) })
     }
 }
 

@@ -15,14 +15,15 @@ const ANN: &str = "ann@example.com";
 const SITE: &str = "http://shop.example.com";
 
 /// Places that `serve` allows with a public site.
-const ALLOWED: [&str; 4] = [
+const ALLOWED: [&str; 5] = [
     "http://shop.example.com/welcome?a=b",
     "http://shop.example.com:80/",
     "https://app.example.com/done",
     "myapp://login",
+    "https://a-team.example.net/done",
 ];
 /// Places that the reference allows or that look like an allowed one.
-const REFUSED: [&str; 13] = [
+const REFUSED: [&str; 15] = [
     "http://ann@shop.example.com/",
     "http://ann:secret@shop.example.com/",
     "http://@shop.example.com/",
@@ -36,10 +37,13 @@ const REFUSED: [&str; 13] = [
     "evilapp://shop.example.com/",
     "http://shop.example.com:8080/",
     "https://shop.example.com/",
+    "https://0x08080808?-team.example.net/",
+    "https://evil?-team.example.net/",
 ];
 
 fn open(policy: &mut Policy) {
-    policy.site.redirect_allow_list = vec!["https://app.example.com/**".to_owned(), "myapp://**".to_owned()];
+    policy.site.redirect_allow_list =
+        ["https://app.example.com/**", "myapp://**", "https://*-team.example.net/**"].map(str::to_owned).to_vec();
     policy.limits.email_sent = Quota::Window { events: 1000.0, per: Duration::from_hours(1) };
     policy.limits.targets.messages = None;
     for bucket in

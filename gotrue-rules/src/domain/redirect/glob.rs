@@ -31,6 +31,23 @@ impl Glob {
         reached[0] = true;
         advance_positions(&self.0, &text, reached)[text.len()]
     }
+
+    /// Splits the pattern of a URL after scheme and authority.
+    ///
+    /// A wildcard at the end of the authority, with no path behind it, also stands for the rest. `None` if `://` is not
+    /// spelled out, or inside of alternatives.
+    pub fn split_after_authority(&self) -> Option<(Self, Self)> {
+        let slash = Part::Literal('/');
+        let delimiter = [Part::Literal(':'), slash.clone(), slash.clone()];
+        let authority = self.0.windows(3).position(|parts| parts == delimiter)? + delimiter.len();
+        let end = self.0[authority..].iter().position(|part| *part == slash).map(|length| authority + length);
+        let rest = match (end, self.0.last()) {
+            (Some(end), _) => self.0[end..].to_vec(),
+            (None, Some(wildcard @ (Part::Segment | Part::Anything))) => vec![wildcard.clone()],
+            (None, _) => Vec::new(),
+        };
+        Some((Self(self.0[..end.unwrap_or(self.0.len())].to_vec()), Self(rest)))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 
 use super::go_url::Url;
 use super::loopback::has_loopback_host;
-use super::{Pattern, is_numeric_host, is_plain_host, without_fragment};
+use super::{Pattern, is_plain_host, without_fragment};
 
 /// Schemes of documents and scripts, which no pattern can allow.
 const FORBIDDEN_SCHEMES: [&str; 8] =
@@ -34,15 +34,39 @@ pub(super) fn allows(site: &Url, patterns: &[Pattern], target: &str, url: &Url) 
     }
     // Patterns match neither non-loopback IP addresses, as in the reference, nor ambiguous hosts.
     let is_listable =
-        is_loopback || (url.ip().is_none() && !is_numeric_host(url.hostname()) && is_plain_host(url.hostname()));
+        is_loopback || (url.ip().is_none() && !ends_in_number(url.hostname()) && is_plain_host(url.hostname()));
     is_listable && patterns.iter().any(|pattern| pattern.matches(target))
 }
 
 impl Pattern {
     /// Matches a target, ignoring its fragment.
+    ///
+    /// What the pattern says of the authority is compared with the authority alone: its wildcards do not reach into path and
+    /// query, as in `https://evil.org?.app.example.com/`.
     fn matches(&self, target: &str) -> bool {
-        self.glob.matches(without_fragment(target))
+        let target = without_fragment(target);
+        let Some(authority) = target.find("://").map(|at| at + "://".len()) else { return self.glob.matches(target) };
+        let end = target[authority..].find(['/', '?']).map_or(target.len(), |length| authority + length);
+        let (start, rest) = target.split_at(end);
+        match &self.split {
+            Some((before, after)) => before.matches(start) && after.matches(rest),
+            // A separator, which browsers insert as well, keeps single wildcards out of the query.
+            None if rest.starts_with('?') => self.glob.matches(&format!("{start}/{rest}")),
+            None => self.glob.matches(target),
+        }
     }
+}
+
+/// Whether browsers read the host as an IPv4 address, or refuse it as a wrong one.
+///
+/// The last label is a decimal, octal or hexadecimal number
+/// ([URL Standard](https://url.spec.whatwg.org/#ends-in-a-number-checker)).
+fn ends_in_number(host: &[u8]) -> bool {
+    let host = host.strip_suffix(b".").unwrap_or(host);
+    let label = host.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+    let hexadecimal = label.strip_prefix(b"0x").or_else(|| label.strip_prefix(b"0X"));
+    let is_decimal = !label.is_empty() && label.iter().all(u8::is_ascii_digit);
+    is_decimal || hexadecimal.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 fn is_web(url: &Url) -> bool {
@@ -148,6 +172,55 @@ mod tests {
     }
 
     #[test]
+    fn wildcards_of_the_host_stay_in_the_host() {
+        let patterns = [
+            "https://*-team.vercel.app/**",
+            "https://*.preview.example.com/cb",
+            "https://**--org.netlify.app/**",
+            "{https,http}://*.braces.example.com/cb",
+            "https://open.example.com**",
+        ];
+        let list = list("https://shop.example.com", &patterns);
+        for target in [
+            "https://a-team.vercel.app/x?y#z",
+            "https://a-team.vercel.app/",
+            "https://b.preview.example.com/cb",
+            "https://deploy-preview-1--org.netlify.app/a/b.html",
+            "https://a.b--org.netlify.app/",
+            "http://a.braces.example.com/cb",
+            "https://open.example.com",
+            "https://open.example.com/a/b?c",
+        ] {
+            assert!(list.allows(target), "{target}");
+        }
+        for target in [
+            "https://0x08080808?-team.vercel.app/x",
+            "https://evil?-team.vercel.app/x",
+            "https://0x08080808?.preview.example.com/cb",
+            "https://0X7f000001:443?.preview.example.com/cb",
+            "https://evil.org/--org.netlify.app/x",
+            "https://evil.org?--org.netlify.app/x",
+            "https://evil.org/x--org.netlify.app/x",
+            "https://evil?.braces.example.com/cb",
+            "https://a-team.vercel.app:65536/",
+        ] {
+            assert!(!list.allows(target), "{target}");
+        }
+    }
+
+    #[test]
+    fn hosts_that_browsers_read_as_addresses_are_refused() {
+        let list = list("https://shop.example.com", &["https://*/**", "https://*.*/**", "https://**"]);
+        for host in ["0x08080808", "0X8", "0x", "134744072", "010", "8.8", "a.0x7f", "a.127", "8.8.8.8", "1.", "a.0x1."]
+        {
+            assert!(!list.allows(&format!("https://{host}/x")), "{host}");
+        }
+        for host in ["example.com", "a.0xg", "0x7f.example.com", "1.example"] {
+            assert!(list.allows(&format!("https://{host}/x")), "{host}");
+        }
+    }
+
+    #[test]
     fn loopback_is_allowed_at_any_port_if_site_is_loopback() {
         for site in ["http://localhost:3000", "http://127.0.0.1:54321", "http://[::1]:54321", "http://app.localhost"] {
             for target in ["http://localhost:5173/x", "http://127.8.8.8/", "https://[::1]:1/", "http://LOCALHOST/"] {
@@ -220,6 +293,24 @@ mod tests {
                 prop_assert_eq!(seen.scheme(), "https", "{}", target);
                 prop_assert!(matches!(seen.host_str(), Some("shop.example.com" | "app.example.com")), "{}", target);
                 prop_assert!(seen.username().is_empty() && seen.password().is_none(), "{}", target);
+            }
+        }
+
+        /// The same for patterns with wildcards at the beginning of the host.
+        #[test]
+        fn allowed_targets_stay_below_wildcard_hosts_in_browsers(
+            host in "(a|evil|0x[0-9a-f]{0,8}|[0-9]{1,3}|a\\.b|evil\\.org){1,2}",
+            between in "[?/:@.#\\\\-]{0,2}",
+            suffix in "(-team\\.vercel\\.app|--org\\.netlify\\.app|\\.braces\\.example\\.com)",
+            rest in "(/[a-z?#@:]{0,5})?",
+        ) {
+            let patterns = ["https://*-team.vercel.app/**", "https://**--org.netlify.app/**", "{https,http}://*.braces.example.com/**"];
+            let target = format!("https://{host}{between}{suffix}{rest}");
+            if list("https://shop.example.com", &patterns).allows(&target) {
+                let seen = url::Url::parse(&target).unwrap();
+                let host = seen.host_str().unwrap_or_default();
+                let is_below = ["-team.vercel.app", "--org.netlify.app", ".braces.example.com"].iter().any(|end| host.ends_with(end));
+                prop_assert!(is_below, "{} {}", target, host);
             }
         }
 
