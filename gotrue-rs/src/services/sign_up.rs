@@ -18,7 +18,7 @@ use gotrue_rules::domain::sign_up::{
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::SignUpRequest;
 
-use self::user::{contested_password, prepare_user, with_only_identity};
+use self::user::{as_new_user, contested_password, prepare_user, with_only_identity};
 use super::attempt::Attempt;
 use super::messages::{TokenEmail, decoys};
 use super::sessions::IssuedTokens;
@@ -278,13 +278,15 @@ async fn confirm_existing_user(
 
 /// Creates or finds the unconfirmed user and sends a confirmation, in one transaction.
 ///
-/// The after-user-created hook is called also for an existing user. The metadata that an inviter wrote is not shown.
+/// The after-user-created hook is called also for an existing user. The metadata that an inviter wrote is not shown, and where
+/// the policy hides unconfirmed users, nothing that is stored.
 async fn sign_up_unconfirmed(
     cx: &RequestContext,
     request: &SignUpRequest,
     newcomer: &SignUpContact,
     known: Option<User>,
 ) -> Result<Attempt<SignUpResult>> {
+    let is_hidden = known.is_some() && cx.app.policy.sign_up.should_hide_unconfirmed_user;
     let mut account = match send_confirmation(cx, request, newcomer, known).await? {
         Attempt::Done(account) => account,
         Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
@@ -295,7 +297,8 @@ async fn sign_up_unconfirmed(
     }
     let called = hooks::call_after_user_created(cx, &account).await;
     called.map_err(|error| Error::internal("Error invoking hook").with_cause(error))?;
-    Ok(Attempt::Done(SignUpResult::Unconfirmed(Box::new(account))))
+    let shown = if is_hidden { as_new_user(cx, account.id, &newcomer.contact, request.data.as_ref()) } else { account };
+    Ok(Attempt::Done(SignUpResult::Unconfirmed(Box::new(shown))))
 }
 
 async fn send_confirmation(

@@ -3,9 +3,10 @@
 use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::identity::{app_metadata_with_providers, identity_for_contact, sign_up_identity_data};
-use gotrue_rules::domain::sign_up::{NewUserIds, build_user};
+use gotrue_rules::domain::sign_up::{NewUserIds, build_user, response_view};
 use gotrue_rules::domain::user::{Identity, User};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use crate::request_context::RequestContext;
 use crate::services::messages::decoys;
@@ -45,6 +46,14 @@ pub(super) async fn prepare_user(
     new.encrypted_password = Some(hash);
     hooks::call_before_user_created(cx, &new, data).await?;
     Ok(new)
+}
+
+/// Builds what the response to a sign-up shows of a new user, with the id of this one.
+pub(super) fn as_new_user(cx: &RequestContext, id: Uuid, contact: &Contact, data: Option<&Map<String, Value>>) -> User {
+    let ids = NewUserIds { account: id, identity: cx.entropy.uuid() };
+    let mut new = build_user(ids, contact, cx.audience(), data.unwrap_or(&Map::new()), cx.now);
+    new.role.clone_from(&cx.app.policy.jwt.default_group);
+    response_view(User { confirmation_sent_at: Some(cx.now), ..new })
 }
 
 /// Reduces the user to the one identity of this kind.

@@ -81,6 +81,35 @@ async fn b1_repeated_sign_up_with_one_password_keeps_it() {
 }
 
 #[tokio::test]
+async fn b1_repeated_sign_up_shows_no_stored_data() {
+    let world = World::builder().as_served().build().await;
+    let sign_up = async |email: &str, data: Value| {
+        world.advance(TimeDelta::minutes(2));
+        let body = json!({"email": email, "password": PASSWORD, "data": data});
+        world.post("/signup", body).await.expect(200).json
+    };
+    let first = sign_up(ANN, json!({"full_name": "Ann Private", "phone_private": "+43 660 123"})).await;
+    world.advance(TimeDelta::minutes(2));
+    world.post("/recover", json!({"email": ANN})).await.expect(200);
+    let repeated = sign_up(ANN, json!({"x": null, "y": 1})).await;
+    let new = sign_up("ben@example.com", json!({"x": null, "y": 1})).await;
+    assert!(!repeated.to_string().contains("Private") && !repeated.to_string().contains("660"), "{repeated}");
+    assert_eq!(repeated["id"], first["id"]);
+    assert_eq!(repeated["created_at"], repeated["confirmation_sent_at"]);
+
+    // Nothing but ids, addresses and the later time differs from the response to a new address.
+    let normal = |body: &Value, email: &str| {
+        let identity = &body["identities"][0];
+        let mut text = body.to_string().replace(email, "EMAIL");
+        for known in [&body["id"], &identity["identity_id"], &body["created_at"]] {
+            text = text.replace(known.as_str().expect("text"), "KNOWN");
+        }
+        text
+    };
+    assert_eq!(normal(&repeated, ANN), normal(&new, "ben@example.com"));
+}
+
+#[tokio::test]
 async fn b1_recovery_removes_access_of_an_unconfirmed_sign_up() {
     let world = World::builder().as_served().build().await;
     world.post("/signup", json!({"email": ANN, "password": "the attacker's"})).await.expect(200);

@@ -19,6 +19,10 @@ pub struct SignUpPolicy {
     ///
     /// After the address is confirmed, its owner sets a password; neither earlier password gives access.
     pub should_drop_contested_password: bool,
+    /// A repeated sign-up of an unconfirmed user is answered as that of a new one. Default false.
+    ///
+    /// Otherwise the response has what the first sign-up stored.
+    pub should_hide_unconfirmed_user: bool,
     /// Users can change their number only while phone sign-up is allowed. Default false.
     pub phone_change_requires_phone_sign_up: bool,
     /// "Already registered" is disclosed only if contacts of the same kind are auto-confirmed.
@@ -36,6 +40,7 @@ impl Default for SignUpPolicy {
             magic_link_enabled: true,
             phone_enabled: false,
             should_drop_contested_password: false,
+            should_hide_unconfirmed_user: false,
             phone_change_requires_phone_sign_up: false,
             should_disclose_taken_by_kind: false,
         }

@@ -75,6 +75,10 @@ pub const SWITCHES: &[HardenedSwitch] = switches! {
         "An attacker signs up first with an address and keeps the password after its owner confirms it.",
         "CVE-2024-38351"
         => "threats::takeover::b1_contested_sign_up_keeps_no_password_the_owner_did_not_choose",
+    sign_up.should_hide_unconfirmed_user:
+        "Whoever knows the address of an unconfirmed account reads the personal data that it was signed up with.",
+        "CWE-359"
+        => "threats::takeover::b1_repeated_sign_up_shows_no_stored_data",
     sign_up.phone_change_requires_phone_sign_up:
         "A number becomes confirmed, and an anonymous user permanent, by a disabled sign-up method.",
         "CVE-2024-49757"
