@@ -82,8 +82,17 @@ impl Project {
     }
 
     /// Reads the configuration of the same files again.
+    ///
+    /// # Errors
+    /// The configuration is invalid, or what an interrupted write leaves of the one that was read before.
     pub(crate) fn read_again(&self) -> anyhow::Result<Self> {
         let (project, problems) = Self::inspect_layout(self.layout.clone(), Some(&self.data))?;
+        anyhow::ensure!(
+            !is_interrupted_write(&self.text, &project.text),
+            "{} is empty or ends within a line, as after a write that was interrupted. Write it completely; it is used as it is \
+             at the next start",
+            self.layout.config.display()
+        );
         if problems.is_empty() { Ok(project) } else { Err(project.config_error(problems)) }
     }
 
@@ -243,6 +252,12 @@ impl Project {
 }
 
 /// Adds the entries of `added`, which take precedence.
+/// Whether a text is what an interrupted write leaves of another one: nothing, or its beginning up to the middle of a line.
+fn is_interrupted_write(before: &str, now: &str) -> bool {
+    let (old, new) = (before.trim_end(), now.trim_end());
+    !old.is_empty() && (new.is_empty() || (new.len() < old.len() && old.starts_with(new) && !now.ends_with('\n')))
+}
+
 fn merge_tables(table: &mut toml::Table, added: toml::Table) {
     for (name, value) in added {
         match (table.get_mut(&name), value) {

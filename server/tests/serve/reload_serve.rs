@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::support::{Basalt, TempFolder};
+use super::support::{Basalt, TempFolder, eventually};
 
 async fn wait_for_disable_signup(server: &Basalt, expected: bool) {
     let started = Instant::now();
@@ -40,4 +40,23 @@ async fn change_and_signal_reload_and_invalid_settings_change_nothing() {
     assert_eq!(server.auth("/health", None).await.0, 200);
     server.signal(Signal::TERM);
     assert!(server.wait_for_exit());
+}
+
+#[tokio::test]
+async fn interrupted_write_changes_nothing() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "[auth]\nenable_signup = false\njwt_expiry = 1800\n");
+    let server = Basalt::serve(&["--ephemeral", "--config", &config]);
+    wait_for_disable_signup(&server, true).await;
+    // Valid files, of which the first enables sign-up and the second ends tokens after 18 seconds.
+    for (count, rest) in ["", "[auth]\nenable_signup = false\njwt_expiry = 18"].into_iter().enumerate() {
+        scratch.write("config.toml", rest);
+        server.signal(Signal::HUP);
+        eventually("the file is refused", || server.log().matches("ends within a line").count() > count);
+        assert!(!server.log().contains("settings reloaded"), "{}", server.log());
+        wait_for_disable_signup(&server, true).await;
+    }
+    // The last lines were deleted on purpose.
+    scratch.write("config.toml", "[auth]\n");
+    wait_for_disable_signup(&server, false).await;
 }
