@@ -97,7 +97,7 @@ statements! {
         audit_insert!()
     );
 
-    /// An existing identity keeps all of its data except the address or number.
+    /// An existing identity keeps `updated_at`, and all of its data except the address or number.
     UPDATE = "admin.update": concat!(
         "WITH u AS (
              UPDATE users
@@ -131,8 +131,7 @@ statements! {
              ON CONFLICT (provider_id, provider) DO UPDATE
              SET identity_data = identities.identity_data
                      || (EXCLUDED.identity_data
-                         - CASE EXCLUDED.provider WHEN 'email' THEN 'phone_verified' ELSE 'email_verified' END),
-                 updated_at = EXCLUDED.updated_at
+                         - CASE EXCLUDED.provider WHEN 'email' THEN 'phone_verified' ELSE 'email_verified' END)
          ), s AS (
              DELETE FROM sessions WHERE user_id = :user_id AND :encrypted_password::text IS NOT NULL
          ), o AS (

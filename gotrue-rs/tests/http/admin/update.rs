@@ -216,3 +216,18 @@ async fn first_password_adds_email_identity_if_enabled() {
         assert_eq!(providers, [Some("email"), Some("github")]);
     }
 }
+
+#[tokio::test]
+async fn changed_contact_keeps_the_update_time_of_existing_identities() {
+    let world = World::new().await;
+    let ann = create(&world, json!({"email": ANN, "phone": "15550100"})).await.expect(200);
+    world.advance(TimeDelta::minutes(1));
+    let answer = update(&world, ann.str("id"), json!({"email": "anna@example.com", "phone": "15550101"})).await;
+    let stored = read(&world, ann.str("id")).await;
+    for json in [answer.expect(200).json, stored.json] {
+        assert_ne!(json["updated_at"], ann.json["updated_at"]);
+        for at in 0..2 {
+            assert_eq!(json["identities"][at]["updated_at"], ann.json["identities"][at]["updated_at"], "{json}");
+        }
+    }
+}
