@@ -32,7 +32,7 @@ statements! {
         " WHERE EXISTS (SELECT FROM gone)"
     );
 
-    /// A user that is already soft-deleted stays unchanged.
+    /// A user that is already soft-deleted stays unchanged. Identities keep `updated_at`.
     SOFT_DELETE = "admin.soft_delete": concat!(
         "WITH u AS (
              UPDATE users
@@ -66,8 +66,7 @@ statements! {
              SET provider_id = ",
         obscured!("user_id", "provider || ':' || provider_id"),
         ",
-                 identity_data = '{}',
-                 updated_at = :now
+                 identity_data = '{}'
              WHERE user_id = (SELECT id FROM u)
          ), s AS (
              DELETE FROM sessions WHERE user_id = (SELECT id FROM u)

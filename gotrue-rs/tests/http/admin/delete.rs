@@ -97,3 +97,14 @@ async fn a_malformed_body_deletes_nothing() {
     }
     read(&world, ann.str("id")).await.expect(200);
 }
+
+#[tokio::test]
+async fn soft_deletion_keeps_the_update_time_of_identities() {
+    let world = World::new().await;
+    let ann = account(&world, ANN).await;
+    world.advance(chrono::TimeDelta::minutes(1));
+    delete(&world, ann.str("id"), Some(json!({"should_soft_delete": true}))).await.expect(200);
+    let stored = read(&world, ann.str("id")).await.expect(200);
+    assert_ne!(stored.str("updated_at"), ann.str("updated_at"));
+    assert_eq!(stored.str("identities/0/updated_at"), ann.str("identities/0/updated_at"));
+}
