@@ -80,6 +80,8 @@ fn confirm_email(account: &mut User, now: Time) {
 }
 
 /// Replaces the address by the pending one. `user_metadata.email` keeps the old one, as in GoTrue.
+///
+/// `updated_at` of an existing identity is stored, but not shown: GoTrue reads the identities before its last write.
 fn change_email(account: &mut User, with: ConfirmationContext) {
     let address = std::mem::take(&mut account.email_change);
     let data = object(json!({ "email": address, "email_verified": true }));
@@ -102,6 +104,9 @@ fn change_phone(account: &mut User, with: ConfirmationContext) {
     let number = std::mem::take(&mut account.phone_change);
     let data = object(json!({ "phone": number, "phone_verified": true }));
     upsert_identity(account, "phone", &data, with);
+    if let Some(identity) = find_identity(account, "phone") {
+        identity.updated_at = with.now;
+    }
     account.phone = Some(number).filter(|number| !number.is_empty());
     account.phone_change_token.clear();
     account.phone_confirmed_at = Some(with.now);

@@ -1,3 +1,4 @@
+use chrono::TimeDelta;
 use gotrue_rs::testing::{PASSWORD, World};
 use gotrue_rules::domain::policy::Policy;
 use serde_json::json;
@@ -80,7 +81,7 @@ async fn pending_code_survives_other_confirmations() {
         let ann = create_user(&world, "ann").await;
         ann.change(&world, json!({ "phone": NUMBER })).await.expect(200);
         let code = world.phones.latest(NUMBER).code;
-        world.advance(chrono::TimeDelta::seconds(2));
+        world.advance(TimeDelta::seconds(2));
         match event {
             "an administrator" => {
                 let path = format!("/admin/users/{}", ann.id);
@@ -103,5 +104,30 @@ async fn pending_code_survives_other_confirmations() {
         let verified = world.post("/verify", given.clone()).await;
         assert_eq!((verified.status.as_u16(), verified.str("user/phone")), (200, NUMBER), "{event}: {}", verified.text);
         assert_eq!(world.post("/verify", given).await.refusal(), (403, "otp_expired"), "{event}");
+    }
+}
+
+#[tokio::test]
+async fn changed_phone_shows_the_update_time_of_its_identity() {
+    for autoconfirm in [true, false] {
+        let world = World::with(|policy| {
+            policy.sms.autoconfirm = autoconfirm;
+            policy.sms.test_otp.insert(NUMBER.into(), "111222".into());
+        })
+        .await;
+        let ann = create_user(&world, "ann").await;
+        let path = format!("/admin/users/{}", ann.id);
+        world.put_as(&world.service_token(), &path, json!({ "phone": "15550100002" })).await.expect(200);
+        world.advance(TimeDelta::minutes(1));
+        let changed = ann.change(&world, json!({ "phone": NUMBER })).await.expect(200);
+        let shown = if autoconfirm {
+            changed.json
+        } else {
+            let code = json!({ "type": "phone_change", "phone": NUMBER, "token": "111222" });
+            world.post("/verify", code).await.expect(200).json["user"].clone()
+        };
+        let stored = ann.read_user(&world).await.json;
+        assert_eq!(shown["identities"], stored["identities"], "autoconfirm {autoconfirm}");
+        assert_ne!(shown["identities"][1]["updated_at"], shown["identities"][1]["created_at"]);
     }
 }
