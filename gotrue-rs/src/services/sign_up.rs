@@ -335,6 +335,7 @@ async fn resend_confirmation(
     let contact = &newcomer.contact;
     let contested = contested_password(cx, &request.password, &known).await?;
     let (account, lacking) = with_only_identity(cx, known, contact, request.data.as_ref());
+    let account = if lacking.is_some() { response_view(account) } else { account };
     let confirmation = messages::send_confirmation(cx, &account, newcomer, challenge.is_some()).await?;
     let mut db = cx.begin().await?;
     if let Some(identity) = &lacking {
@@ -352,7 +353,7 @@ async fn resend_confirmation(
     }
     confirmation.store(cx, &mut db, &account).await?;
     db.commit().await?;
-    Ok(if lacking.is_some() { response_view(account) } else { account })
+    Ok(account)
 }
 
 /// Creates an unconfirmed user.
@@ -378,8 +379,9 @@ async fn create_unconfirmed_user(
     if let Some(challenge) = &challenge {
         pkce::store_sign_up_challenge(cx, &mut db, new.id, challenge).await?;
     }
-    let confirmation = messages::send_confirmation(cx, &new, newcomer, challenge.is_some()).await?;
-    confirmation.store(cx, &mut db, &new).await?;
+    let shown = response_view(new);
+    let confirmation = messages::send_confirmation(cx, &shown, newcomer, challenge.is_some()).await?;
+    confirmation.store(cx, &mut db, &shown).await?;
     db.commit().await?;
-    Ok(Attempt::Done(response_view(new)))
+    Ok(Attempt::Done(shown))
 }

@@ -182,7 +182,9 @@ pub fn confirm_contact(mut account: User, contact: &Contact, now: Time) -> User 
     account
 }
 
-/// Returns the user as GoTrue answers a sign-up: the identity data of a new user equal its metadata.
+/// Returns the user as the response and the message hooks of a sign-up show it.
+///
+/// The identity data of a new user equal its metadata.
 /// In GoTrue both are one map; an existing identity keeps its own data.
 #[must_use]
 pub fn response_view(mut account: User) -> User {

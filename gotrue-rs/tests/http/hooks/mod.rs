@@ -5,6 +5,7 @@ mod created;
 mod factors;
 mod held;
 mod http;
+mod message_users;
 mod messages;
 mod postgres;
 mod tokens;
