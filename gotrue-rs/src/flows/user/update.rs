@@ -185,7 +185,7 @@ impl AuthorizedUpdate<'_> {
     /// Writes password and metadata; without either only the audit rows.
     async fn write_update(&self, db: &mut Connection, log: Vec<AuditRow>) -> Result<User> {
         let UserUpdateRequest { data, app_metadata, .. } = self.request;
-        if self.password.is_none() && data.is_none() && app_metadata.is_none() {
+        if !self.changes_columns() {
             audit_log::insert(db, log).await?;
             return Ok(self.caller.account.clone());
         }
@@ -214,11 +214,19 @@ impl AuthorizedUpdate<'_> {
         account
     }
 
+    /// Whether there is anything to write besides new contacts.
+    fn changes_columns(&self) -> bool {
+        self.password.is_some() || self.request.data.is_some() || self.request.app_metadata.is_some()
+    }
+
     /// The user with the new password and metadata, not yet written.
     ///
-    /// A new password invalidates pending tokens.
+    /// A new password invalidates pending tokens. Without either, `updated_at` is the stored time.
     fn with_changes(&self, account: &User) -> User {
-        let mut account = User { updated_at: self.cx.now, ..self.with_new_metadata(account) };
+        let mut account = self.with_new_metadata(account);
+        if self.changes_columns() {
+            account.updated_at = self.cx.now;
+        }
         if let Some(data) = &self.request.app_metadata {
             account.app_metadata = merge_metadata(account.app_metadata, data);
         }
