@@ -155,3 +155,15 @@ async fn claims_match_case_insensitively_and_the_last_wins() {
         setting.give(&setting.token(&odd), &json!({})).await.expect(400);
     }
 }
+
+/// The column and the identity data are in lower case.
+#[tokio::test]
+async fn new_identity_shows_the_email_in_the_case_of_the_claim() {
+    let setting = IdTokenFixture::new().await;
+    let token = setting.user_token("Ann@Example.com");
+    let answer = setting.give(&token, &json!({})).await.expect(200);
+    assert_eq!(answer.str("user/identities/0/email"), "Ann@Example.com");
+    assert_eq!((answer.str("user/email"), answer.str("user/identities/0/identity_data/email")), (ANN, ANN));
+    let again = setting.give(&token, &json!({})).await.expect(200);
+    assert_eq!(again.str("user/identities/0/email"), ANN);
+}

@@ -256,7 +256,10 @@ fn create_account(
     require_sign_up_enabled(policy)?;
     let now = new.now;
     let mut account = build_account(external_user, email, new, policy);
-    account.identities = vec![build_identity(external_user, identity_id, account.id, now)];
+    let identity = build_identity(external_user, identity_id, account.id, now);
+    // As in GoTrue, the response to a sign-up shows the letters of the provider; the stored column is in lower case.
+    let email = identity.email.is_some().then(|| external_user.profile.claims.email.clone());
+    account.identities = vec![Identity { email, ..identity }];
     Ok(LinkingOutcome { is_new: true, ..build_outcome(account, identity_id, now) })
 }
 
