@@ -62,3 +62,18 @@ async fn code_verifier_is_sent_once_before_expiry() {
     assert_eq!(world.finish_provider_sign_in(&state).await.query("error_code"), "unexpected_failure");
     assert_eq!(world.finish_provider_sign_in(&state).await.query("error_code"), "oauth_client_state_not_found");
 }
+
+#[tokio::test]
+async fn malformed_form_encoded_token_response_is_refused() {
+    for body in ["access_token=a;token_type=bearer", "access_token=a&x=%zz", "access_token=a&%4=1", "access_token=a&b%"]
+    {
+        let (world, provider) = world().await;
+        provider.respond(TOKEN, move |_| {
+            let answer = Response::builder().header("content-type", "application/x-www-form-urlencoded");
+            answer.body(Body::from(body)).expect("an answer")
+        });
+        let to = world.finish_provider_sign_in(&world.start_provider_sign_in("github").await).await;
+        let reported = to.query("error_description");
+        assert_eq!(reported, "Unable to exchange external code: c0de", "{body}");
+    }
+}

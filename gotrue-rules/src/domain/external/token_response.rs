@@ -214,7 +214,12 @@ pub fn authorization_header(token: &ProviderTokenResponse) -> String {
     format!("{scheme} {}", token.access_token)
 }
 
+/// Parses a form. As in GoTrue a semicolon and an invalid percent escape are refused.
 fn parse_form(body: &[u8]) -> Result<Map<String, Value>, ProviderResponseError> {
+    let is_escape = |rest: &[u8]| matches!(rest, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    if body.contains(&b';') || body.split(|byte| *byte == b'%').skip(1).any(|rest| !is_escape(rest)) {
+        return Err(ProviderResponseError("the response is a malformed form".to_owned()));
+    }
     let mut firsts = HashMap::new();
     for (name, value) in url::form_urlencoded::parse(body) {
         firsts.entry(name.into_owned()).or_insert_with(|| Value::String(value.into_owned()));
@@ -310,6 +315,10 @@ mod tests {
             (200, "", "{}", "the response has no access token"),
             (200, "", r#"{"access_token":5}"#, "a string is wanted, it is a number"),
             (200, "text/plain", "access_token=a%00", "a token contains U+0000"),
+            (200, "text/plain", "access_token=a&b%c=d", "the response is a malformed form"),
+            (200, "text/plain", "access_token=a%2", "the response is a malformed form"),
+            (200, "text/plain", "access_token=a;b=c", "the response is a malformed form"),
+            (400, "text/plain", "error=no;b=c", "status 400"),
         ] {
             let error = parse(status, kind, body.as_bytes()).unwrap_err();
             assert_eq!(error.0, text, "{status} {kind} {body}");
