@@ -45,19 +45,39 @@ async fn wallet_signs_up_and_signs_in_again() {
     }
 }
 
+/// The URI in the audit entry of the only sign-in.
+async fn uri_of_sign_in(world: &World) -> Value {
+    let sql = "SELECT payload -> 'traits' ->> 'uri' FROM auth.audit_log_entries WHERE payload ->> 'action' = 'login'";
+    let found = world.database.query(sql).await;
+    found.iter().find_map(|uri| serde_json::from_str(uri).ok()).unwrap_or_else(|| panic!("{found:?}"))
+}
+
 #[tokio::test]
 async fn the_audit_log_shows_the_parts_of_the_message_s_uri() {
     let world = builder().build().await;
     let wallet = Wallet::ethereum(1);
     give(&world, wallet.grant(&wallet.message(SHOP, world.now(), &[]))).await.expect(200);
-    let sql = "SELECT payload -> 'traits' ->> 'uri' FROM auth.audit_log_entries WHERE payload ->> 'action' = 'login'";
-    let found = world.database.query(sql).await;
-    let uri: Value = found.iter().find_map(|uri| serde_json::from_str(uri).ok()).unwrap_or_else(|| panic!("{found:?}"));
+    let uri = uri_of_sign_in(&world).await;
     let parts = json!({
         "Scheme": "https", "Opaque": "", "User": null, "Host": SHOP, "Path": "/", "Fragment": "", "RawQuery": "",
         "RawPath": "", "RawFragment": "", "ForceQuery": false, "OmitHost": false,
     });
     assert_eq!(uri, parts);
+}
+
+#[tokio::test]
+async fn the_audit_log_shows_the_uri_s_path_as_written_where_its_encoding_differs() {
+    for (path, plain, raw) in
+        [(" x", "/ x", "/ x"), ("%20x", "/ x", ""), ("%2f", "//", "/%2f"), ("%2F x", "// x", "/%2F x")]
+    {
+        let world = builder().build().await;
+        let wallet = Wallet::solana(1);
+        let text = wallet.message(SHOP, world.now(), &[]);
+        let text = text.replace(&format!("URI: https://{SHOP}/"), &format!("URI: https://{SHOP}/{path}"));
+        give(&world, wallet.grant(&text)).await.expect(200);
+        let uri = uri_of_sign_in(&world).await;
+        assert_eq!((&uri["Path"], &uri["RawPath"]), (&json!(plain), &json!(raw)), "{path}");
+    }
 }
 
 #[tokio::test]

@@ -23,6 +23,8 @@ pub struct Url {
     host: Vec<u8>,
     /// The path, escaped.
     path: String,
+    /// The path as it was given.
+    given_path: String,
     /// Whether there is a scheme and a path, but no `//`.
     omit_host: bool,
     /// Whether there is a `?` with nothing after it.
@@ -86,6 +88,7 @@ impl Url {
             url.omit_host = !url.scheme.is_empty() && rest.starts_with('/');
         }
         url.path = normalize_path(rest)?;
+        rest.clone_into(&mut url.given_path);
         Ok(url)
     }
 
@@ -178,7 +181,7 @@ impl Url {
             "Path": String::from_utf8_lossy(&plain),
             "Fragment": String::from_utf8_lossy(&self.fragment),
             "RawQuery": self.query,
-            "RawPath": unusual(&self.path, &plain, UrlPart::Path),
+            "RawPath": unusual(&self.given_path, &plain, UrlPart::Path),
             "RawFragment": unusual(&self.raw_fragment, &self.fragment, UrlPart::Fragment),
             "ForceQuery": self.force_query,
             "OmitHost": self.omit_host,
