@@ -74,6 +74,13 @@ impl Reply {
         let rendered = render(error, version, request_id);
         let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut reply = Self::empty(status).with_body("application/json", rendered.body.into_bytes());
+        // The status of a hook's error may be one whose responses have no content (RFC 9110 §6.4.1).
+        if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
+            reply.body.clear();
+        }
+        if status == StatusCode::NOT_MODIFIED {
+            reply.headers.remove(CONTENT_TYPE);
+        }
         if let Some(seconds) = error.retry_after {
             reply = reply.with_header(RETRY_AFTER, &seconds.to_string());
         }

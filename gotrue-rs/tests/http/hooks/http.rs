@@ -170,6 +170,19 @@ async fn redirect_is_followed_with_the_body() {
     assert_eq!(receiver.bodies("/moved")[0]["user_id"], ann.id);
 }
 
+/// RFC 9110 §6.4.1; a 204 keeps the content type, as in the reference.
+#[tokio::test]
+async fn refusal_with_status_304_or_204_has_no_content() {
+    let receiver = HookServer::start().await;
+    let world = confirmed_at_once(&receiver, HookKind::BeforeUserCreated).build().await;
+    for (status, kind) in [(304, ""), (204, "application/json"), (410, "application/json")] {
+        receiver.answer("/hook", json!({"error": {"http_code": status, "message": "No"}}));
+        let answer = world.post("/signup", json!({"email": "ann@example.com", "password": "correct horse"})).await;
+        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (status, kind));
+        assert_eq!(answer.text.is_empty(), status != 410);
+    }
+}
+
 #[tokio::test]
 async fn response_over_200_kib_is_refused() {
     let receiver = HookServer::start().await;
