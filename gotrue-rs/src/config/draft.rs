@@ -44,6 +44,8 @@ pub struct Draft {
     pub is_saml_period_negative: bool,
     /// The metrics: enabled, exporter, address.
     pub metrics: (bool, String, ListenAddress),
+    /// The port of the metrics endpoint, if set. It is validated only if the endpoint is served.
+    pub metrics_port: Option<String>,
     /// The export of traces and metrics.
     pub telemetry: TelemetryDraft,
 }
@@ -106,6 +108,7 @@ impl Default for Draft {
             password_hash: "bcrypt".to_owned(),
             own_linking_domains: Vec::new(),
             is_saml_period_negative: false,
+            metrics_port: None,
             metrics: (false, "opentelemetry".to_owned(), ListenAddress { host: "0.0.0.0".to_owned(), port: 9100 }),
             telemetry: TelemetryDraft::default(),
         }

@@ -164,5 +164,7 @@ pub fn parse_linking_domains(text: &str) -> Result<BTreeMap<String, String>, Str
 
 /// Whether the text is an absolute URL or an absolute path, as far as the reference checks it.
 pub fn is_absolute(text: &str) -> bool {
-    Url::parse(text).is_ok_and(|url| text.starts_with('/') || !url.scheme().is_empty())
+    let authority = text.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next());
+    let has_fragment_for_host = !text.starts_with('/') && authority.is_some_and(|authority| authority.contains('#'));
+    !has_fragment_for_host && Url::parse(text).is_ok_and(|url| text.starts_with('/') || !url.scheme().is_empty())
 }

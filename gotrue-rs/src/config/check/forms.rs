@@ -200,7 +200,11 @@ pub(crate) fn parse_jwt_keys(draft: &mut Draft, text: &str) -> FormResult {
         if !matches!(kind, "oct" | "RSA" | "EC" | "OKP") {
             return Err(format!("has a key (number {}) whose `kty` is none of oct, RSA, EC, OKP", position + 1));
         }
-        let id = key.get("kid").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let id = match key.get("kid") {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(id)) => id.clone(),
+            Some(_) => return Err(format!("has a key (number {}) whose `kid` is not a string", position + 1)),
+        };
         by_id.insert(id, (position, key));
     }
     let signing = by_id.values().filter(|(_, key)| may_sign(key)).count();

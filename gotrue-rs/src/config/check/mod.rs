@@ -22,7 +22,7 @@ use super::configuration::Config;
 use super::draft::{Draft, hook_key};
 use super::problem::{Notice, Problem};
 use super::secret_files::find_secret_name;
-use super::telemetry;
+use super::{telemetry, values};
 
 /// The maximum size of the Bloom filter: 512 MiB.
 ///
@@ -164,9 +164,20 @@ fn check_reloading(draft: &mut Draft) {
 }
 
 fn check_metrics(draft: &mut Draft) {
-    let (enabled, exporter, listen) = draft.metrics.clone();
+    let (enabled, exporter, mut listen) = draft.metrics.clone();
     match (enabled, exporter.as_str()) {
-        (true, "prometheus") => draft.config.metrics = Some(listen),
+        (true, "prometheus") => {
+            if let Some(port) = draft.metrics_port.take() {
+                let number = values::parse_integer(&port).and_then(|number| u16::try_from(number).ok());
+                listen.port = number.unwrap_or_else(|| {
+                    let value = if port.is_empty() { "an empty text".to_owned() } else { format!("{port:?}") };
+                    let complaint = format!("{value} is not a port from 0 to 65535");
+                    draft.problem("GOTRUE_METRICS_OTEL_EXPORTER_PROMETHEUS_PORT", complaint, "9464");
+                    0
+                });
+            }
+            draft.config.metrics = Some(listen);
+        }
         (true, "opentelemetry") => draft.telemetry.has_metrics = true,
         (true, _) => {
             let text = "is neither `prometheus` nor `opentelemetry`: the metrics are off";

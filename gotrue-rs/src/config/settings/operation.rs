@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::check;
 use super::super::setting::{Setting, UnusedForm, ValueType};
-use super::{Section, between, list, span, switch, text, unused, whole};
+use super::{Section, list, span, switch, text, unused, whole};
 
 /// The longest time between the signal to stop and the end of accepting requests.
 const MAX_DRAIN: Duration = Duration::from_mins(10);
@@ -51,9 +51,13 @@ pub(super) const SECTION: Section = Section {
             .with_alias("OTEL_EXPORTER_PROMETHEUS_HOST")
             .default("0.0.0.0")
             .doc("Address of the metrics endpoint.", "127.0.0.1"),
-        between("GOTRUE_METRICS_OTEL_EXPORTER_PROMETHEUS_PORT", 0, 65_535, |d, _, n| {
-            d.metrics.2.port = u16::try_from(n).unwrap_or(0);
-        })
+        Setting::new(
+            "GOTRUE_METRICS_OTEL_EXPORTER_PROMETHEUS_PORT",
+            ValueType::Custom("a port from 0 to 65535", |d, _, v| {
+                d.metrics_port = Some(v.to_owned());
+                Ok(())
+            }),
+        )
         .with_alias("OTEL_EXPORTER_PROMETHEUS_PORT")
         .default("9100")
         .doc("Port of the metrics endpoint.", "9464"),

@@ -6,6 +6,7 @@ mod notices;
 mod refusals;
 mod secret_files;
 mod sections;
+mod start;
 mod table;
 mod values;
 
