@@ -142,7 +142,10 @@ fn start_logging(config: &Config) -> anyhow::Result<()> {
     };
     let level = config.log.level.as_str();
     let filter = if config.log.sql { format!("{level},{SQL_LOG}=debug") } else { format!("{level},{SQL_LOG}=off") };
-    logging::start(&filter, format, config.log.file.as_deref())?;
+    match &config.log.file {
+        Some(file) => logging::start_in_file_if_possible(&filter, format, file)?,
+        None => logging::start(&filter, format, None)?,
+    }
     logging::log_notices(&config.notices);
     Ok(())
 }

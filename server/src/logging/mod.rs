@@ -6,7 +6,7 @@ mod request_ids;
 #[cfg(test)]
 mod tests;
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Mutex;
@@ -27,6 +27,18 @@ use tracing_subscriber::util::SubscriberInitExt;
 use self::lines::LogLines;
 use crate::config_file::LogFormat;
 
+/// Starts logging, to standard error if the file cannot be opened; that is logged as an error.
+pub(crate) fn start_in_file_if_possible(level: &str, format: LogFormat, file: &Path) -> anyhow::Result<()> {
+    let Err(error) = open_log_file(file) else { return start(level, format, Some(file)) };
+    start(level, format, None)?;
+    tracing::error!(file = %file.display(), %error, "log file cannot be opened, logging to standard error");
+    Ok(())
+}
+
+fn open_log_file(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+}
+
 /// Starts logging, and the recording of spans if there is a tracer.
 /// `level` is a level or a list of `target=level`, as in `RUST_LOG`.
 pub(crate) fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyhow::Result<()> {
@@ -37,10 +49,9 @@ pub(crate) fn start(level: &str, format: LogFormat, file: Option<&Path>) -> anyh
         .with_context(|| format!("the log level {level:?} is none: try info, debug, or basalt=debug,info"))?;
     let writer = match file {
         None => BoxMakeWriter::new(std::io::stderr),
-        Some(path) => {
-            let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
-            BoxMakeWriter::new(Mutex::new(file.with_context(|| format!("opening the log file {}", path.display()))?))
-        }
+        Some(path) => BoxMakeWriter::new(Mutex::new(
+            open_log_file(path).with_context(|| format!("opening the log file {}", path.display()))?,
+        )),
     };
     if !tracer::is_installed() {
         return build_subscriber(writer, format).with(filter).try_init().context("starting the log");

@@ -57,6 +57,25 @@ fn invalid_settings_are_reported_with_name_and_example() {
 }
 
 #[test]
+fn log_file_that_cannot_be_opened_does_not_prevent_the_start() {
+    let output = basalt()
+        .args(["gotrue", "migrate"])
+        .env_clear()
+        .env("GOTRUE_DB_DRIVER", "postgres")
+        .env("DATABASE_URL", "postgres://user@127.0.0.1:1/postgres")
+        .env("GOTRUE_DB_START_TIMEOUT", "1s")
+        .env("GOTRUE_SITE_URL", "http://localhost:3000")
+        .env("API_EXTERNAL_URL", "http://localhost:9999")
+        .env("GOTRUE_JWT_SECRET", "at-least-32-characters-of-your-own")
+        .env("GOTRUE_LOG_FILE", "/nonexistent/folder/auth.log")
+        .output()
+        .expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("log file cannot be opened, logging to standard error"), "{text}");
+    assert!(!text.contains("opening the log file"), "{text}");
+}
+
+#[test]
 fn version_is_printed() {
     let output = super::support::run(&["gotrue", "version"]);
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("basalt "));
