@@ -46,6 +46,20 @@ pub enum CredentialError {
     AuthenticatorData,
 }
 
+/// Why client data is rejected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ClientDataError {
+    /// The challenge is not spelled as it was issued.
+    #[error("the challenge differs from the issued one")]
+    Challenge,
+    /// The origin contains white space or control characters.
+    #[error("the origin contains white space")]
+    Origin,
+    /// The status of the token binding is missing or unknown.
+    #[error("the status of the token binding is missing or unknown")]
+    TokenBinding,
+}
+
 impl From<JsonError> for CredentialError {
     fn from(error: JsonError) -> Self {
         Self::Type(error.to_string())
@@ -63,6 +77,8 @@ pub struct CreatedCredential {
     pub attachment: &'static str,
     /// `clientDataJSON`.
     pub client_data: Vec<u8>,
+    /// The parsed `clientDataJSON`.
+    pub client: ClientData,
     /// `attestationObject`.
     pub attestation_object: Vec<u8>,
     /// `authenticatorData`, a copy of a part of the attestation object, if sent.
@@ -77,7 +93,7 @@ impl CreatedCredential {
     /// Parses the result of `navigator.credentials.create()`.
     pub fn read(credential: &Value) -> Result<Self, CredentialError> {
         let shared = CommonMembers::read(credential)?;
-        if decode(&shared.id).is_none_or(|id| id.is_empty()) {
+        if decode_id(&shared.id).is_none_or(|id| id.is_empty()) {
             return Err(CredentialError::Id);
         }
         let response = &shared.response;
@@ -89,6 +105,7 @@ impl CreatedCredential {
             raw_id: shared.raw_id,
             attachment: shared.attachment,
             client_data: shared.client_data,
+            client: shared.client,
             attestation_object: decode_member(response, "attestationObject")?.unwrap_or_default(),
             authenticator_data: decode_member(response, "authenticatorData")?,
             public_key_algorithm: response.opt_integer("publicKeyAlgorithm")?.unwrap_or_default(),
@@ -107,6 +124,8 @@ pub struct AssertedCredential {
     pub raw_id: Vec<u8>,
     /// `clientDataJSON`.
     pub client_data: Vec<u8>,
+    /// The parsed `clientDataJSON`.
+    pub client: ClientData,
     /// `authenticatorData`.
     pub authenticator_data: Vec<u8>,
     /// `signature`.
@@ -119,7 +138,7 @@ impl AssertedCredential {
     /// Parses the result of `navigator.credentials.get()`.
     pub fn read(credential: &Value) -> Result<Self, CredentialError> {
         let shared = CommonMembers::read(credential)?;
-        if decode(&shared.id).is_none() {
+        if decode_id(&shared.id).is_none() {
             return Err(CredentialError::Id);
         }
         let response = &shared.response;
@@ -130,6 +149,7 @@ impl AssertedCredential {
         Ok(Self {
             raw_id: shared.raw_id,
             client_data: shared.client_data,
+            client: shared.client,
             authenticator_data,
             signature: decode_member(response, "signature")?.unwrap_or_default(),
             user_handle: decode_member(response, "userHandle")?.filter(|handle| !handle.is_empty()),
@@ -144,6 +164,7 @@ struct CommonMembers {
     raw_id: Vec<u8>,
     attachment: &'static str,
     client_data: Vec<u8>,
+    client: ClientData,
     response: Object,
 }
 
@@ -166,22 +187,53 @@ impl CommonMembers {
         if kind != "public-key" {
             return Err(CredentialError::CredentialType);
         }
-        validate_client_data(&client_data)?;
-        Ok(Self { id, raw_id, attachment, client_data, response })
+        let client = ClientData::parse(&client_data)?;
+        Ok(Self { id, raw_id, attachment, client_data, client, response })
     }
 }
 
-/// Checks the member types of the client data (WebAuthn §5.8.1). Their values are verified later.
-fn validate_client_data(text: &[u8]) -> Result<(), CredentialError> {
-    let data = Object::parse(text)?;
-    for name in ["type", "challenge", "origin", "topOrigin", "new_keys_may_be_added_here"] {
-        data.string(name)?;
+/// The members of client data (WebAuthn §5.8.1) that must be spelled exactly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientData {
+    challenge: String,
+    origin: String,
+    /// The status of the token binding, if there is one.
+    token_binding: Option<String>,
+}
+
+impl ClientData {
+    /// Parses client data and checks the types of its members.
+    fn parse(text: &[u8]) -> Result<Self, CredentialError> {
+        let data = Object::parse(text)?;
+        for name in ["type", "topOrigin", "new_keys_may_be_added_here"] {
+            data.string(name)?;
+        }
+        data.bool("crossOrigin")?;
+        let (challenge, origin) = (data.string("challenge")?, data.string("origin")?);
+        let binding = data.nested("tokenBinding")?;
+        binding.string("id")?;
+        let status = binding.string("status")?;
+        let token_binding = data.value("tokenBinding").map(|_| status);
+        Ok(Self { challenge, origin, token_binding })
     }
-    data.bool("crossOrigin")?;
-    let binding = data.nested("tokenBinding")?;
-    binding.string("status")?;
-    binding.string("id")?;
-    Ok(())
+
+    /// Checks the spelling of challenge, origin and token binding. Their values are verified with the signature.
+    ///
+    /// # Errors
+    ///
+    /// The first member that the reference refuses although a lenient parser would not.
+    pub fn validate(&self, challenge: &str) -> Result<(), ClientDataError> {
+        if self.challenge != challenge {
+            return Err(ClientDataError::Challenge);
+        }
+        if self.origin.contains(|character: char| character.is_whitespace() || character.is_control()) {
+            return Err(ClientDataError::Origin);
+        }
+        match self.token_binding.as_deref() {
+            None | Some("present" | "supported" | "not-supported") => Ok(()),
+            Some(_) => Err(ClientDataError::TokenBinding),
+        }
+    }
 }
 
 /// Whether the length fits the flags of authenticator data (WebAuthn §6.1).
@@ -196,17 +248,18 @@ pub fn is_authenticator_data(data: &[u8]) -> bool {
 }
 
 /// Decodes a base64url member; `None` if absent or `null`.
-/// As in the reference a boolean or number is decoded from its JSON text, and padding is ignored.
+/// As in the reference a boolean or number is decoded from its JSON text, padding is ignored, and line breaks are not.
 fn decode_member(object: &Object, name: &'static str) -> Result<Option<Vec<u8>>, CredentialError> {
     let Some(value) = object.value(name) else { return Ok(None) };
     let text = match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    decode(text.trim_end_matches('=')).map(Some).ok_or(CredentialError::Base64(name))
+    LENIENT.decode(text.trim_end_matches('=')).map(Some).map_err(|_| CredentialError::Base64(name))
 }
 
-fn decode(text: &str) -> Option<Vec<u8>> {
+/// Decodes the id. As in the reference, line breaks are ignored.
+fn decode_id(text: &str) -> Option<Vec<u8>> {
     let text: String = text.chars().filter(|character| !matches!(character, '\r' | '\n')).collect();
     LENIENT.decode(text).ok()
 }
@@ -257,6 +310,8 @@ mod tests {
             ("/type", json!("password")),
             ("/rawId", json!({})),
             ("/rawId", json!("a!")),
+            ("/rawId", json!("AQI\n")),
+            ("/response/signature", json!("A\rQ")),
             ("/authenticatorAttachment", json!(true)),
             ("/clientExtensionResults", json!([])),
             ("/response", json!([])),

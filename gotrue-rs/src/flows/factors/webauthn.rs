@@ -148,7 +148,9 @@ fn verify_registration(party: &RelyingParty, session: &SessionData, credential: 
     let registration = RegistrationResponse::parse(credential).map_err(unreadable_error)?;
     let key = registration.verify(party, session).map_err(|cause| match cause {
         CeremonyError::Unreadable(_) => unreadable_error(cause),
-        CeremonyError::Rejected(_) | CeremonyError::CounterRegressed { .. } => Error::other(cause),
+        CeremonyError::Rejected(_) | CeremonyError::ClientData(_) | CeremonyError::CounterRegressed { .. } => {
+            Error::other(cause)
+        }
     })?;
     Ok(CeremonyProof::Registered(Box::new(key)))
 }

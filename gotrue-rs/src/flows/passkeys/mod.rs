@@ -67,7 +67,9 @@ async fn consume_challenge(cx: &RequestContext, id: Uuid, purpose: CeremonyPurpo
 fn verification_error(cause: CeremonyError) -> Error {
     let message = match cause {
         CeremonyError::Unreadable(_) => "Invalid credential response",
-        CeremonyError::Rejected(_) | CeremonyError::CounterRegressed { .. } => "Credential verification failed",
+        CeremonyError::Rejected(_) | CeremonyError::ClientData(_) | CeremonyError::CounterRegressed { .. } => {
+            "Credential verification failed"
+        }
     };
     Error::new(ErrorCode::WebAuthnVerificationFailed, message).with_cause(cause)
 }

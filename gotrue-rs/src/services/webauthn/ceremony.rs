@@ -5,7 +5,9 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use gotrue_rules::domain::passkey::has_counter_regressed;
 use gotrue_rules::domain::policy::{RelyingParty, WebAuthnPolicy};
-use gotrue_rules::wire::credential::{AssertedCredential, CreatedCredential, is_authenticator_data};
+use gotrue_rules::wire::credential::{
+    AssertedCredential, ClientData, ClientDataError, CreatedCredential, is_authenticator_data,
+};
 use gotrue_rules::wire::webauthn::{
     AttestationRecord, AuthenticatorRecord, CredentialFlags, CredentialRecord, SessionData, UserVerification,
 };
@@ -36,6 +38,9 @@ pub enum CeremonyError {
     /// The response does not answer this challenge, or is not signed by this credential.
     #[error("credential rejected: {0:?}")]
     Rejected(WebauthnError),
+    /// A member of the client data is not spelled as it must be.
+    #[error("client data rejected: {0}")]
+    ClientData(#[from] ClientDataError),
     /// The signature counter did not grow: the credential may have been cloned.
     #[error("the signature counter decreased from {stored} to {received}")]
     CounterRegressed {
@@ -91,6 +96,7 @@ impl RegistrationResponse {
     /// Verifies challenge, origin and relying party, and returns the credential.
     pub fn verify(self, party: &RelyingParty, session: &SessionData) -> Result<RegisteredCredential, CeremonyError> {
         let Self { response, attested } = self;
+        response.client.validate(&session.challenge)?;
         let state = registration_state(session)?;
         let made = webauthn_core(party)
             .register_credential(&library_credential(&response), &state, None)
@@ -160,7 +166,10 @@ impl RegisteredCredential {
 
 /// The response of the browser to an authentication.
 #[derive(Debug)]
-pub struct AssertionResponse(PublicKeyCredential);
+pub struct AssertionResponse {
+    credential: PublicKeyCredential,
+    client: ClientData,
+}
 
 /// A stored credential.
 #[derive(Debug, Clone, Copy)]
@@ -179,7 +188,7 @@ impl AssertionResponse {
     /// Parses the result of `navigator.credentials.get()`.
     pub fn read(credential: &Value) -> Result<Self, CeremonyError> {
         let response = AssertedCredential::read(credential).map_err(unreadable_error)?;
-        Ok(Self(PublicKeyCredential {
+        let credential = PublicKeyCredential {
             id: response.id,
             raw_id: response.raw_id,
             response: AuthenticatorAssertionResponseRaw {
@@ -190,22 +199,25 @@ impl AssertionResponse {
             },
             extensions: AuthenticationExtensionsClientOutputs::default(),
             type_: PUBLIC_KEY.to_owned(),
-        }))
+        };
+        Ok(Self { credential, client: response.client })
     }
 
     /// The credential id.
     pub fn credential_id(&self) -> &[u8] {
-        &self.0.raw_id
+        &self.credential.raw_id
     }
 
-    /// The user id of the user handle; `None` if the handle is absent or not a UUID.
+    /// The user id of the user handle; `None` if the handle is not the canonical text of a UUID.
     pub fn user_handle_id(&self) -> Option<Uuid> {
-        Uuid::try_parse_ascii(self.0.get_user_unique_id()?).ok()
+        let handle = self.credential.get_user_unique_id()?;
+        let id = Uuid::try_parse_ascii(handle).ok()?;
+        (id.hyphenated().encode_lower(&mut Uuid::encode_buffer()).as_bytes() == handle).then_some(id)
     }
 
     /// The user handle; `None` if the authenticator returned none.
     pub fn user_handle(&self) -> Option<&[u8]> {
-        self.0.get_user_unique_id().filter(|handle| !handle.is_empty())
+        self.credential.get_user_unique_id().filter(|handle| !handle.is_empty())
     }
 
     /// Verifies signature, challenge, origin and relying party, and returns the signature counter.
@@ -216,10 +228,11 @@ impl AssertionResponse {
         key: StoredCredential<'_>,
         policy: &WebAuthnPolicy,
     ) -> Result<u32, CeremonyError> {
+        self.client.validate(&session.challenge)?;
         let state = authentication_state(session)?;
         let credential = library_stored_credential(self.credential_id(), key)?;
         let proved = webauthn_core(party)
-            .authenticate_single_credential(&self.0, &state, &credential)
+            .authenticate_single_credential(&self.credential, &state, &credential)
             .map_err(CeremonyError::Rejected)?;
         let received = proved.counter();
         if policy.counter_must_increase && has_counter_regressed(key.counter, received) {

@@ -236,3 +236,21 @@ async fn unenrolled_key_elevates_nothing() {
     let refreshed = world.refresh(&strong.refresh_token).await.expect(200);
     assert_eq!(assurance(&world, refreshed.str("access_token")).0, "aal1");
 }
+
+#[tokio::test]
+async fn line_breaks_in_members_are_refused() {
+    let world = world().await;
+    let ann = world.create_user(ANN).await;
+    let made = world.enroll(&ann.access_token, json!({"factor_type": "webauthn", "friendly_name": "key"})).await;
+    let factor = made.expect(200).str("id").to_owned();
+    for member in ["/rawId", "/response/clientDataJSON", "/response/attestationObject"] {
+        let response = world.create_challenge(&ann.access_token, &factor).await.expect(200);
+        let mut made = Authenticator::default().create(&response.json["webauthn"]["credential_options"]["publicKey"]);
+        if let Some(Value::String(text)) = made.pointer_mut(member) {
+            text.insert(4, '\n');
+        }
+        let refused = world.verify_webauthn_challenge(&ann, &factor, response.str("id"), ("create", made)).await;
+        assert_eq!(refused.refusal(), (400, "validation_failed"), "{member}");
+        assert_eq!(refused.str("msg"), "Invalid credential_response");
+    }
+}

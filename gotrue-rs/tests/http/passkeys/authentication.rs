@@ -1,3 +1,5 @@
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use gotrue_rs::testing::{Authenticator, World, enable_webauthn};
 use gotrue_rules::domain::policy::LimitKey;
@@ -121,4 +123,63 @@ async fn challenge_requests_are_rate_limited() {
         ends.push(world.request(Method::POST, OPTIONS, &[("x-client", "one")], Some(json!({}))).await.status.as_u16());
     }
     assert_eq!(ends, [200, 200, 429]);
+}
+
+#[tokio::test]
+async fn user_handle_must_be_the_user_id_as_registered() {
+    let world = world().await;
+    let ann = world.create_user(ANN).await;
+    let mut device = world.create_passkey(&ann).await.1;
+    let id = ann.id.clone();
+    for handle in [id.to_uppercase(), id.replace('-', ""), format!("{{{id}}}"), format!("urn:uuid:{id}")] {
+        device.user_handle = Some(URL_SAFE_NO_PAD.encode(&handle));
+        let refused = world.sign_in_with_passkey(&mut device).await;
+        assert_eq!(refused.refusal(), (400, "webauthn_verification_failed"), "{handle}");
+        assert_eq!(refused.str("msg"), "Credential verification failed");
+    }
+    device.user_handle = Some(URL_SAFE_NO_PAD.encode(&id));
+    world.sign_in_with_passkey(&mut device).await.expect(200);
+}
+
+#[tokio::test]
+async fn line_breaks_in_members_are_refused() {
+    let world = world().await;
+    let ann = world.create_user(ANN).await;
+    let mut device = world.create_passkey(&ann).await.1;
+    for member in ["rawId", "response/clientDataJSON", "response/signature", "response/userHandle"] {
+        for line_break in ["\n", "\r"] {
+            let mut body = answer(&world, &mut device).await;
+            let value = body.pointer_mut(&format!("/credential/{member}")).expect("a member");
+            *value = format!("{}{line_break}", value.as_str().expect("a string")).into();
+            let refused = world.post(VERIFY, body).await;
+            assert_eq!(refused.refusal(), (400, "webauthn_verification_failed"), "{member}");
+            assert_eq!(refused.str("msg"), "Invalid credential response");
+        }
+    }
+}
+
+#[tokio::test]
+async fn client_data_must_have_an_exact_origin_and_challenge() {
+    let world = world().await;
+    let ann = world.create_user(ANN).await;
+    let mut device = world.create_passkey(&ann).await.1;
+    let right = device.origin.clone();
+    for origin in [format!(" {right}"), format!("{right} "), format!("\t{right}"), right.replace("shop", "sh\nop")] {
+        device.origin = origin;
+        let refused = world.sign_in_with_passkey(&mut device).await;
+        assert_eq!(refused.refusal(), (400, "webauthn_verification_failed"), "{:?}", device.origin);
+        assert_eq!(refused.str("msg"), "Credential verification failed");
+    }
+    device.origin = right;
+    for end in ["=", "\n"] {
+        let response = world.post(OPTIONS, json!({})).await.expect(200);
+        device.challenge = Some(format!("{}{end}", response.str("options/challenge")));
+        let credential = device.get(&response.json["options"]);
+        let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
+        let refused = world.post(VERIFY, body).await;
+        assert_eq!(refused.refusal(), (400, "webauthn_verification_failed"), "{end:?}");
+        assert_eq!(refused.str("msg"), "Credential verification failed");
+    }
+    device.challenge = None;
+    world.sign_in_with_passkey(&mut device).await.expect(200);
 }

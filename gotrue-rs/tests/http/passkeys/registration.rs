@@ -3,7 +3,7 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Authenticator, World};
+use gotrue_rs::testing::{Answer, Authenticator, TestUser, World};
 use gotrue_rules::domain::policy::RelyingParty;
 use serde_json::{Value, json};
 
@@ -238,4 +238,52 @@ fn hex(bytes: &[u8]) -> String {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
+}
+
+/// Attempts to register a passkey whose credential is changed.
+async fn register_changed(world: &World, user: &TestUser, change: impl FnOnce(&mut Value)) -> Answer {
+    let response = world.post_as(&user.access_token, OPTIONS, json!({})).await.expect(200);
+    let mut credential = Authenticator::default().create(&response.json["options"]);
+    change(&mut credential);
+    let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
+    world.post_as(&user.access_token, VERIFY, body).await
+}
+
+#[tokio::test]
+async fn line_breaks_in_members_are_refused() {
+    let world = world().await;
+    let ann = world.create_user(ANN).await;
+    for member in ["/rawId", "/response/clientDataJSON", "/response/attestationObject"] {
+        let refused = register_changed(&world, &ann, |credential| {
+            let value = credential.pointer_mut(member).expect("a member");
+            *value = format!("{}\n", value.as_str().expect("a string")).into();
+        });
+        let refused = refused.await;
+        assert_eq!(refused.refusal(), (400, "webauthn_verification_failed"), "{member}");
+        assert_eq!(refused.str("msg"), "Invalid credential response");
+    }
+}
+
+#[tokio::test]
+async fn token_binding_must_have_a_known_status() {
+    let world = world().await;
+    let ann = world.create_user(ANN).await;
+    let register = async |binding: &Value| {
+        let changed = register_changed(&world, &ann, |credential| {
+            let encoded = &mut credential["response"]["clientDataJSON"];
+            let text = URL_SAFE_NO_PAD.decode(encoded.as_str().expect("a string")).expect("base64url");
+            let mut data: Value = serde_json::from_slice(&text).expect("an object");
+            data["tokenBinding"] = binding.clone();
+            *encoded = URL_SAFE_NO_PAD.encode(data.to_string()).into();
+        });
+        changed.await
+    };
+    for binding in [json!({}), json!({"status": ""}), json!({"status": "other"}), json!({"status": null})] {
+        let refused = register(&binding).await;
+        assert_eq!(refused.refusal(), (400, "webauthn_verification_failed"), "{binding}");
+        assert_eq!(refused.str("msg"), "Credential verification failed", "{binding}");
+    }
+    for binding in [Value::Null, json!({"status": "present"}), json!({"status": "not-supported"})] {
+        register(&binding).await.expect(200);
+    }
 }
