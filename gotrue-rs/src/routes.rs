@@ -29,7 +29,8 @@ pub fn route_table() -> Vec<RouteEntry> {
             "/callback",
             &[],
             [route(Method::GET, "/", external::callback::handle), route(Method::POST, "/", external::callback::handle)],
-        ),
+        )
+        .with_unmatched_check(|cx| Box::pin(external::callback::check_state(cx))),
         route_group("/signup", &[CAPTCHA], [route(Method::POST, "/", sign_up::handle)]),
         route_group(
             "/verify",

@@ -7,6 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 
+use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use futures::FutureExt;
@@ -16,7 +17,8 @@ use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::explanation::redirect::explain_target;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
-use http::Method;
+use http::header::{CONNECTION, CONTENT_TYPE};
+use http::{HeaderValue, Method, StatusCode};
 use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest, cors};
 use telemetry::log_limit::LogLimit;
 use telemetry::trace_context;
@@ -26,7 +28,7 @@ use tracing::{Instrument, Span};
 
 use super::body::RequestBody;
 use super::reply::Reply;
-use super::request_info::{RequestInfo, parse_pairs};
+use super::request_info::{RequestInfo, has_valid_escapes, parse_pairs};
 use super::request_labels::RequestLabels;
 use super::router;
 use crate::app::App;
@@ -39,6 +41,9 @@ use crate::request_context::{RequestContext, ResponseHeaders};
 /// Answers one request from the route table.
 pub async fn serve(app: Arc<App>, table: Arc<router::RouteTable>, request: Request) -> Response {
     let has_origin = request.headers().contains_key(http::header::ORIGIN);
+    if !has_valid_escapes(request.uri().path()) {
+        return invalid_path_response();
+    }
     if cors::is_preflight(request.method(), request.headers()) {
         return answer_preflight(&app, &request);
     }
@@ -53,6 +58,15 @@ pub async fn serve(app: Arc<App>, table: Arc<router::RouteTable>, request: Reque
         None => responding.await,
     };
     cors::AUTH_API.insert_headers(response.headers_mut(), has_origin);
+    response
+}
+
+/// Answers a path with an invalid escape as Go's HTTP server does, which refuses it before any handler.
+fn invalid_path_response() -> Response {
+    let mut response = Response::new(Body::from("400 Bad Request"));
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 

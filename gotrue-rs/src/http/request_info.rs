@@ -106,12 +106,15 @@ fn parse_pair(pair: &str) -> Option<(String, String)> {
     Some((unescape(key)?, unescape(value)?))
 }
 
-fn unescape(text: &str) -> Option<String> {
+/// Whether two hexadecimal digits follow each `%`.
+pub fn has_valid_escapes(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let is_escape = |at: usize| {
-        bytes.get(at + 1).is_some_and(u8::is_ascii_hexdigit) && bytes.get(at + 2).is_some_and(u8::is_ascii_hexdigit)
-    };
-    if bytes.iter().enumerate().any(|(at, byte)| *byte == b'%' && !is_escape(at)) {
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
+    bytes.iter().enumerate().all(|(at, byte)| *byte != b'%' || (is_digit(at + 1) && is_digit(at + 2)))
+}
+
+fn unescape(text: &str) -> Option<String> {
+    if !has_valid_escapes(text) {
         return None;
     }
     let spaced = text.replace('+', " ");

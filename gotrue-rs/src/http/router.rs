@@ -33,6 +33,9 @@ impl std::fmt::Debug for Guard {
 /// The handler of a route.
 pub type Handler = Box<dyn Fn(RequestContext) -> BoxFuture<'static, Result<Reply>> + Send + Sync>;
 
+/// A check of requests below a group that match no route. Its reply replaces 404 and 405.
+pub type UnmatchedCheck = for<'a> fn(&'a RequestContext) -> BoxFuture<'a, Result<Option<Reply>>>;
+
 /// An entry of the route table.
 pub enum RouteEntry {
     /// A method and a path.
@@ -64,6 +67,8 @@ pub struct RouteGroup {
     pub entries: Vec<RouteEntry>,
     /// The reply to unknown paths below this one; `None` for the server's default.
     pub fallback: Option<fn() -> Reply>,
+    /// The check of requests that match no route; `None` for none.
+    pub unmatched_check: Option<UnmatchedCheck>,
 }
 
 /// Builds a route that handles `method` on `path`.
@@ -87,6 +92,7 @@ pub fn route_group(path: &'static str, guards: &[Guard], entries: impl IntoItera
         guards: guards.to_vec(),
         entries: entries.into_iter().collect(),
         fallback: None,
+        unmatched_check: None,
     })
 }
 
@@ -96,6 +102,15 @@ impl RouteEntry {
     pub fn with_fallback(mut self, answer: fn() -> Reply) -> Self {
         if let Self::Group(group) = &mut self {
             group.fallback = Some(answer);
+        }
+        self
+    }
+
+    /// Sets the check of requests below this group that match no route.
+    #[must_use]
+    pub fn with_unmatched_check(mut self, check: UnmatchedCheck) -> Self {
+        if let Self::Group(group) = &mut self {
+            group.unmatched_check = Some(check);
         }
         self
     }
@@ -145,33 +160,43 @@ struct RouteMatch<'t> {
     row: Option<&'t Route>,
     allowed: Vec<&'t Method>,
     otherwise: Option<fn() -> Reply>,
+    unmatched_check: Option<UnmatchedCheck>,
 }
 
 /// Routes the request to its handler.
+///
+/// As in GoTrue, a non-standard method is refused before anything else, and gets no `Allow` header.
 pub async fn dispatch(table: &RouteTable, mut cx: RequestContext) -> Result<Reply> {
+    if !is_standard(&cx.request.method) {
+        return Ok(Reply::empty(StatusCode::METHOD_NOT_ALLOWED));
+    }
     let mut found = RouteMatch::default();
     let path = cx.request.path.clone();
     match_entries(&table.0, &path, &cx.request.method.clone(), &mut found);
-    cx.request.params = found.params;
+    cx.request.params = std::mem::take(&mut found.params);
     if let Some(row) = found.row {
         cx.span.record("http.route", &*row.template);
         cx.journal.record_route(&row.template);
         cx.journal.trace(|trace| trace.route = Some(row.template.to_string()));
     }
     run_guards(&found.group_guards, &mut cx).await?;
-    match found.row {
-        Some(row) => {
-            run_guards(&row.guards, &mut cx).await?;
-            (row.handler)(cx).await
-        }
-        None if found.allowed.is_empty() => Ok(found.otherwise.unwrap_or(Reply::page_not_found)()),
-        // As in GoTrue, a request with a non-standard method gets no `Allow` header.
-        None if !is_standard(&cx.request.method) => Ok(Reply::empty(StatusCode::METHOD_NOT_ALLOWED)),
-        None => {
-            let allowed: Vec<&str> = found.allowed.iter().map(|method| method.as_str()).collect();
-            Ok(Reply::empty(StatusCode::METHOD_NOT_ALLOWED).with_header(http::header::ALLOW, &allowed.join(", ")))
-        }
+    let Some(row) = found.row else { return answer_unmatched(&cx, &found).await };
+    run_guards(&row.guards, &mut cx).await?;
+    (row.handler)(cx).await
+}
+
+/// Answers a request whose path or method matches no route.
+async fn answer_unmatched(cx: &RequestContext, found: &RouteMatch<'_>) -> Result<Reply> {
+    if let Some(check) = found.unmatched_check
+        && let Some(reply) = check(cx).await?
+    {
+        return Ok(reply);
     }
+    if found.allowed.is_empty() {
+        return Ok(found.otherwise.unwrap_or(Reply::page_not_found)());
+    }
+    let allowed: Vec<&str> = found.allowed.iter().map(|method| method.as_str()).collect();
+    Ok(Reply::empty(StatusCode::METHOD_NOT_ALLOWED).with_header(http::header::ALLOW, &allowed.join(", ")))
 }
 
 fn is_standard(method: &Method) -> bool {
@@ -220,6 +245,7 @@ fn match_entries<'t>(entries: &'t [RouteEntry], path: &str, method: &Method, fou
                 is_named = true;
                 found.group_guards.extend_from_slice(&group.guards);
                 found.params.extend(params);
+                found.unmatched_check = group.unmatched_check.or(found.unmatched_check);
                 found.otherwise = group.fallback.or(found.otherwise);
                 match_entries(&group.entries, rest, method, found);
             }

@@ -26,10 +26,7 @@ use crate::store::{Connection, OrInternalError, flow_state};
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let flow = match load_flow(&cx).await {
         Ok(flow) => flow,
-        Err(error) if matches!(error.kind, ErrorKind::InternalServerError) || cx.journal.has_lost_database() => {
-            return Err(error);
-        }
-        Err(error) => return redirect_refusal(&cx, &error),
+        Err(error) => return answer_load_error(&cx, error),
     };
     let target = redirect_target(&cx, &flow);
     let location = match finish_sign_in(&cx, &flow, target).await {
@@ -43,6 +40,21 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         }
     };
     Ok(if cx.request.method == Method::POST { Reply::found_without_body(&location) } else { Reply::found(&location) })
+}
+
+/// Checks the state of a request of another method or path: as in GoTrue, that precedes 404 and 405.
+pub async fn check_state(cx: &RequestContext) -> Result<Option<Reply>> {
+    match load_flow(cx).await {
+        Ok(_) => Ok(None),
+        Err(error) => answer_load_error(cx, error).map(Some),
+    }
+}
+
+fn answer_load_error(cx: &RequestContext, error: Error) -> Result<Reply> {
+    if matches!(error.kind, ErrorKind::InternalServerError) || cx.journal.has_lost_database() {
+        return Err(error);
+    }
+    redirect_refusal(cx, &error)
 }
 
 /// Loads the pending flow of the state.
@@ -68,12 +80,12 @@ async fn load_flow(cx: &RequestContext) -> Result<ExternalFlow> {
     }
 }
 
-/// Redirects an error to the site; the response to a POST also has an error body.
+/// Redirects an error to the site; the response also has an error body, except to GET and HEAD.
 fn redirect_refusal(cx: &RequestContext, error: &Error) -> Result<Reply> {
     log_error(cx, error);
     let location = site_with_callback_error(&cx.app.policy.site.site_url, error).map_err(Error::other)?;
     let reply = Reply::see_other(&location);
-    if cx.request.method != Method::POST {
+    if matches!(cx.request.method, Method::GET | Method::HEAD) {
         return Ok(reply);
     }
     let version = ApiVersion::from_header(cx.request.header(VERSION_HEADER));

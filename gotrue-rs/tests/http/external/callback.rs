@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use gotrue_rs::testing::{RedirectTarget, World};
-use http::Request;
+use http::{Method, Request};
 use serde_json::json;
 
 use super::{ANN, challenge, pair, world};
@@ -140,4 +140,29 @@ async fn configured_redirect_uri_takes_precedence() {
     let world: World = super::builder(&provider).policy(change).build().await;
     let state = world.start_provider_sign_in("github&redirect_to=https%3A%2F%2Fapp.example.com%2Fback").await;
     assert_eq!(world.finish_provider_sign_in(&state).await.base, "https://always.example.com/in");
+}
+
+#[tokio::test]
+async fn state_is_checked_before_method_and_path() {
+    let (world, _) = world().await;
+    let state = world.start_provider_sign_in("github").await;
+    for (method, path) in [
+        (Method::HEAD, "/callback"),
+        (Method::PUT, "/callback"),
+        (Method::OPTIONS, "/callback/"),
+        (Method::DELETE, "/callback/x"),
+        (Method::GET, "/callback/x/y"),
+    ] {
+        let has_body = !matches!(method, Method::GET | Method::HEAD);
+        for (query, code) in [("", "bad_oauth_callback"), ("?state=x", "bad_oauth_state")] {
+            let answer = world.request(method.clone(), &format!("{path}{query}"), &[], None).await.expect(303);
+            let to = RedirectTarget::from_response(&answer);
+            assert_eq!((to.query("error"), to.query("error_code")), ("invalid_request", code), "{method} {path}");
+            assert_eq!(answer.text.contains(code), has_body, "{method} {path}");
+        }
+        let expected = if path == "/callback" || path == "/callback/" { 405 } else { 404 };
+        world.request(method, &format!("{path}?state={state}"), &[], None).await.expect(expected);
+    }
+    world.get("/callbacks").await.expect(404);
+    world.finish_provider_sign_in(&state).await;
 }

@@ -21,6 +21,32 @@ async fn unknown_path_returns_plain_text_404() {
 }
 
 #[tokio::test]
+async fn non_standard_method_is_refused_on_every_path() {
+    let world = World::new().await;
+    for method in ["PROPFIND", "LINK", "get"] {
+        for path in ["/", "/nowhere", "/health", "/user", "/admin/users", "/callback"] {
+            let method = Method::from_bytes(method.as_bytes()).expect("a method");
+            let answer = world.request(method.clone(), path, &[], None).await.expect(405);
+            assert_eq!((&*answer.text, answer.header("allow")), ("", ""), "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn invalid_escape_in_the_path_returns_plain_text_400() {
+    let world = World::new().await;
+    for (method, path) in [(Method::GET, "/health/%zz"), (Method::GET, "/user/%2"), (Method::OPTIONS, "/%")] {
+        let answer = world.request(method, path, &[("origin", "http://shop.example.com")], None).await.expect(400);
+        assert_eq!(answer.text, "400 Bad Request", "{path}");
+        let headers = ["content-type", "connection", "vary", "access-control-allow-origin"];
+        let expected = ["text/plain; charset=utf-8", "close", "", ""];
+        assert_eq!(headers.map(|name| answer.header(name)), expected, "{path}");
+    }
+    world.get("/health?x=%zz").await.expect(200);
+    world.get("/nowhere%00").await.expect(404);
+}
+
+#[tokio::test]
 async fn wrong_method_returns_the_allow_header() {
     let world = World::new().await;
     let invented = Method::from_bytes(b"PURGE").expect("a method");
