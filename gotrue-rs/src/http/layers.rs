@@ -40,13 +40,13 @@ use crate::request_context::{RequestContext, ResponseHeaders};
 
 /// Answers one request from the route table.
 pub async fn serve(app: Arc<App>, table: Arc<router::RouteTable>, request: Request) -> Response {
-    let has_origin = request.headers().contains_key(http::header::ORIGIN);
     if !has_valid_escapes(request.uri().path()) {
         return invalid_path_response();
     }
-    if cors::is_preflight(request.method(), request.headers()) {
+    if cors::AUTH_API.is_preflight(request.method(), request.headers()) {
         return answer_preflight(&app, &request);
     }
+    let is_readable = cors::AUTH_API.is_readable_by_scripts(request.method(), request.headers());
     let version = ApiVersion::from_header(request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok()));
     let id = request_id(&app, &request);
     let trace = RequestTrace::start(request.headers());
@@ -57,7 +57,7 @@ pub async fn serve(app: Arc<App>, table: Arc<router::RouteTable>, request: Reque
         Some(context) => trace_context::run_in(Arc::new(context), responding).await,
         None => responding.await,
     };
-    cors::AUTH_API.insert_headers(response.headers_mut(), has_origin);
+    cors::AUTH_API.insert_headers(response.headers_mut(), is_readable);
     response
 }
 

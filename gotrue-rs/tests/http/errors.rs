@@ -101,6 +101,11 @@ async fn every_response_has_cors_headers() {
         assert_eq!(answer.header("vary"), "Origin");
         assert_eq!(world.get(path).await.header("access-control-allow-origin"), "", "{path} without an origin");
     }
+    for (method, sent) in [(Method::HEAD, origin), (Method::TRACE, origin), (Method::GET, [("origin", "")])] {
+        let answer = world.request(method.clone(), "/settings", &sent, None).await;
+        let headers = ["access-control-allow-origin", "access-control-expose-headers"].map(|name| answer.header(name));
+        assert_eq!((headers, answer.header("vary")), ([""; 2], "Origin"), "{method} {sent:?}");
+    }
 }
 
 #[tokio::test]
@@ -110,11 +115,27 @@ async fn a_preflight_permits_known_methods_and_headers() {
     assert_eq!(permitted.header("access-control-allow-methods"), "PUT");
     assert_eq!(permitted.header("access-control-allow-headers"), "apikey,authorization,content-type");
     preflight(&world, "/nowhere", "GET", "").await.expect(204);
-    for (method, headers) in [("TRACE", ""), ("PUT", "x-unknown"), ("PUT", "content-type,authorization")] {
+    let options = preflight(&world, "/user", "OPTIONS", "").await.expect(204);
+    assert_eq!(options.header("access-control-allow-methods"), "OPTIONS");
+    for (method, headers) in [
+        ("TRACE", ""),
+        ("HEAD", ""),
+        ("PUT", "x-unknown"),
+        ("PUT", "content-type,authorization"),
+        ("PUT", "authorization, content-type"),
+        ("PUT", "authorization,authorization"),
+        ("PUT", "authorization,"),
+        ("PUT", ","),
+    ] {
         let answer = preflight(&world, "/user", method, headers).await.expect(204);
         assert_eq!(answer.header("access-control-allow-origin"), "", "{method} {headers}");
     }
     assert!(world.app.journals.all().is_empty(), "no preflight reaches a route");
+    let no_origin = [("origin", ""), ("access-control-request-method", "GET")];
+    let answer = world.request(Method::OPTIONS, "/user", &no_origin, None).await.expect(204);
+    assert_eq!(answer.header("access-control-allow-methods"), "");
+    let answer = preflight(&world, "/settings", "", "").await.expect(405);
+    assert_eq!((answer.header("allow"), answer.header("access-control-allow-origin")), ("GET", "*"));
 }
 
 #[tokio::test]

@@ -127,6 +127,21 @@ pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 impl CredentialedCors {
+    /// Returns whether a request is a preflight by this policy: one that requests an empty method is none.
+    pub fn is_preflight(&self, method: &Method, headers: &HeaderMap) -> bool {
+        is_preflight(method, headers) && is_present(headers, ACCESS_CONTROL_REQUEST_METHOD)
+    }
+
+    /// Returns whether the response to a request that is no preflight gets the headers for scripts.
+    pub fn is_readable_by_scripts(&self, method: &Method, headers: &HeaderMap) -> bool {
+        is_present(headers, ORIGIN) && self.is_method_allowed(method.as_str())
+    }
+
+    /// Returns whether a method is allowed. `OPTIONS` always is.
+    fn is_method_allowed(&self, method: &str) -> bool {
+        method == "OPTIONS" || self.allowed_methods.contains(&method)
+    }
+
     /// Answers a preflight: 204, with the allow headers if method and headers are allowed.
     /// `more_headers` are allowed in addition, in any case.
     pub fn preflight_response(&self, request_headers: &HeaderMap, more_headers: &[String]) -> Response {
@@ -137,11 +152,10 @@ impl CredentialedCors {
             HeaderValue::from_static("Origin, Access-Control-Request-Method, Access-Control-Request-Headers"),
         );
         let method = request_headers.get(ACCESS_CONTROL_REQUEST_METHOD);
-        let is_method_allowed =
-            method.and_then(|it| it.to_str().ok()).is_some_and(|it| self.allowed_methods.contains(&it));
+        let is_method_allowed = method.and_then(|it| it.to_str().ok()).is_some_and(|it| self.is_method_allowed(it));
         let requested = request_headers.get(ACCESS_CONTROL_REQUEST_HEADERS);
         let names = requested.map(|it| it.to_str().unwrap_or("?")).unwrap_or_default();
-        if request_headers.contains_key(ORIGIN) && is_method_allowed && self.are_headers_allowed(names, more_headers) {
+        if is_present(request_headers, ORIGIN) && is_method_allowed && self.are_headers_allowed(names, more_headers) {
             insert_credentialed_origin(headers);
             if let Some(method) = method {
                 headers.insert(ACCESS_CONTROL_ALLOW_METHODS, method.clone());
@@ -154,30 +168,38 @@ impl CredentialedCors {
     }
 
     /// Returns whether all header names are allowed.
-    /// They must be sorted and in lower case, as browsers send them.
+    /// They must be sorted, in lower case, without spaces, and none twice, as browsers send them.
     fn are_headers_allowed(&self, names: &str, more_headers: &[String]) -> bool {
-        let names: Vec<&str> = names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+        if names.is_empty() {
+            return true;
+        }
+        let names: Vec<&str> = names.split(',').collect();
         let is_known = |name: &&str| {
             self.allowed_headers.contains(name) || more_headers.iter().any(|more| more.to_ascii_lowercase() == **name)
         };
-        names.is_sorted() && names.iter().all(is_known)
+        names.is_sorted_by(|name, next| name < next) && names.iter().all(is_known)
     }
 
     /// Returns what of a preflight is not allowed, for its explanation.
     pub fn find_refusal(&self, request_headers: &HeaderMap, more_headers: &[String]) -> Option<PreflightRefusal> {
-        let is_method = |method: &str| self.allowed_methods.contains(&method);
+        let is_method = |method: &str| self.is_method_allowed(method);
         let is_header = |name: &str| self.are_headers_allowed(name, more_headers);
         PreflightRefusal::new(request_headers, is_method, is_header).into_option()
     }
 
     /// Inserts the headers of every response that is not a preflight's.
-    pub fn insert_headers(&self, headers: &mut HeaderMap, has_origin: bool) {
+    pub fn insert_headers(&self, headers: &mut HeaderMap, is_readable_by_scripts: bool) {
         headers.append(VARY, HeaderValue::from_static("Origin"));
-        if has_origin {
+        if is_readable_by_scripts {
             insert_credentialed_origin(headers);
             insert_exposed_headers(headers, self.exposed_headers);
         }
     }
+}
+
+/// Returns whether the first header of this name has a value.
+fn is_present(headers: &HeaderMap, name: HeaderName) -> bool {
+    headers.get(name).is_some_and(|value| !value.is_empty())
 }
 
 impl PublicCors {
@@ -286,7 +308,12 @@ mod tests {
             ("POST", "authorization,content-type", true),
             ("POST", "", true),
             ("POST", "authorization,x-more", true),
+            ("OPTIONS", "authorization", true),
             ("POST", "content-type,authorization", false),
+            ("POST", "authorization, content-type", false),
+            ("POST", "authorization,", false),
+            ("POST", ",", false),
+            ("POST", "authorization,authorization", false),
             ("POST", "Authorization", false),
             ("POST", "x-other", false),
             ("HEAD", "authorization", false),
