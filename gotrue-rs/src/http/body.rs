@@ -9,6 +9,9 @@ use tokio::sync::Mutex;
 /// The maximum size of a body: 1 MiB.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
 
+/// The maximum size of a form that the reference reads before it limits the body: 10 MiB.
+pub const MAX_EARLY_FORM_BYTES: usize = 10 << 20;
+
 /// A request body that is read on first use.
 #[derive(Debug)]
 pub struct RequestBody(Mutex<BodyState>);
@@ -75,10 +78,19 @@ impl RequestBody {
     ///
     /// 413 if it exceeds [`MAX_BODY_BYTES`], 400 if the connection was lost.
     pub async fn read_all(&self) -> Result<Bytes> {
+        self.read_up_to(MAX_BODY_BYTES).await
+    }
+
+    /// Reads the whole body of at most `limit` bytes.
+    ///
+    /// # Errors
+    ///
+    /// 413 if it exceeds the limit, 400 if the connection was lost.
+    pub async fn read_up_to(&self, limit: usize) -> Result<Bytes> {
         let mut state = self.0.lock().await;
         if let BodyState::Unread(body) = &mut *state {
             let body = std::mem::take(body);
-            *state = read_limited(body).await;
+            *state = read_limited(body, limit).await;
         }
         match &*state {
             BodyState::Read(bytes) => Ok(bytes.clone()),
@@ -88,8 +100,8 @@ impl RequestBody {
     }
 }
 
-async fn read_limited(body: Body) -> BodyState {
-    match Limited::new(body, MAX_BODY_BYTES).collect().await {
+async fn read_limited(body: Body, limit: usize) -> BodyState {
+    match Limited::new(body, limit).collect().await {
         Ok(collected) => BodyState::Read(collected.to_bytes()),
         Err(cause) if cause.is::<LengthLimitError>() => BodyState::TooLarge,
         Err(_) => BodyState::Broken,

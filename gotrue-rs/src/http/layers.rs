@@ -26,7 +26,7 @@ use telemetry::tracer::RequestTrace;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
-use super::body::RequestBody;
+use super::body::{MAX_BODY_BYTES, MAX_EARLY_FORM_BYTES, RequestBody};
 use super::reply::Reply;
 use super::request_info::{RequestInfo, has_valid_escapes, parse_pairs};
 use super::request_labels::RequestLabels;
@@ -260,6 +260,7 @@ fn request_span(method: &Method, id: &str, trace: &RequestTrace) -> Span {
 /// A form body is consumed here, as by GoTrue's access log: JSON readers find it empty.
 async fn build_context(app: &Arc<App>, request: Request, id: &str) -> RequestContext {
     let (parts, body) = request.into_parts();
+    let is_behind_router = parts.extensions.get::<ResolvedRequest>().is_some();
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip().to_canonical());
     let mut info = RequestInfo {
         path: parts.uri.path().to_owned(),
@@ -273,7 +274,8 @@ async fn build_context(app: &Arc<App>, request: Request, id: &str) -> RequestCon
         id: id.to_owned(),
     };
     let body = RequestBody::new(body);
-    let body = if has_form_body(&info) { read_form(&mut info, body).await } else { body };
+    let limit = if !is_behind_router && has_early_form(&info.path) { MAX_EARLY_FORM_BYTES } else { MAX_BODY_BYTES };
+    let body = if has_form_body(&info) { read_form(&mut info, body, limit).await } else { body };
     RequestContext::new(app.clone(), info, body)
 }
 
@@ -284,9 +286,14 @@ fn has_form_body(info: &RequestInfo) -> bool {
         && kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
-/// Puts the pairs of the form before those of the query, as in Go's `Form`.
-async fn read_form(info: &mut RequestInfo, body: RequestBody) -> RequestBody {
-    let bytes = body.read_all().await.unwrap_or_default();
+/// Whether the reference reads a form sent to this path before it limits the body.
+fn has_early_form(path: &str) -> bool {
+    path == "/callback" || path.starts_with("/callback/") || path == "/sso/saml/acs"
+}
+
+/// Puts the pairs of the form before those of the query, as in Go's `Form`. A form over the limit is empty.
+async fn read_form(info: &mut RequestInfo, body: RequestBody, limit: usize) -> RequestBody {
+    let bytes = body.read_up_to(limit).await.unwrap_or_default();
     let mut pairs = parse_pairs(&String::from_utf8_lossy(&bytes));
     pairs.append(&mut info.query);
     info.query = pairs;

@@ -5,11 +5,13 @@ use std::time::Duration;
 use axum::body::Body;
 use chrono::TimeDelta;
 use futures::future::join;
-use gotrue_rs::testing::{Answer, PASSWORD, World};
+use gotrue_rs::testing::{Answer, PASSWORD, RedirectTarget, World};
 use http::{HeaderMap, Method, Request};
 use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
+
+use crate::saml::company::with_saml;
 
 const ANN: &str = "ann@example.com";
 const MEBIBYTE: usize = 1 << 20;
@@ -145,6 +147,23 @@ async fn body_is_limited_to_one_mebibyte() {
     assert_eq!(full.refusal(), (422, "weak_password"), "it was read");
     let over = raw(&world, "/signup", "application/json", filled(MEBIBYTE + 1)).await;
     assert_eq!(over.refusal(), (413, "request_entity_too_large"));
+}
+
+#[tokio::test]
+async fn forms_of_callback_and_saml_response_are_limited_to_ten_mebibytes() {
+    let world = World::with(with_saml).await;
+    let form = "application/x-www-form-urlencoded";
+    let sent = async |path: &str, size: usize| {
+        let frame = "state=abc&SAMLResponse=eA%3D%3D&fill=";
+        let answer = raw(&world, path, form, format!("{frame}{}", "x".repeat(size - frame.len()))).await.expect(303);
+        RedirectTarget::from_response(&answer).query("error_description").to_owned()
+    };
+    for size in [MEBIBYTE + 1, 10 * MEBIBYTE] {
+        assert_eq!(sent("/callback", size).await, "OAuth state parameter is invalid", "{size}");
+        assert!(!sent("/sso/saml/acs", size).await.contains("missing"), "{size}");
+    }
+    assert_eq!(sent("/callback", 10 * MEBIBYTE + 1).await, "OAuth state parameter missing");
+    assert_eq!(sent("/sso/saml/acs", 10 * MEBIBYTE + 1).await, "SAMLResponse is missing");
 }
 
 #[tokio::test]
