@@ -193,7 +193,8 @@ async fn require_admin(cx: &mut RequestContext) -> Result<()> {
 
 async fn authenticate_admin(cx: &RequestContext, claims: Arc<Map<String, Value>>) -> Result<Admin> {
     let mut user_id = None;
-    if session_id_claim(&claims)?.is_some() {
+    // A malformed `session_id` is reported after a wrong `sub` and a missing user.
+    if !matches!(session_id_claim(&claims), Ok(None)) {
         let found = load_caller(cx, Arc::clone(&claims)).await?;
         let validity =
             found.session.as_ref().map(|session| session_facts(cx, &found.account, session, None).decide_validity());

@@ -173,3 +173,21 @@ async fn user_response_contains_no_secrets() {
         assert!(!shown.contains(&hidden), "{hidden}");
     }
 }
+
+#[tokio::test]
+async fn claims_of_an_administrator_with_a_session_are_validated_in_order() {
+    let world = World::new().await;
+    let user = world.create_user(ANN).await;
+    let exp = world.now().timestamp() + 60;
+    for (sub, session, refusal, message) in [
+        (None, "x", (403, "bad_jwt"), "missing sub claim"),
+        (Some("ann"), "x", (400, "bad_jwt"), "sub claim must be a UUID"),
+        (Some("00000000-0000-0000-0000-000000000007"), "x", (403, "user_not_found"), "does not exist"),
+        (Some(user.id.as_str()), "x", (403, "bad_jwt"), "session_id claim must be a UUID"),
+    ] {
+        let claims = json!({"role": "service_role", "sub": sub, "session_id": session, "exp": exp});
+        let answer = world.get_as(&world.sign_claims(&claims), "/admin/users").await;
+        assert_eq!(answer.refusal(), refusal, "{claims}");
+        assert!(answer.str("msg").contains(message), "{}", answer.text);
+    }
+}
