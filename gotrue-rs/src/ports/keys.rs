@@ -47,6 +47,7 @@ pub struct KeyRing {
     valid_methods: BTreeSet<String>,
     jwks_json: String,
     verified: VerifiedTokens,
+    is_signature_encoding_strict: bool,
 }
 
 impl KeyRing {
@@ -90,11 +91,18 @@ impl KeyRing {
             valid_methods,
             jwks_json,
             verified: VerifiedTokens::new(),
+            is_signature_encoding_strict: false,
         };
         match ring.sign(&json!({})) {
             Ok(_) => Ok(ring),
             Err(error) => Err(KeyError::Unusable { kid, reason: error.to_string() }),
         }
+    }
+
+    /// Sets whether signatures with non-zero unused bits are refused.
+    #[must_use]
+    pub fn with_strict_signature_encoding(self, is_strict: bool) -> Self {
+        Self { is_signature_encoding_strict: is_strict, ..self }
     }
 
     /// Signs a token with these claims.
@@ -119,7 +127,7 @@ impl KeyRing {
         if !self.valid_methods.contains(&parts.method) {
             return Err(VerifyError::MethodRefused(parts.method));
         }
-        let signature = token::decode_signature(parts.signature)?;
+        let signature = token::decode_signature(parts.signature, self.is_signature_encoding_strict)?;
         let key = self.find_key(parts.kid.as_ref(), &parts.method)?;
         key.verify(&parts.method, parts.signed.as_bytes(), &signature)?;
         let claims = Arc::new(parts.claims);

@@ -191,3 +191,28 @@ async fn claims_of_an_administrator_with_a_session_are_validated_in_order() {
         assert!(answer.str("msg").contains(message), "{}", answer.text);
     }
 }
+
+/// A token with another spelling of its signature: the last character differs in bits that encode nothing.
+fn respelled(token: &str) -> String {
+    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let (rest, last) = token.split_at(token.len() - 1);
+    let index = alphabet.find(last).expect("base64url");
+    format!("{rest}{}", &alphabet[index + 1..index + 2])
+}
+
+#[tokio::test]
+async fn signature_with_other_unused_bits_is_accepted() {
+    let world = World::new().await;
+    let user = world.create_user(ANN).await;
+    for token in [respelled(&user.access_token), user.access_token.clone(), respelled(&user.access_token)] {
+        assert_eq!(world.get_as(&token, "/user").await.expect(200).str("email"), ANN);
+    }
+}
+
+#[tokio::test]
+async fn signature_with_other_unused_bits_is_refused_with_hardened_policy() {
+    let world = World::builder().as_served().build().await;
+    let user = world.create_user(ANN).await;
+    assert_eq!(world.get_as(&respelled(&user.access_token), "/user").await.refusal(), (403, "bad_jwt"));
+    world.get_as(&user.access_token, "/user").await.expect(200);
+}

@@ -244,7 +244,7 @@ impl Verifying {
     }
 
     /// Verifies the signature of the message under that algorithm.
-    pub(super) fn verify(&self, method: &str, message: &[u8], signature: &Signature<'_>) -> Result<(), VerifyError> {
+    pub(super) fn verify(&self, method: &str, message: &[u8], signature: &Signature) -> Result<(), VerifyError> {
         let family = match method.get(..2) {
             Some("HS") => AlgorithmFamily::Hmac,
             Some("RS" | "PS") => AlgorithmFamily::Rsa,
@@ -268,13 +268,14 @@ impl Verifying {
             return Err(VerifyError::WrongKey(wrong_kind));
         }
         let verified = match self {
-            _ if !signature.is_canonical() => false,
+            _ if !signature.is_accepted_spelling => false,
             Self::Es512(point) => {
                 let key = UnparsedPublicKey::new(&ECDSA_P521_SHA512_FIXED, point);
                 method == "ES512" && key.verify(message, &signature.bytes).is_ok()
             }
             Self::Jwt(key) => Algorithm::from_str(method).is_ok_and(|algorithm| {
-                jsonwebtoken::crypto::verify(signature.text, message, key, algorithm).unwrap_or(false)
+                let encoded = URL_SAFE_NO_PAD.encode(&signature.bytes);
+                jsonwebtoken::crypto::verify(&encoded, message, key, algorithm).unwrap_or(false)
             }),
         };
         if verified { Ok(()) } else { Err(VerifyError::Signature(wrong_signature)) }

@@ -108,26 +108,23 @@ pub(super) fn parse_token(token: &str) -> Result<TokenParts<'_>, VerifyError> {
     Ok(TokenParts { method, kid: header.remove("kid"), claims, signed, signature })
 }
 
-/// The signature part, as text and as bytes.
-pub(super) struct Signature<'a> {
-    pub text: &'a str,
+/// A decoded signature.
+pub(super) struct Signature {
     pub bytes: Vec<u8>,
+    /// Whether the spelling in the token is accepted.
+    pub is_accepted_spelling: bool,
 }
 
-/// Decodes a signature like the reference.
+/// Decodes a signature like the reference: bits that encode nothing are ignored.
 ///
-/// Non-zero trailing bits are ignored here, and make the signature invalid later.
-pub(super) fn decode_signature(text: &str) -> Result<Signature<'_>, VerifyError> {
+/// If `is_strict`, they must be zero, or the signature is invalid later. A token of another spelling is remembered
+/// as a token of its own.
+pub(super) fn decode_signature(text: &str, is_strict: bool) -> Result<Signature, VerifyError> {
     let reason = |error: base64::DecodeError| error.to_string();
     let malformed = |reason| VerifyError::Malformed { step: "base64", part: "signature", reason };
-    Ok(Signature { text, bytes: LOOSE_BASE64.decode(text).map_err(reason).map_err(malformed)? })
-}
-
-impl Signature<'_> {
-    /// Whether the text is the canonical encoding of the bytes.
-    pub(super) fn is_canonical(&self) -> bool {
-        URL_SAFE_NO_PAD.encode(&self.bytes) == self.text
-    }
+    let bytes = LOOSE_BASE64.decode(text).map_err(reason).map_err(malformed)?;
+    let is_accepted_spelling = !is_strict || URL_SAFE_NO_PAD.encode(&bytes) == text;
+    Ok(Signature { bytes, is_accepted_spelling })
 }
 
 /// Checks `exp` and `nbf` without leeway; `iat`, `aud` and `iss` are ignored.

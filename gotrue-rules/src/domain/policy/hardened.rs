@@ -21,6 +21,7 @@ impl Policy {
         self.sign_up.phone_change_requires_phone_sign_up = true;
         self.sign_up.should_disclose_taken_by_kind = true;
         self.site.is_redirect_validation_strict = true;
+        self.jwt.is_signature_encoding_strict = true;
         self.security.is_linking_strict = true;
         self.security.is_equal_work_enabled = true;
         self.api.has_security_headers = true;

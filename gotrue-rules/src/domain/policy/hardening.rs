@@ -91,6 +91,10 @@ pub const SWITCHES: &[HardenedSwitch] = switches! {
         "A link returns tokens to a host, port or program that the operator did not name.",
         "CVE-2024-52289, RFC 9700 §4.1"
         => "threats::redirects::a2_publicly_requested_mails_redirect_only_to_allowed_targets",
+    jwt.is_signature_encoding_strict:
+        "A list of refused tokens, or of tokens seen before, misses another spelling of the same token.",
+        "RFC 4648 §3.5"
+        => "sessions::signature_with_other_unused_bits_is_refused_with_hardened_policy",
     security.is_linking_strict:
         "An address that a provider did not verify gives access to the account that has it.",
         "CVE-2026-41574, CVE-2026-44166"

@@ -92,6 +92,8 @@ pub struct JwtPolicy {
     pub issuer: String,
     /// Accepted signing algorithms; absent: those of the configured keys. Default absent.
     pub valid_methods: Option<Vec<String>>,
+    /// Whether a signature has one spelling: bits of its base64url that encode nothing must be zero. Default false.
+    pub is_signature_encoding_strict: bool,
 }
 
 impl Default for JwtPolicy {
@@ -104,6 +106,7 @@ impl Default for JwtPolicy {
             admin_roles: vec!["service_role".to_owned(), "supabase_admin".to_owned()],
             issuer: String::new(),
             valid_methods: None,
+            is_signature_encoding_strict: false,
         }
     }
 }
