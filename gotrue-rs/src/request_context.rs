@@ -24,6 +24,7 @@ use crate::http::reply::Reply;
 use crate::http::request_info::RequestInfo;
 use crate::journal::{Fact, FactCondition, Journal};
 use crate::ports::entropy::Entropy;
+use crate::ports::hashing::JobLimits;
 use crate::ports::limits::{self, ClientRequest, CountedAhead, CountedGuess};
 use crate::store::{self, AdminChange, Connection};
 
@@ -48,6 +49,8 @@ pub struct RequestContext {
     pub counted_guess: Mutex<Option<CountedGuess>>,
     /// Events that were counted together with an earlier one, until they are asked for.
     pub counted_ahead: Mutex<Option<CountedAhead>>,
+    /// The deadline and the client of the request, for its hashing of passwords.
+    pub hashing_limits: JobLimits,
     /// The steps of the request so far.
     pub journal: Arc<Journal>,
     /// Headers that are added to the response, also to an error response.
@@ -136,6 +139,7 @@ impl RequestContext {
             guard_results: Box::default(),
             counted_guess: Mutex::default(),
             counted_ahead: Mutex::default(),
+            hashing_limits: JobLimits::default(),
             journal,
             response_headers: Arc::default(),
             span: tracing::Span::none(),

@@ -6,7 +6,8 @@ use crate::state::ConnectionState;
 
 /// The presence of a client; an extension of every request.
 ///
-/// A request runs to its end although its client disconnects. A handler that may be cancelled waits for this.
+/// A request runs to its end although its client disconnects. A handler that may be cancelled waits for this,
+/// and work that has not started may be skipped.
 #[derive(Debug, Clone)]
 pub struct ClientPresence(pub(crate) Arc<ConnectionState>);
 
@@ -14,6 +15,11 @@ impl ClientPresence {
     /// Waits until the client disconnects before the response begins; forever if it does not.
     pub async fn wait_until_gone(&self) {
         self.0.wait_until_gone().await;
+    }
+
+    /// Returns whether the client disconnected before the response began.
+    pub fn is_gone(&self) -> bool {
+        self.0.is_gone()
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) struct ConnectionState {
     phase: AtomicU32,
     should_linger: AtomicBool,
     gone: Notify,
+    is_gone: AtomicBool,
     upgrade: Mutex<Option<UpgradeSender>>,
 }
 
@@ -67,7 +68,13 @@ impl ConnectionState {
 
     /// Reports that the client disconnected before the response of its request.
     pub(crate) fn set_gone(&self) {
+        self.is_gone.store(true, Ordering::Release);
         self.gone.notify_one();
+    }
+
+    /// Returns whether [`ConnectionState::set_gone`] was called.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_gone.load(Ordering::Acquire)
     }
 
     /// Waits for [`ConnectionState::set_gone`].

@@ -46,7 +46,7 @@ catalog! {
     HASHING_QUEUE: Gauge = new("basalt_hashing_queue_jobs", "Passwords that are hashed or wait for it", &[]);
     HASHING_WAIT: Histogram = new("basalt_hashing_wait_seconds", "Wait of a password for a hashing thread", &[], FAST);
     HASHING_DURATION: Histogram = new("basalt_hashing_duration_seconds", "Duration of hashing a password", &[], FAST);
-    HASHING_REJECTED: Counter = new("basalt_hashing_rejected_total", "Passwords refused because the queue was full", &[]);
+    HASHING_REJECTED: Counter = new("basalt_hashing_rejected_total", "Passwords refused because the queue was full or too long for the request", &[]);
     RATE_LIMITED: Counter = new("basalt_rate_limited_total", "Requests refused by a limit, by its setting", &["limit"]);
     LIMIT_STORE_CALLS: Counter = new("basalt_limit_store_calls_total",
         "Calls of the store that several servers share their limits in, by outcome (answered, reported in the background, failed, skipped)", &["outcome"]);

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
@@ -19,6 +20,7 @@ use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use http::header::{CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode};
+use http_edge::ClientPresence;
 use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest, cors};
 use telemetry::log_limit::LogLimit;
 use telemetry::trace_context;
@@ -36,6 +38,7 @@ use crate::explanation::{
     EXPLAIN_HEADER, EdgeRefusal, ExplainedRequest, RefusedResponse, explain_preflight, insert_link,
 };
 use crate::journal::{Journal, RedirectedError};
+use crate::ports::hashing::JobLimits;
 use crate::request_context::{RequestContext, ResponseHeaders};
 
 /// Answers one request from the route table.
@@ -139,8 +142,11 @@ async fn run_with_deadline(
     request: Request,
     meta: RequestMeta<'_>,
 ) -> Result<Reply> {
+    let limit = app.policy.api.max_request_duration;
+    let hashing_limits = hashing_limits(&request, limit);
     let work = std::pin::pin!(async {
         let mut cx = build_context(app, request, meta.id).await;
+        cx.hashing_limits = hashing_limits;
         let journal = Arc::clone(&cx.journal);
         let _ = meta.sender.set(RequestSender::new(&cx));
         cx.request.validate()?;
@@ -150,7 +156,6 @@ async fn run_with_deadline(
         let result = router::dispatch(table, cx).await;
         result.map_err(|error| if journal.has_lost_database() { database_unavailable(error) } else { error })
     });
-    let limit = app.policy.api.max_request_duration;
     if limit.is_zero() {
         return work.await;
     }
@@ -158,6 +163,12 @@ async fn run_with_deadline(
         Either::Left((reply, _)) => reply,
         Either::Right(_) => Err(timeout_error()),
     }
+}
+
+/// Returns the limits of hashing a password for a request; no deadline if `limit` is zero.
+fn hashing_limits(request: &Request, limit: Duration) -> JobLimits {
+    let deadline = if limit.is_zero() { None } else { Instant::now().checked_add(limit) };
+    JobLimits { deadline, client: request.extensions().get::<ClientPresence>().cloned() }
 }
 
 /// Records that the requested redirect target is not used, if it is not listed.

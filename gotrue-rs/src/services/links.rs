@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::attempt::Attempt;
 use super::messages::{self, OneTimeToken, SentToken, TokenEmail};
+use super::passwords::AfterDisconnect;
 use super::{explanations, hooks, passwords};
 use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
@@ -54,7 +55,7 @@ async fn hash_password(cx: &RequestContext, owner: Uuid, password: LinkPassword<
     match password {
         LinkPassword::Plain(given) => {
             passwords::require_strong(cx, given).await?;
-            passwords::hash(cx, owner, given).await.map(Some)
+            passwords::hash(cx, owner, given, AfterDisconnect::Complete).await.map(Some)
         }
         LinkPassword::Random => Ok(Some(passwords::unusable_hash(cx, owner))),
         LinkPassword::None => Ok(None),

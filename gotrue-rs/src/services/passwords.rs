@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::sealing;
 use crate::journal::Step;
-use crate::ports::hashing::{self, HashingError, PasswordVerdict};
+use crate::ports::hashing::{self, HashingError, JobLimits, PasswordVerdict};
 use crate::request_context::RequestContext;
 
 /// Lines about failed look-ups of leaked passwords.
@@ -75,26 +75,50 @@ pub async fn weak_password_warning(cx: &RequestContext, password: &str) -> Optio
     })
 }
 
+/// What happens to hashing that has not started when the client of the request disconnects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterDisconnect {
+    /// It is skipped, and the request ends. Only for requests that have written nothing yet.
+    Skip,
+    /// It is done: the request has written something, or is an administrator's.
+    Complete,
+}
+
+impl AfterDisconnect {
+    fn limits(self, cx: &RequestContext) -> JobLimits {
+        let limits = cx.hashing_limits.clone();
+        match self {
+            Self::Skip => limits,
+            Self::Complete => JobLimits { client: None, ..limits },
+        }
+    }
+}
+
 /// Hashes a new password of the user `owner`.
 ///
 /// Returns the value to store: hashed by the policy, and encrypted.
-pub async fn hash(cx: &RequestContext, owner: Uuid, password: &str) -> Result<String> {
+pub async fn hash(cx: &RequestContext, owner: Uuid, password: &str, then: AfterDisconnect) -> Result<String> {
+    hash_limited(cx, owner, password, then.limits(cx)).await
+}
+
+async fn hash_limited(cx: &RequestContext, owner: Uuid, password: &str, limits: JobLimits) -> Result<String> {
     cx.journal.record(Step::Call("hashing.hash"));
-    let hash = cx.app.hashing.hash(password, cx.app.policy.password.hash, &cx.entropy).await.map_err(hashing_error)?;
+    let hashing = cx.app.hashing.limited(limits);
+    let hash = hashing.hash(password, cx.app.policy.password.hash, &cx.entropy).await.map_err(hashing_error)?;
     Ok(sealing::seal(cx, owner, &hash))
 }
 
 /// Whether the password is the user's; `false` for a user without one.
 ///
 /// A stored hash that cannot be decrypted or has an unknown format is an internal error.
-pub async fn is_correct(cx: &RequestContext, password: &str, account: &User) -> Result<bool> {
+pub async fn is_correct(cx: &RequestContext, password: &str, account: &User, then: AfterDisconnect) -> Result<bool> {
     let stored = account.encrypted_password.as_deref().unwrap_or_default();
     if stored.is_empty() {
         return Ok(false);
     }
     let opened = sealing::open(cx, account.id, stored)?;
     cx.journal.record(Step::Call("hashing.verify"));
-    match cx.app.hashing.verify(password, &opened.plain).await.map_err(hashing_error)? {
+    match cx.app.hashing.limited(then.limits(cx)).verify(password, &opened.plain).await.map_err(hashing_error)? {
         PasswordVerdict::Match => Ok(true),
         PasswordVerdict::NoMatch | PasswordVerdict::Unusable(_) => Ok(false),
         PasswordVerdict::Unreadable(why) => Err(Error::other(why)),
@@ -110,14 +134,14 @@ pub async fn rehash_if_outdated(cx: &RequestContext, account: &User, password: &
     let opened = sealing::open(cx, account.id, stored)?;
     let policy = &cx.app.policy.password;
     if policy.should_rehash_after_sign_in && !hashing::is_current(&opened.plain, policy.hash) {
-        return hash(cx, account.id, password).await.map(Some);
+        return hash_limited(cx, account.id, password, JobLimits::default()).await.map(Some);
     }
     if !opened.is_outdated {
         return Ok(None);
     }
     match seal_imported_hash(cx, account.id, &opened.plain) {
         sealed if sealed != opened.plain => Ok(Some(sealed)),
-        _ => hash(cx, account.id, password).await.map(Some),
+        _ => hash_limited(cx, account.id, password, JobLimits::default()).await.map(Some),
     }
 }
 
@@ -142,9 +166,14 @@ pub fn unusable_hash(cx: &RequestContext, owner: Uuid) -> String {
 }
 
 /// Takes as long as verifying a password, for a user that does not exist or must not be revealed.
-pub async fn dummy_verify(cx: &RequestContext, password: &str) -> Result<()> {
+pub async fn dummy_verify(cx: &RequestContext, password: &str, then: AfterDisconnect) -> Result<()> {
     cx.journal.record(Step::Call("hashing.verify"));
-    cx.app.hashing.dummy_verify(password, cx.app.policy.password.hash).await.map_err(hashing_error)
+    cx.app
+        .hashing
+        .limited(then.limits(cx))
+        .dummy_verify(password, cx.app.policy.password.hash)
+        .await
+        .map_err(hashing_error)
 }
 
 fn hashing_error(error: HashingError) -> Error {
@@ -153,6 +182,9 @@ fn hashing_error(error: HashingError) -> Error {
             let seconds = retry_after.as_secs().max(1);
             let message = format!("Too many sign-ins at once, please retry after {seconds} seconds.");
             Error::http(503, ErrorCode::OverRequestRateLimit, message).retry_after(seconds).with_cause(error)
+        }
+        HashingError::ClientGone => {
+            Error::http(499, ErrorCode::RequestTimeout, "The client closed the connection.").with_cause(error)
         }
         HashingError::TooLong(_) => too_long(),
         HashingError::Parameters(_) | HashingError::Failed => Error::other(error),

@@ -21,6 +21,7 @@ use gotrue_rules::wire::requests::SignUpRequest;
 use self::user::{as_new_user, contested_password, prepare_user, with_only_identity};
 use super::attempt::Attempt;
 use super::messages::{TokenEmail, decoys};
+use super::passwords::AfterDisconnect;
 use super::sessions::IssuedTokens;
 use super::sessions::create::{Proof, create_session};
 use super::{audit, equal_work, hooks, messages, passwords, pkce};
@@ -151,13 +152,13 @@ async fn respond_to_repeated(
     if outcome == SignUpDecision::ObfuscatedUser && decoys::is_enabled(cx) {
         imitate_new_user(cx, &request, newcomer, &known, rows).await?;
     } else {
+        if outcome != SignUpDecision::AlreadyRegistered && !request.password.is_empty() {
+            // Takes the time of hashing a new user's password.
+            passwords::dummy_verify(cx, &request.password, AfterDisconnect::Skip).await?;
+        }
         audit_log::insert(&mut cx.db(), rows).await?;
         if outcome == SignUpDecision::AlreadyRegistered {
             return Err(already_registered());
-        }
-        if !request.password.is_empty() {
-            // Takes the time of hashing a new user's password.
-            passwords::dummy_verify(cx, &request.password).await?;
         }
     }
     let mut shown =
@@ -176,7 +177,7 @@ async fn imitate_new_user(
 ) -> Result<()> {
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
     if !request.password.is_empty() {
-        passwords::dummy_verify(cx, &request.password).await?;
+        passwords::dummy_verify(cx, &request.password, AfterDisconnect::Skip).await?;
     }
     let Contact::Email(email) = &newcomer.contact else {
         return Ok(audit_log::insert(&mut cx.db(), audit).await?);

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Basalt, TempFolder};
+use crate::support::{Basalt, TempFolder, free_port};
+use crate::telemetry::{metrics, value};
 
 /// Sends a request and closes the connection after `wait`.
 fn disconnect(port: u16, path: &str, headers: &str, body: &str, wait: Duration) -> std::io::Result<()> {
@@ -88,6 +89,27 @@ async fn acknowledged_writes_survive_clients_that_disconnect() {
         assert_eq!(status, 200, "{user}");
         assert!(user_exists(&basalt, user["id"].as_str().expect("an id")).await);
     }
+}
+
+#[tokio::test]
+async fn passwords_of_disconnected_clients_are_not_hashed() {
+    const CLIENTS: u32 = 110;
+    let (scratch, metrics_port) = (TempFolder::new(), free_port());
+    let limits = "[auth.rate_limit]\nsign_in_sign_ups = 1000\ntoken_refresh = 1000\n";
+    let config = scratch.write("config.toml", &format!("{limits}[basalt.metrics]\nport = {metrics_port}\n"));
+    let basalt = Basalt::serve(&["--ephemeral", "--config", &config]);
+    let (port, headers) = (port(&basalt), format!("apikey: {}\r\n", basalt.text("publishable_key")));
+    let path = "/auth/v1/token?grant_type=password";
+    for number in 0..CLIENTS {
+        let body = json!({"email": format!("user{number}@example.com"), "password": "a long password"});
+        disconnect(port, path, &headers, &body.to_string(), Duration::from_millis(4)).expect("sent");
+    }
+    let body = json!({"email": "honest@example.com", "password": "a long password"});
+    let (status, answer) = basalt.auth("/token?grant_type=password", Some(body)).await;
+    assert_eq!(status, 400, "{answer}");
+    let text = metrics(&basalt.client, metrics_port).await;
+    let hashed = value(&text, "basalt_hashing_duration_seconds_count");
+    assert!(hashed >= 1.0 && hashed < f64::from(CLIENTS / 2), "{hashed} passwords were hashed");
 }
 
 #[tokio::test]

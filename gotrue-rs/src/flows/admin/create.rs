@@ -21,7 +21,7 @@ use super::{build_admin_rows, user_entry};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::attempt::Attempt;
-use crate::services::passwords;
+use crate::services::passwords::{self, AfterDisconnect};
 use crate::store::OrInternalError;
 use crate::store::admin::{self, ContactQuery};
 
@@ -89,7 +89,7 @@ fn require_known_hash_format(password: NewPassword<'_>) -> Result<()> {
 
 async fn stored_password(cx: &RequestContext, id: Uuid, password: NewPassword<'_>) -> Result<String> {
     match password {
-        NewPassword::Plain(password) => passwords::hash(cx, id, password).await,
+        NewPassword::Plain(password) => passwords::hash(cx, id, password, AfterDisconnect::Complete).await,
         NewPassword::Hashed(hash) => Ok(passwords::seal_imported_hash(cx, id, hash)),
         NewPassword::Random => Ok(passwords::unusable_hash(cx, id)),
     }

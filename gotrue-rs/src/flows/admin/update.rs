@@ -14,7 +14,7 @@ use gotrue_rules::wire::user::UserJson;
 use super::{build_admin_rows, user_entry};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::services::passwords;
+use crate::services::passwords::{self, AfterDisconnect};
 use crate::store::OrInternalError;
 use crate::store::admin::{self, AdminUserUpdate};
 
@@ -42,7 +42,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let mut change = parse_change(&request, cx.now)?;
     if let Some(password) = &request.password {
         passwords::require_strong(&cx, password).await?;
-        change.encrypted_password = Some(passwords::hash(&cx, account.id, password).await?);
+        change.encrypted_password = Some(passwords::hash(&cx, account.id, password, AfterDisconnect::Complete).await?);
     }
     let mut identities = change.build_identities(account.id, [cx.entropy.uuid(), cx.entropy.uuid()], cx.now);
     if let Some(identity) = first_password_identity(&cx, &change, &account, &identities) {

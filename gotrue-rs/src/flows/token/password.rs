@@ -14,6 +14,7 @@ use gotrue_rules::wire::session::{PasswordStrength, WeakPasswordJson};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::limits::Guess;
+use crate::services::passwords::AfterDisconnect;
 use crate::services::sessions::SessionExtras;
 use crate::services::sessions::create::{Proof, create_session_if_unchanged};
 use crate::services::{equal_work, explanations, hooks, limits, passwords};
@@ -44,12 +45,13 @@ async fn try_sign_in(
     let decision = decide(found.as_ref(), identifier, None, cx.now);
     if decision == SignInDecision::NoPassword {
         explanations::record_wrong_credentials(cx, found.as_ref());
-        let worked = passwords::dummy_verify(cx, &request.password).await;
+        let worked = passwords::dummy_verify(cx, &request.password, AfterDisconnect::Skip).await;
         settle_guess(guess, worked.map(|()| false))?;
         return Err(decision.error());
     }
     let SignInDecision::Compare { account, hash } = decision else { return Err(decision.error()) };
-    let is_correct = settle_guess(guess, passwords::is_correct(cx, &request.password, account).await)?;
+    let is_correct =
+        settle_guess(guess, passwords::is_correct(cx, &request.password, account, AfterDisconnect::Skip).await)?;
     let weak = if is_correct { passwords::weak_password_warning(cx, &request.password).await } else { None };
     hooks::report_password_attempt(cx, account.id, is_correct).await?;
     let decision = decide(found.as_ref(), identifier, Some(is_correct), cx.now);

@@ -23,6 +23,7 @@ use crate::http::reply::Reply;
 use crate::request_context::{Caller, RequestContext};
 use crate::services::messages::require_provider_approval;
 use crate::services::notices::without_pending_tokens;
+use crate::services::passwords::AfterDisconnect;
 use crate::services::{audit, contact_change, limits, notices, passwords};
 use crate::store::audit::AuditRow;
 use crate::store::{Connection, OrInternalError, accounts, audit as audit_log, identities, one_time_tokens, users};
@@ -85,22 +86,24 @@ async fn hash_new_password(
 ) -> Result<Option<String>> {
     let Some(password) = &request.password else { return Ok(None) };
     let (account, session) = (&caller.account, caller.session.as_ref());
+    let mut then = AfterDisconnect::Skip;
     if decide_requirement(&request.nonce, session, &cx.app.policy.security, cx.now)?
         == ReauthenticationRequirement::Needed
     {
         consume_nonce(cx, account, &request.nonce).await?;
+        then = AfterDisconnect::Complete;
     }
     if let Some(current) = current_password_to_verify(request, account, session, &cx.app.policy.security)? {
         let guess = limits::count_password_guess(cx, &account.id.to_string(), Some(account.id)).await?;
-        if !passwords::is_correct(cx, current, account).await? {
+        if !passwords::is_correct(cx, current, account, then).await? {
             return Err(current_password_wrong());
         }
         guess.release_correct();
     }
-    if passwords::is_correct(cx, password, account).await? {
+    if passwords::is_correct(cx, password, account, then).await? {
         return Err(same_password());
     }
-    Ok(Some(passwords::hash(cx, account.id, password).await?))
+    Ok(Some(passwords::hash(cx, account.id, password, then).await?))
 }
 
 /// Verifies the nonce and consumes it, whatever follows. Of two concurrent requests, one succeeds.

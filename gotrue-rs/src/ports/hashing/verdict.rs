@@ -21,7 +21,7 @@ pub enum PasswordVerdict {
 /// Why no hash was computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HashingError {
-    /// The queue is full. The caller responds with 429 or 503 and this `Retry-After`.
+    /// The queue is full, or longer than the time that the request has left. The caller responds with 429 or 503 and this `Retry-After`.
     #[error("{waiting} password hashes are waiting already; try again in {} s", retry_after.as_secs())]
     Busy {
         /// The number of queued jobs.
@@ -35,6 +35,9 @@ pub enum HashingError {
     /// Parameters that the algorithm does not accept.
     #[error("cannot hash with these parameters: {0}")]
     Parameters(String),
+    /// The client of the request disconnected before the job started.
+    #[error("the client disconnected before its password was hashed")]
+    ClientGone,
     /// The hashing thread panicked.
     #[error("a hashing thread panicked; see its log entry")]
     Failed,

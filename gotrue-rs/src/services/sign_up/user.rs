@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::request_context::RequestContext;
 use crate::services::messages::decoys;
+use crate::services::passwords::AfterDisconnect;
 use crate::services::{hooks, passwords};
 
 /// The password hash to drop, where the policy drops contested passwords.
@@ -19,11 +20,11 @@ use crate::services::{hooks, passwords};
 pub(super) async fn contested_password(cx: &RequestContext, password: &str, known: &User) -> Result<Option<String>> {
     if !known.has_password() || !cx.app.policy.sign_up.should_drop_contested_password {
         if decoys::is_enabled(cx) && !password.is_empty() {
-            passwords::dummy_verify(cx, password).await?;
+            passwords::dummy_verify(cx, password, AfterDisconnect::Skip).await?;
         }
         return Ok(None);
     }
-    let is_same = !password.is_empty() && passwords::is_correct(cx, password, known).await?;
+    let is_same = !password.is_empty() && passwords::is_correct(cx, password, known, AfterDisconnect::Skip).await?;
     Ok(if is_same { None } else { known.encrypted_password.clone() })
 }
 
@@ -41,7 +42,7 @@ pub(super) async fn prepare_user(
     new.role.clone_from(&cx.app.policy.jwt.default_group);
     let hash = match password {
         "" => passwords::unusable_hash(cx, new.id),
-        password => passwords::hash(cx, new.id, password).await?,
+        password => passwords::hash(cx, new.id, password, AfterDisconnect::Skip).await?,
     };
     new.encrypted_password = Some(hash);
     hooks::call_before_user_created(cx, &new, data).await?;

@@ -1,6 +1,7 @@
 //! Wrong passwords for one user: limited across networks without locking out the owner.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::FutureExt;
@@ -191,6 +192,28 @@ async fn uncompared_password_is_not_counted() {
     }
     assert!(refused > 20, "{refused}");
     sign_in(&world, OWNER_NETWORK).await.expect(200);
+}
+
+#[tokio::test]
+async fn sign_in_that_would_be_hashed_too_late_is_refused_with_retry_after() {
+    let change = |policy: &mut Policy| {
+        policy.password.hash = PasswordHash::Bcrypt { cost: 10 };
+        policy.api.max_request_duration = Duration::from_secs(2);
+    };
+    let world = World::builder().policy(change).shared_hashing_pool(1, 256).build().await;
+    let sign_in = |n: usize| {
+        let body = json!({"email": format!("unknown{n}@example.com"), "password": "a guess"});
+        world.post_from(network(n), PATH, &[], body)
+    };
+    // Measures the duration of hashing, which is unknown before.
+    sign_in(0).await.expect(400);
+    let answers = join_all((1..150).map(sign_in)).await;
+    let count = |status: u16| answers.iter().filter(|answer| answer.status == status).count();
+    assert!(count(503) > 20 && count(503) > 5 * count(504), "{} 503, {} 504", count(503), count(504));
+    for refused in answers.iter().filter(|answer| answer.status == 503) {
+        let after: u64 = refused.header("retry-after").parse().expect("seconds");
+        assert!(after >= 1 && refused.str("error_code") == CODE, "{}", refused.text);
+    }
 }
 
 #[tokio::test]
