@@ -2,9 +2,9 @@
 
 use axum::body::Body;
 use bytes::Bytes;
+use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, StatusCode};
-use http_body_util::{BodyExt, Limited};
+use http_edge::request::{BODY_DEADLINE, BodyError, read_body};
 use serde_json::{Map, Value};
 
 use super::error::DeskError;
@@ -19,16 +19,16 @@ pub struct JsonBody(Map<String, Value>);
 /// Reads a body within the limit of its size.
 ///
 /// # Errors
-/// 413 if it is larger, 400 if the connection ends first.
+/// 413 if it is larger, 408 if it takes too long, 400 if the connection ends first.
 pub(crate) async fn read(body: Body) -> Result<Bytes, DeskError> {
-    match Limited::new(body, MAX_BODY).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+    read_body(body, MAX_BODY, BODY_DEADLINE).await.map_err(|error| match error {
+        BodyError::TooLarge => {
             let message = format!("The body is larger than {MAX_BODY} bytes.");
-            Err(DeskError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message))
+            DeskError::new(error.status(), "body_too_large", message)
         }
-        Err(_) => Err(DeskError::invalid("The body is incomplete.")),
-    }
+        BodyError::TooSlow => DeskError::new(error.status(), "body_too_slow", "The body did not arrive in time."),
+        BodyError::Incomplete => DeskError::invalid("The body is incomplete."),
+    })
 }
 
 impl JsonBody {

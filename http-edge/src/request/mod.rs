@@ -13,6 +13,7 @@ mod client_address;
 mod connection_headers;
 mod prefetch;
 mod request_id;
+mod whole_body;
 
 pub use self::api_keys::{ApiKeyRing, ApiKeyRole};
 pub use self::authorization::{APIKEY, BearerWhitespace, HeaderText, bearer_value, parse_bearer, single_header};
@@ -20,6 +21,7 @@ pub use self::client_address::{ClientAddress, TrustedProxies};
 pub use self::connection_headers::remove_connection_headers;
 pub use self::prefetch::is_prefetch;
 pub use self::request_id::{RequestId, RequestIdSource};
+pub use self::whole_body::{BODY_DEADLINE, BodyError, read_body};
 
 /// What a router resolved for the services behind it; an extension of the request.
 ///

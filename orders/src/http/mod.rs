@@ -6,13 +6,11 @@ mod page;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use bytes::Bytes;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::language::Language;
 use http::header::{ACCEPT_LANGUAGE, ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt, Limited};
-use http_edge::request::{ResolvedRequest, is_prefetch};
+use http_edge::request::{BODY_DEADLINE, BodyError, ResolvedRequest, is_prefetch, read_body};
 use telemetry::catalog::PAYMENT_EVENTS;
 use telemetry::log_limit::LogLimit;
 
@@ -56,10 +54,10 @@ impl OrderService {
             return not_allowed("POST");
         }
         let (head, body) = request.into_parts();
-        let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
-            return plain(StatusCode::PAYLOAD_TOO_LARGE, "the event is too large\n");
+        let body = match read_body(body, MAX_BODY, BODY_DEADLINE).await {
+            Ok(body) => body,
+            Err(error) => return refuse_body(error),
         };
-        let body: Bytes = body.to_bytes();
         let client = head.extensions.get::<ResolvedRequest>().and_then(|resolved| resolved.client);
         let network = client.map(|client| client.network().to_string()).unwrap_or_default();
         let delivery = Delivery { headers: &head.headers, body: &body, network: &network };
@@ -112,6 +110,16 @@ fn admit_rejection(provider: Provider, rejection: &WebhookRejection) -> Option<u
             Some(0)
         }
     }
+}
+
+/// Answers an event that was not read.
+fn refuse_body(error: BodyError) -> Response {
+    let text = match error {
+        BodyError::TooLarge => "the event is too large\n",
+        BodyError::TooSlow => "the event did not arrive in time; send it again\n",
+        BodyError::Incomplete => "the event did not arrive whole; send it again\n",
+    };
+    plain(error.status(), text)
 }
 
 /// Answers a refused event; causes within this server are in the log only.

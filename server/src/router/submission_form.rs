@@ -11,8 +11,7 @@ use functions_rs::functions::send_submission::text::{InvalidSubmission, Submissi
 use http::header::{CONTENT_TYPE, HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt, Limited};
-use http_edge::request::{APIKEY, ResolvedRequest};
+use http_edge::request::{APIKEY, BODY_DEADLINE, ResolvedRequest, read_body};
 use percent_encoding::percent_decode;
 use serde_json::json;
 
@@ -36,10 +35,10 @@ impl EdgeRouter {
     pub(super) async fn handle_form(&self, request: Request) -> Response {
         let shop = self.shop.borrow().clone();
         let (head, body) = request.into_parts();
-        let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
-            return shop.answer_form(StatusCode::PAYLOAD_TOO_LARGE, FormOutcome::Failed(""));
+        let body = match read_body(body, MAX_BODY, BODY_DEADLINE).await {
+            Ok(body) => body,
+            Err(error) => return shop.answer_form(error.status(), FormOutcome::Failed("")),
         };
-        let body = body.to_bytes();
         let details = parse_field(&body, DETAILS).map(|details| details.replace("\r\n", "\n"));
         let (true, Some(details)) = (has_form_type(&head.headers), details) else {
             return shop.answer_form(StatusCode::BAD_REQUEST, FormOutcome::Failed(""));

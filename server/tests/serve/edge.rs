@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use super::orders::PRODUCTS;
 use super::support::{Basalt, TempFolder, eventually};
 
 /// A limit for all operations here.
@@ -216,5 +217,39 @@ fn connection_over_limit_gets_503_until_stalled_client_is_closed() {
     let last = page.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
     eventually("the client that reads nothing loses its connection", || {
         parse_statuses(&exchange(&server, &last)) == [200]
+    });
+}
+
+/// Sends a head and then a byte of the body from time to time; returns the status of the response.
+fn drip(server: &Basalt, path: &str, body_type: &str) -> Option<u16> {
+    const BETWEEN: Duration = Duration::from_millis(500);
+    let mut stream = connect(server);
+    stream.set_read_timeout(Some(BETWEEN)).expect("a limit");
+    let head = format!("POST {path} HTTP/1.1\r\nHost: a\r\nContent-Type: {body_type}\r\nContent-Length: 1000\r\n\r\n");
+    stream.write_all(head.as_bytes()).expect("the server reads");
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(20) {
+        let mut answer = [0; 64];
+        match stream.read(&mut answer) {
+            Ok(length) => return parse_statuses(&String::from_utf8_lossy(&answer[..length])).first().copied(),
+            Err(_) => stream.write_all(b"a").expect("the server reads"),
+        }
+    }
+    None
+}
+
+#[test]
+fn body_that_arrives_byte_by_byte_is_refused_at_the_deadline() {
+    let scratch = TempFolder::new();
+    let shop = format!("[basalt.shop]\n[basalt.shop.payment]\nproducts = \"{PRODUCTS}\"\n");
+    let config = scratch.write("config.toml", &shop);
+    let server = Basalt::serve(&["--ephemeral", "--config", &config]);
+    std::thread::scope(|scope| {
+        let webhook = scope.spawn(|| drip(&server, "/shop/webhooks/stripe", "application/json"));
+        let form = scope.spawn(|| drip(&server, "/submit", "application/x-www-form-urlencoded"));
+        assert_eq!(webhook.join().expect("a status"), Some(408));
+        let form = form.join().expect("a status");
+        // Without the built frontend there is no form.
+        assert!(form == Some(408) || form == Some(405) && cfg!(not(frontend_built)), "{form:?}");
     });
 }
