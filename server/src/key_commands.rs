@@ -146,7 +146,7 @@ impl ProjectKeys {
     pub(crate) async fn retire(&mut self, id: &str, is_immediate: bool) -> anyhow::Result<Option<String>> {
         let key = self.latest.keys.find_retirable(id)?;
         self.check_kind(key.kind)?;
-        let remaining = key.since + TAKE_UP_SECONDS + self.token_lifetime - now();
+        let remaining = (key.since + TAKE_UP_SECONDS - now()).saturating_add(self.token_lifetime);
         let has_signed = key.kind == KeyKind::Signing && key.state == KeyState::Previous;
         if has_signed && remaining > 0 && !is_immediate {
             bail!(

@@ -63,7 +63,7 @@ pub fn build_access_claims(policy: &Policy, account: &User, session: &Session, n
 
 /// Returns `exp`. A session below the user's highest level expires with `allow_low_aal`.
 fn access_token_expiry(policy: &Policy, account: &User, session: &Session, aal: Aal, now: Time) -> i64 {
-    let usual = now.timestamp() + policy.jwt.exp;
+    let usual = now.timestamp().saturating_add(policy.jwt.exp);
     let highest = if account.has_verified_factor() { Aal::Aal2 } else { Aal::Aal1 };
     match policy.sessions.allow_low_aal.filter(|window| !window.is_zero()) {
         Some(window) if aal < highest => usual.min(saturating_add(session.created_at, window).timestamp()),
@@ -116,6 +116,16 @@ mod tests {
     fn session(methods: &[(&str, i64)]) -> Session {
         let amr = methods.iter().map(|(method, at_)| AmrClaim { method: (*method).into(), updated_at: at(*at_) });
         Session { amr: amr.collect(), created_at: at(1000), ..Session::default() }
+    }
+
+    #[test]
+    fn longest_configurable_lifetime_does_not_expire_in_the_past() {
+        let mut policy = Policy::default();
+        for lifetime in [i64::MAX, i64::MAX - 1] {
+            policy.jwt.exp = lifetime;
+            let expiry = access_token_expiry(&policy, &User::default(), &Session::default(), Aal::Aal1, at(1000));
+            assert_eq!(expiry, i64::MAX);
+        }
     }
 
     #[test]

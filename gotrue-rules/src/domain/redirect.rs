@@ -8,6 +8,8 @@ mod strict;
 use self::go_url::Url;
 
 pub use self::glob::{Glob, GlobError};
+pub use self::strict::is_document_scheme;
+
 pub use self::loopback::{LOOPBACK_NAMES, is_loopback_host, is_loopback_or_unspecified, is_loopback_url};
 
 /// The site URL and the operator's redirect patterns.

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use functions_rs::functions::send_submission::limits::MAX_NOTICES;
 use gateway::{GatewayLimits, Upstreams};
+use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::policy::{Bucket, MailBrand, PROVIDERS, TargetLimits};
 use gotrue_rules::wire::go_duration::GoDuration;
 use ipnet::IpNet;
@@ -160,7 +161,7 @@ fn parse_expected_replicas(text: &impl Fn(&str) -> Option<String>, refuse: &mut 
 /// Parses the recipient of mails about submissions.
 fn parse_shop_owner(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&str, &str)) -> Option<String> {
     let owner = text("basalt.shop.owner");
-    if owner.as_ref().is_some_and(|owner| !owner.contains('@')) {
+    if owner.as_ref().is_some_and(|owner| Email::parse(owner).is_err()) {
         refuse("basalt.shop.owner", "must be an e-mail address, such as \"owner@example.com\"");
     }
     owner

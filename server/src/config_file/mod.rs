@@ -4,6 +4,7 @@
 
 mod archive;
 mod basalt;
+mod bounds;
 mod brand;
 mod expected_failures;
 mod inventory;
@@ -105,6 +106,7 @@ impl ConfigFile {
                 problems.push(values.build_problem(key, "must be a port, from 0 (any that is free) to 65535"));
             }
         }
+        problems.extend(bounds::find_problems(&values));
         problems.sort_by_key(|problem| problem.line);
         Ok((Self { path: path.to_owned(), values, basalt }, problems))
     }

@@ -45,6 +45,43 @@ fn problems_of_all_phases_are_reported_by_line() {
 }
 
 #[test]
+fn values_out_of_bounds_are_refused_with_an_example() {
+    let cases = [
+        ("[auth]\njwt_expiry = 9223372036854775807", "auth.jwt_expiry must be at most 315360000 seconds", "3600"),
+        ("[auth]\nminimum_password_length = 73", "auth.minimum_password_length must be at most 72", "8"),
+        ("[auth]\nsite_url = \"\"", "auth.site_url is empty", "https://shop.example.com"),
+        ("[auth]\nsite_url = \"javascript:alert(1)\"", "auth.site_url has a scheme of scripts", "my-app://"),
+        ("[auth]\nsite_url = \"data:text/html,x\"", "auth.site_url has a scheme of scripts", "my-app://"),
+        ("[auth]\nsite_url = \"VBScript:x\"", "auth.site_url has a scheme of scripts", "my-app://"),
+        ("[auth]\nsite_url = \"https://a:b@example.com\"", "auth.site_url has a user name", "my-app://"),
+        ("[auth]\nsite_url = \"https://a.example\\r\\nx\"", "auth.site_url has a control character", "my-app://"),
+        ("[auth]\nexternal_url = \"ftp://example.com\"", "auth.external_url is not an http", "/auth/v1"),
+        ("[auth]\nexternal_url = \"https://example.com/?a=b\"", "auth.external_url has a query", "/auth/v1"),
+        ("[api]\nexternal_url = \"javascript:alert(1)\"", "api.external_url is not an http", "https://api.example.com"),
+        ("[api]\nexternal_url = \"example.com\"", "api.external_url is not an http", "https://api.example.com"),
+        ("[api]\nexternal_url = \"https://u@example.com\"", "api.external_url has a user", "https://api.example.com"),
+        ("[api]\nexternal_url = \"https://example.com#a\"", "api.external_url has a query", "https://api.example.com"),
+        ("[basalt.shop]\nowner = \"a@example.com\\r\\nBcc: b@example.com\"", "must be an e-mail", "owner@example.com"),
+        ("[basalt.shop]\nowner = \"@\"", "basalt.shop.owner must be an e-mail address", "owner@example.com"),
+        ("[basalt.database]\nfailover_wait = \"1000h\"", "basalt.database.failover_wait must be at most", "5s"),
+    ];
+    let scratch = TempFolder::new();
+    for (config, wrong, example) in cases {
+        let (is_usable, _, errors) = check(&scratch, config);
+        assert!(!is_usable && errors.contains("line 2: "), "{config}: {errors}");
+        assert!(errors.contains(wrong) && errors.contains(example), "{config}: {errors}");
+    }
+    for config in [
+        "[auth]\njwt_expiry = 315360000\nminimum_password_length = 72\nsite_url = \"my-app://start\"",
+        "[api]\nexternal_url = \"https://example.com/base/\"",
+        "[basalt.shop]\nowner = \"owner+shop@example.com\"",
+    ] {
+        let (is_usable, _, errors) = check(&scratch, config);
+        assert!(is_usable, "{config}: {errors}");
+    }
+}
+
+#[test]
 fn catalogue_problems_are_reported_by_file_and_line() {
     let scratch = TempFolder::new();
     scratch.write("catalogue.toml", "[[template]]\nid = 4\nprice = 700\ncolour = \"red\"\n");

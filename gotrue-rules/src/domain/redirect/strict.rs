@@ -10,9 +10,14 @@ use super::{Pattern, is_plain_host, without_fragment};
 const FORBIDDEN_SCHEMES: [&str; 8] =
     ["about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"];
 
+/// Whether a scheme is one of documents and scripts, to which no browser is redirected.
+pub fn is_document_scheme(scheme: &str) -> bool {
+    FORBIDDEN_SCHEMES.contains(&scheme)
+}
+
 /// Whether a browser may be redirected to `target`, parsed as `url`.
 pub(super) fn allows(site: &Url, patterns: &[Pattern], target: &str, url: &Url) -> bool {
-    if url.has_user() || FORBIDDEN_SCHEMES.contains(&url.scheme()) || port_of(url).is_none() {
+    if url.has_user() || is_document_scheme(url.scheme()) || port_of(url).is_none() {
         return false;
     }
     if !is_web(url) {
