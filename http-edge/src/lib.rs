@@ -30,7 +30,7 @@ mod upgrade;
 
 pub use self::background::spawn_task;
 pub use self::limits::HttpLimits;
-pub use self::listen::{ShutdownSignal, serve};
+pub use self::listen::{LocalAddress, ShutdownSignal, serve};
 pub use self::presence::ClientPresence;
 pub use self::tls::{Listener, TlsCertificate, TlsError, TlsFiles};
 pub use self::upgrade::{PendingUpgrade, UpgradedStream};

@@ -55,7 +55,8 @@ async fn serve_boxed(listener: Listener, mut closing: ShutdownSignal, limits: Ht
             let state = Arc::<ConnectionState>::default();
             // Responses are small and written at once: waiting to fill a packet would only delay them.
             let _ = stream.set_nodelay(true);
-            let client = Client { peer, state, limits: Arc::clone(&limits), tasks: tasks.clone() };
+            let local = stream.local_addr().ok().map(LocalAddress);
+            let client = Client { peer, local, state, limits: Arc::clone(&limits), tasks: tasks.clone() };
             let accepted = Accepted { stream, permit, tls: tls.clone() };
             client.spawn_connection(accepted, connections.subscribe(), Arc::clone(&answer));
         }
@@ -109,9 +110,14 @@ fn refuse(admission: &Admission, stream: TcpStream, peer: SocketAddr) {
     admission::refuse(admission, stream);
 }
 
+/// The server's address of a connection; an extension of its requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalAddress(pub SocketAddr);
+
 /// The data that one connection's service needs for each request.
 struct Client {
     peer: SocketAddr,
+    local: Option<LocalAddress>,
     state: Arc<ConnectionState>,
     limits: Arc<HttpLimits>,
     tasks: RequestTasks,
@@ -150,6 +156,9 @@ impl Client {
         let service = move |mut request: hyper::Request<Incoming>| {
             let (client, answer) = (Arc::clone(&client), Arc::clone(&answer));
             request.extensions_mut().insert(ConnectInfo(client.peer));
+            if let Some(local) = client.local {
+                request.extensions_mut().insert(local);
+            }
             async move {
                 let run = |request| client.tasks.run(answer(request));
                 service::answer(request, &client.limits, Arc::clone(&client.state), run).await

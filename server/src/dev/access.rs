@@ -3,6 +3,9 @@
 //!
 //! The peer's address is not sufficient: a browser on this machine also runs pages of foreign sites, and a reverse
 //! proxy on this machine connects from it. Neither is `Host`: by default nginx and Apache send the upstream's own name.
+//! A proxy shows by HTTP/1.0 (nginx before 1.29.7) or by a header that it adds (Apache). One that does neither, such as
+//! later versions of nginx, shows by its user: proxies run as a user of their own, see [`super::peer_process`]. A proxy
+//! that the server's own user runs and that does neither is not told from a browser.
 
 use std::net::SocketAddr;
 
@@ -15,6 +18,8 @@ use http_edge::request::forwarded::has_forwarded_header;
 use http_edge::request::{BearerWhitespace, single_header};
 use subtle::ConstantTimeEq;
 
+use super::peer_process::LoopbackConnection;
+
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
@@ -22,7 +27,7 @@ const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// The access rule of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessRule<'a> {
-    /// Clients on this machine, except pages of other sites.
+    /// Clients on this machine, of the server's own user or root, except pages of other sites.
     Local,
     /// The same, and top-level navigations from other sites in browsers on this machine.
     LocalOrNavigation,
@@ -34,6 +39,15 @@ pub(crate) enum AccessRule<'a> {
         /// Public host and port of the server, in lower case.
         authority: &'a str,
     },
+}
+
+/// The result of an access rule, as far as the request alone determines it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AccessDecision {
+    Allowed,
+    Denied,
+    /// Allowed if the client of this connection is a process of the server's user or root.
+    AllowedToUser(LoopbackConnection),
 }
 
 /// The operator's settings for access to the pages.
@@ -53,23 +67,47 @@ impl Access {
     }
 
     /// Returns whether a request satisfies the access rule of a page.
-    pub(crate) fn is_allowed(&self, request: &Request, audience: AccessRule<'_>) -> bool {
-        match audience {
-            AccessRule::Public { authority } => is_public_page_request(request, authority),
-            AccessRule::Local => self.is_local_access_enabled && is_local_same_site(request),
-            AccessRule::LocalOrNavigation => {
-                self.is_local_access_enabled && (is_local_same_site(request) || is_local_navigation(request))
-            }
-            AccessRule::LocalOrToken => {
-                self.is_local_access_enabled && is_local_same_site(request)
-                    || self.token.as_deref().is_some_and(|token| has_token(request, token))
+    ///
+    /// The user of the client is looked up only if the answer depends on it.
+    pub(crate) fn is_allowed(
+        &self,
+        request: &Request,
+        audience: AccessRule<'_>,
+    ) -> impl Future<Output = bool> + Send + use<> {
+        let decision = self.decide(request, audience);
+        async move {
+            match decision {
+                AccessDecision::Allowed => true,
+                AccessDecision::Denied => false,
+                AccessDecision::AllowedToUser(connection) => !connection.is_of_other_user().await,
             }
         }
     }
 
+    fn decide(&self, request: &Request, audience: AccessRule<'_>) -> AccessDecision {
+        let is_local = match audience {
+            AccessRule::Public { authority } => {
+                let is_allowed = is_public_page_request(request, authority);
+                return if is_allowed { AccessDecision::Allowed } else { AccessDecision::Denied };
+            }
+            AccessRule::Local => is_local_same_site(request),
+            AccessRule::LocalOrNavigation => is_local_same_site(request) || is_local_navigation(request),
+            AccessRule::LocalOrToken => {
+                if self.token.as_deref().is_some_and(|token| has_token(request, token)) {
+                    return AccessDecision::Allowed;
+                }
+                is_local_same_site(request)
+            }
+        };
+        if !self.is_local_access_enabled || !is_local {
+            return AccessDecision::Denied;
+        }
+        LoopbackConnection::of_request(request).map_or(AccessDecision::Allowed, AccessDecision::AllowedToUser)
+    }
+
     /// Returns whether a caller on this machine may use what is for development only.
     /// `is_page`: it may also be opened by a link of another site.
-    pub(crate) fn is_local(&self, request: &Request, is_page: bool) -> bool {
+    pub(crate) fn is_local(&self, request: &Request, is_page: bool) -> impl Future<Output = bool> + Send + use<> {
         self.is_allowed(request, if is_page { AccessRule::LocalOrNavigation } else { AccessRule::Local })
     }
 
@@ -86,12 +124,12 @@ impl Access {
                  From elsewhere: set [basalt.inbox] token and add ?token=… to the address.\n"
             }
             AccessRule::LocalOrToken => {
-                "These pages are for browsers and tests on this machine, at http://127.0.0.1 or http://localhost, and \
-                 through no proxy.\nFrom elsewhere: set [basalt.inbox] token in config.toml and add ?token=… to the address.\n"
+                "These pages are for browsers and tests on this machine, at http://127.0.0.1 or http://localhost, run by \
+                 the server's user, and through no proxy.\nFrom elsewhere: set [basalt.inbox] token in config.toml and add ?token=… to the address.\n"
             }
             AccessRule::Local | AccessRule::LocalOrNavigation => {
-                "This page is for browsers on this machine, at http://127.0.0.1 or http://localhost, and through no \
-                 proxy.\n"
+                "This page is for browsers on this machine, at http://127.0.0.1 or http://localhost, run by the server's \
+                 user, and through no proxy.\n"
             }
         }
     }

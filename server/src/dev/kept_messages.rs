@@ -127,7 +127,7 @@ async fn bind(port: Option<u16>, setting: &str) -> Option<(TcpListener, SocketAd
 /// Answers a request to the port of the APIs.
 async fn answer(mailboxes: MailboxApis, access: Access, request: Request) -> axum::response::Response {
     let rule = AccessRule::LocalOrToken;
-    if !access.is_allowed(&request, rule) {
+    if !access.is_allowed(&request, rule).await {
         return text(StatusCode::FORBIDDEN, access.denial_message(rule));
     }
     mailboxes.handle(request).await

@@ -8,6 +8,7 @@ mod inbox;
 mod kept_messages;
 mod page;
 pub(crate) mod payment;
+mod peer_process;
 pub(crate) mod provider;
 mod responses;
 
@@ -104,7 +105,7 @@ impl DevelopmentPages {
             provider::restore_path(simulator, &mut request);
         }
         let audience = page.audience(&request);
-        if !self.access.is_allowed(&request, audience) {
+        if !self.access.is_allowed(&request, audience).await {
             return text(StatusCode::FORBIDDEN, self.access.denial_message(audience));
         }
         match page {

@@ -43,8 +43,15 @@ impl ForwardedServices {
     /// Returns whether a caller on this machine needs no key for a route, which is so in development.
     ///
     /// It depends on the request as the client sent it. The dashboard may also be opened by a link.
-    pub(super) fn is_local(&self, route: Route, request: &Request) -> bool {
-        route.access == RouteAccess::ServiceKey && self.access.is_local(request, route.service == Service::Studio)
+    pub(super) fn is_local(&self, route: Route, request: &Request) -> impl Future<Output = bool> + Send + use<> {
+        let is_keyed = route.access == RouteAccess::ServiceKey;
+        let is_local = is_keyed.then(|| self.access.is_local(request, route.service == Service::Studio));
+        async move {
+            match is_local {
+                Some(is_local) => is_local.await,
+                None => false,
+            }
+        }
     }
 }
 

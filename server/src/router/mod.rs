@@ -147,7 +147,7 @@ impl EdgeRouter {
     /// A panic in a handler becomes a 500 response.
     pub(crate) async fn handle(self: Arc<Self>, mut request: Request) -> Response {
         let started = Instant::now();
-        let area = self.find_area(&request);
+        let area = self.find_area(&request).await;
         let resolved = self.resolve(&request);
         let id = resolved.id.to_header_value();
         request.headers_mut().insert(REQUEST_ID, id.clone());
@@ -172,14 +172,20 @@ impl EdgeRouter {
 
     /// Finds what answers a request.
     /// The request is unmodified: access by callers on this machine depends on its headers.
-    fn find_area(&self, request: &Request) -> Area {
+    fn find_area(&self, request: &Request) -> impl Future<Output = Area> + Send + use<> {
         let path = request.uri().path();
         let area = match (&self.desk, Area::from_path(path)) {
             (Some(_), Area::Shop) if is_below(path, ::desk::MOUNT) => Area::Desk,
             (_, area) => area,
         };
         let found = self.forwarded.as_ref().and_then(|services| Some((services, services.find_route(path, area)?)));
-        found.map_or(area, |(services, route)| Area::Forwarded(route, services.is_local(route, request)))
+        let forwarded = found.map(|(services, route)| (route, services.is_local(route, request)));
+        async move {
+            match forwarded {
+                Some((route, is_local)) => Area::Forwarded(route, is_local.await),
+                None => area,
+            }
+        }
     }
 
     async fn dispatch(&self, area: Area, request: Request) -> Response {

@@ -217,3 +217,38 @@ fn unreachable_development_provider_prevents_start() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.contains("development_pages = true"), "{text}");
 }
+
+/// The user `nobody`, whom the tests run a client as.
+const OTHER_USER: u32 = 65_534;
+
+/// Sends the head of a request from a process of this user; returns the response.
+fn exchange_as(user: u32, to: SocketAddr, head: &str) -> String {
+    use std::os::unix::process::CommandExt;
+    let script = format!("exec 3<>/dev/tcp/{}/{}; printf '%s\\r\\n' \"$1\" >&3; cat <&3", to.ip(), to.port());
+    let output = std::process::Command::new("bash")
+        .args(["-c", &script, "bash", head])
+        .current_dir("/")
+        .uid(user)
+        .output()
+        .expect("bash starts");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn client_of_another_user_is_denied_without_token() {
+    // Only root can run a process as another user.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let site = TestServer::start(&format!("[basalt.inbox]\ntoken = \"a-long-token\"\n{PROVIDER}"));
+    let head = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", site.address);
+    for path in PAGES {
+        assert_eq!(status_of(&exchange_as(OTHER_USER, site.address, &head(path))), 403, "{path}");
+        assert_eq!(status_of(&exchange_as(0, site.address, &head(path))), 200, "{path}");
+    }
+    let with_token = head("/_dev/inbox.json?token=a-long-token");
+    assert_eq!(status_of(&exchange_as(OTHER_USER, site.address, &with_token)), 200);
+    let settings = exchange_as(OTHER_USER, site.address, &head("/auth/v1/health"));
+    assert_eq!(status_of(&settings), 200, "other paths are for all users");
+}

@@ -11,6 +11,7 @@ use http::HeaderValue;
 
 use super::*;
 use crate::dev::Access;
+use futures::FutureExt;
 
 const HERE: &str = "127.0.0.1:5";
 const HOST: (&str, &str) = ("host", "127.0.0.1:54321");
@@ -32,7 +33,8 @@ fn provider_is_local_except_for_navigation_to_its_pages() {
         for (name, value) in headers {
             request.headers_mut().insert(*name, HeaderValue::from_static(value));
         }
-        Access::new(true, None).is_allowed(&request, access_rule(&simulator, &request))
+        let allowed = Access::new(true, None).is_allowed(&request, access_rule(&simulator, &request));
+        allowed.now_or_never().expect("no look-up of an unknown connection")
     };
     let tab = [HOST, ELSEWHERE, ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
     let frame = [HOST, ELSEWHERE, ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
