@@ -5,6 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use chrono::{SubsecRound, TimeDelta};
 use gotrue_rules::domain::error::Result;
@@ -13,6 +14,7 @@ use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::domain::user::{Factor, Time, User};
 use http::HeaderName;
+use http_edge::ClientPresence;
 use http_edge::request::forwarded::{X_FORWARDED_HOST, X_FORWARDED_PROTO};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -153,6 +155,11 @@ impl RequestContext {
     pub fn internal(app: Arc<App>) -> Self {
         let context = Self::new(app, RequestInfo::internal(), RequestBody::empty());
         Self { journal: Arc::default(), ..context }
+    }
+
+    /// Sets the end of the request and its client, for hashing of passwords.
+    pub fn limit_hashing(&mut self, deadline: Option<Instant>, client: Option<ClientPresence>) {
+        self.hashing_limits = JobLimits { deadline, client };
     }
 
     /// A connection whose statements run outside a transaction.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
@@ -38,7 +38,6 @@ use crate::explanation::{
     EXPLAIN_HEADER, EdgeRefusal, ExplainedRequest, RefusedResponse, explain_preflight, insert_link,
 };
 use crate::journal::{Journal, RedirectedError};
-use crate::ports::hashing::JobLimits;
 use crate::request_context::{RequestContext, ResponseHeaders};
 
 /// Answers one request from the route table.
@@ -143,10 +142,11 @@ async fn run_with_deadline(
     meta: RequestMeta<'_>,
 ) -> Result<Reply> {
     let limit = app.policy.api.max_request_duration;
-    let hashing_limits = hashing_limits(&request, limit);
+    let deadline = if limit.is_zero() { None } else { Instant::now().checked_add(limit) };
+    let client = request.extensions().get::<ClientPresence>().cloned();
     let work = std::pin::pin!(async {
         let mut cx = build_context(app, request, meta.id).await;
-        cx.hashing_limits = hashing_limits;
+        cx.limit_hashing(deadline, client);
         let journal = Arc::clone(&cx.journal);
         let _ = meta.sender.set(RequestSender::new(&cx));
         cx.request.validate()?;
@@ -163,12 +163,6 @@ async fn run_with_deadline(
         Either::Left((reply, _)) => reply,
         Either::Right(_) => Err(timeout_error()),
     }
-}
-
-/// Returns the limits of hashing a password for a request; no deadline if `limit` is zero.
-fn hashing_limits(request: &Request, limit: Duration) -> JobLimits {
-    let deadline = if limit.is_zero() { None } else { Instant::now().checked_add(limit) };
-    JobLimits { deadline, client: request.extensions().get::<ClientPresence>().cloned() }
 }
 
 /// Records that the requested redirect target is not used, if it is not listed.

@@ -5,20 +5,20 @@
 
 mod compute;
 mod limited;
+mod load;
 mod queue;
 mod stored;
 mod verdict;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use gotrue_rules::domain::policy::PasswordHash;
 use telemetry::catalog::HASHING_QUEUE;
 
 use self::compute::HashMemory;
 pub use self::limited::{JobLimits, LimitedHashing};
+use self::load::PoolLoad;
 use self::queue::JobQueue;
 pub use self::stored::{is_current, malformed_reason, unusable_reason};
 pub use self::verdict::{HashingError, MAX_PASSWORD_BYTES, PasswordVerdict};
@@ -34,25 +34,16 @@ pub fn unusable_hash(how: PasswordHash, entropy: &Entropy) -> String {
 /// The hashing threads and their queue. Dropping it stops the threads.
 #[derive(Debug)]
 pub struct HashingPool {
-    queue: Arc<JobQueue>,
-    times: Arc<JobTimes>,
-    threads: usize,
-}
-
-/// How long jobs take.
-#[derive(Debug, Default)]
-struct JobTimes {
-    /// The moving average of the duration of a job, in microseconds.
-    mean_micros: AtomicU64,
+    load: PoolLoad,
 }
 
 impl HashingPool {
     /// Starts `threads` threads with a queue of `queue` jobs (at least one each).
     pub fn start(threads: usize, queue: usize) -> std::io::Result<Self> {
         let threads = threads.max(1);
-        let pool = Self { queue: Arc::new(JobQueue::new(queue.max(1))), times: Arc::default(), threads };
+        let pool = Self { load: PoolLoad::new(threads, JobQueue::new(queue.max(1))) };
         for number in 0..threads {
-            let queue = Arc::clone(&pool.queue);
+            let queue = Arc::clone(&pool.load.queue);
             std::thread::Builder::new().name(format!("hashing-{number}")).spawn(move || run_jobs(&queue))?;
         }
         Ok(pool)
@@ -66,7 +57,7 @@ impl HashingPool {
 
     /// Returns the pool for jobs with these limits.
     pub fn limited(&self, limits: JobLimits) -> LimitedHashing<'_> {
-        LimitedHashing { pool: self, limits }
+        LimitedHashing { load: &self.load, limits }
     }
 
     /// Hashes a new password with a salt from `entropy`.
@@ -89,40 +80,13 @@ impl HashingPool {
     /// Sets the metric of the queue.
     #[expect(clippy::cast_precision_loss, reason = "a number of jobs")]
     pub fn export_metrics(&self) {
-        HASHING_QUEUE.set(&[], self.queue.unfinished() as f64);
-    }
-
-    /// Returns the estimated time until `jobs` jobs are finished.
-    fn estimate_wait(&self, jobs: usize) -> Duration {
-        let mean = self.times.mean_micros.load(Ordering::Relaxed);
-        Duration::from_micros(mean.saturating_mul(jobs as u64) / self.threads as u64)
-    }
-
-    /// Returns the estimated time until a job after `unfinished` others is finished.
-    fn estimate_completion(&self, unfinished: usize) -> Duration {
-        let own = Duration::from_micros(self.times.mean_micros.load(Ordering::Relaxed));
-        self.estimate_wait(unfinished).saturating_add(own)
-    }
-
-    fn busy_error(&self, waiting: usize) -> HashingError {
-        let seconds = self.estimate_wait(waiting).as_micros().div_ceil(1_000_000).max(1);
-        let retry_after = Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX));
-        HashingError::Busy { waiting, retry_after }
+        HASHING_QUEUE.set(&[], self.load.queue.unfinished() as f64);
     }
 }
 
 impl Drop for HashingPool {
     fn drop(&mut self) {
-        self.queue.close();
-    }
-}
-
-impl JobTimes {
-    fn record(&self, took: Duration) {
-        let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let before = self.mean_micros.load(Ordering::Relaxed);
-        let now = if before == 0 { took } else { before - before / 8 + took / 8 };
-        self.mean_micros.store(now, Ordering::Relaxed);
+        self.load.queue.close();
     }
 }
 

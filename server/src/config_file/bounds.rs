@@ -1,4 +1,4 @@
-//! Refuses values that have the right kind but that no server can use: lifetimes, lengths and URLs out of bounds.
+//! Refuses values of the right kind that no server can use: lifetimes, lengths and URLs out of bounds.
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 //! proxy on this machine connects from it. Neither is `Host`: by default nginx and Apache send the upstream's own name.
 //! A proxy shows by HTTP/1.0 (nginx before 1.29.7) or by a header that it adds (Apache). One that does neither, such as
 //! later versions of nginx, shows by its user: proxies run as a user of their own, see [`super::peer_process`]. A proxy
-//! that the server's own user runs and that does neither is not told from a browser.
+//! that the server's own user runs and that does neither is not distinguished from a browser.
 
 use std::net::SocketAddr;
 

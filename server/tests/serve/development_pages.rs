@@ -218,7 +218,7 @@ fn unreachable_development_provider_prevents_start() {
     assert!(!output.status.success() && text.contains("development_pages = true"), "{text}");
 }
 
-/// The user `nobody`, whom the tests run a client as.
+/// The id of the user that runs a client in these tests.
 const OTHER_USER: u32 = 65_534;
 
 /// Sends the head of a request from a process of this user; returns the response.

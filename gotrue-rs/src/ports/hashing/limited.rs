@@ -9,9 +9,9 @@ use telemetry::catalog::{HASHING_DURATION, HASHING_REJECTED, HASHING_WAIT};
 use tokio::sync::oneshot;
 
 use super::compute::{self, HashMemory};
+use super::load::{JobTimes, PoolLoad};
 use super::queue::QueuedJob;
 use super::verdict::{HashingError, MAX_PASSWORD_BYTES, PasswordVerdict};
-use super::{HashingPool, JobTimes};
 use crate::ports::entropy::Entropy;
 
 /// When a job is refused or skipped; by default it is neither.
@@ -26,7 +26,7 @@ pub struct JobLimits {
 /// A pool for jobs with limits.
 #[derive(Debug)]
 pub struct LimitedHashing<'a> {
-    pub(super) pool: &'a HashingPool,
+    pub(super) load: &'a PoolLoad,
     pub(super) limits: JobLimits,
 }
 
@@ -52,13 +52,15 @@ impl LimitedHashing<'_> {
         self.run(move |memory| compute::hash(memory, &password, how, [0; 16]).map(drop)).await?
     }
 
-    /// Runs a job and waits for it. It is skipped if the caller is dropped or the client disconnects before its start.
+    /// Runs a job and waits for it.
+    ///
+    /// It is skipped if the caller is dropped or the client disconnects before its start.
     async fn run<T, F>(self, task: F) -> Result<T, HashingError>
     where
         T: Send + 'static,
         F: FnOnce(&mut HashMemory) -> T + Send + 'static,
     {
-        let Self { pool, limits } = self;
+        let Self { load, limits } = self;
         let (answer, answered) = oneshot::channel();
         let job = Job {
             task,
@@ -66,13 +68,13 @@ impl LimitedHashing<'_> {
             client: limits.client.clone(),
             queued: Instant::now(),
             span: tracing::info_span!("hashing"),
-            times: Arc::clone(&pool.times),
+            times: Arc::clone(&load.times),
         };
         let left = limits.deadline.map(|deadline| deadline.saturating_duration_since(job.queued));
-        let is_in_time = |unfinished| left.is_none_or(|left| pool.estimate_completion(unfinished) <= left);
-        if let Err(waiting) = pool.queue.push(Box::new(job), is_in_time) {
+        let is_in_time = |unfinished| left.is_none_or(|left| load.estimate_completion(unfinished) <= left);
+        if let Err(waiting) = load.queue.push(Box::new(job), is_in_time) {
             HASHING_REJECTED.increment(&[]);
-            return Err(pool.busy_error(waiting));
+            return Err(load.busy_error(waiting));
         }
         answered.await.map_err(|_| match &limits.client {
             Some(client) if client.is_gone() => HashingError::ClientGone,

@@ -8,7 +8,7 @@ use super::compute::HashMemory;
 
 /// A job that waits for a thread.
 pub(super) trait QueuedJob: Send {
-    /// Whether nobody waits for the result any more.
+    /// Whether the result is not wanted any more.
     fn is_abandoned(&self) -> bool;
 
     /// Computes the result and delivers it.

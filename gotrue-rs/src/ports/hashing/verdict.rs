@@ -21,7 +21,9 @@ pub enum PasswordVerdict {
 /// Why no hash was computed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HashingError {
-    /// The queue is full, or longer than the time that the request has left. The caller responds with 429 or 503 and this `Retry-After`.
+    /// The queue is full, or longer than the time that the request has left.
+    ///
+    /// The caller responds with 429 or 503 and this `Retry-After`.
     #[error("{waiting} password hashes are waiting already; try again in {} s", retry_after.as_secs())]
     Busy {
         /// The number of queued jobs.
