@@ -8,9 +8,11 @@ mod strict;
 use self::go_url::Url;
 
 pub use self::glob::{Glob, GlobError};
-pub use self::strict::is_document_scheme;
-
 pub use self::loopback::{LOOPBACK_NAMES, is_loopback_host, is_loopback_or_unspecified, is_loopback_url};
+
+/// Schemes of documents and scripts, which no pattern can allow.
+const FORBIDDEN_SCHEMES: [&str; 8] =
+    ["about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"];
 
 /// The site URL and the operator's redirect patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,6 +136,11 @@ impl Pattern {
         let split = glob.split_after_authority();
         Ok(Self { text: text.to_owned(), glob, split, scheme: literal_scheme(text) })
     }
+}
+
+/// Whether a scheme is one of documents and scripts, to which no browser is redirected.
+pub fn is_document_scheme(scheme: &str) -> bool {
+    FORBIDDEN_SCHEMES.contains(&scheme)
 }
 
 /// The literal scheme at the beginning of a pattern, in lower case.

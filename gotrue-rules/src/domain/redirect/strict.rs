@@ -4,16 +4,7 @@
 
 use super::go_url::Url;
 use super::loopback::has_loopback_host;
-use super::{Pattern, is_plain_host, without_fragment};
-
-/// Schemes of documents and scripts, which no pattern can allow.
-const FORBIDDEN_SCHEMES: [&str; 8] =
-    ["about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"];
-
-/// Whether a scheme is one of documents and scripts, to which no browser is redirected.
-pub fn is_document_scheme(scheme: &str) -> bool {
-    FORBIDDEN_SCHEMES.contains(&scheme)
-}
+use super::{Pattern, is_document_scheme, is_plain_host, without_fragment};
 
 /// Whether a browser may be redirected to `target`, parsed as `url`.
 pub(super) fn allows(site: &Url, patterns: &[Pattern], target: &str, url: &Url) -> bool {
