@@ -296,7 +296,9 @@ fn has_early_form(path: &str) -> bool {
     path == "/callback" || path.starts_with("/callback/") || path == "/sso/saml/acs"
 }
 
-/// Puts the pairs of the form before those of the query, as in Go's `Form`. A form over the limit is empty.
+/// Puts the pairs of the form before those of the query, as in Go's `Form`.
+///
+/// A form over the limit is empty.
 async fn read_form(info: &mut RequestInfo, body: RequestBody, limit: usize) -> RequestBody {
     let bytes = body.read_up_to(limit).await.unwrap_or_default();
     let mut pairs = parse_pairs(&String::from_utf8_lossy(&bytes));

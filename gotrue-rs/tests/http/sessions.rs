@@ -192,7 +192,7 @@ async fn claims_of_an_administrator_with_a_session_are_validated_in_order() {
     }
 }
 
-/// A token with another spelling of its signature: the last character differs in bits that encode nothing.
+/// A token whose last character differs in bits that encode nothing.
 fn respelled(token: &str) -> String {
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let (rest, last) = token.split_at(token.len() - 1);

@@ -217,7 +217,9 @@ impl ClientData {
         Ok(Self { challenge, origin, token_binding })
     }
 
-    /// Checks the spelling of challenge, origin and token binding. Their values are verified with the signature.
+    /// Checks the spelling of challenge, origin and token binding.
+    ///
+    /// Their values are verified with the signature.
     ///
     /// # Errors
     ///

@@ -92,7 +92,7 @@ pub struct JwtPolicy {
     pub issuer: String,
     /// Accepted signing algorithms; absent: those of the configured keys. Default absent.
     pub valid_methods: Option<Vec<String>>,
-    /// Whether a signature has one spelling: bits of its base64url that encode nothing must be zero. Default false.
+    /// Whether bits of a signature's base64url that encode nothing must be zero. Default false.
     pub is_signature_encoding_strict: bool,
 }
 
