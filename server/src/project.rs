@@ -251,13 +251,13 @@ impl Project {
     }
 }
 
-/// Adds the entries of `added`, which take precedence.
 /// Whether a text is what an interrupted write leaves of another one: nothing, or its beginning up to the middle of a line.
 fn is_interrupted_write(before: &str, now: &str) -> bool {
     let (old, new) = (before.trim_end(), now.trim_end());
     !old.is_empty() && (new.is_empty() || (new.len() < old.len() && old.starts_with(new) && !now.ends_with('\n')))
 }
 
+/// Adds the entries of `added`, which take precedence.
 fn merge_tables(table: &mut toml::Table, added: toml::Table) {
     for (name, value) in added {
         match (table.get_mut(&name), value) {

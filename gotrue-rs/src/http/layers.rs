@@ -16,6 +16,7 @@ use futures::future::{Either, select};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::explanation::redirect::explain_target;
+use gotrue_rules::domain::redirect::go_url::has_valid_escapes;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use http::header::{CONNECTION, CONTENT_TYPE};
@@ -30,7 +31,7 @@ use tracing::{Instrument, Span};
 
 use super::body::{MAX_BODY_BYTES, MAX_EARLY_FORM_BYTES, RequestBody};
 use super::reply::Reply;
-use super::request_info::{RequestInfo, has_valid_escapes, parse_pairs};
+use super::request_info::{RequestInfo, parse_pairs};
 use super::request_labels::RequestLabels;
 use super::router;
 use crate::app::App;

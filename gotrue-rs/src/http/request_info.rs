@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::redirect::go_url::has_valid_escapes;
 use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
 use http_edge::request::ClientAddress;
@@ -104,13 +105,6 @@ pub fn parse_pairs(text: &str) -> Vec<(String, String)> {
 fn parse_pair(pair: &str) -> Option<(String, String)> {
     let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
     Some((unescape(key)?, unescape(value)?))
-}
-
-/// Whether two hexadecimal digits follow each `%`.
-pub fn has_valid_escapes(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
-    bytes.iter().enumerate().all(|(at, byte)| *byte != b'%' || (is_digit(at + 1) && is_digit(at + 2)))
 }
 
 fn unescape(text: &str) -> Option<String> {

@@ -37,9 +37,7 @@ pub(super) async fn prepare_user(
 ) -> Result<User> {
     let none = Map::new();
     let data = data.unwrap_or(&none);
-    let ids = NewUserIds { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
-    let mut new = build_user(ids, contact, cx.audience(), data, cx.now);
-    new.role.clone_from(&cx.app.policy.jwt.default_group);
+    let mut new = new_user(cx, cx.entropy.uuid(), contact, data);
     let hash = match password {
         "" => passwords::unusable_hash(cx, new.id),
         password => passwords::hash(cx, new.id, password, AfterDisconnect::Skip).await?,
@@ -51,10 +49,15 @@ pub(super) async fn prepare_user(
 
 /// Builds what the response to a sign-up shows of a new user, with the id of this one.
 pub(super) fn as_new_user(cx: &RequestContext, id: Uuid, contact: &Contact, data: Option<&Map<String, Value>>) -> User {
-    let ids = NewUserIds { account: id, identity: cx.entropy.uuid() };
-    let mut new = build_user(ids, contact, cx.audience(), data.unwrap_or(&Map::new()), cx.now);
-    new.role.clone_from(&cx.app.policy.jwt.default_group);
+    let new = new_user(cx, id, contact, data.unwrap_or(&Map::new()));
     response_view(User { confirmation_sent_at: Some(cx.now), ..new })
+}
+
+fn new_user(cx: &RequestContext, id: Uuid, contact: &Contact, data: &Map<String, Value>) -> User {
+    let ids = NewUserIds { account: id, identity: cx.entropy.uuid() };
+    let mut new = build_user(ids, contact, cx.audience(), data, cx.now);
+    new.role.clone_from(&cx.app.policy.jwt.default_group);
+    new
 }
 
 /// Reduces the user to the one identity of this kind.

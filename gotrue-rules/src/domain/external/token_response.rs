@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::provider::{ProviderResponseError, ProviderTokenResponse};
+use crate::domain::redirect::go_url::has_valid_escapes;
 use crate::wire::go_json::{Document, WholeNumber};
 
 /// A successful token response with members that may be absent or of other types than the standard's.
@@ -216,8 +217,7 @@ pub fn authorization_header(token: &ProviderTokenResponse) -> String {
 
 /// Parses a form. As in GoTrue a semicolon and an invalid percent escape are refused.
 fn parse_form(body: &[u8]) -> Result<Map<String, Value>, ProviderResponseError> {
-    let is_escape = |rest: &[u8]| matches!(rest, [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
-    if body.contains(&b';') || body.split(|byte| *byte == b'%').skip(1).any(|rest| !is_escape(rest)) {
+    if body.contains(&b';') || !has_valid_escapes(&String::from_utf8_lossy(body)) {
         return Err(ProviderResponseError("the response is a malformed form".to_owned()));
     }
     let mut firsts = HashMap::new();
