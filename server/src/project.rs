@@ -251,7 +251,9 @@ impl Project {
     }
 }
 
-/// Whether a text is what an interrupted write leaves of another one: nothing, or its beginning up to the middle of a line.
+/// Whether a text is what an interrupted write leaves of another one.
+///
+/// That is nothing, or its beginning up to the middle of a line.
 fn is_interrupted_write(before: &str, now: &str) -> bool {
     let (old, new) = (before.trim_end(), now.trim_end());
     !old.is_empty() && (new.is_empty() || (new.len() < old.len() && old.starts_with(new) && !now.ends_with('\n')))
