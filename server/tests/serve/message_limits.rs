@@ -175,7 +175,9 @@ async fn message_and_request_are_counted_in_one_round_trip_with_postgres() {
     assert_messages_are_counted_together("postgres").await;
 }
 
-/// Requests messages until one is sent: on a busy machine, the first ones can take longer than the store may.
+/// Requests messages until one is sent.
+///
+/// On a busy machine, the first ones can take longer than the store may.
 async fn wait_until_store_answers(server: &Server) {
     for attempt in 0.. {
         let email = format!("bob{attempt}@example.com");
