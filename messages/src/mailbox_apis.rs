@@ -5,8 +5,7 @@
 
 use axum::extract::Request;
 use axum::response::Response;
-use http::StatusCode;
-use http_body_util::{BodyExt, Limited};
+use http_edge::request::{BODY_DEADLINE, read_body};
 
 use crate::inbucket::InbucketApi;
 use crate::mailbox_request::{AnswerError, split_path};
@@ -66,11 +65,14 @@ impl MailboxApis {
             return opened.unwrap_or_else(AnswerError::into_response);
         }
         let (parts, body) = request.into_parts();
-        let Ok(body) = Limited::new(body, MAX_BODY_BYTES).collect().await else {
-            let refused = AnswerError::Refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large".to_owned());
-            return refused.into_response();
+        let body = match read_body(body, MAX_BODY_BYTES, BODY_DEADLINE).await {
+            Ok(body) => body,
+            Err(error) => {
+                let reason = "the body was not received in time or is too large".to_owned();
+                return AnswerError::Refused(error.status(), reason).into_response();
+            }
         };
         let query = parts.uri.query().unwrap_or_default();
-        self.answer(MailboxRequest { method: &parts.method, path, query, body: &body.to_bytes() }).await
+        self.answer(MailboxRequest { method: &parts.method, path, query, body: &body }).await
     }
 }

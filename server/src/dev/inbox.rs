@@ -10,8 +10,8 @@ use gotrue_rs::ports::mail::inbox::{Inbox, InboxMail, InboxQuery};
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http::{Method, StatusCode};
-use http_body_util::{BodyExt, Limited};
 use http_edge::ShutdownSignal;
+use http_edge::request::{BODY_DEADLINE, read_body};
 use messages::api::MessagesApi;
 use messages::mailbox_apis::MailboxApis;
 use messages::{Message, MessageSender, MessageStore};
@@ -143,8 +143,11 @@ impl InboxPages {
     /// Marks the messages of the body as read or unread: `{"ids": ["…"], "read": true}`.
     async fn mark_read(&self, request: Request) -> anyhow::Result<Response> {
         let refused = || text(StatusCode::BAD_REQUEST, "the body is {\"ids\": [\"…\"], \"read\": true}\n");
-        let Ok(body) = Limited::new(request.into_body(), MAX_BODY_BYTES).collect().await else { return Ok(refused()) };
-        let body: Value = serde_json::from_slice(&body.to_bytes()).unwrap_or_default();
+        let body = match read_body(request.into_body(), MAX_BODY_BYTES, BODY_DEADLINE).await {
+            Ok(body) => body,
+            Err(error) => return Ok(text(error.status(), "the body was not received in time or is too large\n")),
+        };
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         let (Some(ids), Some(is_read)) = (body["ids"].as_array(), body["read"].as_bool()) else { return Ok(refused()) };
         let ids: Option<Vec<Uuid>> = ids.iter().map(|id| id.as_str()?.parse().ok()).collect();
         let Some(ids) = ids else { return Ok(refused()) };

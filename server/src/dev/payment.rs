@@ -10,7 +10,7 @@ use axum::response::Response;
 use gotrue_rules::wire::html::escape_html;
 use http::header::{LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt, Limited};
+use http_edge::request::{BODY_DEADLINE, read_body};
 use orders::admin::{self, OrderFilter};
 use orders::decision::{Product, format_amount};
 use orders::event::CATALOGUE_CURRENCY;
@@ -84,10 +84,11 @@ impl PaymentPages {
                 response(StatusCode::OK, "text/css; charset=utf-8", DEFAULT_POLICY, STYLE.as_bytes().to_vec())
             }
             (Method::POST, "/pay" | "/refund") => {
-                let Ok(body) = Limited::new(request.into_body(), MAX_FORM).collect().await else {
-                    return text(StatusCode::PAYLOAD_TOO_LARGE, "the form is too large\n");
+                let body = match read_body(request.into_body(), MAX_FORM, BODY_DEADLINE).await {
+                    Ok(body) => body,
+                    Err(error) => return text(error.status(), "the form was not received in time or is too large\n"),
                 };
-                let form = Form(form_urlencoded::parse(&body.to_bytes()).into_owned().collect());
+                let form = Form(form_urlencoded::parse(&body).into_owned().collect());
                 if below == "/pay" { self.pay(&form).await } else { self.refund(&form).await }
             }
             _ => text(StatusCode::NOT_FOUND, "the payment simulator is at /_dev/payment\n"),
