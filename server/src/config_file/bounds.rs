@@ -58,7 +58,9 @@ fn find_unusable_site_url(values: &Values) -> Option<Problem> {
     } else if text.chars().any(char::is_control) {
         "has a control character: name the URL of the site"
     } else {
-        let url = Url::parse(text).ok()?;
+        let Some(url) = parse_site_url(text) else {
+            return Some(values.build_problem(KEY, &format!("is not a URL with a scheme, {EXAMPLE}")));
+        };
         if is_document_scheme(url.scheme()) {
             "has a scheme of scripts or documents: name the URL of the site"
         } else if has_user(&url) {
@@ -68,6 +70,14 @@ fn find_unusable_site_url(values: &Values) -> Option<Problem> {
         }
     };
     Some(values.build_problem(KEY, &format!("{wrong}, {EXAMPLE}")))
+}
+
+/// Parses a site URL.
+///
+/// `localhost:3000` is a host without a scheme, although URL parsers read it as a scheme.
+fn parse_site_url(text: &str) -> Option<Url> {
+    let is_port = |path: &str| path.bytes().next().is_some_and(|byte| byte.is_ascii_digit());
+    Url::parse(text).ok().filter(|url| !(url.cannot_be_a_base() && is_port(url.path())))
 }
 
 /// Finds a URL that clients cannot build the URL of a request from.

@@ -304,7 +304,7 @@ fn target_limits_are_read_from_file() {
 
 #[test]
 fn setting_has_origin_key_and_line() {
-    let settings = settings("[auth]\n\nsite_url = \"nonsense\"\n[auth.hook.send_sms]\nenabled = true\nuri = \"x\"");
+    let settings = settings("[auth]\n\nsite_url = \"http://a\"\n[auth.hook.send_sms]\nenabled = true\nuri = \"x\"");
     assert_eq!(settings.origin("GOTRUE_SITE_URL"), Some(("auth.site_url", 3)));
     assert_eq!(settings.origin("GOTRUE_HOOK_SEND_SMS_URI"), Some(("auth.hook.send_sms.uri", 6)));
     assert_eq!(settings.origin("GOTRUE_JWT_AUD"), None);

@@ -24,6 +24,7 @@ fn problems_of_all_phases_are_reported_by_line() {
     assert!(!is_usable);
     for expected in [
         "line 2: db.port must be a port",
+        "line 4: auth.site_url is not a URL with a scheme",
         "line 5: auth.jwt_expiri is not known; did you mean auth.jwt_expiry?",
         "line 7: auth.email.max_frequency: ",
         "/wrong.html:1: unknown variable .Tokn",
@@ -50,6 +51,9 @@ fn values_out_of_bounds_are_refused_with_an_example() {
         ("[auth]\njwt_expiry = 9223372036854775807", "auth.jwt_expiry must be at most 315360000 seconds", "3600"),
         ("[auth]\nminimum_password_length = 73", "auth.minimum_password_length must be at most 72", "8"),
         ("[auth]\nsite_url = \"\"", "auth.site_url is empty", "https://shop.example.com"),
+        ("[auth]\nsite_url = \"shop.example\"", "auth.site_url is not a URL with a scheme", "https://shop.example.com"),
+        ("[auth]\nsite_url = \"127.0.0.1:3000\"", "auth.site_url is not a URL with a scheme", "https://"),
+        ("[auth]\nsite_url = \"localhost:3000\"", "auth.site_url is not a URL with a scheme", "https://"),
         ("[auth]\nsite_url = \"javascript:alert(1)\"", "auth.site_url has a scheme of scripts", "my-app://"),
         ("[auth]\nsite_url = \"data:text/html,x\"", "auth.site_url has a scheme of scripts", "my-app://"),
         ("[auth]\nsite_url = \"VBScript:x\"", "auth.site_url has a scheme of scripts", "my-app://"),
