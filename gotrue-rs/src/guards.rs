@@ -15,6 +15,7 @@ use gotrue_rules::domain::oauth_server::confinement;
 use gotrue_rules::domain::session_rules::{SessionValidity, session_not_found};
 use gotrue_rules::domain::sso;
 use gotrue_rules::wire::requests::CaptchaToken;
+use gotrue_rules::wire::uuid::parse_uuid;
 use http_edge::request::{BearerWhitespace, parse_bearer};
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -262,7 +263,7 @@ async fn is_admin_request(cx: &RequestContext) -> bool {
 
 async fn load_path_user(cx: &mut RequestContext) -> Result<()> {
     let named = cx.request.path_param("user_id").unwrap_or_default();
-    let id = Uuid::parse_str(named).map_err(|_| malformed_path_id("user_id"))?;
+    let id = parse_uuid(named).ok_or_else(|| malformed_path_id("user_id"))?;
     let found =
         users::find_with_session(&mut cx.db(), id, None).await.or_internal_error("Database error loading user")?;
     let found = found.ok_or_else(user_not_found)?;
@@ -284,7 +285,7 @@ async fn load_path_sso_provider(cx: &mut RequestContext) -> Result<()> {
 
 async fn load_path_oauth_client(cx: &mut RequestContext) -> Result<()> {
     let named = cx.request.path_param("client_id").unwrap_or_default();
-    let id = Uuid::parse_str(named).map_err(|_| malformed_client_id())?;
+    let id = parse_uuid(named).ok_or_else(malformed_client_id)?;
     let found = oauth_clients::find_by_id(&mut cx.db(), id).await.or_internal_error("Error loading OAuth client")?;
     cx.guard_results.client = Some(found.ok_or_else(client_not_found)?);
     Ok(())
@@ -298,7 +299,7 @@ async fn authenticate_client(cx: &mut RequestContext) -> Result<()> {
 /// Runs no statement: a user is loaded together with the factors.
 fn find_path_factor(cx: &mut RequestContext) -> Result<()> {
     let named = cx.request.path_param("factor_id").unwrap_or_default();
-    let id = Uuid::parse_str(named).map_err(|_| malformed_path_id("factor_id"))?;
+    let id = parse_uuid(named).ok_or_else(|| malformed_path_id("factor_id"))?;
     let account = match &cx.guard_results.account {
         Some(account) => account,
         None => &cx.caller()?.account,
@@ -343,8 +344,8 @@ async fn load_caller(cx: &RequestContext, claims: Arc<Map<String, Value>>) -> Re
     if sub.is_empty() {
         return Err(Error::new(ErrorCode::BadJwt, "invalid claim: missing sub claim"));
     }
-    let id = Uuid::parse_str(sub)
-        .map_err(|_| Error::http(400, ErrorCode::BadJwt, "invalid claim: sub claim must be a UUID"))?;
+    let id = parse_uuid(sub)
+        .ok_or_else(|| Error::http(400, ErrorCode::BadJwt, "invalid claim: sub claim must be a UUID"))?;
     // A missing user takes precedence over a malformed `session_id`.
     let session = session_id_claim(&claims);
     let wanted = session.as_ref().ok().copied().flatten();
@@ -374,7 +375,7 @@ fn session_id_claim(claims: &Map<String, Value>) -> Result<Option<Uuid>> {
     if named.is_empty() {
         return Ok(None);
     }
-    let id = Uuid::parse_str(named)
-        .map_err(|_| Error::new(ErrorCode::BadJwt, "invalid claim: session_id claim must be a UUID"))?;
+    let id = parse_uuid(named)
+        .ok_or_else(|| Error::new(ErrorCode::BadJwt, "invalid claim: session_id claim must be a UUID"))?;
     Ok(Some(id).filter(|id| !id.is_nil()))
 }

@@ -12,6 +12,7 @@ use super::user::{Identity, Time, User};
 use super::user_update::email_taken;
 use crate::wire::go_duration::GoDuration;
 use crate::wire::requests::AdminUserRequest;
+use crate::wire::uuid::parse_uuid;
 
 /// Returns the administrator as the audit log's actor: no user, named by the role of the token.
 pub fn admin_actor(role: &str) -> User {
@@ -127,19 +128,11 @@ pub fn parse_requested_id(request: &AdminUserRequest) -> Result<Option<Uuid>> {
     if request.id.is_empty() {
         return Ok(None);
     }
-    match parse_id(&request.id) {
+    match parse_uuid(&request.id) {
         Some(id) if id.is_nil() => Err(Error::invalid("ID cannot be a nil uuid")),
         Some(id) => Ok(Some(id)),
         None => Err(Error::invalid("ID must conform to the uuid v4 format")),
     }
-}
-
-/// Parses an id with or without hyphens, in braces, or after `urn:uuid:`.
-fn parse_id(text: &str) -> Option<Uuid> {
-    let braced = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    let bare = braced.or_else(|| text.strip_prefix("urn:uuid:")).unwrap_or(text);
-    let has_form = matches!(bare.len(), 32 | 36) && bare.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit());
-    Uuid::try_parse(bare).ok().filter(|_| has_form)
 }
 
 /// Whether the metadata of a new user is `null`, as in GoTrue.

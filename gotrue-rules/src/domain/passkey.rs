@@ -7,6 +7,7 @@ use super::error::{Error, ErrorCode, Result};
 use super::session::Session;
 use super::step_up::is_step_up_required;
 use super::user::{Time, User};
+use crate::wire::uuid::parse_uuid;
 
 /// Authenticator names by AAGUID, one per line, sorted.
 /// Source: the passkey developers' provider list and models of security keys.
@@ -48,7 +49,7 @@ pub fn validate_sign_in(account: &User, now: Time) -> Result<()> {
 
 /// Parses the id in a path; 404 if it is not a UUID.
 pub fn parse_id(path: &str) -> Result<Uuid> {
-    Uuid::parse_str(path).map_err(|_| passkey_not_found())
+    parse_uuid(path).ok_or_else(passkey_not_found)
 }
 
 /// Validates a friendly name.

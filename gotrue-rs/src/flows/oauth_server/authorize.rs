@@ -11,7 +11,7 @@ use gotrue_rules::domain::oauth_server::authorization::{
 use gotrue_rules::domain::oauth_server::{OAuthClient, redirect_uri};
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::redirect::encode_location;
-use uuid::Uuid;
+use gotrue_rules::wire::uuid::parse_uuid;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
@@ -59,7 +59,7 @@ async fn load_client(cx: &RequestContext) -> Result<OAuthClient> {
         }
     }
     let unknown = |message| Error::http(400, ErrorCode::OAuthClientNotFound, message);
-    let id = Uuid::parse_str(query_parameter(cx, "client_id")).map_err(|_| unknown("invalid client_id format"))?;
+    let id = parse_uuid(query_parameter(cx, "client_id")).ok_or_else(|| unknown("invalid client_id format"))?;
     let found = oauth_clients::find_by_id(&mut cx.db(), id).await.or_internal_error("error validating client")?;
     let client = found.ok_or_else(|| unknown("invalid client_id"))?;
     let target = query_parameter(cx, "redirect_uri");

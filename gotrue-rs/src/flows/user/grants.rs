@@ -5,7 +5,7 @@ use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::oauth_server::client::malformed_client_id;
 use gotrue_rules::domain::oauth_server::scope;
 use gotrue_rules::wire::oauth_server::GrantJson;
-use uuid::Uuid;
+use gotrue_rules::wire::uuid::parse_uuid;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
@@ -31,7 +31,7 @@ pub async fn revoke(cx: RequestContext) -> Result<Reply> {
     let caller = &cx.caller()?.account;
     let named = cx.request.query("client_id").filter(|named| !named.is_empty());
     let named = named.ok_or_else(|| Error::invalid("client_id query parameter is required"))?;
-    let client_id = Uuid::parse_str(named).map_err(|_| malformed_client_id())?;
+    let client_id = parse_uuid(named).ok_or_else(malformed_client_id)?;
     let entry = AuditEntry::new(AuditAction::TokenRevoked)
         .with_trait("oauth_client_id", client_id.to_string())
         .with_trait("action", "revoke_oauth_grant");

@@ -16,6 +16,16 @@ async fn update_sends_two_statements_including_the_guard() {
 }
 
 #[tokio::test]
+async fn user_is_found_by_every_spelling_of_its_id() {
+    let world = World::new().await;
+    let ann = account(&world, ANN).await;
+    let (id, plain) = (ann.str("id"), ann.str("id").replace('-', ""));
+    for spelling in [id.to_uppercase(), plain.clone(), format!("%7B{plain}%7D"), format!("urn:uuid:{plain}")] {
+        assert_eq!(update(&world, &spelling, json!({})).await.expect(200).str("id"), id, "{spelling}");
+    }
+}
+
+#[tokio::test]
 async fn metadata_is_merged_and_null_removes_members() {
     let world = World::new().await;
     let body = json!({"email": ANN, "user_metadata": {"a": {"x": 1}, "b": 2}, "app_metadata": {"plan": "gold"}});

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::user::Time;
+use crate::wire::uuid::parse_uuid;
 
 /// The lifetime of a stored PKCE verifier for a provider.
 pub const VERIFIER_LIFETIME: Duration = Duration::from_mins(5);
@@ -18,7 +19,7 @@ pub fn parse(text: &str) -> Result<Uuid> {
     if text.is_empty() {
         return Err(Error::new(ErrorCode::BadOAuthCallback, "OAuth state parameter missing"));
     }
-    Uuid::parse_str(text).map_err(|_| Error::new(ErrorCode::BadOAuthState, "OAuth state parameter is invalid"))
+    parse_uuid(text).ok_or_else(|| Error::new(ErrorCode::BadOAuthState, "OAuth state parameter is invalid"))
 }
 
 /// The error for a state without a flow: 400 `bad_oauth_state`.

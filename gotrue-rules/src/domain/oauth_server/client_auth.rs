@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::client::{AuthMethod, OAuthClient};
 use crate::domain::error::{Error, ErrorCode, Result};
+use crate::wire::uuid::parse_uuid;
 
 /// Padded base64 that ignores trailing bits, as Go decodes it.
 const BASE64: GeneralPurpose =
@@ -61,7 +62,7 @@ impl ClientCredentials {
 
     /// Parses the client id; 400 `invalid_credentials` if it is malformed.
     pub fn parse_client_id(&self) -> Result<Uuid> {
-        Uuid::parse_str(&self.client_id).map_err(|_| invalid_credentials("Invalid client_id format"))
+        parse_uuid(&self.client_id).ok_or_else(|| invalid_credentials("Invalid client_id format"))
     }
 
     /// Verifies method and secret of the client; 400 `invalid_credentials`.

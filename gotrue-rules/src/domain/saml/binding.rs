@@ -10,6 +10,7 @@ use super::SamlError;
 use super::response::unverified_issuer;
 use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::redirect::go_url::Url;
+use crate::wire::uuid::parse_uuid;
 
 /// Which side started the sign-in, according to `RelayState`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +27,8 @@ impl<'a> SamlFlow<'a> {
     /// # Errors
     /// 400 for anything else.
     pub fn from_relay_state(relay_state: &'a str) -> Result<Self> {
-        match Uuid::parse_str(relay_state) {
-            Ok(id) if !id.is_nil() => Ok(Self::SpInitiated(id)),
+        match parse_uuid(relay_state) {
+            Some(id) if !id.is_nil() => Ok(Self::SpInitiated(id)),
             _ if relay_state.is_empty() || Url::is_request_uri(relay_state) => Ok(Self::IdpInitiated(relay_state)),
             _ => Err(Error::invalid("SAML RelayState is not a valid UUID or URL")),
         }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::error::{Error, ErrorCode};
 use super::user::Time;
+use crate::wire::uuid::parse_uuid;
 use mapping::AttributeMapping;
 
 /// The format of a `NameID` that is persistent per service provider.
@@ -85,7 +86,7 @@ impl SsoProviderRef {
     pub fn parse(text: &str) -> Option<Self> {
         match text.strip_prefix("resource_") {
             Some(id) => Some(Self::ResourceId(id.to_owned())),
-            None => Uuid::parse_str(text).ok().map(Self::Id),
+            None => parse_uuid(text).map(Self::Id),
         }
     }
 }

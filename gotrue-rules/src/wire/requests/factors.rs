@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::domain::error::{Error, ErrorCode, Result};
 use crate::wire::go_json::Object;
+use crate::wire::uuid::parse_uuid;
 
 /// The body of `POST /factors`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl VerifyFactor {
     /// Parses the body; 400 `bad_json` if it is malformed.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
-        let challenge_id = body.opt_string("challenge_id")?.map(|text| parse_uuid(&text)).transpose()?;
+        let challenge_id = body.opt_string("challenge_id")?.map(|text| require_uuid(&text)).transpose()?;
         Ok(Self {
             challenge_id: challenge_id.unwrap_or_default(),
             code: body.string("code")?,
@@ -109,8 +110,8 @@ impl AdminFactor {
     }
 }
 
-fn parse_uuid(text: &str) -> Result<Uuid> {
-    Uuid::parse_str(text).map_err(|_| {
+fn require_uuid(text: &str) -> Result<Uuid> {
+    parse_uuid(text).ok_or_else(|| {
         Error::new(ErrorCode::BadJson, "Could not parse request body as JSON: the field challenge_id must be a UUID")
     })
 }

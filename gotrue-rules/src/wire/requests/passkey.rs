@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::domain::error::{Error, Result};
 use crate::wire::go_json::Object;
+use crate::wire::uuid::parse_uuid;
 
 /// The body of a registration or authentication verification.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +26,7 @@ impl PasskeyVerification {
         }
         let credential = body.raw("credential").ok_or_else(|| Error::invalid("credential is required"))?;
         let challenge_id =
-            Uuid::parse_str(&challenge_id).map_err(|_| Error::invalid("challenge_id must be a valid UUID"))?;
+            parse_uuid(&challenge_id).ok_or_else(|| Error::invalid("challenge_id must be a valid UUID"))?;
         Ok(Self { challenge_id, credential: credential.clone() })
     }
 }

@@ -9,6 +9,7 @@ use super::PkceParameters;
 use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::sso::mapping::{AttributeMapping, AttributeSource};
 use crate::wire::go_json::{self, Object};
+use crate::wire::uuid::parse_uuid;
 
 /// The body of a new or changed SSO provider; strings are empty if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -85,7 +86,7 @@ impl SsoRequest {
     /// Parses the body; 400 `bad_json` if it is malformed, also for a provider id that is not a UUID.
     pub fn decode(body: &[u8]) -> Result<Self> {
         let body = Object::parse(body)?;
-        let provider_id = body.opt_string("provider_id")?.map(|text| parse_uuid(&text)).transpose()?;
+        let provider_id = body.opt_string("provider_id")?.map(|text| require_uuid(&text)).transpose()?;
         Ok(Self {
             provider_id: provider_id.filter(|id| !id.is_nil()),
             domain: body.string("domain")?,
@@ -96,8 +97,8 @@ impl SsoRequest {
     }
 }
 
-fn parse_uuid(text: &str) -> Result<Uuid> {
-    Uuid::parse_str(text).map_err(|_| {
+fn require_uuid(text: &str) -> Result<Uuid> {
+    parse_uuid(text).ok_or_else(|| {
         let length = text.len();
         let wrong = format!("uuid: incorrect UUID length {length} in string {text:?}");
         Error::new(ErrorCode::BadJson, format!("Could not parse request body as JSON: {wrong}"))

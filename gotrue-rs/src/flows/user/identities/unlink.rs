@@ -2,8 +2,8 @@
 
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::linking::manual::require_aal2_for_linking;
+use gotrue_rules::wire::uuid::parse_uuid;
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
 use crate::guards::malformed_path_id;
 use crate::http::reply::Reply;
@@ -13,8 +13,8 @@ use crate::services::linking;
 /// Unlinks the identity named in the path.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let caller = cx.caller()?;
-    let named = Uuid::parse_str(cx.request.path_param("identity_id").unwrap_or_default());
-    let identity = named.map_err(|_| malformed_path_id("identity_id"))?;
+    let named = parse_uuid(cx.request.path_param("identity_id").unwrap_or_default());
+    let identity = named.ok_or_else(|| malformed_path_id("identity_id"))?;
     if first_audience(&caller.claims).unwrap_or_default() != cx.audience() {
         return Err(Error::new(ErrorCode::UnexpectedAudience, "Token audience doesn't match request audience"));
     }
