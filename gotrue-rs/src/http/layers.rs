@@ -272,6 +272,7 @@ async fn build_context(app: &Arc<App>, request: Request, id: &str) -> RequestCon
         path: parts.uri.path().to_owned(),
         params: Vec::new(),
         query: parts.uri.query().map(parse_pairs).unwrap_or_default(),
+        form_length: 0,
         target_host: parts.uri.authority().map(ToString::to_string),
         method: parts.method,
         headers: parts.headers,
@@ -303,6 +304,7 @@ fn has_early_form(path: &str) -> bool {
 async fn read_form(info: &mut RequestInfo, body: RequestBody, limit: usize) -> RequestBody {
     let bytes = body.read_up_to(limit).await.unwrap_or_default();
     let mut pairs = parse_pairs(&String::from_utf8_lossy(&bytes));
+    info.form_length = pairs.len();
     pairs.append(&mut info.query);
     info.query = pairs;
     RequestBody::empty()

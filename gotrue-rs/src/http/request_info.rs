@@ -23,6 +23,8 @@ pub struct RequestInfo {
     pub params: Vec<(&'static str, String)>,
     /// The decoded pairs of a form body, then those of the query, in order.
     pub query: Vec<(String, String)>,
+    /// How many of these pairs are of the form.
+    pub form_length: usize,
     /// The headers.
     pub headers: HeaderMap,
     /// The address of the peer's socket, if known.
@@ -43,6 +45,7 @@ impl RequestInfo {
             path: String::new(),
             params: Vec::new(),
             query: Vec::new(),
+            form_length: 0,
             headers: HeaderMap::new(),
             peer: None,
             client: None,
@@ -59,6 +62,12 @@ impl RequestInfo {
     /// The first value of this name in form or query, as Go's `FormValue` returns it.
     pub fn query(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The first value of this name in the query of the URL, whatever a form holds.
+    pub fn url_query(&self, name: &str) -> Option<&str> {
+        let pairs = self.query.get(self.form_length..)?;
+        pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// Whether form and query hold several values of this name.

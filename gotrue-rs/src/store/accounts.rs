@@ -108,6 +108,7 @@ statements! {
              UPDATE users
              SET confirmation_token = '',
                  phone_confirmed_at = :now,
+                 is_anonymous = false,
                  encrypted_password = COALESCE(:encrypted_password, encrypted_password),
                  raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
                  updated_at = :now

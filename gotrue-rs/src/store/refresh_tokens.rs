@@ -237,11 +237,12 @@ pub async fn write_refresh(db: &mut Connection, refreshed: RefreshWrite) -> Resu
     let audit = AuditArrays::from_rows(refreshed.audit);
     let rotation = refreshed.rotation;
     let (counter, key) = refreshed.counter.unzip();
+    let (now, is_rotation) = (refreshed.now, rotation.is_some());
     let bound = bind!(
         WRITE,
         session_id: refreshed.session_id,
         user_id: refreshed.user_id,
-        now: refreshed.now,
+        now,
         user_agent: refreshed.client.user_agent,
         ip: refreshed.client.ip.map(IpNetwork::from),
         token_id: rotation.as_ref().map(|it| it.id),
@@ -252,7 +253,12 @@ pub async fn write_refresh(db: &mut Connection, refreshed: RefreshWrite) -> Resu
         hmac_key: key.flatten(),
         ..audit,
     );
-    db.fetch_optional(bound).await
+    let mut updated: Option<AccountAndSession> = db.fetch_optional(bound).await?;
+    if let Some(AccountAndSession { account, .. }) = updated.as_mut().filter(|_| is_rotation) {
+        // The statement reads the user as it was before its own update.
+        account.updated_at = now;
+    }
+    Ok(updated)
 }
 
 /// Revokes every unrevoked token of the session; the session stays.

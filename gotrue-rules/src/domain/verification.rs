@@ -38,6 +38,18 @@ impl std::fmt::Debug for OneTimeCode {
     }
 }
 
+impl OneTimeCode {
+    /// Whether an email change found by this code may be verified by a request of this audience.
+    ///
+    /// As in GoTrue, the audience counts only where the code was sent to the address of the request.
+    pub fn allows_email_change(&self, account: &User, audience: &str) -> bool {
+        let is_current = self.hash.matches_stored(&account.email_change_token_current);
+        let current = account.email.as_deref().unwrap_or_default();
+        let recipient = if is_current { current } else { &account.email_change };
+        account.aud == audience || !recipient.eq_ignore_ascii_case(self.contact.as_str())
+    }
+}
+
 /// A verification request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerificationRequest {

@@ -6,7 +6,7 @@ use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::state;
 use gotrue_rules::domain::linking::ExternalUser;
-use gotrue_rules::domain::user::User;
+use gotrue_rules::domain::user::{Time, User};
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use gotrue_rules::wire::redirect::{
     ImplicitFlowTokens, site_with_callback_error, with_callback_error, with_code, with_session,
@@ -61,7 +61,9 @@ fn answer_load_error(cx: &RequestContext, error: Error) -> Result<Reply> {
 ///
 /// As in GoTrue, a flow that links to a deleted user is an internal error.
 async fn load_flow(cx: &RequestContext) -> Result<ExternalFlow> {
-    let id = state::parse(cx.request.query("state").unwrap_or_default())?;
+    let is_form_read = cx.request.method == Method::POST;
+    let state = if is_form_read { cx.request.query("state") } else { cx.request.url_query("state") };
+    let id = state::parse(state.unwrap_or_default())?;
     let flow = find_by_state(&mut cx.db(), id)
         .await
         .or_internal_error("Error loading flow state")?
@@ -114,7 +116,7 @@ async fn finish_sign_in(cx: &RequestContext, flow: &ExternalFlow, target: &str) 
         _ if !is_sign_in => linking::accept_invitation(cx, &mut db, &flow.invite_token, &external_user).await?,
         _ => linking::sign_in(cx, &mut db, &external_user).await?,
     };
-    let account = match joined {
+    let mut account = match joined {
         LinkOutcome::SignedIn { account, .. } => account,
         LinkOutcome::Refused(error) => {
             db.commit().await?;
@@ -123,11 +125,12 @@ async fn finish_sign_in(cx: &RequestContext, flow: &ExternalFlow, target: &str) 
     };
     let user = SignedInUser { account: &account, external_sign_in: &external_sign_in };
     let ended = if flow.is_pkce {
-        finish_with_code(cx, db, flow, user, target).await
+        finish_with_code(cx, db, flow, user, target).await.map(|location| (location, account.last_sign_in_at))
     } else {
         finish_with_session(cx, db, flow, user, target).await
     };
-    let location = ended.map_err(into_server_error)?;
+    let (location, last_sign_in_at) = ended.map_err(into_server_error)?;
+    account.last_sign_in_at = last_sign_in_at;
     match flow.linking {
         LinkingTarget::User(_) => linking::notify_identity_linked(cx, &account, &flow.provider).await,
         _ if is_sign_in => linking::call_after_user_created(cx, &account).await?,
@@ -164,13 +167,15 @@ async fn finish_with_code(
 }
 
 /// Creates the session and deletes the flow.
+///
+/// Returns the location and the time of the user's last sign-in.
 async fn finish_with_session(
     cx: &RequestContext,
     mut db: Connection,
     flow: &ExternalFlow,
     SignedInUser { account, external_sign_in }: SignedInUser<'_>,
     target: &str,
-) -> Result<String> {
+) -> Result<(String, Option<Time>)> {
     if flow_state::delete(&mut db, flow.id).await? == 0 {
         return Err(state::state_not_found());
     }
@@ -185,7 +190,7 @@ async fn finish_with_session(
         provider_token: Some(&external_sign_in.access_token),
         provider_refresh_token: Some(&*external_sign_in.refresh_token).filter(|token| !token.is_empty()),
     };
-    Ok(with_session(target, &tokens, None))
+    Ok((with_session(target, &tokens, None), issued.account.last_sign_in_at))
 }
 
 /// Converts an error at the end of a flow into an OAuth error.

@@ -9,7 +9,6 @@ use super::{phone, totp, webauthn};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::limits;
-use crate::services::sessions::elevate::require_session;
 
 /// Verifies the answer and returns new tokens of the same session.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
@@ -20,7 +19,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         return Err(Error::invalid("Code needs to be non-empty"));
     }
     kind.require_verification_enabled(&cx.app.policy.mfa, FactorStep::Verify)?;
-    validate_first_verification(&caller.account, factor, require_session(caller)?, &cx.app.policy.mfa)?;
+    validate_first_verification(&caller.account, factor, caller.session.as_ref(), &cx.app.policy.mfa)?;
     let guess = limits::count_code_guess(&cx, &caller.account.id.to_string()).await?;
     let answer = match kind {
         FactorType::Totp => totp::verify(&cx, factor, &request).await,

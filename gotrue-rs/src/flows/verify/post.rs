@@ -75,7 +75,10 @@ async fn find_user(cx: &RequestContext, request: &VerificationRequest, code: &On
         UserLookup::Email(email) => users::find_by_email(&mut db, email.as_str(), &audience).await,
         UserLookup::Phone(phone) => users::find_by_phone(&mut db, phone.as_str(), &audience).await,
         UserLookup::PendingPhone(phone) => users::find_by_pending_phone(&mut db, phone.as_str(), &audience).await,
-        UserLookup::EmailChange(slots) => one_time_tokens::find_user_by_code(&mut db, &code.hash, slots).await,
+        UserLookup::EmailChange(slots) => {
+            let found = one_time_tokens::find_user_by_code(&mut db, &code.hash, slots).await;
+            found.map(|user| user.filter(|user| code.allows_email_change(user, &audience)))
+        }
         UserLookup::Impossible => Ok(None),
     };
     found.or_internal_error("Database error finding user")

@@ -209,7 +209,6 @@ async fn finish_link(cx: &RequestContext, db: &mut Connection, outcome: LinkingO
         mut account,
         previous_identities: identities_before,
         is_new,
-        removes_other_credentials: takes_over,
         confirms_email: confirms,
         sends_confirmation: asks,
         error: refused,
@@ -226,7 +225,8 @@ async fn finish_link(cx: &RequestContext, db: &mut Connection, outcome: LinkingO
             identity.identity_data.insert("email_verified".to_owned(), json!(true));
         }
     }
-    if !is_new && !takes_over {
+    if !is_new {
+        // As in GoTrue, the response shows the identities as they were loaded, also those that are removed.
         account.identities = identities_before;
     }
     Ok(match refused {

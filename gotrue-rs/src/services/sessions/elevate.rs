@@ -46,10 +46,10 @@ pub struct VerifiedFactor {
 ///
 /// # Errors
 ///
-/// 403 if the session has ended.
+/// 403 if the session has ended; 500, as in GoTrue, if the access token names none.
 pub async fn begin_elevation(cx: &RequestContext) -> Result<Elevation> {
     let caller = cx.caller()?;
-    let session_id = caller.session.as_ref().map(|session| session.id).ok_or_else(session_not_found)?;
+    let session_id = caller.session.as_ref().map(|session| session.id).ok_or_else(session_not_named)?;
     let mut db = super::begin_token_transaction(cx).await?;
     let locked = elevation::lock_sessions(&mut db, caller.account.id, session_id)
         .await
@@ -133,6 +133,10 @@ fn with_verified_method(mut session: Session, kind: FactorType, cx: &RequestCont
 async fn rollback_session_not_found<T>(db: Connection) -> Result<T> {
     db.rollback().await?;
     Err(session_not_found())
+}
+
+fn session_not_named() -> Error {
+    Error::internal("Cannot read SessionId claim as UUID")
 }
 
 /// The caller's session.

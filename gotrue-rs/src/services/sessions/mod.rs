@@ -13,6 +13,7 @@ use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::session::{PasswordStrength, SessionJson};
 use gotrue_rules::wire::user::UserJson;
 use http::HeaderName;
+use uuid::Uuid;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
@@ -117,6 +118,15 @@ async fn build_claims(
     Ok(AccessClaims { claims, expires_at })
 }
 
+/// Adds `sb-auth-session-id` and the refresh token's prefix or counter to the response.
+fn insert_session_headers(cx: &RequestContext, session: Uuid, refresh_token: &RefreshToken) {
+    cx.insert_response_header(SESSION_ID_HEADER, &session.to_string());
+    match refresh_token.counter {
+        Some(counter) => cx.insert_response_header(TOKEN_COUNTER_HEADER, &counter.to_string()),
+        None => cx.insert_response_header(TOKEN_PREFIX_HEADER, refresh_token.text.get(..5).unwrap_or_default()),
+    }
+}
+
 fn sign_access_token(cx: &RequestContext, claims: AccessClaims, subject: TokenSubject) -> Result<IssuedTokens> {
     let AccessClaims { claims, expires_at } = claims;
     let TokenSubject { account, session, refresh_token } = subject;
@@ -151,13 +161,7 @@ impl IssuedTokens {
     /// Adds the token headers to a response that is not the session itself.
     pub fn insert_response_headers(&self, cx: &RequestContext) {
         cx.insert_response_header(USER_ID_HEADER, &self.account.id.to_string());
-        cx.insert_response_header(SESSION_ID_HEADER, &self.session.id.to_string());
-        match self.refresh_token.counter {
-            Some(counter) => cx.insert_response_header(TOKEN_COUNTER_HEADER, &counter.to_string()),
-            None => {
-                cx.insert_response_header(TOKEN_PREFIX_HEADER, self.refresh_token.text.get(..5).unwrap_or_default());
-            }
-        }
+        insert_session_headers(cx, self.session.id, &self.refresh_token);
     }
 
     /// Adds `sb-auth-user-id`, `sb-auth-session-id` and the refresh token's prefix or counter to a reply.

@@ -40,7 +40,9 @@ async fn token_hook_is_called_for_sign_ins_but_not_for_linking() {
         let to = world.finish_provider_sign_in(&world.start_provider_sign_in("github").await).await;
         assert!(!to.fragment("access_token").is_empty(), "{to:?}");
         receiver.wait_for_calls(times).await;
-        assert_eq!(receiver.bodies("/after").len(), times);
+        let bodies = receiver.bodies("/after");
+        assert_eq!(bodies.len(), times);
+        assert!(bodies[times - 1]["user"]["last_sign_in_at"].is_string(), "{}", bodies[times - 1]);
     }
     receiver.respond("/after", |_| json_response(500, &json!({})));
     let to = world.finish_provider_sign_in(&world.start_provider_sign_in("github").await).await;

@@ -51,6 +51,23 @@ async fn session_with_revoked_tokens_is_not_elevated() {
 }
 
 #[tokio::test]
+async fn token_without_a_session_is_refused_after_the_answer_was_checked() {
+    let world = World::new().await;
+    let ann = world.create_user(ANN).await;
+    let app = world.enroll_totp(&ann, "").await;
+    let mut claims = world.decode_claims(&ann.access_token);
+    claims.as_object_mut().expect("claims").remove("session_id");
+    let token = world.sign_claims(&claims);
+    let challenge = world.create_challenge(&token, &app.id).await.expect(200);
+    let id = challenge.str("id");
+    let verify = async |code: &str| world.verify_challenge(&token, &app.id, id, code).await;
+    assert_eq!(verify("000000").await.refusal(), (422, "mfa_verification_failed"));
+    let refused = verify(&world.totp_code(&app)).await;
+    assert_eq!((refused.status.as_u16(), refused.str("msg")), (500, "Cannot read SessionId claim as UUID"));
+    assert_eq!(factors(&world, &ann).await, [": unverified"]);
+}
+
+#[tokio::test]
 async fn session_records_both_factor_types() {
     let world = World::new().await;
     let (ann, _) = world.create_user_with_totp(ANN).await;

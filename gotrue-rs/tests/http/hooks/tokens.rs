@@ -1,3 +1,4 @@
+use chrono::TimeDelta;
 use gotrue_rs::testing::{HookServer, TestUser, json_response};
 use gotrue_rules::domain::policy::HookKind;
 use serde_json::{Value, json};
@@ -33,6 +34,18 @@ async fn the_hook_replaces_the_claims_of_every_token() {
 }
 
 #[tokio::test]
+async fn refresh_with_a_hook_returns_the_user_as_it_is_stored() {
+    let receiver = HookServer::start().await;
+    let world = confirmed_at_once(&receiver, KIND).build().await;
+    adding(&receiver, "plan", json!("pro"));
+    let ann = world.create_user("ann@example.com").await;
+    world.advance(TimeDelta::minutes(30));
+    let refreshed = world.refresh(&ann.refresh_token).await.expect(200);
+    let stored = world.get_as(refreshed.str("access_token"), "/user").await.expect(200);
+    assert_eq!(refreshed.str("user/updated_at"), stored.str("updated_at"));
+}
+
+#[tokio::test]
 async fn expires_in_ignores_the_hooks_exp_claim() {
     let receiver = HookServer::start().await;
     let world = confirmed_at_once(&receiver, KIND).build().await;
@@ -52,6 +65,9 @@ async fn rejecting_hook_opens_no_session_and_keeps_the_refresh_token() {
     let sessions = || world.database.query("SELECT count(*) FROM auth.sessions");
     let answer = world.try_password(&ann.email, "correct horse").await;
     assert_eq!((answer.status.as_u16(), answer.str("msg")), (403, "Not from here"));
+    assert_eq!(answer.header("sb-auth-user-id"), ann.id);
+    let lengths = ["sb-auth-session-id", "sb-auth-refresh-token-prefix"].map(|name| answer.header(name).len());
+    assert_eq!(lengths, [36, 5], "as in GoTrue, the headers of the session that is rolled back");
     assert_eq!(world.refresh(&ann.refresh_token).await.status, 403);
     assert_eq!(sessions().await, ["1"]);
     adding(&receiver, "plan", json!("pro"));

@@ -72,6 +72,17 @@ async fn verified_email_links_to_the_existing_user() {
 }
 
 #[tokio::test]
+async fn taken_over_account_shows_its_identities_as_they_were_loaded() {
+    let setting = IdTokenFixture::new().await;
+    setting.world.post("/signup", json!({"email": ANN, "password": "correct horse"})).await.expect(200);
+    let answer = setting.give(&setting.user_token(ANN), &json!({})).await.expect(200);
+    assert_eq!(answer.json["user"]["identities"][0]["provider"], "email", "{}", answer.text);
+    let stored = setting.world.get_as(answer.str("access_token"), "/user").await.expect(200);
+    let providers: Vec<_> = stored.json["identities"].as_array().expect("identities").iter().collect();
+    assert_eq!((providers.len(), &providers[0]["provider"]), (1, &json!("keycloak")));
+}
+
+#[tokio::test]
 async fn banned_user_is_refused() {
     let setting = IdTokenFixture::new().await;
     let ann = TestUser::from_session(&setting.give(&setting.user_token(ANN), &json!({})).await);

@@ -35,6 +35,7 @@ pub(crate) fn request(world: &World) -> RequestContext {
         path: "/callback".into(),
         params: Vec::new(),
         query: Vec::new(),
+        form_length: 0,
         headers: HeaderMap::new(),
         peer: None,
         client: None,

@@ -33,6 +33,7 @@ async fn resolve_provider(world: &World, id: &str) -> IdentityProvider {
         path: "/sso/saml/acs".to_owned(),
         params: Vec::new(),
         query: Vec::new(),
+        form_length: 0,
         headers: HeaderMap::new(),
         peer: None,
         client: None,

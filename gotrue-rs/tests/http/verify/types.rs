@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use gotrue_rs::testing::{Answer, PASSWORD, TestUser, World};
+use http::Method;
 use serde_json::{Value, json};
 
 use super::hash_of;
@@ -186,6 +187,30 @@ async fn every_confirmation_makes_an_anonymous_user_permanent_and_keeps_data() {
         let provider = if way == "text" { "phone" } else { "email" };
         assert_eq!(refreshed.json["user"]["app_metadata"]["providers"], json!([provider]), "{way}");
     }
+}
+
+#[tokio::test]
+async fn sms_code_makes_the_user_with_that_number_permanent() {
+    let world = World::with(|policy| {
+        policy.sign_up.anonymous_enabled = true;
+        policy.sms.test_otp.insert(NUMBER.into(), "111222".into());
+    })
+    .await;
+    let unknown = anonymous(&world).await;
+    let path = format!("/admin/users/{}", unknown.id);
+    world.put_as(&world.service_token(), &path, json!({"phone": NUMBER})).await.expect(200);
+    let session = world.post("/verify", json!({"type": "sms", "phone": NUMBER, "token": "111222"})).await.expect(200);
+    assert_eq!(session.json["user"]["is_anonymous"], false);
+    assert_eq!(world.decode_claims(session.str("access_token"))["is_anonymous"], false);
+}
+
+#[tokio::test]
+async fn email_change_of_another_audience_is_refused() {
+    let world = request_token(EmailChange).await;
+    let headers = [("x-jwt-aud", "other")];
+    let refused = world.request(Method::POST, "/verify", &headers, Some(by_code(&world, NEW, "email_change"))).await;
+    assert_eq!(refused.refusal(), (403, "otp_expired"));
+    world.post("/verify", by_code(&world, NEW, "email_change")).await.expect(200);
 }
 
 #[tokio::test]

@@ -70,11 +70,11 @@ pub fn challenge_status(
 pub fn validate_first_verification(
     account: &User,
     factor: &Factor,
-    session: &Session,
+    session: Option<&Session>,
     policy: &MfaPolicy,
 ) -> Result<()> {
     let is_first = !factor.is_verified();
-    if policy.first_verification_requires_aal2 && is_first && is_step_up_required(account, Some(session)) {
+    if policy.first_verification_requires_aal2 && is_first && is_step_up_required(account, session) {
         return Err(Error::new(ErrorCode::InsufficientAal, "AAL2 required to verify a new factor"));
     }
     Ok(())
@@ -149,7 +149,7 @@ mod tests {
         };
         let strict = MfaPolicy { first_verification_requires_aal2: true, ..MfaPolicy::default() };
         let check = |account: &User, factor: &Factor, aal, policy: &MfaPolicy| {
-            validate_first_verification(account, factor, &Session { aal, ..Session::default() }, policy)
+            validate_first_verification(account, factor, Some(&Session { aal, ..Session::default() }), policy)
                 .map_err(|error| error.code().as_str())
         };
         let both = with(&[&old, &new]);
