@@ -2,6 +2,7 @@
 
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::wire::go_quote::go_quote;
 use uuid::Uuid;
 
 use crate::http::reply::Reply;
@@ -14,7 +15,7 @@ use crate::store::sessions::{self, SessionSelection};
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let caller = cx.caller()?;
     let session = caller.session.as_ref().map(|session| session.id);
-    let mut ending = parse_scope(cx.request.query("scope").unwrap_or_default(), session)?;
+    let mut ending = parse_scope(cx.request.url_query("scope").unwrap_or_default(), session)?;
     if cx.app.policy.oauth_server.are_clients_restricted && caller.is_oauth_client_token() {
         // An OAuth client ends only its own session.
         ending = SessionSelection::Only(session.unwrap_or_default());
@@ -32,6 +33,6 @@ fn parse_scope(scope: &str, session: Option<Uuid>) -> Result<SessionSelection> {
         "" | "global" => Ok(SessionSelection::All),
         "local" => Ok(of_this(SessionSelection::Only)),
         "others" => Ok(of_this(SessionSelection::AllBut)),
-        unknown => Err(Error::invalid(format!("Unsupported logout scope {unknown:?}"))),
+        unknown => Err(Error::invalid(format!("Unsupported logout scope {}", go_quote(unknown)))),
     }
 }

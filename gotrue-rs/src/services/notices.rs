@@ -42,8 +42,8 @@ pub fn without_pending_tokens(account: User) -> User {
 
 /// Notifies a user of a changed address or number.
 ///
-/// The old address is notified of a new address, the current address of a new number. A first phone number counts as a
-/// linked identity.
+/// The old address is notified of a new address, the current address of a replaced number and of a new identity of the
+/// number, which a user without one gets.
 pub async fn send_contact_changed(cx: &RequestContext, before: &User, after: &User) {
     if before.email != after.email {
         let old_email = before.email.as_deref();
@@ -55,19 +55,18 @@ pub async fn send_contact_changed(cx: &RequestContext, before: &User, after: &Us
         )
         .await;
     }
-    if before.phone != after.phone {
-        let had_phone = before.identities.iter().any(|identity| identity.provider == "phone");
-        let notice = if had_phone {
-            let (phone, old_phone) = (after.phone.as_deref(), before.phone.as_deref());
-            NotificationVariables { kind: MailKind::PhoneChanged, phone, old_phone, ..NotificationVariables::default() }
-        } else {
-            NotificationVariables {
-                kind: MailKind::IdentityLinked,
-                provider: Some("phone"),
-                ..NotificationVariables::default()
-            }
-        };
-        send_if_enabled(cx, after, after.email.as_deref(), notice).await;
+    let (phone, old_phone) = (after.phone.as_deref(), before.phone.as_deref());
+    if phone == old_phone {
+        return;
+    }
+    let to = after.email.as_deref();
+    if phone.is_some() && old_phone.is_some() {
+        let kind = MailKind::PhoneChanged;
+        let notice = NotificationVariables { kind, phone, old_phone, ..NotificationVariables::default() };
+        send_if_enabled(cx, after, to, notice).await;
+    }
+    if !before.identities.iter().any(|identity| identity.provider == "phone") {
+        send_identity_changed(cx, after, IdentityEvent::Linked, "phone").await;
     }
 }
 
@@ -148,7 +147,8 @@ async fn send_notification(
     to: &str,
     notice: &NotificationVariables<'_>,
 ) -> Result<()> {
-    messages::recipients::require_authorized(cx, [to])?;
+    // As in GoTrue, the user's present address counts, also where the previous one is notified.
+    messages::recipients::require_authorized(cx, account.email.as_deref())?;
     limits::count_email(cx).await?;
     if cx.app.hooks.is_enabled(HookKind::SendEmail) {
         return send_by_hook(cx, account, notice).await;

@@ -36,13 +36,12 @@ macro_rules! refresh_audit_insert {
     () => {
         "INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
          SELECT '00000000-0000-0000-0000-000000000000', e.id,
-                json_strip_nulls(json_build_object(
-                    'action', CASE e.n WHEN 1 THEN 'token_refreshed' ELSE 'token_revoked' END,
-                    'actor_id', u.id,
-                    'actor_name', u.raw_user_meta_data -> 'full_name',
-                    'actor_username', COALESCE(NULLIF(u.phone, ''), u.email, ''),
-                    'actor_via_sso', u.is_sso_user,
-                    'log_type', 'token')),
+                format('{\"action\":\"%s\",\"actor_id\":\"%s\"%s,\"actor_username\":%s,\"actor_via_sso\":%s,\"log_type\":\"token\"}',
+                       CASE e.n WHEN 1 THEN 'token_refreshed' ELSE 'token_revoked' END,
+                       u.id,
+                       ',\"actor_name\":' || (u.raw_user_meta_data -> 'full_name')::text,
+                       to_json(COALESCE(NULLIF(u.phone, ''), u.email, '')),
+                       u.is_sso_user::text)::json,
                 :now::timestamptz + (e.n - 1) * interval '1 microsecond', ''
          FROM u, unnest(:audit_ids::uuid[]) WITH ORDINALITY AS e (id, n)"
     };

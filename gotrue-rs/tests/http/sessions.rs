@@ -1,5 +1,6 @@
 //! The guard `Caller`, and `POST /logout`.
 
+use axum::body::Body;
 use chrono::TimeDelta;
 use gotrue_rs::testing::{TestUser, World};
 use http::Method;
@@ -39,6 +40,27 @@ async fn logout_revokes_the_sessions_of_its_scope() {
         assert_eq!(state(&world, &first).await, (there, refresh(there)), "{path} there");
         assert_eq!(state(&world, &bob).await, (200, 200), "{path} ends no other user's");
     }
+}
+
+#[tokio::test]
+async fn logout_reads_its_scope_from_the_url_only() {
+    let world = World::new().await;
+    let user = world.create_user(ANN).await;
+    let request = http::Request::post("/logout")
+        .header("authorization", format!("Bearer {}", user.access_token))
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(Body::from("scope=bogus"))
+        .expect("a request");
+    world.send(request).await.expect(204);
+    assert_eq!(state(&world, &user).await, (403, 400));
+}
+
+#[tokio::test]
+async fn logout_quotes_an_unknown_scope_as_go_does() {
+    let world = World::new().await;
+    let user = world.create_user(ANN).await;
+    let answer = world.post_as(&user.access_token, "/logout?scope=%07%E2%80%8D", json!({})).await.expect(400);
+    assert_eq!(answer.str("msg"), r#"Unsupported logout scope "\a\u200d""#);
 }
 
 #[tokio::test]

@@ -154,7 +154,7 @@ pub fn build_audit_payload(actor: &User, entry: AuditEntry) -> Value {
     let contact = actor.phone.as_deref().or(actor.email.as_deref()).unwrap_or_default();
     let mut payload = json!({ "action": entry.action.as_str(), "actor_id": actor.id });
     let Some(members) = payload.as_object_mut() else { return payload };
-    if let Some(name) = actor.user_metadata.get("full_name").filter(|name| !name.is_null()) {
+    if let Some(name) = actor.user_metadata.get("full_name") {
         members.insert("actor_name".to_owned(), name.clone());
     }
     members.insert("actor_username".to_owned(), contact.into());

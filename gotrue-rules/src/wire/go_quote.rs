@@ -17,7 +17,7 @@ pub fn go_quote(text: &str) -> String {
             '\u{b}' => write!(quoted, "\\v"),
             ' '..='~' => write!(quoted, "{character}"),
             _ if character.is_ascii() => write!(quoted, "\\x{:02x}", u32::from(character)),
-            _ if character.escape_debug().len() == 1 => write!(quoted, "{character}"),
+            _ if is_printable(character) => write!(quoted, "{character}"),
             '\u{80}'..='\u{ffff}' => write!(quoted, "\\u{:04x}", u32::from(character)),
             _ => write!(quoted, "\\U{:08x}", u32::from(character)),
         };
@@ -25,6 +25,12 @@ pub fn go_quote(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// Whether Go prints a character as it is: letters, marks, numbers, punctuation and symbols.
+fn is_printable(character: char) -> bool {
+    // At the start of a text, Rust escapes the marks that extend a character.
+    format!("a{character}").escape_debug().count() == 2
 }
 
 /// Quotes a text as Go's package `time` does in its errors, which differ from `%q`.
@@ -55,6 +61,7 @@ mod tests {
             ("\n\t\r\u{7}\u{0}\u{7f}", r#""\n\t\r\a\x00\x7f""#),
             ("Zoë 日本 😀", "\"Zoë 日本 😀\""),
             ("\u{200b}\u{85}\u{e0001}", r#""\u200b\u0085\U000e0001""#),
+            ("\u{2764}\u{fe0f} e\u{301}\u{a0}\u{200d}", "\"\u{2764}\u{fe0f} e\u{301}\\u00a0\\u200d\""),
         ];
         for (text, expected) in table {
             assert_eq!(go_quote(text), expected);

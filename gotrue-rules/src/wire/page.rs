@@ -8,6 +8,7 @@ use chrono::DateTime;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::go_quote::go_quote;
 use super::user::UserJson;
 use crate::domain::error::{Error, Result};
 use crate::domain::redirect::go_url::form_encode;
@@ -183,11 +184,10 @@ fn parse_number(text: &str, usual: u64) -> Result<u64> {
     if text.is_empty() {
         return Ok(usual);
     }
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse()
-        .ok()
-        .filter(|_| is_plain)
-        .ok_or_else(|| bad_pagination(&format!("{text:?} is no whole number of at least 0")))
+    let is_natural = text.bytes().all(|byte| byte.is_ascii_digit());
+    let wrong = if is_natural { "value out of range" } else { "invalid syntax" };
+    let number = text.parse().ok().filter(|_| is_natural);
+    number.ok_or_else(|| bad_pagination(&format!("strconv.ParseUint: parsing {}: {wrong}", go_quote(text))))
 }
 
 fn bad_pagination(why: &str) -> Error {
@@ -233,8 +233,17 @@ mod tests {
         assert_eq!(page("0", "10").unwrap(), (0, 10));
         assert_eq!(page("3", "10").unwrap(), (20, 10));
         assert_eq!(page("18446744073709551615", "3").unwrap(), (i64::MAX, 3));
-        for (number, size) in [("x", ""), ("-1", ""), ("+1", ""), ("", "1.5"), ("99999999999999999999", "")] {
-            assert_eq!(page(number, size).unwrap_err().code().as_str(), "validation_failed", "{number} {size}");
+        for (number, size, wrong) in [
+            ("x", "", r#""x": invalid syntax"#),
+            ("-1", "", r#""-1": invalid syntax"#),
+            ("+1", "", r#""+1": invalid syntax"#),
+            ("", "1.5", r#""1.5": invalid syntax"#),
+            ("99999999999999999999", "", r#""99999999999999999999": value out of range"#),
+        ] {
+            let refused = page(number, size).unwrap_err();
+            assert_eq!(refused.code().as_str(), "validation_failed", "{number} {size}");
+            let message = format!("Bad Pagination Parameters: strconv.ParseUint: parsing {wrong}");
+            assert_eq!(refused.message(), message, "{number} {size}");
         }
         assert_eq!(page("1", "0").unwrap_err().message(), "Internal Server Error");
     }

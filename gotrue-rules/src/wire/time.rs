@@ -1,9 +1,24 @@
-//! Timestamps: RFC 3339 in UTC with `Z`, with as many fraction digits as necessary.
+//! Timestamps: RFC 3339, written in UTC with `Z` and as many fraction digits as necessary.
 
-use chrono::{Datelike, SecondsFormat, Timelike};
+use chrono::{DateTime, Datelike, SecondsFormat, Timelike};
 use serde::Serializer;
 
 use crate::domain::user::Time;
+
+/// Parses a timestamp as Go parses RFC 3339.
+///
+/// It requires a capital `T` and `Z`, rejects leap seconds, and also accepts an hour of one digit and a comma before
+/// the fraction.
+pub fn parse_time(text: &str) -> Option<Time> {
+    let (date, rest) = text.split_once('T')?;
+    let hour = rest.find(':')?;
+    if date.len() != 10 || rest.contains(['t', 'z']) || rest.get(hour + 4..hour + 6) == Some("60") {
+        return None;
+    }
+    let padding = if hour == 1 { "0" } else { "" };
+    let time = DateTime::parse_from_rfc3339(&format!("{date}T{padding}{}", rest.replacen(',', ".", 1)));
+    Some(time.ok()?.to_utc())
+}
 
 /// Formats a timestamp.
 pub fn format_time(time: &Time) -> String {
@@ -94,6 +109,21 @@ mod tests {
             ("2026-06-01T14:00:10.000001+02:00", "2026-06-01T12:00:10.000001Z"),
         ] {
             assert_eq!(format_time(&given.parse().unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn times_are_parsed_as_by_go() {
+        let parsed = |text: &str| parse_time(text).map(|time| format_time(&time));
+        for (text, expected) in [
+            ("2026-06-01T12:00:00Z", "2026-06-01T12:00:00Z"),
+            ("2026-06-01T2:00:00Z", "2026-06-01T02:00:00Z"),
+            ("2026-06-01T12:00:00,5+02:00", "2026-06-01T10:00:00.5Z"),
+        ] {
+            assert_eq!(parsed(text).as_deref(), Some(expected));
+        }
+        for text in ["", "today", "2026-06-01 12:00:00Z", "2026-06-01T12:00:00z", "2026-06-01T12:00:60Z"] {
+            assert_eq!(parsed(text), None, "{text}");
         }
     }
 

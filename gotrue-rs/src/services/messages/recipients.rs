@@ -5,6 +5,7 @@
 use futures::future::join_all;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::user::User;
+use gotrue_rules::wire::go_quote::go_quote;
 
 use crate::journal::Step;
 use crate::ports::mail::addresses::AddressVerdict;
@@ -18,7 +19,7 @@ pub fn require_authorized<'a>(cx: &RequestContext, addresses: impl IntoIterator<
     match addresses.into_iter().find(|address| !address.is_empty() && !policy.is_recipient_allowed(address)) {
         None => Ok(()),
         Some(address) => {
-            let message = format!("Email address {address:?} cannot be used as it is not authorized");
+            let message = format!("Email address {} cannot be used as it is not authorized", go_quote(address));
             Err(Error::new(ErrorCode::EmailAddressNotAuthorized, message))
         }
     }
@@ -38,7 +39,7 @@ pub enum UndeliverableAddress {
 /// The error of an undeliverable address. As in GoTrue it names the user's current address.
 pub fn invalid_address_error(account: &User) -> Error {
     let own = account.email.as_deref().unwrap_or_default();
-    Error::new(ErrorCode::EmailAddressInvalid, format!("Email address {own:?} is invalid"))
+    Error::new(ErrorCode::EmailAddressInvalid, format!("Email address {} is invalid", go_quote(own)))
 }
 
 /// Checks concurrently that all these addresses can receive e-mails.

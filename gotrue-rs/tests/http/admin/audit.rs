@@ -51,6 +51,22 @@ async fn entry_names_action_and_actor() {
 }
 
 #[tokio::test]
+async fn actor_whose_name_is_null_is_named_null() {
+    let world = World::new().await;
+    let body = json!({"email": ANN, "password": "correct horse", "email_confirm": true,
+                      "user_metadata": {"full_name": null}});
+    create(&world, body).await.expect(200);
+    let ann = world.try_password(ANN, "correct horse").await.expect(200);
+    world.refresh(ann.str("refresh_token")).await.expect(200);
+    let answer = log(&world, "").await.expect(200);
+    for action in ["login", "token_refreshed", "token_revoked"] {
+        let mut entries = answer.json.as_array().expect("entries").iter().map(|entry| &entry["payload"]);
+        let payload = entries.find(|payload| payload["action"] == action).expect(action);
+        assert_eq!(payload.get("actor_name"), Some(&json!(null)), "{action}");
+    }
+}
+
+#[tokio::test]
 async fn page_past_the_end_is_empty_with_total_count() {
     let world = a_day().await;
     let answer = log(&world, "?page=9").await.expect(200);

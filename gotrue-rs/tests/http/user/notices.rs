@@ -52,6 +52,18 @@ async fn first_phone_notifies_linking_and_second_a_change() {
 }
 
 #[tokio::test]
+async fn number_of_a_user_without_its_identity_notifies_change_and_linking() {
+    let world = World::with(all_on).await;
+    let ann = create_user(&world, "ann").await;
+    let path = format!("/admin/users/{}", ann.id);
+    world.put_as(&world.service_token(), &path, json!({"phone": NUMBER})).await.expect(200);
+    world.database.query("DELETE FROM auth.identities WHERE provider = 'phone' RETURNING id::text").await;
+    ann.change(&world, json!({ "phone": "15550100002" })).await.expect(200);
+    let purposes: Vec<_> = notices(&world).into_iter().map(|notice| notice.purpose.into_owned()).collect();
+    assert_eq!(purposes, ["phone_changed_notification", "identity_linked_notification"]);
+}
+
+#[tokio::test]
 async fn notifications_are_off_by_default_and_skip_metadata() {
     let world = World::new().await;
     let ann = create_user(&world, "ann").await;

@@ -1,7 +1,6 @@
 //! Parses provider claims and applies an administrator's claim mapping.
 //! As in the reference, a claim of a wrong type makes the whole response unusable.
 
-use chrono::DateTime;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -9,6 +8,7 @@ use super::profile::Claims;
 use super::response::ProviderResponseError;
 use crate::domain::user::Time;
 use crate::wire::go_json::{Document, OneOrMany};
+use crate::wire::time::parse_time;
 
 /// Parses the claims of a provider's response, checking each one's type.
 pub fn parse(raw: &Document) -> Result<Claims, ProviderResponseError> {
@@ -96,7 +96,7 @@ impl TryFrom<Value> for Timestamp {
         let moment = match value {
             Value::Number(seconds) => seconds.as_f64().and_then(time_from_seconds),
             Value::String(text) if text.is_empty() => time_from_seconds(GO_ZERO),
-            Value::String(text) => DateTime::parse_from_rfc3339(&text).ok().map(|moment| moment.to_utc()),
+            Value::String(text) => parse_time(&text),
             _ => None,
         };
         moment.map(Self).ok_or("expected a time")

@@ -3,6 +3,7 @@
 use serde_json::{Map, Number, Value, json};
 
 use crate::domain::user::Time;
+use crate::wire::time::format_time;
 
 /// The profile that a provider returns for a user.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -149,7 +150,7 @@ impl Claims {
             }
         }
         if let Some(updated) = self.updated_at {
-            data.insert("updated_at".to_owned(), json!(updated.format("%Y-%m-%dT%H:%M:%SZ").to_string()));
+            data.insert("updated_at".to_owned(), json!(format_time(&updated)));
         }
         if let Some(custom) = &self.custom_claims {
             data.insert("custom_claims".to_owned(), Value::Object(custom.clone()));
@@ -196,14 +197,14 @@ mod tests {
             audience: vec!["a".into()],
             issued_at: 1_600_000_000.0,
             expires_at: 1.5,
-            updated_at: Time::from_timestamp(1_600_000_000, 0),
+            updated_at: Time::from_timestamp(1_600_000_000, 120_000_000),
             custom_claims: Some(Map::from_iter([("hd".to_owned(), json!("example.com"))])),
             email_verified: true,
             ..Claims::default()
         };
         assert_eq!(
             Value::Object(claims.identity_data()),
-            json!({"sub": "7", "aud": ["a"], "iat": 1_600_000_000, "exp": 1.5, "updated_at": "2020-09-13T12:26:40Z",
+            json!({"sub": "7", "aud": ["a"], "iat": 1_600_000_000, "exp": 1.5, "updated_at": "2020-09-13T12:26:40.12Z",
                    "custom_claims": {"hd": "example.com"}, "email_verified": true, "phone_verified": false})
         );
     }

@@ -8,6 +8,7 @@ use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::MfaPolicy;
 use crate::domain::session::Session;
 use crate::domain::user::{Factor, Time, User};
+use crate::wire::go_quote::go_quote;
 
 /// Parses the number of a phone factor; 400 if it is missing or malformed.
 pub fn parse_phone(number: &str) -> Result<Phone> {
@@ -84,7 +85,7 @@ pub fn validate_enrollment<'a>(
 
 /// 422: another factor of the user has this name.
 pub fn name_conflict(name: &str) -> Error {
-    let message = format!("A factor with the friendly name {name:?} for this user already exists");
+    let message = format!("A factor with the friendly name {} for this user already exists", go_quote(name));
     Error::new(ErrorCode::MfaFactorNameConflict, message)
 }
 

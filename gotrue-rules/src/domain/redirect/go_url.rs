@@ -107,6 +107,11 @@ impl Url {
         &self.host
     }
 
+    /// The path, unescaped; empty if there is none.
+    pub fn path(&self) -> Vec<u8> {
+        unescape(&self.path, UrlPart::Path).unwrap_or_default()
+    }
+
     /// Whether there is user information, even an empty one.
     pub fn has_user(&self) -> bool {
         self.user.is_some()
@@ -169,7 +174,7 @@ impl Url {
 
     /// The URL as Go's `encoding/json` writes a `url.URL`.
     pub fn to_json(&self) -> Value {
-        let plain = unescape(&self.path, UrlPart::Path).unwrap_or_default();
+        let plain = self.path();
         let unusual =
             |raw: &str, plain: &[u8], part| if escape(plain, part) == raw { String::new() } else { raw.into() };
         json!({

@@ -1,12 +1,14 @@
 //! Parses sign-in messages of both chains (EIP-4361 and Sign-In with Solana).
 //! Parsing is line by line and as strict as the reference.
 
-use chrono::{DateTime, Datelike};
+use chrono::Datelike;
 
 use super::chain::Chain;
 use super::{ethereum, solana};
 use crate::domain::redirect::go_url::Url;
 use crate::domain::user::Time;
+use crate::wire::go_quote::go_quote;
+use crate::wire::time::parse_time;
 
 /// A well-formed message, whose signature is not verified yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +103,7 @@ impl SignInMessage {
         let statement = Some(fourth).filter(|_| !fourth.is_empty() && fifth.is_empty());
         let fields = Fields::parse(chain, &lines, if statement.is_some() { 5 } else { 3 })?;
         if fields.version != "1" {
-            return Err(MessageError::Version(quote(fields.version)));
+            return Err(MessageError::Version(go_quote(fields.version)));
         }
         let message = Self {
             text: text.to_owned(),
@@ -218,19 +220,11 @@ fn is_chain_id(chain: Chain, text: &str) -> bool {
     }
 }
 
-/// Parses strict RFC 3339: upper-case `T` and `Z`, no leap second.
 fn parse_timestamp(field: &'static str, text: &str) -> Result<Option<Time>, MessageError> {
-    let is_exact = text.as_bytes().get(10) == Some(&b'T') && !text.contains('z') && text.get(17..19) != Some("60");
-    let time = DateTime::parse_from_rfc3339(text).ok().filter(|_| is_exact);
-    time.map(|time| Some(time.to_utc())).ok_or(MessageError::Timestamp(field))
+    parse_time(text).map(Some).ok_or(MessageError::Timestamp(field))
 }
 
 /// Whether this is Go's zero time, which counts as absent.
 fn is_go_zero_time(time: Time) -> bool {
     time.year() == 1 && time.timestamp() == -62_135_596_800
-}
-
-/// Quotes a text on one line.
-fn quote(text: &str) -> String {
-    format!("{text:?}")
 }
