@@ -173,6 +173,18 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
+    /// Parses a name of the reference, in any case; an empty one is the default.
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text.to_lowercase().as_str() {
+            "" | "info" => Self::Info,
+            "panic" | "fatal" | "error" => Self::Error,
+            "warn" | "warning" => Self::Warn,
+            "debug" => Self::Debug,
+            "trace" => Self::Trace,
+            _ => return None,
+        })
+    }
+
     /// Returns the level's name.
     pub fn as_str(self) -> &'static str {
         match self {

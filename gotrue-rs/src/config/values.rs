@@ -7,6 +7,10 @@ use gotrue_rules::domain::policy::Quota;
 use gotrue_rules::domain::redirect::go_url::Url;
 use gotrue_rules::wire::go_duration::GoDuration;
 
+const HOUR: Duration = Duration::from_hours(1);
+/// Limits calls without a time limit; the deadline of the request usually ends them earlier.
+const LONGEST_CALL: Duration = Duration::from_mins(10);
+
 /// Parses `1`, `t`, `T`, `true`, `True`, `TRUE` and the equivalents of *false*.
 pub fn parse_boolean(text: &str) -> Option<bool> {
     match text {
@@ -113,9 +117,11 @@ pub fn parse_map(text: &str) -> Option<BTreeMap<String, String>> {
 }
 
 /// Parses a plain number (per hour) or `number/duration` (a burst, and one more after each duration).
+///
+/// A duration of zero or below means an hour.
 pub fn parse_quota(text: &str) -> Option<Quota> {
     if let Some(events) = parse_number(text) {
-        return Some(Quota::Window { events, per: Duration::from_hours(1) });
+        return Some(Quota::Window { events, per: HOUR });
     }
     let (size, every) = text.split_once('/')?;
     if size.is_empty() || !size.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -123,7 +129,20 @@ pub fn parse_quota(text: &str) -> Option<Quota> {
     }
     let in_range = size.parse::<u64>().is_ok_and(|size| size < 1 << 52);
     in_range.then_some(())?;
-    Some(Quota::Bucket { size: size.parse().ok()?, every: GoDuration::parse(every)?.to_std() })
+    let every = GoDuration::parse(every)?;
+    let every = if every.is_positive() { every.to_std() } else { HOUR };
+    Some(Quota::Bucket { size: size.parse().ok()?, every })
+}
+
+/// Converts the time limit of outgoing calls.
+///
+/// Zero means ten seconds; a negative one, none in the reference, the longest call.
+pub fn call_time_limit(limit: GoDuration) -> Duration {
+    match limit.nanoseconds() {
+        0 => Duration::from_secs(10),
+        1.. => limit.to_std(),
+        ..0 => LONGEST_CALL,
+    }
 }
 
 /// Splits sets of characters at colons.

@@ -27,7 +27,7 @@ use self::verified::VerifiedTokens;
 pub struct KeySettings<'a> {
     /// The JSON Web Keys, at most one of which signs. If empty, the secret signs.
     pub jwks: &'a [Object],
-    /// The HS256 secret. It also verifies tokens whose header names none of the keys.
+    /// The HS256 secret. It also verifies tokens whose header names none of the keys, unless it is empty.
     pub secret: &'a Secret,
     /// The key id of the secret; empty for none.
     pub key_id: &'a str,
@@ -42,7 +42,8 @@ pub struct KeyRing {
     /// `base64(header)` of every signed token.
     header: String,
     by_id: HashMap<String, Verifying>,
-    secret: Verifying,
+    /// The secret; `None` if it is empty.
+    secret: Option<Verifying>,
     secret_id: String,
     valid_methods: BTreeSet<String>,
     jwks_json: String,
@@ -60,7 +61,8 @@ impl KeyRing {
             keys.push(key);
         }
         if keys.is_empty() {
-            keys.push(jwk::secret_key(settings.secret.reveal().as_bytes(), settings.key_id));
+            let key = jwk::secret_key(settings.secret.reveal().as_bytes(), settings.key_id);
+            keys.push(key.map_err(|reason| KeyError::Unusable { kid: settings.key_id.to_owned(), reason })?);
         }
         let public: Vec<&Object> = keys.iter().filter_map(|key| key.public.as_ref()).collect();
         let jwks_json = json!({ "keys": public }).to_string();
@@ -152,10 +154,8 @@ impl KeyRing {
         if let Some(key) = id.and_then(|id| self.by_id.get(id)) {
             return Ok(key);
         }
-        if id == Some(&self.secret_id) || method == "HS256" {
-            return Ok(&self.secret);
-        }
-        Err(VerifyError::unknown_key(kid, method))
+        let secret = self.secret.as_ref().filter(|_| id == Some(&self.secret_id) || method == "HS256");
+        secret.ok_or_else(|| VerifyError::unknown_key(kid, method))
     }
 }
 

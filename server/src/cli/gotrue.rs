@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::{Args, Subcommand};
-use gotrue_rs::config::{Config, Vars, load};
+use gotrue_rs::config::{Config, LogLevel, Vars, load};
 use gotrue_rs::store::SQL_LOG;
 
 use super::process::build_runtime;
@@ -82,6 +82,10 @@ pub(super) fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
     let files = SettingsFiles::observe(arguments.config_dir.iter().cloned().collect(), FileFilter::Variables);
     let vars = Vars::from_process(arguments.config.as_deref(), arguments.config_dir.as_deref())?;
     let config = load_config(&vars)?;
+    let migrates = !matches!(arguments.action, Some(GotrueAction::Serve));
+    if migrates {
+        check_log_level(&vars)?;
+    }
     let telemetry = OtlpExporter::prepare(config.telemetry.as_ref());
     start_logging(&config)?;
     build_runtime()?.block_on(async {
@@ -90,7 +94,7 @@ pub(super) fn run(arguments: &GotrueArguments) -> anyhow::Result<()> {
         }
         // The port is bound first: a port in use is reported before anything is changed, and stays reserved.
         let listener = gotrue::bind(&config.listen).await?;
-        if !matches!(arguments.action, Some(GotrueAction::Serve)) {
+        if migrates {
             gotrue::migrate(&config).await?;
         }
         let source = arguments.config_dir.clone().map(|folder| ConfigSource { vars, folder, files });
@@ -131,6 +135,13 @@ fn run_admin(arguments: &GotrueArguments, admin: &AdminArguments) -> anyhow::Res
     })
 }
 
+/// Refuses an unknown log level, as the migration of GoTrue does; its `serve` ignores one.
+fn check_log_level(vars: &Vars) -> anyhow::Result<()> {
+    let level = vars.get("GOTRUE_LOG_LEVEL").unwrap_or_default();
+    ensure!(LogLevel::parse(level).is_some(), "GOTRUE_LOG_LEVEL: {level:?} is none of error, warn, info, debug, trace");
+    Ok(())
+}
+
 fn load_config(vars: &Vars) -> anyhow::Result<Config> {
     load(vars).map_err(|problems| anyhow::Error::msg(reload::format_problems(&problems)))
 }
@@ -148,4 +159,25 @@ fn start_logging(config: &Config) -> anyhow::Result<()> {
     }
     logging::log_notices(&config.notices);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_log_level_is_refused_before_a_migration() {
+        let check = |level: &str| {
+            let vars = Vars::from_map([("GOTRUE_LOG_LEVEL".to_owned(), level.to_owned())].into());
+            check_log_level(&vars).map_err(|error| error.to_string())
+        };
+        for level in ["", "info", "Warning", "panic"] {
+            assert_eq!(check(level), Ok(()), "{level}");
+        }
+        assert_eq!(
+            check("loud"),
+            Err("GOTRUE_LOG_LEVEL: \"loud\" is none of error, warn, info, debug, trace".to_owned())
+        );
+        assert!(check_log_level(&Vars::default()).is_ok());
+    }
 }

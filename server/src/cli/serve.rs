@@ -81,9 +81,11 @@ pub(super) fn run(arguments: &ServeArguments) -> anyhow::Result<()> {
     }
     let project = Project::load(&arguments.project)?;
     let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("info");
-    let telemetry = load_telemetry(&project.vars).map_err(|problems| anyhow::Error::msg(format_problems(&problems)))?;
+    let telemetry = load_telemetry(&project.vars).map_err(|problems| anyhow::Error::msg(format_problems(&problems)));
+    let (telemetry, notices) = telemetry?;
     let telemetry = OtlpExporter::prepare(telemetry.as_ref());
     logging::start(level, project.file.basalt.log_format, None)?;
+    logging::log_notices(&notices);
     if let Some(sentence) = project.file.unsupported_tables_notice() {
         tracing::info!(file = %project.file.path().display(), tables = sentence, "settings without effect");
     }

@@ -5,18 +5,19 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use gotrue_rules::domain::database_url::DatabaseUrl;
 use gotrue_rules::domain::policy::{LimitStoreFailure, LimitStoreUrl};
 use gotrue_rules::domain::redirect::Glob;
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
+use gotrue_rules::wire::time::parse_time;
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::super::configuration::{LogFormat, LogLevel};
 use super::super::draft::Draft;
 use super::super::values;
+use crate::ports::keys::{KeyError, KeyRing, KeySettings};
 
 /// The result of validating a setting.
 type FormResult = Result<(), String>;
@@ -44,7 +45,7 @@ pub(crate) fn parse_outbound_timeout(draft: &mut Draft, text: &str) -> FormResul
         return Ok(());
     }
     let timeout = GoDuration::parse(text).ok_or("is not a duration such as 10s")?;
-    draft.policy.api.outbound_timeout = timeout.to_std();
+    draft.policy.api.outbound_timeout = values::call_time_limit(timeout);
     Ok(())
 }
 
@@ -121,18 +122,12 @@ pub(crate) fn validate_namespace(text: &str) -> FormResult {
 
 /// Parses the reference's names of levels, case-insensitively. An unknown one only causes a warning.
 pub(crate) fn parse_log_level(draft: &mut Draft, text: &str) {
-    let level = match text.to_lowercase().as_str() {
-        "" | "info" => LogLevel::Info,
-        "panic" | "fatal" | "error" => LogLevel::Error,
-        "warn" | "warning" => LogLevel::Warn,
-        "debug" => LogLevel::Debug,
-        "trace" => LogLevel::Trace,
-        _ => {
-            let wrong = format!("{text:?} is none of error, warn, info, debug, trace; info is taken");
-            return draft.warn("GOTRUE_LOG_LEVEL", wrong);
-        }
-    };
-    draft.config.log.level = level;
+    if let Some(level) = LogLevel::parse(text) {
+        draft.config.log.level = level;
+    } else {
+        let wrong = format!("{text:?} is none of error, warn, info, debug, trace; info is taken");
+        draft.warn("GOTRUE_LOG_LEVEL", wrong);
+    }
 }
 
 /// Parses `json` or `text`.
@@ -167,30 +162,14 @@ pub(crate) fn parse_test_otp_valid_until(draft: &mut Draft, _: &'static str, tex
     if text.is_empty() {
         return Ok(());
     }
-    let time = parse_go_time(text).ok_or("is not a time such as 2030-01-31T12:00:00Z")?;
+    let time = parse_time(text).ok_or("is not a time such as 2030-01-31T12:00:00Z")?;
     draft.policy.sms.test_otp_valid_until = Some(time);
     Ok(())
 }
 
-/// Parses a time like Go parses RFC 3339.
-///
-/// It requires a capital `T` and `Z`, rejects leap seconds, and also accepts an hour of one digit and a comma before
-/// the fraction.
-fn parse_go_time(text: &str) -> Option<DateTime<Utc>> {
-    let (date, rest) = text.split_once('T')?;
-    let hour = rest.find(':')?;
-    if date.len() != 10 || rest.contains(['t', 'z']) || rest.get(hour + 4..hour + 6) == Some("60") {
-        return None;
-    }
-    let padding = if hour == 1 { "0" } else { "" };
-    let time = DateTime::parse_from_rfc3339(&format!("{date}T{padding}{}", rest.replacen(',', ".", 1)));
-    Some(time.ok()?.with_timezone(&Utc))
-}
-
 /// Parses a JSON array of JSON web keys, or `null`.
 ///
-/// Of two keys with one id the later counts, and exactly one key must have the operation `sign`. The keys themselves
-/// are validated when they are loaded.
+/// Of two keys with one id the later counts, and exactly one key must have the operation `sign`.
 pub(crate) fn parse_jwt_keys(draft: &mut Draft, text: &str) -> FormResult {
     let wrong = |error| format!("is not a JSON list of JSON web keys ({error})");
     let keys: Option<Vec<Map<String, Value>>> = serde_json::from_str(text).map_err(wrong)?;
@@ -213,8 +192,22 @@ pub(crate) fn parse_jwt_keys(draft: &mut Draft, text: &str) -> FormResult {
     }
     let mut in_order: Vec<_> = by_id.into_values().collect();
     in_order.sort_by_key(|(position, _)| *position);
-    draft.config.jwt.keys = in_order.into_iter().map(|(_, key)| key).collect();
+    let keys: Vec<_> = in_order.into_iter().map(|(_, key)| key).collect();
+    if !keys.is_empty() {
+        validate_keys(&keys)?;
+    }
+    draft.config.jwt.keys = keys;
     Ok(())
+}
+
+/// Checks that the keys can sign and verify.
+fn validate_keys(jwks: &[Map<String, Value>]) -> FormResult {
+    let settings = KeySettings { jwks, secret: &Secret::default(), key_id: "", valid_methods: None };
+    let wrong = |error| match error {
+        KeyError::Unusable { kid, reason } => format!("has the key {kid:?}, which cannot be used: {reason}"),
+        error => format!("cannot be used: {error}"),
+    };
+    KeyRing::build(settings).map(drop).map_err(wrong)
 }
 
 fn may_sign(key: &Map<String, Value>) -> bool {

@@ -2,11 +2,10 @@
 
 use aws_lc_rs::rsa::KeyPair;
 use aws_lc_rs::signature::KeyPair as _;
-use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use gotrue_rules::domain::policy::Encryption;
 use gotrue_rules::domain::secret::{Secret, SecretKey};
+use gotrue_rules::wire::go_base64;
 
 use super::super::draft::Draft;
 use super::super::values;
@@ -63,10 +62,7 @@ fn check_encrypting_key(draft: &mut Draft, id: &str, key: Option<SecretKey>, pol
 }
 
 fn decode_key(text: &Secret) -> Option<SecretKey> {
-    let config = GeneralPurposeConfig::new()
-        .with_decode_allow_trailing_bits(true)
-        .with_decode_padding_mode(DecodePaddingMode::RequireNone);
-    let bytes = GeneralPurpose::new(&URL_SAFE, config).decode(text.reveal()).ok()?;
+    let bytes = go_base64::decode(text.reveal(), &URL_SAFE, false)?;
     bytes.try_into().ok().map(SecretKey::new)
 }
 
@@ -103,9 +99,7 @@ pub(super) fn check_saml(draft: &mut Draft) {
 
 /// Checks that a text is a valid RSA key for SAML.
 fn validate_rsa_key(text: &str) -> Result<(), &'static str> {
-    let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
-    let text: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
-    let der = GeneralPurpose::new(&STANDARD, config).decode(text).map_err(|_| "is not base64 (not shown)")?;
+    let der = go_base64::decode(text, &STANDARD, true).ok_or("is not base64 (not shown)")?;
     let pair =
         KeyPair::from_der(&der).map_err(|_| "is not an RSA key of at least 2048 bits in PKCS#1 DER (not shown)")?;
     // The public key in DER ends with its exponent: an integer of three bytes, 65537.

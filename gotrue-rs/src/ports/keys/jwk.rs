@@ -11,6 +11,7 @@ use aws_lc_rs::signature::{
 };
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use gotrue_rules::wire::go_base64;
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, EncodingKey};
 use serde_json::{Value, json};
 
@@ -76,14 +77,11 @@ pub(super) enum Verifying {
     Es512(Vec<u8>),
 }
 
-pub(super) fn secret_key(bytes: &[u8], kid: &str) -> PreparedKey {
-    PreparedKey {
-        kid: kid.to_owned(),
-        method: "HS256",
-        signing: Some(SigningMaterial::Jwt(EncodingKey::from_secret(bytes), Algorithm::HS256, "HS256")),
-        verifying: Verifying::secret(bytes),
-        public: None,
-    }
+/// Prepares a symmetric key. An empty one is refused: anyone could sign tokens with it.
+pub(super) fn secret_key(bytes: &[u8], kid: &str) -> Result<PreparedKey, String> {
+    let verifying = Verifying::secret(bytes).ok_or("it is empty")?;
+    let signing = SigningMaterial::Jwt(EncodingKey::from_secret(bytes), Algorithm::HS256, "HS256");
+    Ok(PreparedKey { kid: kid.to_owned(), method: "HS256", signing: Some(signing), verifying, public: None })
 }
 
 /// Parses one configured key.
@@ -99,7 +97,7 @@ fn parse(object: &Object, kid: &str) -> Result<PreparedKey, String> {
     let signs = object.get("key_ops").and_then(Value::as_array).is_some_and(|ops| ops.iter().any(|op| op == "sign"));
     let kty = object.get("kty").and_then(Value::as_str).unwrap_or_default();
     if kty == "oct" {
-        let mut key = secret_key(&decode_member(object, "k")?, kid);
+        let mut key = secret_key(&decode_octets(object)?, kid)?;
         key.signing = key.signing.filter(|_| signs);
         return Ok(key);
     }
@@ -193,9 +191,18 @@ fn public_members(object: &Object) -> Object {
     public
 }
 
+fn find_member<'a>(object: &'a Object, name: &str) -> Result<&'a str, String> {
+    object.get(name).and_then(Value::as_str).ok_or_else(|| format!("member {name} is missing"))
+}
+
 fn decode_member(object: &Object, name: &str) -> Result<Vec<u8>, String> {
-    let text = object.get(name).and_then(Value::as_str).ok_or_else(|| format!("member {name} is missing"))?;
-    URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|_| format!("member {name} is no base64url"))
+    let text = find_member(object, name)?.trim_end_matches('=');
+    URL_SAFE_NO_PAD.decode(text).map_err(|_| format!("member {name} is no base64url"))
+}
+
+/// Decodes a symmetric key; of its base64, the reference accepts every variant.
+fn decode_octets(object: &Object) -> Result<Vec<u8>, String> {
+    go_base64::decode_any(find_member(object, "k")?).ok_or_else(|| "member k is no base64".to_owned())
 }
 
 /// Decodes a number of that many bytes, whose leading zeros may be absent.
@@ -239,8 +246,9 @@ impl std::fmt::Debug for SigningMaterial {
 }
 
 impl Verifying {
-    pub(super) fn secret(bytes: &[u8]) -> Self {
-        Self::Jwt(DecodingKey::from_secret(bytes))
+    /// Creates the key of a secret; an empty one verifies nothing.
+    pub(super) fn secret(bytes: &[u8]) -> Option<Self> {
+        (!bytes.is_empty()).then(|| Self::Jwt(DecodingKey::from_secret(bytes)))
     }
 
     /// Verifies the signature of the message under that algorithm.

@@ -131,6 +131,8 @@ fn rate_limits_are_a_window_or_a_bucket() {
         ("0", Some(Quota::Window { events: 0.0, per: hour })),
         ("0.5", Some(Quota::Window { events: 0.5, per: hour })),
         ("10/1m", Some(Quota::Bucket { size: 10.0, every: Duration::from_mins(1) })),
+        ("10/0s", Some(Quota::Bucket { size: 10.0, every: hour })),
+        ("10/-1m", Some(Quota::Bucket { size: 10.0, every: hour })),
         ("4503599627370495/1s", Some(Quota::Bucket { size: 4_503_599_627_370_495.0, every: Duration::from_secs(1) })),
         ("4503599627370496/1s", None),
         ("10/", None),

@@ -82,8 +82,12 @@ fn verify_only(mut key: Value) -> Value {
 
 /// A token with any header, signed by the secret.
 fn hand_made(header: &Value, claims: &Value) -> String {
+    sign_with(SECRET.as_bytes(), header, claims)
+}
+
+fn sign_with(secret: &[u8], header: &Value, claims: &Value) -> String {
     let signed = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
-    let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, SECRET.as_bytes());
+    let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, secret);
     format!("{signed}.{}", encode(aws_lc_rs::hmac::sign(&key, signed.as_bytes())))
 }
 
@@ -295,6 +299,21 @@ fn times_are_checked_to_the_second_without_leeway() {
 }
 
 #[test]
+fn empty_secret_verifies_and_signs_nothing() {
+    let methods = ["HS256".to_owned()];
+    let settings = KeySettings { jwks: &[], secret: &Secret::default(), key_id: "", valid_methods: Some(&methods) };
+    assert_eq!(
+        KeyRing::build(settings).expect_err("no key").to_string(),
+        "the JWT key \"\" cannot be used: it is empty"
+    );
+    let ring = KeyRing::build(KeySettings { jwks: &[object(es256("k"))], ..settings }).expect("keys");
+    for header in [json!({"alg": "HS256"}), json!({"alg": "HS256", "kid": ""})] {
+        let text = refusal(&ring, &sign_with(b"", &header, &json!({"exp": NOW + 60})));
+        assert!(text.starts_with("token is unverifiable: error while executing keyfunc: "), "{text}");
+    }
+}
+
+#[test]
 fn invalid_keys_are_reported() {
     let mut foreign = es256("k");
     foreign["d"] = es256("k")["d"].clone();
@@ -309,10 +328,8 @@ fn invalid_keys_are_reported() {
         (vec![short], "the JWT key \"k\" cannot be used: an RSA key needs at least 2048 bits"),
         (vec![without_algorithm], "the JWT key \"k\" cannot be used: alg \"\" with kty \"RSA\""),
         (vec![json!({"kty": "oct", "kid": "k"})], "the JWT key \"k\" cannot be used: member k is missing"),
-        (
-            vec![json!({"kty": "oct", "kid": "k", "k": "ä"})],
-            "the JWT key \"k\" cannot be used: member k is no base64url",
-        ),
+        (vec![json!({"kty": "oct", "kid": "k", "k": "ä"})], "the JWT key \"k\" cannot be used: member k is no base64"),
+        (vec![json!({"kty": "oct", "kid": "k", "k": ""})], "the JWT key \"k\" cannot be used: it is empty"),
     ] {
         let error = ring_with(&jwks, "", None).expect_err(text).to_string();
         assert!(error.starts_with(text), "{error}");
