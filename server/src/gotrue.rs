@@ -7,10 +7,11 @@ use std::time::Instant;
 use anyhow::Context;
 use axum::extract::Request;
 use gotrue_rs::app::EmailDelivery;
-use gotrue_rs::config::{Config, ListenAddress};
+use gotrue_rs::config::{Config, ListenAddress, ReloadSettings};
 use gotrue_rs::store::migrate;
 use gotrue_rules::domain::policy::LimitStoreUrl;
 use tokio::net::TcpListener;
+use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
@@ -42,7 +43,7 @@ pub(crate) async fn serve(
     telemetry: Option<OtlpExporter>,
 ) -> anyhow::Result<()> {
     let shutdown = Shutdown::new();
-    shutdown.begin_on_signals().context("listening for signals")?;
+    begin_on_signals(&shutdown, source.as_ref().map(|_| &config.reloading)).context("listening for signals")?;
     shutdown.set_drain(config.shutdown_drain);
     let closing = shutdown.signal();
     profiles::apply_gotrue_profile(&mut config.policy);
@@ -95,6 +96,16 @@ pub(crate) async fn serve(
     upkeep.await?;
     pool.close().await;
     Ok(())
+}
+
+/// Begins the shutdown on signals: as in GoTrue also on SIGHUP, unless that reloads settings.
+fn begin_on_signals(shutdown: &Shutdown, reloading: Option<&ReloadSettings>) -> std::io::Result<()> {
+    let is_hangup = |settings: &ReloadSettings| settings.signal_number == SignalKind::hangup().as_raw_value();
+    if reloading.is_some_and(|settings| settings.signal_enabled && is_hangup(settings)) {
+        shutdown.begin_on_signals()
+    } else {
+        shutdown.begin_on_signals_and_hangup()
+    }
 }
 
 /// Creates schema `basalt`, which has the counters of rate limits.

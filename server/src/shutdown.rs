@@ -3,11 +3,13 @@
 //! A drain time keeps the server open after the signal: it reports that it is not ready and answers with
 //! `Connection: close`, so that load balancers move their requests to other replicas.
 
+use std::future::poll_fn;
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 use std::time::Duration;
 
 use rustix::process::{Pid, getppid};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use http_edge::ShutdownSignal;
@@ -108,16 +110,20 @@ impl Shutdown {
 
     /// Begins it on SIGTERM and SIGINT; a second signal ends the process at once.
     pub(crate) fn begin_on_signals(&self) -> std::io::Result<()> {
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
+        self.begin_on(&[SignalKind::terminate(), SignalKind::interrupt()])
+    }
+
+    /// Begins it also on SIGHUP, as GoTrue does.
+    pub(crate) fn begin_on_signals_and_hangup(&self) -> std::io::Result<()> {
+        self.begin_on(&[SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()])
+    }
+
+    fn begin_on(&self, kinds: &[SignalKind]) -> std::io::Result<()> {
+        let mut signals = kinds.iter().map(|kind| signal(*kind)).collect::<std::io::Result<Vec<_>>>()?;
         let shutdown = self.clone();
         http_edge::spawn_task(async move {
             for time in 1.. {
-                let received = tokio::select! {
-                    received = terminate.recv() => received,
-                    received = interrupt.recv() => received,
-                };
-                if received.is_none() {
+                if receive_any(&mut signals).await.is_none() {
                     return;
                 }
                 if time > 1 {
@@ -143,5 +149,27 @@ impl Shutdown {
             tracing::info!("the parent process has ended, shutting down");
             shutdown.begin();
         });
+    }
+}
+
+/// Receives one of several signals.
+async fn receive_any(signals: &mut [Signal]) -> Option<()> {
+    poll_fn(|cx| signals.iter_mut().map(|signal| signal.poll_recv(cx)).find(Poll::is_ready).unwrap_or(Poll::Pending))
+        .await
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{Signal, getpid, kill_process};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn hangup_begins_the_shutdown_of_gotrue() {
+        let shutdown = Shutdown::new();
+        shutdown.begin_on_signals_and_hangup().expect("it listens");
+        kill_process(getpid(), Signal::HUP).expect("it lives");
+        let begun = shutdown.signal().wait_for(|begun| *begun).await.is_ok();
+        assert!(begun && shutdown.has_begun());
     }
 }

@@ -155,10 +155,14 @@ impl Draft {
     }
 }
 
-/// Parses a JSON object whose members are arrays of strings, preserving its order.
+/// Parses a JSON object of arrays of strings, preserving its order; each `null` is empty.
 pub(super) fn parse_header_lists(text: &str) -> Option<Vec<(String, Vec<String>)>> {
-    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
-    object.into_iter().map(|(name, values)| Some((name, serde_json::from_value(values).ok()?))).collect()
+    let object: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(text).ok()?;
+    let parse_values = |values| {
+        let values: Option<Vec<Option<String>>> = serde_json::from_value(values).ok()?;
+        Some(values.unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect())
+    };
+    object.unwrap_or_default().into_iter().map(|(name, values)| Some((name, parse_values(values)?))).collect()
 }
 
 /// Converts the values of a map to secrets.

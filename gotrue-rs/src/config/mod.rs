@@ -53,11 +53,11 @@ pub fn load(vars: &Vars) -> Result<Config, Vec<Problem>> {
 
 /// Reads only the settings of the export of traces and metrics, for `basalt serve`.
 ///
-/// An endpoint enables it.
+/// An endpoint enables it. The notices are to be logged.
 ///
 /// # Errors
 /// All problems, not only the first.
-pub fn load_telemetry(vars: &Vars) -> Result<Option<TelemetrySettings>, Vec<Problem>> {
+pub fn load_telemetry(vars: &Vars) -> Result<(Option<TelemetrySettings>, Vec<Notice>), Vec<Problem>> {
     let mut draft = Draft::default();
     let is_read = |name: &&str| name.starts_with("OTEL_") || *name == secret_files::CREDENTIALS_DIRECTORY;
     let names: Vec<&str> = vars.names().filter(is_read).collect();
@@ -69,7 +69,8 @@ pub fn load_telemetry(vars: &Vars) -> Result<Option<TelemetrySettings>, Vec<Prob
     }
     draft.telemetry.enable_by_endpoint();
     telemetry::check(&mut draft);
-    if draft.problems.is_empty() { Ok(draft.config.telemetry) } else { Err(draft.problems) }
+    let Draft { config, problems, .. } = draft;
+    if problems.is_empty() { Ok((config.telemetry, config.notices)) } else { Err(problems) }
 }
 
 /// Ignores unknown variables like the reference, and suggests a similar name.

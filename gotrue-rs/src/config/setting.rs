@@ -36,6 +36,8 @@ pub struct Setting {
     pub hidden: bool,
     /// Whether the start fails without it.
     pub required: bool,
+    /// Whether programs in general read the variable, so that its value never prevents the start.
+    pub shared: bool,
 }
 
 /// The values of the `*` in a name.
@@ -148,6 +150,7 @@ impl Setting {
             example: "",
             hidden,
             required: false,
+            shared: false,
         }
     }
 
@@ -194,6 +197,12 @@ impl Setting {
         self
     }
 
+    /// Treats an empty value as unset, and an invalid one as a warning.
+    pub const fn shared(mut self) -> Self {
+        self.shared = true;
+        self
+    }
+
     /// Returns the names for one member, in the order of look-up.
     pub fn names(&self, member: &str) -> Vec<String> {
         let word = member.to_uppercase();
@@ -219,11 +228,11 @@ impl Setting {
             return;
         };
         if let Err(wants) = self.parse_into(&text, member, draft) {
-            draft.problems.push(Problem {
-                name: name.clone(),
-                complaint: format!("{} {wants}", self.redact(&text)),
-                example: self.example.to_owned(),
-            });
+            let complaint = format!("{} {wants}", self.redact(&text));
+            if self.shared {
+                return draft.warn(name, format!("{complaint}; the default applies"));
+            }
+            draft.problem(name, complaint, self.example);
         } else if let ValueType::Unused(_, why) = self.value_type {
             draft.unused(name, why);
         }
@@ -233,7 +242,7 @@ impl Setting {
     fn find_text<'a>(&self, vars: &Vars, names: &'a [String]) -> Result<Option<(&'a String, String)>, SecretFileError> {
         for name in names {
             let text = if self.hidden { vars.find_secret(name)? } else { vars.get(name).map(str::to_owned) };
-            if let Some(text) = text {
+            if let Some(text) = text.filter(|text| !(self.shared && text.is_empty())) {
                 return Ok(Some((name, text)));
             }
         }

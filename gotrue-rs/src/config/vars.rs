@@ -33,8 +33,8 @@ impl Vars {
 
     /// Reads the process's environment, then `file`, then the files of `folder`; later values win.
     ///
-    /// Without `file`, `.env` of the working folder is read, whose values yield to the environment's. An invalid
-    /// `folder` only causes a warning.
+    /// Without `file`, `.env` of the working folder is read, whose values yield to the environment's. An invalid file
+    /// of `folder` only causes a warning; the files before it apply.
     pub fn from_process(file: Option<&Path>, folder: Option<&Path>) -> Result<Self, VarsFileError> {
         let environment =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -50,7 +50,7 @@ impl Vars {
         if let Some(folder) = folder
             && let Err(unreadable) = self.overlay_folder(folder)
         {
-            self.notices.push(Notice::warning("--config-dir", format!("is left out of account: {unreadable}")));
+            self.notices.push(Notice::warning("--config-dir", format!("is not read further: {unreadable}")));
         }
         Ok(self)
     }
@@ -90,12 +90,11 @@ impl Vars {
         &self.notices
     }
 
+    /// Overlays these variables with those of the files, up to an invalid one.
     fn overlay_folder(&mut self, folder: &Path) -> Result<(), VarsFileError> {
-        let mut found = BTreeMap::new();
         for path in variable_files(folder)? {
-            found.extend(read_file(&path)?);
+            self.values.extend(read_file(&path)?);
         }
-        self.values.extend(found);
         Ok(())
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct ConfigSource {
 /// Which files of a folder contain settings.
 #[derive(Debug, Clone)]
 pub(crate) enum FileFilter {
-    /// Those with the extensions `env` and `json`.
+    /// Those whose names end with `.env` or `.json`.
     Variables,
     /// Those with these names, and the files of variables: `.env`, `.env.local` and others.
     Project(Vec<OsString>),
@@ -32,7 +32,10 @@ impl FileFilter {
     /// Returns whether a file of this name contains settings.
     pub(super) fn matches(&self, path: &Path) -> bool {
         match self {
-            Self::Variables => path.extension().is_some_and(|extension| extension == "env" || extension == "json"),
+            Self::Variables => {
+                let name = path.as_os_str().as_bytes();
+                name.ends_with(b".env") || name.ends_with(b".json")
+            }
             Self::Project(names) => path
                 .file_name()
                 .is_some_and(|name| names.iter().any(|known| known == name) || name.as_bytes().starts_with(b".env")),
@@ -83,4 +86,19 @@ pub(super) fn scan(folder: &Path, filter: &FileFilter) -> io::Result<FolderFiles
         }
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_variables_may_have_only_the_extension_as_name() {
+        for name in [".env", ".json", "a.env", "/folder/.env", "a.json"] {
+            assert!(FileFilter::Variables.matches(Path::new(name)), "{name}");
+        }
+        for name in ["env", "a.env.local", "a.txt", ".envrc", "a.json~"] {
+            assert!(!FileFilter::Variables.matches(Path::new(name)), "{name}");
+        }
+    }
 }

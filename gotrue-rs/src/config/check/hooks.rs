@@ -2,11 +2,12 @@
 
 use gotrue_rules::domain::policy::{Hook, HookTarget};
 use gotrue_rules::domain::redirect::LOOPBACK_NAMES;
-use url::Url;
+use gotrue_rules::domain::redirect::go_url::Url;
 
 use super::super::draft::{Draft, HookDraft};
 
 const EXAMPLE_URI: &str = "pg-functions://postgres/public/my_hook";
+const NO_ADDRESS: &str = "is not an address";
 const EXAMPLE_SECRET: &str = "v1,whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LXNlY3I=";
 
 /// Returns the hook of that key if it is enabled and valid.
@@ -46,7 +47,9 @@ pub(super) fn build_hook(draft: &mut Draft, key: &'static str) -> Option<Hook> {
 /// # Errors
 /// What is wrong with the URL.
 pub fn check_webhook_url(url: &str) -> Result<(), &'static str> {
-    match parse_target(url)? {
+    let target = parse_target(url)?;
+    url::Url::parse(url).map_err(|_| NO_ADDRESS)?;
+    match target {
         HookTarget::Http { .. } => Ok(()),
         HookTarget::PgFunction { .. } | HookTarget::Missing => Err("starts with neither https:// nor http://"),
     }
@@ -57,10 +60,13 @@ pub fn is_webhook_secret(text: &str) -> bool {
     text.starts_with("v1,whsec_") && is_secret(text)
 }
 
+/// Parses a URI as the reference does, which compares hosts literally.
+///
+/// A URL that is accepted may have no usable host or port.
 fn parse_target(uri: &str) -> Result<HookTarget, &'static str> {
-    let parsed = Url::parse(uri).map_err(|_| "is not an address")?;
+    let parsed = Url::parse(uri).map_err(|_| NO_ADDRESS)?;
     match parsed.scheme() {
-        "pg-functions" => parse_pg_function(parsed.path()),
+        "pg-functions" => parse_pg_function(&String::from_utf8_lossy(&parsed.path())),
         "https" => Ok(HookTarget::Http { url: uri.to_owned() }),
         "http" if is_localhost(&parsed) => Ok(HookTarget::Http { url: uri.to_owned() }),
         "http" => Err("is neither https nor on localhost, 127.0.0.1, ::1 or host.docker.internal"),
@@ -69,8 +75,7 @@ fn parse_target(uri: &str) -> Result<HookTarget, &'static str> {
 }
 
 fn is_localhost(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    LOOPBACK_NAMES.contains(&host.as_bytes()) || host == "host.docker.internal"
+    LOOPBACK_NAMES.contains(&url.hostname()) || url.hostname() == b"host.docker.internal"
 }
 
 /// Parses `/schema/function`; further segments are ignored.

@@ -55,7 +55,7 @@ pub(super) const SECTION: Section = Section {
             ValueType::Custom("a duration such as 10s", |d, _, v| check::parse_outbound_timeout(d, v)),
         )
         .default("10s")
-        .doc("Time limit of calls to identity providers and SMS senders.", "20s"),
+        .doc("Time limit of calls to identity providers and SMS senders; 0s means the default.", "20s"),
         unused("GOTRUE_API_ENDPOINT", UnusedForm::Text, "the reference does not use it either").doc("", "/"),
     ],
 };

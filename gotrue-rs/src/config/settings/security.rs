@@ -1,6 +1,7 @@
 //! Captcha, linking, re-authentication, encryption at rest.
 
 use super::super::draft::secrets;
+use super::super::values::call_time_limit;
 use super::{Section, map, secret, span, switch, text};
 
 pub(super) const SECTION: Section = Section {
@@ -15,9 +16,9 @@ pub(super) const SECTION: Section = Section {
             .doc("Captcha provider: `hcaptcha` or `turnstile`.", "turnstile"),
         secret("GOTRUE_SECURITY_CAPTCHA_SECRET", |d, _, v| d.captcha.secret = v)
             .doc("Secret key of that provider.", "0x0000000000000000000000000000000000000000"),
-        span("GOTRUE_SECURITY_CAPTCHA_TIMEOUT", |d, _, v| d.captcha.timeout = v.to_std())
+        span("GOTRUE_SECURITY_CAPTCHA_TIMEOUT", |d, _, v| d.captcha.timeout = call_time_limit(v))
             .default("10s")
-            .doc("Time limit of a verification.", "5s"),
+            .doc("Time limit of a verification; 0s means the default.", "5s"),
         switch("GOTRUE_SECURITY_MANUAL_LINKING_ENABLED", |d, _, v| d.policy.security.manual_linking_enabled = v)
             .default("false")
             .doc("Users may link and unlink identities.", "true"),

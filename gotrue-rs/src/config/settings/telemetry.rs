@@ -17,7 +17,8 @@ pub(super) const SECTION: Section = Section {
             .doc("Exporter of traces: only `opentelemetry`.", "opentelemetry"),
         switch("OTEL_SDK_DISABLED", |d, _, v| d.telemetry.is_disabled = v)
             .default("false")
-            .doc("Nothing is exported.", "false"),
+            .doc("Nothing is exported.", "false")
+            .shared(),
         text("OTEL_TRACES_EXPORTER", |d, _, v| d.telemetry.traces.exporter = v)
             .default("otlp")
             .doc("`otlp`, or `none` to export no traces.", "otlp"),
@@ -51,7 +52,8 @@ pub(super) const SECTION: Section = Section {
         natural("OTEL_EXPORTER_OTLP_TIMEOUT", |d, _, v| d.telemetry.timeout = v)
             .with_unit("milliseconds")
             .default("10000")
-            .doc("Time limit of an export.", "5000"),
+            .doc("Time limit of an export.", "5000")
+            .shared(),
         text("OTEL_SERVICE_NAME", |d, _, v| d.telemetry.service_name = v)
             .default("basalt")
             .doc("The resource attribute `service.name`.", "auth"),
@@ -69,14 +71,17 @@ pub(super) const SECTION: Section = Section {
             .doc("The ratio of `traceidratio`, from 0 to 1.", "0.1"),
         natural("OTEL_BSP_MAX_QUEUE_SIZE", |d, _, v| d.telemetry.max_queue = v)
             .default("2048")
-            .doc("Maximum number of spans that wait for export; more are dropped and counted.", "4096"),
+            .doc("Maximum number of spans that wait for export; more are dropped and counted.", "4096")
+            .shared(),
         natural("OTEL_BSP_SCHEDULE_DELAY", |d, _, v| d.telemetry.span_delay = v)
             .with_unit("milliseconds")
             .default("5000")
-            .doc("Interval of exports of spans.", "1000"),
+            .doc("Interval of exports of spans.", "1000")
+            .shared(),
         natural("OTEL_METRIC_EXPORT_INTERVAL", |d, _, v| d.telemetry.metric_interval = v)
             .with_unit("milliseconds")
             .default("60000")
-            .doc("Interval of exports of metrics.", "10000"),
+            .doc("Interval of exports of metrics.", "10000")
+            .shared(),
     ],
 };

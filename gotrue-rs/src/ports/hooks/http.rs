@@ -96,7 +96,6 @@ impl Webhook {
     fn request(&self, id: Uuid, payload: &str) -> Result<Request> {
         let timestamp = self.clock.now().timestamp();
         let signature = self.signer.sign(id, timestamp, payload)?;
-        let unmade = |cause| Error::internal("Hook failed to make request object").with_cause(cause);
         let request = self.http.get_trusted_client().map_err(Error::other)?.post(&self.url);
         let request = match current_baggage() {
             Some(baggage) => request.header(BAGGAGE, baggage),
@@ -111,7 +110,8 @@ impl Webhook {
             .header("webhook-signature", signature)
             .body(payload.to_owned())
             .build()
-            .map_err(unmade)
+            // The reference accepts URLs without a usable host or port, and cannot connect to them.
+            .map_err(|cause| hook_unreachable().with_cause(cause))
     }
 }
 

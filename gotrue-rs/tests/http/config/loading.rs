@@ -75,7 +75,7 @@ fn json_overrides_lines_of_the_same_name() {
 
 #[test]
 fn malformed_file_is_an_error_with_its_cause() {
-    let folder = Folder::new("bad", &[("a.env", "A=1\nB"), ("a.json", "[]")]);
+    let folder = Folder::new("bad", &[("a.env", "A=1\nB\n"), ("a.json", "[]")]);
     let missing = Vars::default().with_files(Some(Path::new("/nowhere/at-all.env")), None).unwrap_err().to_string();
     assert!(missing.starts_with("/nowhere/at-all.env: ") && missing.contains("NAME=value"), "{missing}");
     let bad = Vars::default().with_files(Some(&folder.path("a.env")), None).unwrap_err().to_string();
@@ -86,7 +86,17 @@ fn malformed_file_is_an_error_with_its_cause() {
 fn malformed_folder_is_only_a_warning() {
     let read = vars(&[("A", "1")]).with_files(None, Some(Path::new("/nowhere/at-all"))).unwrap();
     assert_eq!(read.get("A"), Some("1"));
-    assert!(read.notices()[0].to_string().starts_with("--config-dir: is left out of account: /nowhere/at-all: "));
+    assert!(read.notices()[0].to_string().starts_with("--config-dir: is not read further: /nowhere/at-all: "));
+}
+
+#[test]
+fn files_before_a_malformed_one_of_the_folder_apply() {
+    let folder = Folder::new("partly", &[("a.env", "A=1"), ("b.env", "A=2\nB\n"), ("c.env", "A=3\nC=3")]);
+    let read = Vars::default().with_files(Some(&folder.path("a.env")), Some(&folder.0)).unwrap();
+    assert_eq!(read.names().collect::<Vec<_>>(), ["A"]);
+    assert_eq!(read.get("A"), Some("1"));
+    let notice = read.notices()[0].to_string();
+    assert!(notice.starts_with("--config-dir: is not read further: ") && notice.contains("b.env: line 2"), "{notice}");
 }
 
 #[test]
@@ -110,7 +120,7 @@ fn reloaded_folder_overlays_current_settings_or_changes_nothing() {
     assert_eq!(all, ["1", "2", "environment"], "a variable that has gone keeps its value");
 
     fs::write(folder.path("a.env"), "B=3").unwrap();
-    fs::write(folder.path("z.env"), "no sense").unwrap();
+    fs::write(folder.path("z.env"), "no sense\n").unwrap();
     assert_eq!(second.reload(&folder.0).unwrap_err().path, folder.path("z.env"));
     assert_eq!(second.get("B"), Some("2"));
 }

@@ -121,9 +121,9 @@ fn jwt_keys_must_contain_a_signing_key() {
         let reported = complaints(&[("GOTRUE_JWT_KEYS", value)]);
         assert!(reported[0].starts_with(&format!("GOTRUE_JWT_KEYS: {start}")), "{reported:?}");
     }
-    let twice = r#"[{"kty":"oct","kid":"a","key_ops":["sign"]},{"kty":"EC","kid":"a","key_ops":["sign"]}]"#;
+    let twice = r#"[{"kty":"EC","kid":"a","key_ops":["sign"]},{"kty":"oct","kid":"a","k":"YQ","key_ops":["sign"]}]"#;
     let keys = config(&[("GOTRUE_JWT_KEYS", twice)]).jwt.keys;
-    assert_eq!((keys.len(), keys[0]["kty"].as_str()), (1, Some("EC")));
+    assert_eq!((keys.len(), keys[0]["kty"].as_str()), (1, Some("oct")));
 }
 
 #[test]
@@ -199,7 +199,8 @@ fn hook_uris_are_validated_even_if_disabled() {
                 "http://x.example/",
                 "\"http://x.example/\" is neither https nor on localhost, 127.0.0.1, ::1 or host.docker.internal",
             ),
-            ("hook", "\"hook\" is not an address"),
+            ("hook", "\"hook\" starts with none of https://, http:// and pg-functions://"),
+            ("http://[", "\"http://[\" is not an address"),
             (
                 "pg-functions://postgres/public",
                 "\"pg-functions://postgres/public\" does not name schema and function: pg-functions://database/schema/function",

@@ -71,7 +71,7 @@ fn credentials_are_found_by_name_with_and_without_prefix() {
         ("OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(), "https://example.com".to_owned()),
     ]);
     folder.write("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hidden");
-    let export = load_telemetry(&Vars::from_map(telemetry)).expect("valid settings").expect("an export");
+    let export = load_telemetry(&Vars::from_map(telemetry)).expect("valid settings").0.expect("an export");
     let headers = export.traces.expect("traces").headers;
     assert_eq!((&*headers[0].0, headers[0].1.reveal()), ("authorization", "hidden"));
 }

@@ -136,6 +136,17 @@ async fn unreachable_hook_is_retried_every_two_seconds() {
 }
 
 #[tokio::test]
+async fn url_without_usable_host_or_port_is_unreachable() {
+    for url in ["https://", "https://hook.example.com:70000/"].map(str::to_owned) {
+        let secrets = vec![Secret::new(SECRET)];
+        let world = world_with(Hook { uri: url.clone(), target: HookTarget::Http { url }, secrets }).await;
+        world.create_user("ann@example.com").await;
+        let answer = world.try_password("ann@example.com", "correct horse").await;
+        assert_eq!(answer.refusal(), (422, "hook_timeout_after_retry"));
+    }
+}
+
+#[tokio::test]
 async fn broken_response_is_reported_without_secrets_of_the_url() {
     let broken = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = broken.local_addr().expect("an address");
