@@ -9,9 +9,7 @@ use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
 use gotrue_rules::domain::user::{Time, User};
 use uuid::Uuid;
 
-use super::{
-    IssuedTokens, RefreshToken, TokenSubject, USER_ID_HEADER, build_claims, insert_session_headers, sign_access_token,
-};
+use super::{IssuedTokens, RefreshToken, TokenSubject, build_claims, insert_token_headers, sign_access_token};
 use crate::request_context::RequestContext;
 use crate::services::{audit, sealing};
 use crate::store::sessions::NewSession;
@@ -72,7 +70,6 @@ pub async fn create_session_if_unchanged(
 ///
 /// On a pooled connection none is held then.
 async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'_>) -> Result<Option<IssuedTokens>> {
-    cx.insert_response_header(USER_ID_HEADER, &proof.account.id.to_string());
     let id = cx.entropy.uuid();
     let (refresh_token, hmac_key) = first_refresh_token(cx, id);
     let new = NewSession {
@@ -92,10 +89,10 @@ async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'
         audit: audit::build_rows(cx, proof.account, proof.audit),
     };
     let session = session_of_row(&new);
-    // As in GoTrue, the response has the headers of a session even if the access token hook refuses it.
+    // As in GoTrue, the response has the headers of a session that the access token hook refuses.
+    let add_headers = |_: &Error| insert_token_headers(cx, &session, &refresh_token);
     let hook_claims = if cx.app.hooks.is_http(HookKind::CustomAccessToken) {
-        insert_session_headers(cx, id, &refresh_token);
-        Some(build_claims(cx, db, proof.account, &session, proof.method).await?)
+        Some(build_claims(cx, db, proof.account, &session, proof.method).await.inspect_err(add_headers)?)
     } else {
         None
     };
@@ -104,10 +101,9 @@ async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'
     let claims = if let Some(claims) = hook_claims {
         claims
     } else {
-        insert_session_headers(cx, id, &refresh_token);
         // As in GoTrue, the claims do not include identities that were linked by this sign-in.
         let stored = std::mem::replace(&mut account.identities, proof.account.identities.clone());
-        let claims = build_claims(cx, db, &account, &session, proof.method).await?;
+        let claims = build_claims(cx, db, &account, &session, proof.method).await.inspect_err(add_headers)?;
         account.identities = stored;
         claims
     };

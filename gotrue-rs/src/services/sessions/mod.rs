@@ -13,7 +13,6 @@ use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::session::{PasswordStrength, SessionJson};
 use gotrue_rules::wire::user::UserJson;
 use http::HeaderName;
-use uuid::Uuid;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
@@ -118,9 +117,10 @@ async fn build_claims(
     Ok(AccessClaims { claims, expires_at })
 }
 
-/// Adds `sb-auth-session-id` and the refresh token's prefix or counter to the response.
-fn insert_session_headers(cx: &RequestContext, session: Uuid, refresh_token: &RefreshToken) {
-    cx.insert_response_header(SESSION_ID_HEADER, &session.to_string());
+/// Adds the token headers to the response, whatever it will be.
+fn insert_token_headers(cx: &RequestContext, session: &Session, refresh_token: &RefreshToken) {
+    cx.insert_response_header(USER_ID_HEADER, &session.user_id.to_string());
+    cx.insert_response_header(SESSION_ID_HEADER, &session.id.to_string());
     match refresh_token.counter {
         Some(counter) => cx.insert_response_header(TOKEN_COUNTER_HEADER, &counter.to_string()),
         None => cx.insert_response_header(TOKEN_PREFIX_HEADER, refresh_token.text.get(..5).unwrap_or_default()),
@@ -160,8 +160,7 @@ impl IssuedTokens {
 
     /// Adds the token headers to a response that is not the session itself.
     pub fn insert_response_headers(&self, cx: &RequestContext) {
-        cx.insert_response_header(USER_ID_HEADER, &self.account.id.to_string());
-        insert_session_headers(cx, self.session.id, &self.refresh_token);
+        insert_token_headers(cx, &self.session, &self.refresh_token);
     }
 
     /// Adds `sb-auth-user-id`, `sb-auth-session-id` and the refresh token's prefix or counter to a reply.
