@@ -2,6 +2,8 @@
 // catalogue of a running shop.
 //
 //   npm run build && npx vite preview & node scripts/draw-icons.mjs http://localhost:4173
+//
+// Then `zopflipng -y --filters=01234mepb FILE FILE` for each PNG of `public`: they are part of the binary.
 import { readFile, writeFile } from "node:fs/promises";
 import { chromium } from "@playwright/test";
 import sharp from "sharp";
