@@ -33,6 +33,7 @@ use super::body::{MAX_BODY_BYTES, MAX_EARLY_FORM_BYTES, RequestBody};
 use super::reply::Reply;
 use super::request_info::{RequestInfo, parse_pairs};
 use super::request_labels::RequestLabels;
+use super::response_time::SteppedResponse;
 use super::router;
 use crate::app::App;
 use crate::explanation::{
@@ -105,7 +106,11 @@ async fn respond(
     let RequestMeta { id, span, response_headers, sender } = meta;
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
+    let stepped = SteppedResponse::start(&app.policy, &path);
     let handled = AssertUnwindSafe(run_with_deadline(app, table, request, meta)).catch_unwind().await;
+    if let Some(stepped) = stepped {
+        stepped.wait().await;
+    }
     let result = handled.unwrap_or_else(|_| Err(panic_error()));
     let (reply, refused) = match result {
         Ok(reply) => (reply, None),

@@ -5,5 +5,6 @@ pub mod layers;
 pub mod reply;
 pub mod request_info;
 pub mod request_labels;
+mod response_time;
 pub mod router;
 pub mod security_headers;
