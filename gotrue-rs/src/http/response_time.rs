@@ -31,9 +31,7 @@ impl SteppedResponse {
 
 /// Returns the time until the end of the step that contains this moment.
 fn remaining_step(elapsed: Duration) -> Duration {
-    let steps = elapsed.as_nanos() / STEP.as_nanos() + 1;
-    let end = STEP.checked_mul(u32::try_from(steps).unwrap_or(u32::MAX));
-    end.unwrap_or(Duration::MAX).saturating_sub(elapsed)
+    STEP.saturating_sub(Duration::from_nanos_u128(elapsed.as_nanos() % STEP.as_nanos()))
 }
 
 #[cfg(test)]

@@ -117,13 +117,19 @@ async fn build_claims(
     Ok(AccessClaims { claims, expires_at })
 }
 
+/// The headers of a session: its user, its id, and the refresh token's prefix or counter.
+fn token_headers(session: &Session, refresh_token: &RefreshToken) -> [(HeaderName, String); 3] {
+    let token = match refresh_token.counter {
+        Some(counter) => (TOKEN_COUNTER_HEADER, counter.to_string()),
+        None => (TOKEN_PREFIX_HEADER, refresh_token.text.get(..5).unwrap_or_default().to_owned()),
+    };
+    [(USER_ID_HEADER, session.user_id.to_string()), (SESSION_ID_HEADER, session.id.to_string()), token]
+}
+
 /// Adds the token headers to the response, whatever it will be.
 fn insert_token_headers(cx: &RequestContext, session: &Session, refresh_token: &RefreshToken) {
-    cx.insert_response_header(USER_ID_HEADER, &session.user_id.to_string());
-    cx.insert_response_header(SESSION_ID_HEADER, &session.id.to_string());
-    match refresh_token.counter {
-        Some(counter) => cx.insert_response_header(TOKEN_COUNTER_HEADER, &counter.to_string()),
-        None => cx.insert_response_header(TOKEN_PREFIX_HEADER, refresh_token.text.get(..5).unwrap_or_default()),
+    for (name, value) in token_headers(session, refresh_token) {
+        cx.insert_response_header(name, &value);
     }
 }
 
@@ -165,12 +171,7 @@ impl IssuedTokens {
 
     /// Adds `sb-auth-user-id`, `sb-auth-session-id` and the refresh token's prefix or counter to a reply.
     pub fn with_token_headers(&self, reply: Reply) -> Reply {
-        let reply = reply
-            .with_header(USER_ID_HEADER, &self.account.id.to_string())
-            .with_header(SESSION_ID_HEADER, &self.session.id.to_string());
-        if let Some(counter) = self.refresh_token.counter {
-            return reply.with_header(TOKEN_COUNTER_HEADER, &counter.to_string());
-        }
-        reply.with_header(TOKEN_PREFIX_HEADER, self.refresh_token.text.get(..5).unwrap_or_default())
+        let headers = token_headers(&self.session, &self.refresh_token);
+        headers.into_iter().fold(reply, |reply, (name, value)| reply.with_header(name, &value))
     }
 }

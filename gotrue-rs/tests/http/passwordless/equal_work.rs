@@ -2,6 +2,8 @@
 //!
 //! `make timing` measures the time; these tests compare the statements.
 
+use std::time::{Duration, Instant};
+
 use chrono::TimeDelta;
 use gotrue_rs::journal::Step;
 use gotrue_rs::services::cleanup;
@@ -30,6 +32,15 @@ async fn served_with(change: impl FnOnce(&mut Policy)) -> World {
 
 async fn served() -> World {
     served_with(|_| {}).await
+}
+
+#[tokio::test]
+async fn refused_code_is_answered_at_the_end_of_a_time_step() {
+    let world = served().await;
+    let started = Instant::now();
+    world.post("/verify", json!({})).await.expect(400);
+    let elapsed = started.elapsed();
+    assert!(elapsed >= Duration::from_millis(5), "{elapsed:?}");
 }
 
 /// How often the latest request wrote to the database, and within what transactions.

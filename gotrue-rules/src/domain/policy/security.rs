@@ -27,7 +27,7 @@ pub struct SecurityPolicy {
     /// Requests for messages do equal work for known and unknown contacts, against timing attacks.
     /// Default false.
     ///
-    /// Requires the schema `basalt`.
+    /// Responses about addresses and codes end at a time step, too. Requires the schema `basalt`.
     pub is_equal_work_enabled: bool,
     /// Encryption of secrets in the database.
     pub encryption: Encryption,
