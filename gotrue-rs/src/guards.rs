@@ -2,27 +2,27 @@
 //!
 //! Their results are stored in the [`RequestContext`].
 
+mod caller;
+
 use std::sync::Arc;
 
 use gotrue_rules::domain::admin_user::user_not_found;
-use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
-use gotrue_rules::domain::explanation::tokens::explain_token;
 use gotrue_rules::domain::linking::manual::require_manual_linking;
 use gotrue_rules::domain::mfa::factor_not_found;
 use gotrue_rules::domain::oauth_server::client::{malformed_client_id, not_found as client_not_found};
-use gotrue_rules::domain::oauth_server::confinement;
-use gotrue_rules::domain::session_rules::{SessionValidity, session_not_found};
+use gotrue_rules::domain::session_rules::SessionValidity;
 use gotrue_rules::domain::sso;
 use gotrue_rules::wire::requests::CaptchaToken;
 use gotrue_rules::wire::uuid::parse_uuid;
-use http_edge::request::{BearerWhitespace, parse_bearer};
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
+use self::caller::{
+    is_confined_client, load_caller, require_caller, require_reader, session_id_claim, verify_access_token,
+};
 use crate::http::router::Guard;
 use crate::journal::Step;
-use crate::request_context::{Admin, Caller, RequestContext};
+use crate::request_context::{Admin, RequestContext};
 use crate::services::limits::{self, LimitedRoute};
 use crate::services::sessions::refresh::session_facts;
 use crate::services::{explanations, oauth_server, saml};
@@ -32,6 +32,9 @@ use crate::store::{OrInternalError, Replica, oauth_clients, sso_providers, users
 ///
 /// Checks in order: header (401), signature and time (403), `sub`, user, session, ban.
 pub const CALLER: Guard = Guard { name: "Caller", run: |cx| Box::pin(require_caller(cx)) };
+
+/// Requires a signed-in user like [`CALLER`], and loads what responses show of the user: no secrets.
+pub const CALLER_TO_READ: Guard = Guard { name: "Caller", run: |cx| Box::pin(require_reader(cx)) };
 
 /// Requires an administrator.
 ///
@@ -163,27 +166,6 @@ fn require_oauth_server(cx: &RequestContext) -> Result<()> {
     Err(Error::new(ErrorCode::FeatureDisabled, "OAuth server is disabled"))
 }
 
-async fn require_caller(cx: &mut RequestContext) -> Result<()> {
-    let claims = verify_access_token(cx)?;
-    let found = load_caller(cx, claims).await?;
-    require_not_banned(&found.account, BannedAttempt::Access, cx.now)?;
-    // A token without a session is an ID token: it identifies a user to a client and authorizes no request.
-    let opens = || {
-        found.session.is_some() && confinement::is_client_route_allowed(cx.request.method.as_str(), &cx.request.path)
-    };
-    if is_confined_client(cx, &found) && !opens() {
-        return Err(confinement::client_route_not_allowed());
-    }
-    cx.record_user(found.account.id);
-    cx.guard_results.caller = Some(found);
-    Ok(())
-}
-
-/// Whether the token belongs to an OAuth client with restricted access.
-fn is_confined_client(cx: &RequestContext, caller: &Caller) -> bool {
-    cx.app.policy.oauth_server.are_clients_restricted && caller.is_oauth_client_token()
-}
-
 async fn require_admin(cx: &mut RequestContext) -> Result<()> {
     cx.guard_results.admin = Some(authenticate_admin(cx, verify_access_token(cx)?).await?);
     if !cx.request.method.is_safe() {
@@ -205,7 +187,7 @@ async fn authenticate_admin(cx: &RequestContext, claims: Arc<Map<String, Value>>
             }
             return Err(Error::http(403, ErrorCode::SessionExpired, "Session is no longer valid"));
         }
-        if is_confined_client(cx, &found) {
+        if is_confined_client(cx, found.is_oauth_client_token()) {
             return Err(not_admin());
         }
         user_id = Some(found.account.id);
@@ -324,58 +306,4 @@ fn require_not_anonymous(cx: &RequestContext) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-fn verify_access_token(cx: &RequestContext) -> Result<Arc<Map<String, Value>>> {
-    let header = cx.request.header("authorization");
-    let token = header
-        .and_then(|value| parse_bearer(value, BearerWhitespace::Rejected).present())
-        .ok_or_else(|| Error::new(ErrorCode::NoAuthorization, "This endpoint requires a valid Bearer token"))?;
-    cx.app.keys.verify(token, cx.now).map_err(|reason| {
-        cx.journal.record_decision(explain_token(token, &reason.to_string(), cx.now));
-        let message = format!("invalid JWT: unable to parse or verify signature, {reason}");
-        Error::new(ErrorCode::BadJwt, message)
-    })
-}
-
-/// Loads the user and the session that claims name; one statement.
-async fn load_caller(cx: &RequestContext, claims: Arc<Map<String, Value>>) -> Result<Caller> {
-    let sub = claims.get("sub").and_then(Value::as_str).unwrap_or_default();
-    if sub.is_empty() {
-        return Err(Error::new(ErrorCode::BadJwt, "invalid claim: missing sub claim"));
-    }
-    let id = parse_uuid(sub)
-        .ok_or_else(|| Error::http(400, ErrorCode::BadJwt, "invalid claim: sub claim must be a UUID"))?;
-    // A missing user takes precedence over a malformed `session_id`.
-    let session = session_id_claim(&claims);
-    let wanted = session.as_ref().ok().copied().flatten();
-    let found = if cx.request.method.is_safe() {
-        users::find_with_session_to_read(&mut cx.db(), id, wanted).await
-    } else {
-        users::find_with_session(&mut cx.db(), id, wanted).await
-    };
-    let found = found.or_internal_error("Database error finding user")?;
-    let client_id = claims.get("client_id").and_then(Value::as_str);
-    let Some(found) = found else {
-        if let Some(wanted) = wanted {
-            explanations::record_ended_session(cx, id, wanted, client_id);
-        }
-        return Err(Error::http(403, ErrorCode::UserNotFound, "User from sub claim in JWT does not exist"));
-    };
-    if let (Some(wanted), None) = (session?, &found.session) {
-        explanations::record_ended_session(cx, id, wanted, client_id);
-        return Err(session_not_found());
-    }
-    Ok(Caller { account: found.account, session: found.session, claims })
-}
-
-/// The session that claims name: `None` if absent, empty or nil.
-fn session_id_claim(claims: &Map<String, Value>) -> Result<Option<Uuid>> {
-    let named = claims.get("session_id").and_then(Value::as_str).unwrap_or_default();
-    if named.is_empty() {
-        return Ok(None);
-    }
-    let id = parse_uuid(named)
-        .ok_or_else(|| Error::new(ErrorCode::BadJwt, "invalid claim: session_id claim must be a UUID"))?;
-    Ok(Some(id).filter(|id| !id.is_nil()))
 }

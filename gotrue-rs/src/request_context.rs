@@ -68,6 +68,8 @@ pub struct RequestContext {
 pub struct GuardResults {
     /// The signed-in user, set by the guard `Caller`.
     pub caller: Option<Caller>,
+    /// The signed-in user of a request that only reads, set by [`CALLER_TO_READ`](crate::guards::CALLER_TO_READ).
+    pub reader: Option<Reader>,
     /// The administrator, set by the guard `Admin`.
     pub admin: Option<Admin>,
     /// The user named in the path, set by the guard `Account`.
@@ -90,9 +92,16 @@ pub struct Caller {
     /// The user of the claim `sub`.
     pub account: User,
     /// The session of the claim `session_id`; `None` for a token without one.
-    ///
-    /// A request with a safe method, which issues no tokens, has it without its `amr`.
     pub session: Option<Session>,
+    /// The verified claims.
+    pub claims: Arc<Map<String, Value>>,
+}
+
+/// A signed-in user as responses show it.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    /// The user of the claim `sub`, without secrets.
+    pub account: User,
     /// The verified claims.
     pub claims: Arc<Map<String, Value>>,
 }
@@ -121,8 +130,7 @@ impl ResponseHeaders {
 impl Caller {
     /// Whether the access token was issued to an OAuth client.
     pub fn is_oauth_client_token(&self) -> bool {
-        let of_session = self.session.as_ref().and_then(|session| session.oauth_client_id);
-        of_session.is_some() || self.claims.get("client_id").and_then(Value::as_str).is_some_and(|id| !id.is_empty())
+        is_oauth_client_token(&self.claims, self.session.as_ref().and_then(|session| session.oauth_client_id))
     }
 }
 
@@ -244,6 +252,11 @@ impl RequestContext {
         self.guard_results.caller.as_ref().ok_or_else(|| missing_guard_error("Caller"))
     }
 
+    /// The signed-in user as responses show it; the route must have the guard `CALLER_TO_READ`.
+    pub fn reader(&self) -> Result<&Reader> {
+        self.guard_results.reader.as_ref().ok_or_else(|| missing_guard_error("Caller"))
+    }
+
     /// The administrator; the route must have the guard `Admin`.
     pub fn admin(&self) -> Result<&Admin> {
         self.guard_results.admin.as_ref().ok_or_else(|| missing_guard_error("Admin"))
@@ -277,12 +290,9 @@ impl RequestContext {
         if let Some(requested) = self.request.header("x-jwt-aud").filter(|audience| !audience.is_empty()) {
             return requested.to_owned();
         }
-        let claims = self
-            .guard_results
-            .caller
-            .as_ref()
-            .map(|caller| &caller.claims)
-            .filter(|claims| !self.has_admin_role(claims));
+        let GuardResults { caller, reader, .. } = &*self.guard_results;
+        let claims = caller.as_ref().map(|caller| &caller.claims).or(reader.as_ref().map(|reader| &reader.claims));
+        let claims = claims.filter(|claims| !self.has_admin_role(claims));
         claims.and_then(|claims| first_audience(claims)).unwrap_or_else(|| self.app.policy.jwt.aud.clone())
     }
 
@@ -326,6 +336,11 @@ impl RequestContext {
         let role = claims.get("role").and_then(Value::as_str).unwrap_or_default();
         self.app.policy.jwt.admin_roles.iter().any(|admin| admin == role)
     }
+}
+
+/// Whether an access token with these claims, of a session of that OAuth client, was issued to an OAuth client.
+pub fn is_oauth_client_token(claims: &Map<String, Value>, session_client: Option<Uuid>) -> bool {
+    session_client.is_some() || claims.get("client_id").and_then(Value::as_str).is_some_and(|id| !id.is_empty())
 }
 
 /// The first audience of verified claims.

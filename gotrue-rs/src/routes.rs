@@ -9,12 +9,12 @@ use crate::flows::{
     admin, external, factors, logout, meta, oauth_server, passkeys, scim, sign_up, sso, token, user, verify,
 };
 use crate::guards::{
-    ACCOUNT, ADMIN, CALLER, CAPTCHA, CLIENT, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY,
-    LIMIT_MAGIC_LINK, LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_REGISTER, LIMIT_RESEND, LIMIT_SAML, LIMIT_SSO,
-    LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS, SAML, SCIM,
-    SSO_PROVIDER,
+    ACCOUNT, ADMIN, CALLER, CALLER_TO_READ, CAPTCHA, CLIENT, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE,
+    LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK, LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_REGISTER, LIMIT_RESEND,
+    LIMIT_SAML, LIMIT_SSO, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS,
+    SAML, SCIM, SSO_PROVIDER,
 };
-use crate::http::router::{Guard, RouteEntry, route, route_group};
+use crate::http::router::{Guard, RouteEntry, add_guards, route, route_group};
 
 /// Builds the route table.
 pub fn route_table() -> Vec<RouteEntry> {
@@ -48,7 +48,7 @@ pub fn route_table() -> Vec<RouteEntry> {
             "/user",
             &[CALLER],
             [
-                route(Method::GET, "/", user::get::handle),
+                route(Method::GET, "/", user::get::handle).with_guards(&[CALLER_TO_READ]),
                 route(Method::PUT, "/", user::update::handle).with_guards(&[LIMIT_USER]),
                 route_group("/identities", &[MANUAL_LINKING], identity_routes()),
                 route_group("/oauth/grants", &[OAUTH_SERVER], user_grant_routes()),
@@ -293,7 +293,9 @@ fn flatten_into(entries: &[RouteEntry], path: &str, guards: &[Guard], lines: &mu
         match entry {
             RouteEntry::Route(row) => {
                 let end = if row.path == "/" && !path.is_empty() { "" } else { row.path };
-                let all = guards.iter().chain(&row.guards).map(|guard| guard.name).collect();
+                let mut all = guards.to_vec();
+                add_guards(&mut all, &row.guards);
+                let all = all.iter().map(|guard| guard.name).collect();
                 lines.push(RouteSummary { method: row.method.clone(), path: format!("{path}{end}"), guards: all });
             }
             RouteEntry::Group(group) => {

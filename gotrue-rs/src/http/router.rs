@@ -1,7 +1,7 @@
 //! Route matching on the raw path.
 //!
-//! Paths are case-sensitive, and HEAD is not GET. The guards of a group run before a path or method below it is
-//! matched; the guards of a route run after.
+//! Paths are case-sensitive, and HEAD is not GET. The guards of a group also run for a path or method below it that
+//! matches no route.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub struct Route {
     pub method: Method,
     /// The path below the group: `/` for the group's own, `{name}` for one segment.
     pub path: &'static str,
-    /// The guards, in the order in which they run.
+    /// The guards, in the order in which they run; see [`add_guards`].
     pub guards: Vec<Guard>,
     /// The path with those of its groups, complete in a [`RouteTable`].
     template: Arc<str>,
@@ -179,10 +179,26 @@ pub async fn dispatch(table: &RouteTable, mut cx: RequestContext) -> Result<Repl
         cx.journal.record_route(&row.template);
         cx.journal.trace(|trace| trace.route = Some(row.template.to_string()));
     }
+    if let Some(row) = found.row {
+        add_guards(&mut found.group_guards, &row.guards);
+    }
     run_guards(&found.group_guards, &mut cx).await?;
-    let Some(row) = found.row else { return answer_unmatched(&cx, &found).await };
-    run_guards(&row.guards, &mut cx).await?;
-    (row.handler)(cx).await
+    match found.row {
+        Some(row) => (row.handler)(cx).await,
+        None => answer_unmatched(&cx, &found).await,
+    }
+}
+
+/// Adds the guards of a route to those of its groups.
+///
+/// A guard of the route runs in the place of a group's guard of the same name, which checks the same.
+pub fn add_guards(guards: &mut Vec<Guard>, of_route: &[Guard]) {
+    for guard in of_route {
+        match guards.iter_mut().find(|known| known.name == guard.name) {
+            Some(known) => *known = *guard,
+            None => guards.push(*guard),
+        }
+    }
 }
 
 /// Answers a request whose path or method matches no route.

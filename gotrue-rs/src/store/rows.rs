@@ -14,30 +14,34 @@ use uuid::Uuid;
 
 use super::columns::ColumnReader;
 
-/// The columns of a user from relation `u`, without identities and factors.
-macro_rules! account_alone_columns {
+/// The columns of a user from relation `u` that a response shows.
+macro_rules! shown_user_columns {
     () => {
-        "u.id, u.aud, u.role, u.email, u.phone, u.encrypted_password, u.email_confirmed_at, u.phone_confirmed_at,
-         u.confirmed_at, u.invited_at, u.confirmation_token, u.confirmation_sent_at, u.recovery_token,
-         u.recovery_sent_at, u.email_change_token_current, u.email_change_token_new, u.email_change,
-         u.email_change_sent_at, u.email_change_confirm_status, u.phone_change_token, u.phone_change,
-         u.phone_change_sent_at, u.reauthentication_token, u.reauthentication_sent_at, u.last_sign_in_at,
-         u.raw_app_meta_data, u.raw_user_meta_data, u.is_super_admin, u.is_sso_user, u.is_anonymous,
-         u.banned_until, u.deleted_at, u.created_at, u.updated_at"
+        "u.id, u.aud, u.role, u.email, u.phone, u.email_confirmed_at, u.phone_confirmed_at, u.confirmed_at, u.invited_at,
+         u.confirmation_sent_at, u.recovery_sent_at, u.email_change, u.email_change_sent_at, u.phone_change,
+         u.phone_change_sent_at, u.reauthentication_sent_at, u.last_sign_in_at, u.raw_app_meta_data,
+         u.raw_user_meta_data, u.is_anonymous, u.banned_until, u.deleted_at, u.created_at, u.updated_at"
     };
 }
-pub(crate) use account_alone_columns;
+pub(crate) use shown_user_columns;
 
-/// The columns of a user from relation `u`, with its identities and factors as arrays of JSON.
-///
-/// [`AccountRow`] sorts them: PostgreSQL needs longer to set up a sort than to read them, and an aggregate needs longer
-/// than an array.
-macro_rules! account_columns {
+/// The columns of a user from relation `u` that no response shows: secrets and states.
+macro_rules! hidden_user_columns {
     () => {
-        concat!(
-            crate::store::rows::account_alone_columns!(),
-            ",
-         ARRAY(SELECT to_json(i) FROM identities i WHERE i.user_id = u.id) AS identities,
+        "u.encrypted_password, u.confirmation_token, u.recovery_token, u.email_change_token_current,
+         u.email_change_token_new, u.email_change_confirm_status, u.phone_change_token, u.reauthentication_token,
+         u.is_super_admin, u.is_sso_user"
+    };
+}
+pub(crate) use hidden_user_columns;
+
+/// The identities and factors of the user of relation `u` as arrays of JSON.
+///
+/// The reader sorts them: PostgreSQL needs longer to set up a sort than to read them, and an aggregate needs longer than
+/// an array.
+macro_rules! user_list_columns {
+    () => {
+        "ARRAY(SELECT to_json(i) FROM identities i WHERE i.user_id = u.id) AS identities,
          ARRAY(SELECT json_build_object(
                      'id', f.id,
                      'friendly_name', f.friendly_name,
@@ -50,35 +54,37 @@ macro_rules! account_columns {
                      'created_at', f.created_at,
                      'updated_at', f.updated_at)
                FROM mfa_factors f WHERE f.user_id = u.id) AS factors"
+    };
+}
+pub(crate) use user_list_columns;
+
+/// All columns of a user from relation `u`, with its identities and factors.
+macro_rules! account_columns {
+    () => {
+        concat!(
+            crate::store::rows::shown_user_columns!(),
+            ", ",
+            crate::store::rows::hidden_user_columns!(),
+            ", ",
+            crate::store::rows::user_list_columns!()
         )
     };
 }
 pub(crate) use account_columns;
 
-/// The columns of a session from relation `s`, without its AMR claims.
+/// The columns of a session from relation `s`, with its AMR claims as array of JSON.
 ///
 /// Each name is prefixed with `session_`.
-macro_rules! session_alone_columns {
+macro_rules! session_columns {
     () => {
         "s.id AS session_id, s.user_id AS session_user_id, s.aal::text AS session_aal, s.factor_id AS session_factor_id,
          s.not_after AS session_not_after, s.refreshed_at AS session_refreshed_at, s.user_agent AS session_user_agent,
          s.ip AS session_ip, s.tag AS session_tag, s.oauth_client_id AS session_oauth_client_id,
          s.scopes AS session_scopes, s.refresh_token_hmac_key AS session_refresh_token_hmac_key,
          s.refresh_token_counter AS session_refresh_token_counter, s.created_at AS session_created_at,
-         s.updated_at AS session_updated_at"
-    };
-}
-pub(crate) use session_alone_columns;
-
-/// The columns of a session from relation `s`, with its AMR claims as array of JSON.
-macro_rules! session_columns {
-    () => {
-        concat!(
-            crate::store::rows::session_alone_columns!(),
-            ",
+         s.updated_at AS session_updated_at,
          ARRAY(SELECT json_build_object('method', c.authentication_method, 'updated_at', c.updated_at)
                FROM mfa_amr_claims c WHERE c.session_id = s.id) AS session_amr"
-        )
     };
 }
 pub(crate) use session_columns;
@@ -93,59 +99,74 @@ impl FromRow<'_, PgRow> for AccountRow {
     }
 }
 
-/// A user as selected by [`account_alone_columns!`], without identities and factors.
+/// A user as selected by [`shown_user_columns!`], without secrets, identities and factors.
 #[derive(Debug)]
-pub struct AccountAloneRow(pub User);
+pub struct ShownUserRow(pub User);
 
-impl FromRow<'_, PgRow> for AccountAloneRow {
+impl FromRow<'_, PgRow> for ShownUserRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        read_account_alone(&mut ColumnReader::new(row)).map(Self)
+        read_shown_user(&mut ColumnReader::new(row)).map(Self)
+    }
+}
+
+/// A user without secrets, and the session of a request that only reads.
+#[derive(Debug)]
+pub struct UserToRead {
+    /// The user; the members of `hidden_user_columns` are empty.
+    pub account: User,
+    /// The requested session, if it exists.
+    pub session: Option<SessionOrigin>,
+}
+
+/// To whom a session was issued.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionOrigin {
+    /// `oauth_client_id`.
+    pub oauth_client_id: Option<Uuid>,
+}
+
+impl FromRow<'_, PgRow> for UserToRead {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let mut columns = ColumnReader::new(row);
+        let mut account = read_shown_user(&mut columns)?;
+        read_user_lists(&mut columns, &mut account)?;
+        let session = match columns.get::<Option<Uuid>>("session_id")? {
+            Some(_) => Some(SessionOrigin { oauth_client_id: columns.get("session_oauth_client_id")? }),
+            None => None,
+        };
+        Ok(Self { account, session })
     }
 }
 
 fn read_account(columns: &mut ColumnReader<'_>) -> sqlx::Result<User> {
-    let mut account = read_account_alone(columns)?;
-    let mut identities: Vec<IdentityRow> = columns.list("identities")?;
-    identities.sort_by_key(|row| (row.created_at.is_none(), row.created_at, row.id));
-    account.identities = identities.into_iter().map(IdentityRow::into_identity).collect();
-    let mut factors: Vec<FactorRow> = columns.list("factors")?;
-    factors.sort_by_key(|row| (row.updated_at, row.last_challenged_at, row.id));
-    account.factors = factors.into_iter().map(FactorRow::into_factor).collect();
+    let mut account = read_shown_user(columns)?;
+    read_hidden_columns(columns, &mut account)?;
+    read_user_lists(columns, &mut account)?;
     Ok(account)
 }
 
-/// Reads the columns of a user in the order of [`account_alone_columns!`].
-fn read_account_alone(columns: &mut ColumnReader<'_>) -> sqlx::Result<User> {
+/// Reads the columns of [`shown_user_columns!`] in their order.
+fn read_shown_user(columns: &mut ColumnReader<'_>) -> sqlx::Result<User> {
     Ok(User {
         id: columns.get("id")?,
         aud: columns.text("aud")?,
         role: columns.text("role")?,
         email: columns.some_text("email")?,
         phone: columns.some_text("phone")?,
-        encrypted_password: columns.get("encrypted_password")?,
         email_confirmed_at: columns.get("email_confirmed_at")?,
         phone_confirmed_at: columns.get("phone_confirmed_at")?,
         confirmed_at: columns.get("confirmed_at")?,
         invited_at: columns.get("invited_at")?,
-        confirmation_token: columns.text("confirmation_token")?,
         confirmation_sent_at: columns.get("confirmation_sent_at")?,
-        recovery_token: columns.text("recovery_token")?,
         recovery_sent_at: columns.get("recovery_sent_at")?,
-        email_change_token_current: columns.text("email_change_token_current")?,
-        email_change_token_new: columns.text("email_change_token_new")?,
         email_change: columns.text("email_change")?,
         email_change_sent_at: columns.get("email_change_sent_at")?,
-        email_change_confirm_status: columns.get::<Option<i16>>("email_change_confirm_status")?.unwrap_or(0),
-        phone_change_token: columns.text("phone_change_token")?,
         phone_change: columns.text("phone_change")?,
         phone_change_sent_at: columns.get("phone_change_sent_at")?,
-        reauthentication_token: columns.text("reauthentication_token")?,
         reauthentication_sent_at: columns.get("reauthentication_sent_at")?,
         last_sign_in_at: columns.get("last_sign_in_at")?,
         app_metadata: columns.object("raw_app_meta_data")?,
         user_metadata: columns.object("raw_user_meta_data")?,
-        is_super_admin: columns.get("is_super_admin")?,
-        is_sso_user: columns.get("is_sso_user")?,
         is_anonymous: columns.get("is_anonymous")?,
         banned_until: columns.get("banned_until")?,
         deleted_at: columns.get("deleted_at")?,
@@ -153,6 +174,33 @@ fn read_account_alone(columns: &mut ColumnReader<'_>) -> sqlx::Result<User> {
         updated_at: columns.time("updated_at")?,
         ..User::default()
     })
+}
+
+/// Reads the columns of [`hidden_user_columns!`] in their order.
+fn read_hidden_columns(columns: &mut ColumnReader<'_>, account: &mut User) -> sqlx::Result<()> {
+    account.encrypted_password = columns.get("encrypted_password")?;
+    account.confirmation_token = columns.text("confirmation_token")?;
+    account.recovery_token = columns.text("recovery_token")?;
+    account.email_change_token_current = columns.text("email_change_token_current")?;
+    account.email_change_token_new = columns.text("email_change_token_new")?;
+    account.email_change_confirm_status =
+        columns.get::<Option<i16>>("email_change_confirm_status")?.unwrap_or_default();
+    account.phone_change_token = columns.text("phone_change_token")?;
+    account.reauthentication_token = columns.text("reauthentication_token")?;
+    account.is_super_admin = columns.get("is_super_admin")?;
+    account.is_sso_user = columns.get("is_sso_user")?;
+    Ok(())
+}
+
+/// Reads the columns of [`user_list_columns!`] and sorts their entries.
+fn read_user_lists(columns: &mut ColumnReader<'_>, account: &mut User) -> sqlx::Result<()> {
+    let mut identities: Vec<IdentityRow> = columns.list("identities")?;
+    identities.sort_by_key(|row| (row.created_at.is_none(), row.created_at, row.id));
+    account.identities = identities.into_iter().map(IdentityRow::into_identity).collect();
+    let mut factors: Vec<FactorRow> = columns.list("factors")?;
+    factors.sort_by_key(|row| (row.updated_at, row.last_challenged_at, row.id));
+    account.factors = factors.into_iter().map(FactorRow::into_factor).collect();
+    Ok(())
 }
 
 /// A session as selected by [`session_columns!`]; `None` where an outer join found none.

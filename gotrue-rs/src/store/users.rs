@@ -7,7 +7,9 @@ use uuid::Uuid;
 
 use super::Result;
 use super::binding::{bind, statements};
-use super::rows::{AccountAndSession, AccountRow, account_columns, session_alone_columns, session_columns};
+use super::rows::{
+    AccountAndSession, AccountRow, UserToRead, account_columns, session_columns, shown_user_columns, user_list_columns,
+};
 use super::statement::Connection;
 
 /// Selects the id of the user that a sign-up with an address finds.
@@ -54,14 +56,12 @@ macro_rules! find_or_any {
     };
 }
 
-/// A user with the requested columns of a session, which may belong to another user.
+/// Selects columns of a user and of a session, which may belong to another user.
 macro_rules! with_session {
-    ($session_columns:expr) => {
+    ($columns:expr) => {
         concat!(
             "SELECT ",
-            account_columns!(),
-            ", ",
-            $session_columns,
+            $columns,
             "
              FROM users u
              LEFT JOIN sessions s ON s.id = :session_id
@@ -72,10 +72,14 @@ macro_rules! with_session {
 }
 
 statements! {
-    WITH_SESSION = "users.with_session": with_session!(session_columns!());
+    WITH_SESSION = "users.with_session": with_session!(concat!(account_columns!(), ", ", session_columns!()));
 
-    WITH_SESSION_TO_READ = "users.with_session_to_read":
-        with_session!(concat!(session_alone_columns!(), ", ARRAY[]::json[] AS session_amr"));
+    TO_READ = "users.to_read": with_session!(concat!(
+        shown_user_columns!(),
+        ", ",
+        user_list_columns!(),
+        ", s.id AS session_id, s.oauth_client_id AS session_oauth_client_id"
+    ));
 
     BY_EMAIL = "users.by_email": concat!(
         "SELECT ",
@@ -178,15 +182,11 @@ pub async fn find_with_session(
     db.fetch_optional(bind!(WITH_SESSION, user_id: id, session_id: session, instance_id: INSTANCE)).await
 }
 
-/// Returns the same as [`find_with_session`], without the methods of the session.
+/// Returns the user of that id as responses show it, and whether there is a session of that id.
 ///
-/// A request that changes nothing issues no token and needs none of them.
-pub async fn find_with_session_to_read(
-    db: &mut Connection,
-    id: Uuid,
-    session: Option<Uuid>,
-) -> Result<Option<AccountAndSession>> {
-    db.fetch_optional(bind!(WITH_SESSION_TO_READ, user_id: id, session_id: session, instance_id: INSTANCE)).await
+/// It reads half as many columns as [`find_with_session`], and no secret.
+pub async fn find_to_read(db: &mut Connection, id: Uuid, session: Option<Uuid>) -> Result<Option<UserToRead>> {
+    db.fetch_optional(bind!(TO_READ, user_id: id, session_id: session, instance_id: INSTANCE)).await
 }
 
 /// Returns the user with that address (lower case) in that audience; SSO users are excluded.

@@ -70,13 +70,13 @@ async fn weak_password_lists_reasons_in_both_api_versions() {
 async fn internal_error_contains_the_logged_error_id() {
     let world = World::with(|policy| policy.api.request_id_header = "x-request-id".to_owned()).await;
     let user = world.create_user(ANN).await;
-    world.faults.fail("users.with_session_to_read", 1);
+    world.faults.fail("users.to_read", 1);
     let bearer = format!("Bearer {}", user.access_token);
     let headers = [("authorization", &*bearer), ("x-request-id", "r-1")];
     let answer = world.request(Method::GET, "/user", &headers, None).await.expect(500);
     assert_eq!((answer.str("error_code"), answer.str("error_id")), ("unexpected_failure", "r-1"));
 
-    world.faults.fail("users.with_session_to_read", 1);
+    world.faults.fail("users.to_read", 1);
     let mut request = Request::get("/user").header("authorization", &*bearer).header("x-request-id", "r-1");
     let id = RequestId::resolve(&HeaderMap::new(), RequestIdSource::Generated, || "r-2".to_owned());
     request = request.extension(ResolvedRequest { id, client: None });
@@ -193,7 +193,7 @@ async fn panic_returns_500_and_affects_no_other_request() {
         ("", json!({"code": 500, "error_code": "unexpected_failure", "msg": "Internal Server Error"})),
         ("2024-01-01", json!({"code": "unexpected_failure", "message": "Internal Server Error"})),
     ] {
-        world.faults.panic("users.with_session_to_read", 1);
+        world.faults.panic("users.to_read", 1);
         let bearer = format!("Bearer {}", user.access_token);
         let headers =
             [("authorization", &*bearer), ("x-supabase-api-version", version), ("origin", "http://shop.example.com")];

@@ -1,4 +1,4 @@
-//! Lists users of an audience by page number or by cursor, without identities and factors.
+//! Lists users of an audience by page number or by cursor, without secrets, identities and factors.
 
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::page::{CursorPage, Page, SortOrder};
@@ -7,7 +7,7 @@ use sqlx::{FromRow, Row};
 
 use crate::store::Result;
 use crate::store::binding::{bind, statements};
-use crate::store::rows::{AccountAloneRow, account_alone_columns};
+use crate::store::rows::{ShownUserRow, shown_user_columns};
 use crate::store::statement::Connection;
 
 macro_rules! which {
@@ -24,7 +24,7 @@ macro_rules! page {
     ($direction:literal) => {
         concat!(
             "SELECT t.total, ",
-            account_alone_columns!(),
+            shown_user_columns!(),
             "
              FROM (SELECT count(*) AS total FROM users u WHERE ",
             which!(),
@@ -52,7 +52,7 @@ macro_rules! after {
     ($comes_after:literal, $direction:literal) => {
         concat!(
             "SELECT ",
-            account_alone_columns!(),
+            shown_user_columns!(),
             "
              FROM users u
              WHERE ",
@@ -106,7 +106,7 @@ struct PageRow {
 impl FromRow<'_, PgRow> for PageRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let is_there = row.try_get::<Option<uuid::Uuid>, _>("id")?.is_some();
-        let account = if is_there { Some(AccountAloneRow::from_row(row)?.0) } else { None };
+        let account = if is_there { Some(ShownUserRow::from_row(row)?.0) } else { None };
         Ok(Self { total: row.try_get("total")?, account })
     }
 }
@@ -133,6 +133,6 @@ pub async fn list_after(db: &mut Connection, which: UserSelection<'_>, page: Cur
         SortOrder::NewestFirst => bind!(AFTER_NEWEST, audience, filter, after_time, after_id, limit),
         SortOrder::OldestFirst => bind!(AFTER_OLDEST, audience, filter, after_time, after_id, limit),
     };
-    let rows: Vec<AccountAloneRow> = db.fetch_all(bound).await?;
+    let rows: Vec<ShownUserRow> = db.fetch_all(bound).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }

@@ -67,7 +67,7 @@ async fn explanation_has_request_guards_statements_and_documentation() {
     assert_eq!(shown["setting"]["value"], "false");
     assert_eq!(shown["documentation"]["file"], "docs/errors.md#user-updates");
     let statement = &shown["statements"][0];
-    assert_eq!((&statement["name"], &statement["rows"]), (&json!("users.with_session_to_read"), &json!(1)), "{shown}");
+    assert_eq!((&statement["name"], &statement["rows"]), (&json!("users.with_session"), &json!(1)), "{shown}");
     assert!(statement["duration_ms"].as_f64().is_some_and(|duration| duration > 0.0));
 }
 

@@ -91,7 +91,7 @@ async fn request_is_logged_and_sends_one_statement_after_the_guard() {
     let world = World::with(on).await;
     let ann = create_user(&world, "ann").await;
     request_code(&world, &ann).await;
-    assert_eq!(world.journal().statements(), ["users.with_session_to_read", "one_time_tokens.issue_reauthentication"]);
+    assert_eq!(world.journal().statements(), ["users.with_session", "one_time_tokens.issue_reauthentication"]);
     assert_eq!(ann.log(&world).await[2..], ["user_reauthenticate_requested"]);
     assert!(world.mailbox.latest(&ann.email).link.is_none());
 }
