@@ -45,6 +45,9 @@ struct GoFormatter;
 impl Formatter for GoFormatter {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> Result<()> {
         let mut rest = fragment;
+        if !may_be_escaped(rest.as_bytes()) {
+            return writer.write_all(rest.as_bytes());
+        }
         while let Some((position, escape, length)) = find_escape(rest) {
             writer.write_all(&rest.as_bytes()[..position])?;
             writer.write_all(escape)?;
@@ -76,6 +79,13 @@ static MAY_BE_ESCAPED: [bool; 256] = {
     table[0xe2] = true;
     table
 };
+
+/// Whether a text has such a byte. Eight are looked up at once, because most texts have none.
+fn may_be_escaped(text: &[u8]) -> bool {
+    let is_among = |bytes: &[u8]| bytes.iter().fold(false, |found, byte| found | MAY_BE_ESCAPED[usize::from(*byte)]);
+    let mut blocks = text.chunks_exact(8);
+    blocks.by_ref().any(is_among) || is_among(blocks.remainder())
+}
 
 /// Returns position, escape and length of the first character that Go escapes and JSON need not.
 fn find_escape(text: &str) -> Option<(usize, &'static [u8], usize)> {

@@ -46,7 +46,7 @@ where
 async fn serve_boxed(listener: Listener, mut closing: ShutdownSignal, limits: HttpLimits, answer: Answer) {
     // Every connection holds a receiver, which signals shutdown to it; the receiver count is the number of connections.
     let (connections, _) = watch::channel(false);
-    let tasks = RequestTasks::new();
+    let tasks = RequestTasks::default();
     let admission = Admission::new(&limits);
     let limits = Arc::new(limits);
     let Listener { socket, tls } = listener;

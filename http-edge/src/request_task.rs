@@ -1,45 +1,44 @@
-//! Runs each request in a task of its own: a client that disconnects does not cancel its request.
+//! Runs each request to its end: a client that disconnects does not cancel its request.
 //!
 //! A handler cancelled inside a transaction costs its database connection, which a client could cause on purpose
 //! (`docs/decisions/0043-connections-of-unknown-state-are-closed.md`). Each request still has its deadline.
 
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
+use futures::FutureExt;
+use futures::future::{BoxFuture, CatchUnwind};
 use http::StatusCode;
-use tokio::sync::watch;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
 
 /// The running requests, including those of disconnected clients.
-#[derive(Debug, Clone)]
-pub(crate) struct RequestTasks(watch::Sender<usize>);
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RequestTasks(Arc<Running>);
 
-/// Counts a running request until dropped.
-struct RunningGuard(watch::Sender<usize>);
-
-impl Drop for RunningGuard {
-    fn drop(&mut self) {
-        self.0.send_modify(|running| *running -= 1);
-    }
+#[derive(Debug, Default)]
+struct Running {
+    count: AtomicUsize,
+    /// Notified when the last running request has ended.
+    idle: Notify,
 }
 
 impl RequestTasks {
-    /// Creates the counter with no running requests.
-    pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(0))
-    }
-
     /// Runs a request to its end, even if the returned future is dropped.
-    pub(crate) async fn run(&self, answer: impl Future<Output = Response> + Send + 'static) -> Response {
-        self.0.send_modify(|running| *running += 1);
-        let running = RunningGuard(self.0.clone());
-        let task = tokio::spawn(async move {
-            let response = answer.await;
-            drop(running);
-            response
-        });
-        task.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "request task ended without a response");
+    ///
+    /// It runs in the task of its connection, which is faster than a task for each request, and from the drop on in a
+    /// task of its own.
+    pub(crate) async fn run(&self, answer: BoxFuture<'static, Response>) -> Response {
+        let mut request = RunningRequest::new(answer, Arc::clone(&self.0));
+        let outcome = poll_fn(|cx| request.answer.as_mut().expect("it is polled until it ends").poll_unpin(cx)).await;
+        request.answer = None;
+        outcome.unwrap_or_else(|_| {
+            tracing::error!("request handler panicked");
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
             response
@@ -48,8 +47,106 @@ impl RequestTasks {
 
     /// Waits until no request runs, for at most `limit`; returns the number that still run.
     pub(crate) async fn wait_until_idle(&self, limit: Duration) -> usize {
-        let mut running = self.0.subscribe();
-        drop(tokio::time::timeout(limit, running.wait_for(|running| *running == 0)).await);
-        *self.0.borrow()
+        let waiting = async {
+            loop {
+                let idle = self.0.idle.notified();
+                if self.0.count.load(Ordering::Acquire) == 0 {
+                    break;
+                }
+                idle.await;
+            }
+        };
+        drop(tokio::time::timeout(limit, waiting).await);
+        self.0.count.load(Ordering::Acquire)
+    }
+}
+
+/// A running request. When dropped before its end, it goes on in a task of its own.
+struct RunningRequest {
+    /// `None` after the end.
+    answer: Option<CatchUnwind<AssertUnwindSafe<BoxFuture<'static, Response>>>>,
+    guard: Option<RunningGuard>,
+}
+
+impl RunningRequest {
+    fn new(answer: BoxFuture<'static, Response>, running: Arc<Running>) -> Self {
+        running.count.fetch_add(1, Ordering::AcqRel);
+        Self { answer: Some(AssertUnwindSafe(answer).catch_unwind()), guard: Some(RunningGuard(running)) }
+    }
+}
+
+impl Drop for RunningRequest {
+    fn drop(&mut self) {
+        // Without a runtime the process is ending.
+        if let (Some(answer), Some(guard), Ok(runtime)) = (self.answer.take(), self.guard.take(), Handle::try_current())
+        {
+            runtime.spawn(async move {
+                if answer.await.is_err() {
+                    tracing::error!("request handler panicked");
+                }
+                drop(guard);
+            });
+        }
+    }
+}
+
+/// Counts a running request until dropped.
+struct RunningGuard(Arc<Running>);
+
+impl Drop for RunningGuard {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn dropped_request_runs_to_its_end() {
+        let tasks = RequestTasks::default();
+        let (resume, resumed) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        let mut running = Box::pin(tasks.run(Box::pin(async move {
+            resumed.await.expect("the test resumes it");
+            end.send(()).expect("the test waits for it");
+            Response::new(Body::empty())
+        })));
+        assert!(futures::poll!(&mut running).is_pending());
+        drop(running);
+        assert_eq!(tasks.wait_until_idle(Duration::from_millis(10)).await, 1);
+        resume.send(()).expect("it waits");
+        ended.await.expect("it goes on");
+        assert_eq!(tasks.wait_until_idle(Duration::from_secs(10)).await, 0);
+    }
+
+    #[tokio::test]
+    async fn panic_is_answered_and_counted_once() {
+        let tasks = RequestTasks::default();
+        let response = tasks.run(Box::pin(async { panic!("a handler") })).await;
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(tasks.wait_until_idle(Duration::from_secs(10)).await, 0);
+    }
+
+    #[tokio::test]
+    async fn idle_is_reported_after_the_last_request() {
+        let tasks = RequestTasks::default();
+        let (resume, resumed) = oneshot::channel::<()>();
+        let slow = tasks.run(Box::pin(async move {
+            drop(resumed.await);
+            Response::new(Body::empty())
+        }));
+        let waiting = async {
+            tokio::task::yield_now().await;
+            drop(resume);
+            tasks.wait_until_idle(Duration::from_secs(10)).await
+        };
+        let (response, running) = tokio::join!(slow, waiting);
+        assert_eq!((response.status(), running), (StatusCode::OK, 0));
     }
 }
