@@ -6,7 +6,7 @@ use lettre::address::{Address, Envelope};
 use lettre::message::header::{ContentTransferEncoding, HeaderName, HeaderValue, MIME_VERSION_1_0};
 use lettre::message::{Body, Mailbox, MultiPart, SinglePart};
 
-use super::{EmailMessage, MailError};
+use super::{EmailMessage, MailError, quoted_printable};
 
 /// The sender and the headers of every mail.
 #[derive(Debug, Clone)]
@@ -95,23 +95,19 @@ pub fn compose(sender: &MailSender, message: &EmailMessage) -> Result<(Envelope,
     for (name, value) in &message.headers {
         builder = builder.raw_header(HeaderValue::new(parse_header_name(name)?, replace_control_characters(value)));
     }
-    let html = Body::new_with_encoding(message.html.clone(), ContentTransferEncoding::QuotedPrintable)
-        .map_err(|_| unencodable_error())?;
+    let html = encode_body(&message.html);
     let built = match &message.text {
         None => builder.header(MIME_VERSION_1_0).raw_header(content_type("html")).body(html),
         Some(text) => {
-            let text = Body::new_with_encoding(text.clone(), ContentTransferEncoding::QuotedPrintable)
-                .map_err(|_| unencodable_error())?;
-            builder.multipart(
-                MultiPart::alternative().singlepart(SinglePart::plain(text)).singlepart(SinglePart::html(html)),
-            )
+            let text = SinglePart::plain(encode_body(text));
+            builder.multipart(MultiPart::alternative().singlepart(text).singlepart(SinglePart::html(html)))
         }
     };
     Ok((envelope, built.map_err(|error| MailError::Header(error.to_string()))?.formatted()))
 }
 
-fn unencodable_error() -> MailError {
-    MailError::Header("the body cannot be encoded".to_owned())
+fn encode_body(text: &str) -> Body {
+    Body::dangerous_pre_encoded(quoted_printable::encode(text), ContentTransferEncoding::QuotedPrintable)
 }
 
 /// `text/html; charset="UTF-8"`, spelled like in the reference.

@@ -10,6 +10,7 @@ pub mod inbox;
 pub mod link;
 pub mod outbox;
 pub mod plain;
+pub mod quoted_printable;
 pub mod smtp;
 pub mod template;
 

@@ -290,8 +290,14 @@ impl<'a> EncodedMail<'a> {
     /// Doubles the dots at the beginning of lines (RFC 5321 §4.5.2).
     fn new(envelope: &'a Envelope, bytes: Vec<u8>) -> Result<Self, MailError> {
         let text = String::from_utf8(bytes).map_err(|_| MailError::Header("the mail is no text".to_owned()))?;
-        let first = if text.starts_with('.') { "." } else { "" };
-        let content = format!("{first}{}\r\n.\r\n", text.replace("\r\n.", "\r\n.."));
+        let mut content = String::with_capacity(text.len() + text.len() / 32 + 5);
+        for line in text.split_inclusive('\n') {
+            if line.starts_with('.') {
+                content.push('.');
+            }
+            content.push_str(line);
+        }
+        content.push_str("\r\n.\r\n");
         Ok(Self { envelope, is_ascii: content.is_ascii(), content })
     }
 
