@@ -80,7 +80,9 @@ static MAY_BE_ESCAPED: [bool; 256] = {
     table
 };
 
-/// Whether a text has such a byte. Eight are looked up at once, because most texts have none.
+/// Whether a text has a byte of [`MAY_BE_ESCAPED`].
+///
+/// Eight are looked up at once, because most texts have none.
 fn may_be_escaped(text: &[u8]) -> bool {
     let is_among = |bytes: &[u8]| bytes.iter().fold(false, |found, byte| found | MAY_BE_ESCAPED[usize::from(*byte)]);
     let mut blocks = text.chunks_exact(8);

@@ -18,7 +18,7 @@ use gotrue_rules::wire::uuid::parse_uuid;
 use serde_json::{Map, Value};
 
 use self::caller::{
-    is_confined_client, load_caller, require_caller, require_reader, session_id_claim, verify_access_token,
+    is_confined_client, load_caller, require_caller, require_read_only_caller, session_id_claim, verify_access_token,
 };
 use crate::http::router::Guard;
 use crate::journal::Step;
@@ -34,7 +34,7 @@ use crate::store::{OrInternalError, Replica, oauth_clients, sso_providers, users
 pub const CALLER: Guard = Guard { name: "Caller", run: |cx| Box::pin(require_caller(cx)) };
 
 /// Requires a signed-in user like [`CALLER`], and loads what responses show of the user: no secrets.
-pub const CALLER_TO_READ: Guard = Guard { name: "Caller", run: |cx| Box::pin(require_reader(cx)) };
+pub const CALLER_TO_READ: Guard = Guard { name: "Caller", run: |cx| Box::pin(require_read_only_caller(cx)) };
 
 /// Requires an administrator.
 ///

@@ -68,8 +68,8 @@ pub struct RequestContext {
 pub struct GuardResults {
     /// The signed-in user, set by the guard `Caller`.
     pub caller: Option<Caller>,
-    /// The signed-in user of a request that only reads, set by [`CALLER_TO_READ`](crate::guards::CALLER_TO_READ).
-    pub reader: Option<Reader>,
+    /// The signed-in user of a request that only reads, set by the guard `CALLER_TO_READ`.
+    pub read_only_caller: Option<ReadOnlyCaller>,
     /// The administrator, set by the guard `Admin`.
     pub admin: Option<Admin>,
     /// The user named in the path, set by the guard `Account`.
@@ -99,8 +99,10 @@ pub struct Caller {
 
 /// A signed-in user as responses show it.
 #[derive(Debug, Clone)]
-pub struct Reader {
-    /// The user of the claim `sub`, without secrets.
+pub struct ReadOnlyCaller {
+    /// The user of the claim `sub`, without the members that no response shows.
+    ///
+    /// Password, tokens, `email_change_confirm_status`, `is_super_admin` and `is_sso_user` are not loaded.
     pub account: User,
     /// The verified claims.
     pub claims: Arc<Map<String, Value>>,
@@ -253,8 +255,8 @@ impl RequestContext {
     }
 
     /// The signed-in user as responses show it; the route must have the guard `CALLER_TO_READ`.
-    pub fn reader(&self) -> Result<&Reader> {
-        self.guard_results.reader.as_ref().ok_or_else(|| missing_guard_error("Caller"))
+    pub fn read_only_caller(&self) -> Result<&ReadOnlyCaller> {
+        self.guard_results.read_only_caller.as_ref().ok_or_else(|| missing_guard_error("CALLER_TO_READ"))
     }
 
     /// The administrator; the route must have the guard `Admin`.
@@ -290,8 +292,9 @@ impl RequestContext {
         if let Some(requested) = self.request.header("x-jwt-aud").filter(|audience| !audience.is_empty()) {
             return requested.to_owned();
         }
-        let GuardResults { caller, reader, .. } = &*self.guard_results;
-        let claims = caller.as_ref().map(|caller| &caller.claims).or(reader.as_ref().map(|reader| &reader.claims));
+        let GuardResults { caller, read_only_caller, .. } = &*self.guard_results;
+        let claims = caller.as_ref().map(|caller| &caller.claims);
+        let claims = claims.or_else(|| read_only_caller.as_ref().map(|caller| &caller.claims));
         let claims = claims.filter(|claims| !self.has_admin_role(claims));
         claims.and_then(|claims| first_audience(claims)).unwrap_or_else(|| self.app.policy.jwt.aud.clone())
     }
@@ -338,7 +341,9 @@ impl RequestContext {
     }
 }
 
-/// Whether an access token with these claims, of a session of that OAuth client, was issued to an OAuth client.
+/// Whether an access token was issued to an OAuth client.
+///
+/// `session_client` is the OAuth client of its session.
 pub fn is_oauth_client_token(claims: &Map<String, Value>, session_client: Option<Uuid>) -> bool {
     session_client.is_some() || claims.get("client_id").and_then(Value::as_str).is_some_and(|id| !id.is_empty())
 }

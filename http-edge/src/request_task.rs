@@ -3,6 +3,7 @@
 //! A handler cancelled inside a transaction costs its database connection, which a client could cause on purpose
 //! (`docs/decisions/0043-connections-of-unknown-state-are-closed.md`). Each request still has its deadline.
 
+use std::any::Any;
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -37,8 +38,8 @@ impl RequestTasks {
         let mut request = RunningRequest::new(answer, Arc::clone(&self.0));
         let outcome = poll_fn(|cx| request.answer.as_mut().expect("it is polled until it ends").poll_unpin(cx)).await;
         request.answer = None;
-        outcome.unwrap_or_else(|_| {
-            tracing::error!("request handler panicked");
+        outcome.unwrap_or_else(|payload| {
+            log_panic(&*payload);
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
             response
@@ -77,17 +78,23 @@ impl RunningRequest {
 
 impl Drop for RunningRequest {
     fn drop(&mut self) {
+        let Some(answer) = self.answer.take() else { return };
         // Without a runtime the process is ending.
-        if let (Some(answer), Some(guard), Ok(runtime)) = (self.answer.take(), self.guard.take(), Handle::try_current())
-        {
+        if let (Some(guard), Ok(runtime)) = (self.guard.take(), Handle::try_current()) {
             runtime.spawn(async move {
-                if answer.await.is_err() {
-                    tracing::error!("request handler panicked");
+                if let Err(payload) = answer.await {
+                    log_panic(&*payload);
                 }
                 drop(guard);
             });
         }
     }
+}
+
+fn log_panic(payload: &(dyn Any + Send)) {
+    let text = payload.downcast_ref::<&str>().copied();
+    let error = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
+    tracing::error!(error, "request handler panicked");
 }
 
 /// Counts a running request until dropped.
@@ -131,6 +138,29 @@ mod tests {
         let response = tasks.run(Box::pin(async { panic!("a handler") })).await;
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
         assert_eq!(tasks.wait_until_idle(Duration::from_secs(10)).await, 0);
+    }
+
+    #[tokio::test]
+    async fn panic_of_a_dropped_request_ends_its_count() {
+        let tasks = RequestTasks::default();
+        let (resume, resumed) = oneshot::channel::<()>();
+        let mut running = Box::pin(tasks.run(Box::pin(async move {
+            drop(resumed.await);
+            panic!("a handler")
+        })));
+        assert!(futures::poll!(&mut running).is_pending());
+        drop(running);
+        drop(resume);
+        assert_eq!(tasks.wait_until_idle(Duration::from_secs(10)).await, 0);
+    }
+
+    #[test]
+    fn request_that_is_dropped_without_a_runtime_ends() {
+        let tasks = RequestTasks::default();
+        let mut running = Box::pin(tasks.run(Box::pin(std::future::pending())));
+        assert!(running.as_mut().now_or_never().is_none());
+        drop(running);
+        assert_eq!(tasks.0.count.load(Ordering::Acquire), 0);
     }
 
     #[tokio::test]

@@ -13,7 +13,7 @@ use http_edge::request::{BearerWhitespace, parse_bearer};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::request_context::{Caller, Reader, RequestContext, is_oauth_client_token};
+use crate::request_context::{Caller, ReadOnlyCaller, RequestContext, is_oauth_client_token};
 use crate::services::explanations;
 use crate::store::{self, OrInternalError, users};
 
@@ -25,7 +25,7 @@ pub(super) async fn require_caller(cx: &mut RequestContext) -> Result<()> {
     Ok(())
 }
 
-pub(super) async fn require_reader(cx: &mut RequestContext) -> Result<()> {
+pub(super) async fn require_read_only_caller(cx: &mut RequestContext) -> Result<()> {
     let claims = verify_access_token(cx)?;
     let subject = Subject::from_claims(&claims)?;
     let found = users::find_to_read(&mut cx.db(), subject.user_id, subject.session_to_load()).await;
@@ -33,7 +33,7 @@ pub(super) async fn require_reader(cx: &mut RequestContext) -> Result<()> {
     let session_client = found.session.and_then(|session| session.oauth_client_id);
     let is_client_token = is_oauth_client_token(&claims, session_client);
     require_access(cx, &found.account, found.session.is_some(), is_client_token)?;
-    cx.guard_results.reader = Some(Reader { account: found.account, claims });
+    cx.guard_results.read_only_caller = Some(ReadOnlyCaller { account: found.account, claims });
     Ok(())
 }
 

@@ -61,7 +61,7 @@ pub struct Route {
 pub struct RouteGroup {
     /// The path, relative to the enclosing group.
     pub path: &'static str,
-    /// The guards that run before anything below is matched.
+    /// The guards of everything below; see [`add_guards`].
     pub guards: Vec<Guard>,
     /// The entries below the path.
     pub entries: Vec<RouteEntry>,
@@ -178,8 +178,6 @@ pub async fn dispatch(table: &RouteTable, mut cx: RequestContext) -> Result<Repl
         cx.span.record("http.route", &*row.template);
         cx.journal.record_route(&row.template);
         cx.journal.trace(|trace| trace.route = Some(row.template.to_string()));
-    }
-    if let Some(row) = found.row {
         add_guards(&mut found.group_guards, &row.guards);
     }
     run_guards(&found.group_guards, &mut cx).await?;

@@ -40,8 +40,8 @@ pub(crate) use hidden_user_columns;
 
 /// The identities and factors of the user of relation `u` as arrays of JSON.
 ///
-/// The reader sorts them: PostgreSQL needs longer to set up a sort than to read them, and an aggregate needs longer than
-/// an array.
+/// `read_user_lists` sorts them: PostgreSQL needs longer to set up a sort than to read them, and an aggregate needs
+/// longer than an array.
 macro_rules! user_list_columns {
     () => {
         "ARRAY(SELECT to_json(i) FROM identities i WHERE i.user_id = u.id) AS identities,
@@ -102,7 +102,9 @@ impl FromRow<'_, PgRow> for AccountRow {
     }
 }
 
-/// A user as selected by [`shown_user_columns!`], without secrets, identities and factors.
+/// A user as selected by [`shown_user_columns!`].
+///
+/// The columns of [`hidden_user_columns!`], identities and factors are not loaded.
 #[derive(Debug)]
 pub struct ShownUserRow(pub User);
 
@@ -115,13 +117,13 @@ impl FromRow<'_, PgRow> for ShownUserRow {
 /// A user without secrets, and the session of a request that only reads.
 #[derive(Debug)]
 pub struct UserToRead {
-    /// The user; the members of `hidden_user_columns` are empty.
+    /// The user; the columns of [`hidden_user_columns!`] are not loaded.
     pub account: User,
     /// The requested session, if it exists.
     pub session: Option<SessionOrigin>,
 }
 
-/// To whom a session was issued.
+/// The OAuth client that a session was issued to.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionOrigin {
     /// `oauth_client_id`.
@@ -268,7 +270,9 @@ struct IdentityRow {
     updated_at: Option<JsonTime>,
 }
 
-/// A timestamp as `to_json` writes it: RFC 3339. The parser of chrono's `Deserialize` takes five times as long.
+/// A timestamp as `to_json` writes it (RFC 3339).
+///
+/// The parser of chrono's `Deserialize` takes five times as long.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct JsonTime(DateTime<Utc>);
 

@@ -8,9 +8,9 @@ use crate::request_context::{RequestContext, first_audience};
 
 /// Returns the user of the token.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    let reader = cx.reader()?;
-    if first_audience(&reader.claims).unwrap_or_default() != cx.audience() {
+    let caller = cx.read_only_caller()?;
+    if first_audience(&caller.claims).unwrap_or_default() != cx.audience() {
         return Err(Error::invalid("Token audience doesn't match request audience"));
     }
-    Ok(Reply::json(&UserJson::from(&reader.account)))
+    Ok(Reply::json(&UserJson::from(&caller.account)))
 }

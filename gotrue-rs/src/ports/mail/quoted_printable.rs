@@ -1,7 +1,7 @@
 //! The transfer encoding of mail bodies: quoted-printable (RFC 2045 §6.7).
 //!
-//! The library that the mail library uses writes character by character, which takes longer than everything else that is
-//! done for a mail. The result is the same, byte for byte.
+//! The encoder that `lettre` uses writes character by character, which takes longer than everything else that is done for
+//! a mail. The result is the same, byte for byte.
 
 /// The longest line, without CRLF.
 const LINE_LENGTH: usize = 76;
@@ -61,7 +61,7 @@ static IS_PLAIN: [bool; 256] = {
     table
 };
 
-/// The number of bytes at the start of a line that stand for themselves, as far as one line of the result can have them.
+/// Counts the leading bytes that stand for themselves, up to one line of the result.
 ///
 /// White space does not stand for itself at the end of a line.
 fn count_plain(line: &[u8]) -> usize {
