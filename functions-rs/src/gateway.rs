@@ -249,7 +249,9 @@ impl Functions {
         let guarded = AssertUnwindSafe(work).catch_unwind();
         match select(std::pin::pin!(guarded), self.clock.timeout(self.limits.time)).await {
             Either::Left((Ok(outcome), _)) => outcome,
-            Either::Left((Err(panic), _)) => Err(FunctionError::internal("running it", panic_message(&*panic))),
+            Either::Left((Err(panic), _)) => {
+                Err(FunctionError::internal("running it", format!("panicked: {}", http_edge::panic_message(&*panic))))
+            }
             Either::Right(_) => Err(FunctionError::new(
                 StatusCode::GATEWAY_TIMEOUT,
                 "IDLE_TIMEOUT",
@@ -319,10 +321,4 @@ impl RegisteredFunction {
 
 fn authentication_error(refused: AuthenticationError) -> FunctionError {
     FunctionError::new(StatusCode::UNAUTHORIZED, refused.code(), refused.message())
-}
-
-/// Formats the message of a panic.
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("panicked: {}", text.unwrap_or("without a text"))
 }

@@ -34,6 +34,8 @@ use crate::store::{OrInternalError, Replica, oauth_clients, sso_providers, users
 pub const CALLER: Guard = Guard { name: "Caller", run: |cx| Box::pin(require_caller(cx)) };
 
 /// Requires a signed-in user like [`CALLER`], and loads what responses show of the user: no secrets.
+///
+/// It has the name of [`CALLER`], so that it runs in the place of a group's.
 pub const CALLER_TO_READ: Guard = Guard { name: "Caller", run: |cx| Box::pin(require_read_only_caller(cx)) };
 
 /// Requires an administrator.

@@ -32,5 +32,6 @@ pub use self::background::spawn_task;
 pub use self::limits::HttpLimits;
 pub use self::listen::{LocalAddress, ShutdownSignal, serve};
 pub use self::presence::ClientPresence;
+pub use self::request_task::panic_message;
 pub use self::tls::{Listener, TlsCertificate, TlsError, TlsFiles};
 pub use self::upgrade::{PendingUpgrade, UpgradedStream};

@@ -92,9 +92,13 @@ impl Drop for RunningRequest {
 }
 
 fn log_panic(payload: &(dyn Any + Send)) {
+    tracing::error!(error = panic_message(payload), "request handler panicked");
+}
+
+/// Returns the message of a panic.
+pub fn panic_message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
-    let error = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or_default();
-    tracing::error!(error, "request handler panicked");
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a text")
 }
 
 /// Counts a running request until dropped.

@@ -30,6 +30,19 @@ fn statement_names_are_unique() {
 }
 
 #[test]
+fn users_that_are_only_shown_are_read_without_secrets() {
+    let is_shown =
+        |name: &str| name == "users.to_read" || ["admin.page_", "admin.after_"].iter().any(|it| name.starts_with(it));
+    let shown: Vec<_> = store::list_statements().filter(|statement| is_shown(statement.name())).collect();
+    assert_eq!(shown.len(), 5);
+    for statement in shown {
+        for secret in ["encrypted_password", "_token", "_secret", "hmac_key"] {
+            assert!(!statement.sql().contains(secret), "{} reads {secret}", statement.name());
+        }
+    }
+}
+
+#[test]
 fn sql_names_its_parameters() {
     for statement in store::list_statements() {
         let count = statement.parameters().len();
