@@ -135,11 +135,11 @@ fn module_files(module: &str) -> [PathBuf; 2] {
 }
 
 /// Whether a source defines a test with this name that is not ignored.
-fn has_test(text: &str, name: &str) -> bool {
-    let lines: Vec<&str> = uncommented_lines(text);
+pub(super) fn has_test(text: &str, name: &str) -> bool {
+    let lines: Vec<&str> = uncommented_lines(text).into_iter().map(str::trim_start).collect();
     let is_definition = |line: &str| {
         let line = line.trim_start_matches("async ");
-        line.strip_prefix("fn ").and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with("()"))
+        line.strip_prefix("fn ").and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with('('))
     };
     lines.iter().enumerate().any(|(at, line)| {
         let attributes: Vec<&str> = lines[..at].iter().rev().take_while(|it| it.starts_with("#[")).copied().collect();

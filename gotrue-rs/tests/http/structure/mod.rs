@@ -1,5 +1,6 @@
 //! Rules for the sources, the documentation and the statements of the whole repository.
 
+mod asvs;
 mod compatibility;
 mod concurrency;
 mod cycles;
