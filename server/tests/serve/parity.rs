@@ -94,6 +94,20 @@ fn compose_file_is_reported_without_its_secrets() {
     assert!(!text.contains(SECRET) && !found.to_string().contains(SECRET), "{text}");
 }
 
+/// Anchors inside values, comments after the head of a block, and texts over several lines, as other tools accept them.
+#[test]
+fn compose_file_may_use_all_of_yaml() {
+    let folder = compose_project("");
+    let service = "  worker:\n    image: &image busybox\n    command: >  # options\n      run\n      -c file\n    entrypoint: [\"sh\", \"-c\", \"echo a\n      b\"]\n    \
+                   volumes:\n      - &mount type: bind\n        source: ./a\n    labels:\n      - &label a=b\n      - *label\n  other: {image: *image}\n  kong:\n";
+    folder.write("docker-compose.yml", &COMPOSE.replace("  kong:\n", service));
+    let output = run(&["parity", "--compose", &folder.path("docker-compose.yml"), "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+    let found = report(&output);
+    let names = found["services"].as_array().expect("services").iter().filter_map(|service| service["name"].as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["auth", "worker", "other", "kong", "storage", "db"]);
+}
+
 #[test]
 fn unknown_names_and_missing_settings_have_an_exit_status() {
     let folder = compose_project("      GOTRUE_JWT_EXPP: 60\n");
