@@ -11,8 +11,8 @@ use axum::extract::Request;
 use axum::response::Response;
 use http::header::{HOST, HeaderName, HeaderValue};
 use http::{Method, StatusCode, Version, request};
-use http_edge::ClientPresence;
 use http_edge::request::{ClientAddress, ResolvedRequest};
+use http_edge::{ClientPresence, isolate_foreign_content};
 use hyper::body::{Body as _, Incoming};
 use telemetry::log_limit::LogLimit;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -86,7 +86,12 @@ impl Gateway {
     /// The extensions [`ResolvedRequest`] and [`ClientPresence`] are used if it has them.
     pub async fn forward(&self, request: Request, route: Route, role_token: Option<&str>) -> Response {
         match self.try_forward(request, route, role_token).await {
-            Ok(response) => response,
+            Ok(mut response) => {
+                if route.service.has_foreign_content() {
+                    isolate_foreign_content(response.headers_mut());
+                }
+                response
+            }
             Err(error) => {
                 log_error(route.service.name(), error);
                 error.to_response(route.service)

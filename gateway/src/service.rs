@@ -42,6 +42,13 @@ impl Service {
         Self::ALL.iter().position(|service| *service == self).unwrap_or_default()
     }
 
+    /// Returns whether responses may contain what others have written: uploaded files, rows, results of functions.
+    ///
+    /// The dashboard is an application that the operator installed; its pages run scripts.
+    pub(crate) fn has_foreign_content(self) -> bool {
+        self != Self::Studio
+    }
+
     /// Returns whether pages of any origin may read the responses.
     ///
     /// Supabase's gateway allows it for all services but postgres-meta. The dashboard is a page of the same origin.

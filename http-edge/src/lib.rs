@@ -17,6 +17,7 @@ mod background;
 mod body;
 mod checks;
 mod connection;
+mod foreign_content;
 mod limits;
 mod listen;
 mod presence;
@@ -29,6 +30,7 @@ mod transport;
 mod upgrade;
 
 pub use self::background::spawn_task;
+pub use self::foreign_content::isolate_foreign_content;
 pub use self::limits::HttpLimits;
 pub use self::listen::{LocalAddress, ShutdownSignal, serve};
 pub use self::presence::ClientPresence;
