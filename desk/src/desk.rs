@@ -16,7 +16,7 @@ use crate::auth_client::{AuthClient, Sender};
 use crate::http::body::{self, JsonBody};
 use crate::http::error::DeskError;
 use crate::http::headers::add_api_headers;
-use crate::http::origin::{OwnOrigin, require_own_origin};
+use crate::http::origin::{OwnOrigin, require_own_document, require_own_origin};
 use crate::http::query::Query;
 use crate::http::respond;
 use crate::passkeys::PasskeyRequest;
@@ -80,6 +80,7 @@ impl Desk {
         let (parts, body) = request.into_parts();
         let app = Arc::clone(&self.app.borrow());
         let visit = Visit { now: app.clock.now().trunc_subsecs(6), sender: Sender::of(&parts), app };
+        require_own_document(&parts.headers)?;
         let is_change = !matches!(parts.method, Method::GET | Method::HEAD);
         let origin = if is_change { Some(require_own_origin(&parts.headers, &self.settings.own_urls)?) } else { None };
         let path = parts.uri.path().strip_prefix(API_PATH).unwrap_or_default().to_owned();

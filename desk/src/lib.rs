@@ -34,6 +34,7 @@ pub use self::http::respond;
 pub use self::orders::Orders;
 pub use self::policy::apply_policy;
 pub use self::section::{Owner, OwnerCall, Section};
+pub use self::session::remove_cookies;
 pub use self::settings::DeskSettings;
 pub use self::sign_in::{SetupState, create_link, prepare_first_start};
 pub use self::store::list_statements;

@@ -16,9 +16,10 @@ use crate::ownership::is_admitted;
 use crate::token::{Token, derive_csrf_token, hash_presented, is_equal};
 use crate::visit::Visit;
 
-/// The cookie; by HTTPS with the prefix that browsers accept from there alone.
+/// The cookie; by HTTPS with the prefix of cookies that no other host, not even a subdomain, can set (RFC 6265bis §4.1.3.2).
+/// Such a cookie has the path `/`: [`remove_cookies`] keeps it from the other services.
 const COOKIE_NAME: &str = "basalt_desk";
-const SECURE_COOKIE_NAME: &str = "__Secure-basalt_desk";
+const SECURE_COOKIE_NAME: &str = "__Host-basalt_desk";
 /// The header of the token against forged requests.
 const CSRF_HEADER: HeaderName = HeaderName::from_static("x-desk-csrf");
 /// A session ends after this time without a request.
@@ -167,7 +168,7 @@ pub(crate) async fn start(visit: &Visit, proved: ProvedOwner<'_>) -> Result<Opti
 /// Returns the header that stores a session's token in the browser.
 pub(crate) fn build_cookie(token: &str, is_https: bool) -> (HeaderName, HeaderValue) {
     let cookie = if is_https {
-        format!("{SECURE_COOKIE_NAME}={token}; Path=/_desk; HttpOnly; Secure; SameSite=Strict")
+        format!("{SECURE_COOKIE_NAME}={token}; Path=/; HttpOnly; Secure; SameSite=Strict")
     } else {
         format!("{COOKIE_NAME}={token}; Path=/_desk; HttpOnly; SameSite=Strict")
     };
@@ -176,9 +177,29 @@ pub(crate) fn build_cookie(token: &str, is_https: bool) -> (HeaderName, HeaderVa
 
 /// Returns the headers that delete the token from the browser.
 pub(crate) fn build_removal() -> [(HeaderName, HeaderValue); 2] {
-    let secure = "__Secure-basalt_desk=; Path=/_desk; HttpOnly; Secure; SameSite=Strict; Max-Age=0";
+    let secure = "__Host-basalt_desk=; Path=/; HttpOnly; Secure; SameSite=Strict; Max-Age=0";
     let plain = "basalt_desk=; Path=/_desk; HttpOnly; SameSite=Strict; Max-Age=0";
     [secure, plain].map(|cookie| (SET_COOKIE, HeaderValue::from_static(cookie)))
+}
+
+/// Removes the cookies of the desk from a request to another service.
+pub fn remove_cookies(headers: &mut HeaderMap) {
+    let is_own = |pair: &&str| {
+        let name = pair.split('=').next().unwrap_or_default().trim();
+        name == SECURE_COOKIE_NAME || name == COOKIE_NAME
+    };
+    let has_own =
+        |value: &HeaderValue| value.as_bytes().windows(COOKIE_NAME.len()).any(|text| text == COOKIE_NAME.as_bytes());
+    if !headers.get_all(COOKIE).iter().any(has_own) {
+        return;
+    }
+    let texts = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let kept: Vec<&str> = texts.flat_map(|text| text.split(';')).filter(|pair| !is_own(pair)).map(str::trim).collect();
+    let kept = HeaderValue::try_from(kept.join("; ")).ok().filter(|value| !value.is_empty());
+    headers.remove(COOKIE);
+    if let Some(kept) = kept {
+        headers.insert(COOKIE, kept);
+    }
 }
 
 /// Finds the cookie of a session. On a site of HTTPS only the one with the prefix counts.
@@ -205,15 +226,32 @@ mod tests {
 
     #[test]
     fn cookie_of_plain_http_does_not_count_on_https() {
-        let both = headers("a=b; basalt_desk=plain; __Secure-basalt_desk=secure");
+        let both = headers("a=b; basalt_desk=plain; __Host-basalt_desk=secure");
         assert_eq!((find_cookie(&both, true), find_cookie(&both, false)), (Some("secure"), Some("secure")));
         let plain = headers("xbasalt_desk=no;basalt_desk=plain");
         assert_eq!((find_cookie(&plain, true), find_cookie(&plain, false)), (None, Some("plain")));
     }
 
+    #[test]
+    fn cookies_of_the_desk_are_removed_and_others_kept() {
+        for (before, after) in [
+            ("a=b; __Host-basalt_desk=x; c=d", Some("a=b; c=d")),
+            ("basalt_desk=x;__Host-basalt_desk=y", None),
+            ("my_basalt_desk=x", Some("my_basalt_desk=x")),
+            ("a=basalt_desk", Some("a=basalt_desk")),
+        ] {
+            let mut request = headers(before);
+            remove_cookies(&mut request);
+            assert_eq!(request.get(COOKIE).map(|value| value.to_str().expect("text")), after, "{before}");
+        }
+    }
+
     proptest! {
         #[test]
         fn arbitrary_cookies_do_not_panic(text in "[ -~]{0,80}") {
+            let mut request = headers(&text);
+            remove_cookies(&mut request);
+            assert_eq!(find_cookie(&request, false), None);
             let _ = find_cookie(&headers(&text), false);
         }
     }

@@ -4,16 +4,26 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, sleep_until};
+
+use crate::permits::RequestPermit;
+
+/// The time that every body may take to arrive.
+const UPLOAD_GRACE: Duration = Duration::from_secs(30);
+/// The rate, in bytes a second, at which a longer body must arrive on average: that of a modem.
+const MIN_UPLOAD_RATE: u64 = 4_096;
 
 /// How far the body of a request has been read.
 #[derive(Debug, Default)]
 pub(crate) struct UploadProgress {
     frames: AtomicU64,
+    bytes: AtomicU64,
+    has_ended: AtomicBool,
     has_failed: AtomicBool,
 }
 
@@ -21,6 +31,21 @@ impl UploadProgress {
     /// Returns the number of parts that were read.
     pub(crate) fn frames(&self) -> u64 {
         self.frames.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the body, of which the first part was awaited at `start`, arrives more slowly than it must.
+    pub(crate) async fn wait_until_too_slow(&self, start: Instant) {
+        loop {
+            let bytes = self.bytes.load(Ordering::Relaxed);
+            let deadline = start + UPLOAD_GRACE + Duration::from_secs(bytes / MIN_UPLOAD_RATE);
+            sleep_until(deadline).await;
+            if self.has_ended.load(Ordering::Relaxed) {
+                return std::future::pending().await;
+            }
+            if self.bytes.load(Ordering::Relaxed) / MIN_UPLOAD_RATE == bytes / MIN_UPLOAD_RATE {
+                return;
+            }
+        }
     }
 
     /// Returns whether the client did not send the whole body.
@@ -39,6 +64,7 @@ pub(crate) struct RequestBody {
 impl RequestBody {
     /// Wraps a body; `progress` counts its parts.
     pub(crate) fn new(inner: Body, progress: Arc<UploadProgress>) -> Self {
+        progress.has_ended.store(inner.is_end_stream(), Ordering::Relaxed);
         Self { inner, progress }
     }
 }
@@ -52,8 +78,16 @@ impl HttpBody for RequestBody {
         let polled = Pin::new(&mut this.inner).poll_frame(cx);
         if let Poll::Ready(part) = &polled {
             this.progress.frames.fetch_add(1, Ordering::Relaxed);
-            if matches!(part, Some(Err(_))) {
-                this.progress.has_failed.store(true, Ordering::Relaxed);
+            match part {
+                Some(Ok(frame)) => {
+                    let length = frame.data_ref().map_or(0, Bytes::len);
+                    this.progress.bytes.fetch_add(u64::try_from(length).unwrap_or(u64::MAX), Ordering::Relaxed);
+                }
+                Some(Err(_)) => this.progress.has_failed.store(true, Ordering::Relaxed),
+                None => {}
+            }
+            if part.is_none() || this.inner.is_end_stream() {
+                this.progress.has_ended.store(true, Ordering::Relaxed);
             }
         }
         polled
@@ -72,12 +106,12 @@ impl HttpBody for RequestBody {
 #[derive(Debug)]
 pub(crate) struct ResponseBody {
     inner: Incoming,
-    _permit: OwnedSemaphorePermit,
+    _permit: RequestPermit,
 }
 
 impl ResponseBody {
     /// Wraps the body of a response.
-    pub(crate) fn wrap(inner: Incoming, permit: OwnedSemaphorePermit) -> Body {
+    pub(crate) fn wrap(inner: Incoming, permit: RequestPermit) -> Body {
         if inner.is_end_stream() { Body::empty() } else { Body::new(Self { inner, _permit: permit }) }
     }
 }
@@ -96,5 +130,31 @@ impl HttpBody for ResponseBody {
 
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn is_too_slow_within(progress: &UploadProgress, start: Instant, limit: Duration) -> bool {
+        tokio::time::timeout(limit, progress.wait_until_too_slow(start)).await.is_ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_must_arrive_at_a_least_rate() {
+        let (progress, start) = (UploadProgress::default(), Instant::now());
+        assert!(!is_too_slow_within(&progress, start, Duration::from_secs(29)).await);
+        progress.bytes.store(60 * MIN_UPLOAD_RATE, Ordering::Relaxed);
+        assert!(!is_too_slow_within(&progress, start, Duration::from_mins(1)).await, "at the rate");
+        progress.bytes.fetch_add(10, Ordering::Relaxed);
+        assert!(is_too_slow_within(&progress, start, Duration::from_secs(5)).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn body_that_has_arrived_is_not_too_slow() {
+        let progress = Arc::<UploadProgress>::default();
+        let _body = RequestBody::new(Body::empty(), Arc::clone(&progress));
+        assert!(!is_too_slow_within(&progress, Instant::now(), Duration::from_hours(1)).await);
     }
 }

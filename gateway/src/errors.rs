@@ -27,6 +27,8 @@ pub(crate) enum ForwardError {
     InvalidPath,
     /// The body of the request did not arrive.
     IncompleteRequest,
+    /// The body of the request arrives too slowly.
+    SlowRequest,
     /// The request was forwarded to this server again and again.
     Loop,
     /// The client disconnected; no client receives this.
@@ -56,7 +58,7 @@ impl ForwardError {
             Self::TooMany => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Too many concurrent requests".to_owned(),
-                "Try again in a moment. The limit is max_requests in [basalt.upstreams] in config.toml.",
+                "Try again in a moment. The limits are max_requests and max_requests_per_network in [basalt.upstreams] in config.toml.",
             ),
             Self::InvalidMethod => (
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -72,6 +74,11 @@ impl ForwardError {
                 StatusCode::BAD_REQUEST,
                 "The body of the request did not arrive whole".to_owned(),
                 "Send the request again.",
+            ),
+            Self::SlowRequest => (
+                StatusCode::REQUEST_TIMEOUT,
+                "The body of the request arrives too slowly".to_owned(),
+                "Send the request again, at 4 kB a second or faster.",
             ),
             Self::Loop => (
                 StatusCode::LOOP_DETECTED,

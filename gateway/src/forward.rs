@@ -15,7 +15,6 @@ use http_edge::request::{ClientAddress, ResolvedRequest};
 use http_edge::{ClientPresence, isolate_foreign_content};
 use hyper::body::{Body as _, Incoming};
 use telemetry::log_limit::LogLimit;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until};
 
 use crate::body::{RequestBody, ResponseBody, UploadProgress};
@@ -24,6 +23,7 @@ use crate::errors::ForwardError;
 use crate::headers::{self, ForwardedFacts};
 use crate::limits::GatewayLimits;
 use crate::origin::PublicOrigin;
+use crate::permits::{Permits, RequestPermit};
 use crate::route::Route;
 use crate::service::Service;
 use crate::upstream::{UpstreamUrl, Upstreams};
@@ -45,7 +45,7 @@ pub struct Gateway {
     origin: PublicOrigin,
     limits: GatewayLimits,
     client: HttpClient,
-    permits: Arc<Semaphore>,
+    permits: Permits,
 }
 
 /// A request that is ready to be sent.
@@ -65,7 +65,7 @@ impl Gateway {
     /// A service has an `https` address and the system's root certificates cannot be read.
     pub fn new(upstreams: Upstreams, limits: GatewayLimits, origin: PublicOrigin) -> io::Result<Self> {
         let client = client::build(&limits, upstreams.has_https())?;
-        let permits = Arc::new(Semaphore::new(limits.max_requests.min(Semaphore::MAX_PERMITS)));
+        let permits = Permits::new(&limits, upstreams.count() > 1);
         Ok(Self { upstreams, origin, limits, client, permits })
     }
 
@@ -112,7 +112,8 @@ impl Gateway {
         if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
             return Err(ForwardError::InvalidMethod);
         }
-        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
+        let client = request.extensions().get::<ResolvedRequest>().and_then(|resolved| resolved.client);
+        let permit = self.permits.acquire(route.service, client).ok_or(ForwardError::TooMany)?;
         let upgrade = websocket::take_upgrade(&mut request);
         let mut prepared = self.prepare(request, route, upstream, role_token)?;
         match upgrade {
@@ -133,7 +134,7 @@ impl Gateway {
         &self,
         mut response: UpstreamResponse,
         upgrade: websocket::ClientUpgrade,
-        permit: OwnedSemaphorePermit,
+        permit: RequestPermit,
     ) -> Response {
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
             return pass_on(response, permit);
@@ -198,6 +199,7 @@ impl Gateway {
             sent = self.send_with_retry(head, body, &progress) => sent.map_err(|error| describe(&error, service, &progress)),
             () = gone => Err(ForwardError::Disconnected),
             () = wait_for_timeout(limit, &progress) => Err(ForwardError::Timeout(limit)),
+            () = progress.wait_until_too_slow(Instant::now()) => Err(ForwardError::SlowRequest),
         }
     }
 
@@ -230,7 +232,7 @@ fn log_error(service: &'static str, error: ForwardError) {
     match error {
         // Logged with their cause.
         ForwardError::Unreachable | ForwardError::InvalidResponse => {}
-        ForwardError::Disconnected | ForwardError::IncompleteRequest => {
+        ForwardError::Disconnected | ForwardError::IncompleteRequest | ForwardError::SlowRequest => {
             tracing::debug!(service, "client disconnected, request to the service ended");
         }
         ForwardError::InvalidMethod | ForwardError::InvalidPath => {
@@ -279,7 +281,7 @@ async fn wait_for_timeout(limit: Duration, progress: &UploadProgress) {
 }
 
 /// Returns the response of a service without the headers of its connection.
-fn pass_on(response: UpstreamResponse, permit: OwnedSemaphorePermit) -> Response {
+fn pass_on(response: UpstreamResponse, permit: RequestPermit) -> Response {
     let mut response = response.map(|body| ResponseBody::wrap(body, permit));
     headers::remove_connection_headers(response.headers_mut());
     *response.version_mut() = Version::HTTP_11;

@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use http_edge::request;
 use http_edge::request::forwarded::{
     X_FORWARDED_FOR, X_FORWARDED_HOST, X_FORWARDED_PATH, X_FORWARDED_PORT, X_FORWARDED_PREFIX, X_FORWARDED_PROTO,
+    remove_forwarded_headers,
 };
 use telemetry::trace_context::{TRACEPARENT, TRACESTATE, TraceContext};
 
@@ -43,6 +44,7 @@ pub(crate) fn replace_forwarded_headers(headers: &mut HeaderMap, facts: &Forward
     let host = host.or_else(|| HeaderValue::try_from(facts.origin.host.as_str()).ok());
     let client = facts.client.and_then(|client| HeaderValue::try_from(client.to_string()).ok());
     let port = host.as_ref().and_then(port_of).unwrap_or(facts.origin.port);
+    remove_forwarded_headers(headers);
     let prefix = if facts.mount.is_empty() { "/" } else { facts.mount };
     for (name, value) in [
         (X_FORWARDED_FOR, client.clone()),

@@ -14,6 +14,7 @@ mod forward;
 mod headers;
 mod limits;
 mod origin;
+mod permits;
 mod route;
 mod service;
 mod upstream;

@@ -7,6 +7,8 @@ use std::time::Duration;
 pub struct GatewayLimits {
     /// Concurrent requests and WebSockets; further ones get 503.
     pub max_requests: usize,
+    /// Those of one network: an address, or the /64 of IPv6. This machine has no such limit.
+    pub max_requests_per_network: usize,
     /// Time to connect to a service.
     pub connect_timeout: Duration,
     /// Time from the last part of a request to the head of its response.
@@ -22,6 +24,7 @@ impl Default for GatewayLimits {
     fn default() -> Self {
         Self {
             max_requests: 4_096,
+            max_requests_per_network: 1_024,
             connect_timeout: Duration::from_secs(5),
             response_timeout: Duration::from_mins(1),
             function_timeout: Duration::from_secs(150),

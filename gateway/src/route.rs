@@ -52,6 +52,9 @@ const ROUTES: [Route; 11] = [
     route("/mcp", Service::Studio, "/api/mcp", RouteAccess::Blocked),
 ];
 
+/// The most times that a path may be encoded.
+const MAX_ENCODINGS: usize = 4;
+
 /// All other paths belong to the dashboard.
 const STUDIO: Route = route("", Service::Studio, "", RouteAccess::ServiceKey);
 
@@ -61,10 +64,11 @@ impl Route {
     /// A path is blocked if it is so after decoding, too: services decode paths and ignore empty segments.
     pub(crate) fn find(path: &str) -> Self {
         let raw = ROUTES.iter().find(|route| is_below(path, route.mount)).unwrap_or(&STUDIO);
-        let decoded = decode(path);
-        let is_blocked =
-            ROUTES.iter().any(|route| route.access == RouteAccess::Blocked && is_below(&decoded, route.mount));
-        if is_blocked || has_dot_segment(&decoded) { Self { access: RouteAccess::Blocked, ..*raw } } else { *raw }
+        let is_blocked = decode(path).is_none_or(|decoded| {
+            let is_refused = |route: &Route| route.access == RouteAccess::Blocked && is_below(&decoded, route.mount);
+            ROUTES.iter().any(is_refused) || has_dot_segment(&decoded)
+        });
+        if is_blocked { Self { access: RouteAccess::Blocked, ..*raw } } else { *raw }
     }
 
     /// Returns the path at the service.
@@ -82,20 +86,31 @@ fn is_below(path: &str, mount: &str) -> bool {
     path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Decodes a path once and joins adjacent slashes.
-fn decode(path: &str) -> String {
-    let mut decoded = String::with_capacity(path.len());
-    for character in percent_decode_str(path).decode_utf8_lossy().chars() {
-        if character != '/' || !decoded.ends_with('/') {
-            decoded.push(character);
+/// Decodes a path as often as it can be, and joins adjacent slashes: a service may decode what a proxy before it has
+/// decoded. `None` if it is encoded more often than any client would.
+fn decode(path: &str) -> Option<String> {
+    let mut decoded = path.to_owned();
+    for _ in 0..MAX_ENCODINGS {
+        let next = percent_decode_str(&decoded).decode_utf8_lossy().into_owned();
+        if next == decoded {
+            let mut joined = String::with_capacity(decoded.len());
+            for character in decoded.chars() {
+                if character != '/' || !joined.ends_with('/') {
+                    joined.push(character);
+                }
+            }
+            return Some(joined);
         }
+        decoded = next;
     }
-    decoded
+    None
 }
 
-/// Returns whether a service could take a part of the path for the parent folder.
+/// Returns whether a service could take a part of the path for the parent folder, also if it ignores parameters of segments
+/// (`..;a=b`).
 fn has_dot_segment(decoded: &str) -> bool {
-    decoded.split(['/', '\\']).any(|segment| matches!(segment, "." | ".."))
+    let name = |segment: &str| segment.split(';').next().unwrap_or_default().trim().to_owned();
+    decoded.split(['/', '\\']).any(|segment| matches!(name(segment).as_str(), "." | ".."))
 }
 
 #[cfg(test)]
@@ -138,12 +153,24 @@ mod tests {
 
     #[test]
     fn dot_segments_are_blocked_in_every_encoding() {
-        for path in
-            ["/rest/v1/../pg", "/storage/v1/%2e%2e/x", "/pg/.%2E", "/functions/v1/a%2f..%2fb", "/rest/v1/..%5cx"]
-        {
+        for path in [
+            "/rest/v1/../pg",
+            "/storage/v1/%2e%2e/x",
+            "/pg/.%2E",
+            "/functions/v1/a%2f..%2fb",
+            "/rest/v1/..%5cx",
+            "/storage/v1/%252e%252e/x",
+            "/pg/%25252e%25252E/x",
+            "/storage/v1/..;/x",
+            "/storage/v1/a/..%3Bb=c/x",
+            "/storage/v1/%2525252525252e/x",
+        ] {
             assert_eq!(Route::find(path).access, RouteAccess::Blocked, "{path}");
         }
-        assert_eq!(Route::find("/storage/v1/object/a/.../b..png").access, RouteAccess::Open);
+        for path in ["/storage/v1/object/a/.../b..png", "/storage/v1/object/100%25/a%3Bb", "/storage/v1/object/a;b/c"] {
+            assert_eq!(Route::find(path).access, RouteAccess::Open, "{path}");
+        }
+        assert_eq!(Route::find("/realtime/v1/api/%2574enants").access, RouteAccess::Blocked);
     }
 
     proptest! {

@@ -115,7 +115,12 @@ impl Upstreams {
         if service == Service::GraphQl { own.or_else(|| self.get(Service::Rest)) } else { own }
     }
 
-    /// Returns whether no service is configured.
+    /// Returns the number of services that have an address of their own.
+    pub(crate) fn count(&self) -> usize {
+        self.0.iter().flatten().count()
+    }
+
+    /// Returns whether no service has an address.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }

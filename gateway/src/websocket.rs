@@ -14,8 +14,9 @@ use http_edge::PendingUpgrade;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional_with_sizes};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
+
+use crate::permits::RequestPermit;
 
 /// The size of the buffer of each direction.
 const BUFFER_SIZE: usize = 8 << 10;
@@ -47,12 +48,7 @@ pub(crate) fn insert_response_headers(headers: &mut HeaderMap) {
 }
 
 /// Copies bytes between client and service until one of them ends or both are silent for too long.
-pub(crate) fn spawn_relay(
-    client: ClientUpgrade,
-    service: OnUpgrade,
-    idle_timeout: Duration,
-    permit: OwnedSemaphorePermit,
-) {
+pub(crate) fn spawn_relay(client: ClientUpgrade, service: OnUpgrade, idle_timeout: Duration, permit: RequestPermit) {
     http_edge::spawn_task(async move {
         let _permit = permit;
         let both = async { tokio::join!(client.wait(), service) };

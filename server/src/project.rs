@@ -56,6 +56,11 @@ pub(crate) struct Project {
 }
 
 impl Project {
+    /// Returns the URL of the owner's desk: its own, or that of the server.
+    pub(crate) fn desk_url<'a>(&'a self, api_url: &'a str) -> &'a str {
+        self.file.basalt.desk_url.as_deref().unwrap_or(api_url)
+    }
+
     /// Returns whether the owner's desk is served.
     pub(crate) fn has_desk(&self) -> bool {
         self.has_shop && self.file.basalt.has_desk

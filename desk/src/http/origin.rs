@@ -4,9 +4,11 @@
 
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, StatusCode};
+use http_edge::request::is_call_of_area;
 use url::Url;
 
 use super::error::DeskError;
+use crate::desk::MOUNT;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -44,6 +46,18 @@ pub(crate) fn require_own_origin(headers: &HeaderMap, own_urls: &[Url]) -> Resul
         return Ok(OwnOrigin { is_https: origin.scheme() == "https" });
     }
     Err(refused("The request comes from another site."))
+}
+
+/// Requires that a request does not name a document outside the desk as its sender.
+///
+/// # Errors
+/// 403 `desk_csrf`.
+pub(crate) fn require_own_document(headers: &HeaderMap) -> Result<(), DeskError> {
+    if is_call_of_area(headers, MOUNT) {
+        return Ok(());
+    }
+    let refused = DeskError::new(StatusCode::FORBIDDEN, "desk_csrf", "The request comes from a page outside the desk.");
+    Err(refused.hint("Open the desk, and send the request from its page."))
 }
 
 /// Returns whether `Host` names the host and port of the origin.

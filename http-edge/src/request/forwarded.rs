@@ -55,6 +55,24 @@ pub fn has_forwarded_header(headers: &HeaderMap) -> bool {
     headers.keys().any(is_forwarded)
 }
 
+/// Removes every header in which an intermediary could report the original request, but those of the route (`Via`,
+/// `CDN-Loop`).
+///
+/// A service behind the gateway may trust any of them, also a name that is not known here.
+pub fn remove_forwarded_headers(headers: &mut HeaderMap) {
+    let names: Vec<HeaderName> = headers.keys().filter(|name| is_report_of_original(name)).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
+}
+
+fn is_report_of_original(name: &HeaderName) -> bool {
+    let text = name.as_str();
+    let has_prefix = ["x-forwarded", "x-original-", "x-rewrite-"].iter().any(|prefix| text.starts_with(prefix));
+    let is_listed = FORWARDED_HEADERS.iter().any(|(known, _)| known == name);
+    (has_prefix || is_listed) && !matches!(text, "via" | "cdn-loop")
+}
+
 /// Removes the forwarded headers that services read.
 /// If the client's address is not the peer's, it becomes the only entry of `X-Forwarded-For`.
 pub fn replace_forwarded_headers(headers: &mut HeaderMap, peer: Option<IpAddr>, client: Option<IpAddr>) {

@@ -50,6 +50,7 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     if !unserved.is_empty() && project.file.basalt.upstreams.get(Service::Functions).is_none() {
         lines.push(format!("not served by Basalt: the functions {}", unserved.join(", ")));
     }
+    lines.extend(describe_shared_origin(&project));
     lines.extend(project.file.unsupported_tables_notice());
     lines.extend(describe_placeholders(&project));
     if let Some(Err(error)) = config.as_ref().map(|config| check_payments(&project, config)) {
@@ -64,6 +65,17 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     }
     writeln!(out, "{} can be used", project.file.path().display())?;
     Ok(())
+}
+
+/// Describes the risk of a desk in the origin of services whose content others write.
+fn describe_shared_origin(project: &Project) -> Option<String> {
+    let basalt = &project.file.basalt;
+    let is_shared = project.has_desk() && basalt.desk_url.is_none() && !basalt.upstreams.is_empty();
+    is_shared.then(|| {
+        "the desk has the origin of the services in [basalt.upstreams]: in production give it a host of its own, [basalt.desk] \
+         url = \"https://desk.example.com\""
+            .to_owned()
+    })
 }
 
 /// Converts the settings; adds their problems and those of the keys.

@@ -54,9 +54,10 @@ async fn print_link(arguments: &DatabaseArguments) -> anyhow::Result<()> {
     database.close().await?;
     let running = RunningServer::read(&project.data);
     let url = running.map_or_else(|| project.api_url(project.file.port()), |running| running.url);
+    let url = project.desk_url(&url);
     match state.context("creating the link")? {
         SetupState::Link(token) => {
-            writeln!(std::io::stdout(), "{}", format_setup_link(&url, &token)).context("writing to standard output")
+            writeln!(std::io::stdout(), "{}", format_setup_link(url, &token)).context("writing to standard output")
         }
         SetupState::Waiting | SetupState::Complete => bail!(
             "the shop has an owner, who signs in at {url}{}; `app_metadata` of further owners has \"role\": \"owner\", which \

@@ -1,6 +1,7 @@
 //! `[basalt]`: settings that the Supabase CLI does not have.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
 
 use functions_rs::functions::send_submission::limits::MAX_NOTICES;
 use gateway::{GatewayLimits, Upstreams};
@@ -12,6 +13,7 @@ use orders::settings::PaymentSettings;
 
 use super::archive::{ArchiveSettings, parse_archive};
 use super::brand::parse_brand;
+use super::origins::{parse_desk_url, parse_hsts_max_age};
 use super::payment::parse_payment;
 use super::problem::Problem;
 use super::read::Values;
@@ -44,6 +46,10 @@ pub(crate) struct BasaltSettings {
     pub allow_differing_replicas: bool,
     /// `[basalt.desk] enabled`: whether the shop has the owner's desk; true by default.
     pub has_desk: bool,
+    /// `[basalt.desk] url`: the origin of the desk, if it has one of its own.
+    pub desk_url: Option<String>,
+    /// `hsts_max_age`: the life of `Strict-Transport-Security`; zero for none.
+    pub hsts_max_age: Duration,
     /// `[basalt.shop] owner`: the recipient of a mail about each submission.
     pub shop_owner: Option<String>,
     /// `[basalt.shop]` `name`, `accent_color`, `logo_url` and `address`: the look of the built-in mails.
@@ -110,6 +116,8 @@ impl BasaltSettings {
             count
         });
         let http = HttpLimits { proxies: trusted_proxies.clone(), ..parse_http_limits(&text, &mut refuse) };
+        let desk_url = parse_desk_url(&text, &mut refuse);
+        let hsts_max_age = parse_hsts_max_age(&text, &mut refuse);
         let shop_owner = parse_shop_owner(&text, &mut refuse);
         let expected_replicas = parse_expected_replicas(&text, &mut refuse);
         let notices_an_hour = parse_notices_an_hour(values, &mut refuse);
@@ -132,6 +140,8 @@ impl BasaltSettings {
             expected_replicas,
             allow_differing_replicas: text("basalt.replicas.allow_differences").is_some_and(|given| given == "true"),
             has_desk: text("basalt.desk.enabled").is_none_or(|given| given == "true"),
+            desk_url,
+            hsts_max_age,
             shop_owner,
             mail_brand: parse_brand(values, &mut refuse),
             notices_an_hour,

@@ -14,6 +14,7 @@ mod keys;
 mod limits;
 mod locations;
 mod mail_templates;
+mod origins;
 mod payment;
 mod payment_keys;
 mod problem;

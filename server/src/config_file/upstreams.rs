@@ -34,12 +34,16 @@ pub(super) fn parse_upstreams(values: &Values, refuse: &mut impl FnMut(&str, &st
 /// Parses the limits of forwarded requests.
 pub(super) fn parse_limits(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> GatewayLimits {
     let mut limits = GatewayLimits::default();
-    let key = format!("{TABLE}.max_requests");
-    match values.text(&key).map(|text| text.parse().ok().filter(|count| (1..=1_000_000).contains(count))) {
-        None => {}
-        Some(Some(count)) => limits.max_requests = count,
-        Some(None) => refuse(&key, "must be a number of requests from 1 to 1000000"),
-    }
+    let mut count = |name: &str| {
+        let key = format!("{TABLE}.{name}");
+        let count = values.text(&key)?.parse().ok().filter(|count| (1..=1_000_000).contains(count));
+        if count.is_none() {
+            refuse(&key, "must be a number of requests from 1 to 1000000");
+        }
+        count
+    };
+    limits.max_requests = count("max_requests").unwrap_or(limits.max_requests);
+    limits.max_requests_per_network = count("max_requests_per_network").unwrap_or((limits.max_requests / 4).max(1));
     for (name, limit) in [
         ("connect_timeout", &mut limits.connect_timeout),
         ("response_timeout", &mut limits.response_timeout),
@@ -72,8 +76,12 @@ mod tests {
         let file = read("rest = \"http://rest:3000\"\nmax_requests = 7\nresponse_timeout = \"2s\"").expect("valid");
         assert!(file.basalt.upstreams.get(Service::Rest).is_some());
         assert!(file.basalt.upstreams.get(Service::Storage).is_none());
-        let expected =
-            GatewayLimits { max_requests: 7, response_timeout: Duration::from_secs(2), ..GatewayLimits::default() };
+        let expected = GatewayLimits {
+            max_requests: 7,
+            max_requests_per_network: 1,
+            response_timeout: Duration::from_secs(2),
+            ..GatewayLimits::default()
+        };
         assert_eq!(file.basalt.upstream_limits, expected);
     }
 

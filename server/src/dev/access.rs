@@ -15,7 +15,7 @@ use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderName, Version};
 use http_edge::request::forwarded::has_forwarded_header;
-use http_edge::request::{BearerWhitespace, single_header};
+use http_edge::request::{BearerWhitespace, is_sent_by_foreign_content, single_header};
 use subtle::ConstantTimeEq;
 
 use super::peer_process::LoopbackConnection;
@@ -135,10 +135,12 @@ impl Access {
     }
 }
 
-/// Returns whether a request is from this machine, by its own name, and not from another site.
+/// Returns whether a request is from this machine, by its own name, and not from another site or a document with foreign
+/// content.
 fn is_local_same_site(request: &Request) -> bool {
     let headers = request.headers();
     is_local_direct(request)
+        && !is_sent_by_foreign_content(headers)
         && (!headers.contains_key(FETCH_SITE)
             || matches!(single_header(headers, &FETCH_SITE).present(), Some("same-origin" | "none")))
 }

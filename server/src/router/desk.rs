@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use ::desk::{API_PATH, Desk, PageViews};
+use ::desk::{API_PATH, Desk, MOUNT, PageViews, add_file_headers};
 use axum::extract::Request;
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
+use http::header::HOST;
 use http::{Method, StatusCode};
+use http_edge::request::single_header;
 
 use super::is_below;
 use crate::assets::{DeskFiles, Shop};
@@ -18,6 +20,8 @@ pub(crate) struct DeskArea {
     pub files: DeskFiles,
     /// The counters of page requests.
     pub views: Arc<PageViews>,
+    /// Host and port of the desk, in lower case, if it has an origin of its own.
+    pub host: Option<String>,
 }
 
 impl DeskArea {
@@ -31,9 +35,22 @@ impl DeskArea {
         }
     }
 
-    /// Answers a request below `/_desk`.
+    /// Returns whether a request is for the desk: below its path, or at its host, which has nothing else.
+    pub(super) fn is_of(&self, request: &Request) -> bool {
+        let Some(own) = &self.host else { return is_below(request.uri().path(), MOUNT) };
+        let host = single_header(request.headers(), &HOST).present();
+        host.is_some_and(|host| host.eq_ignore_ascii_case(own))
+    }
+
+    /// Answers a request to the desk.
     pub(super) async fn answer(&self, request: Request) -> Response {
         let path = request.uri().path();
+        if path == "/" {
+            return Redirect::to(&format!("{MOUNT}/")).into_response();
+        }
+        if !is_below(path, MOUNT) {
+            return add_file_headers(StatusCode::NOT_FOUND.into_response());
+        }
         if is_below(path, API_PATH) {
             return self.api.answer(request).await;
         }

@@ -7,6 +7,7 @@ mod explain;
 mod form_visits;
 mod forwarded;
 mod submission_form;
+mod transport_security;
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
@@ -18,7 +19,7 @@ use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use futures::FutureExt;
 use gateway::Route;
-use http::header::{HOST, ORIGIN};
+use http::header::{HOST, ORIGIN, STRICT_TRANSPORT_SECURITY};
 use http::uri::PathAndQuery;
 use http::{HeaderName, Method, Uri};
 use http_edge::request::forwarded::replace_forwarded_headers;
@@ -36,6 +37,7 @@ pub(crate) use desk::DeskArea;
 pub(crate) use explain::RouterExplanations;
 pub(crate) use form_visits::FormVisits;
 pub(crate) use forwarded::ForwardedServices;
+pub(crate) use transport_security::TransportSecurity;
 
 /// The header of the request id, which the auth API and the response also carry.
 /// A well-formed id of the client is kept; otherwise a new one is generated.
@@ -90,6 +92,8 @@ pub(crate) struct EdgeRouter {
     pub gateway: ApiKeyGateway,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub proxies: TrustedProxies,
+    /// Keeps browsers that came by HTTPS there.
+    pub transport_security: TransportSecurity,
     /// Explains what the router refuses.
     pub explanations: RouterExplanations,
     /// Generates request ids.
@@ -148,6 +152,7 @@ impl EdgeRouter {
     pub(crate) async fn handle(self: Arc<Self>, mut request: Request) -> Response {
         let started = Instant::now();
         let area = self.find_area(&request).await;
+        let transport_security = self.transport_security.header(&request);
         let resolved = self.resolve(&request);
         let id = resolved.id.to_header_value();
         request.headers_mut().insert(REQUEST_ID, id.clone());
@@ -155,6 +160,9 @@ impl EdgeRouter {
         // proxy.
         if area != Area::Dev {
             sanitize_headers(&mut request, &resolved);
+        }
+        if area != Area::Desk {
+            ::desk::remove_cookies(request.headers_mut());
         }
         request.extensions_mut().insert(resolved);
         let request_line =
@@ -165,6 +173,9 @@ impl EdgeRouter {
             error_responses::internal_error()
         });
         response.headers_mut().insert(REQUEST_ID, id);
+        if let Some(value) = transport_security {
+            response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, value);
+        }
         metrics::record_response(area.name(), &request_line.method, &response, started.elapsed());
         log_request(area, &request_line, &response, started);
         response
@@ -174,9 +185,9 @@ impl EdgeRouter {
     /// The request is unmodified: access by callers on this machine depends on its headers.
     fn find_area(&self, request: &Request) -> impl Future<Output = Area> + Send + use<> {
         let path = request.uri().path();
-        let area = match (&self.desk, Area::from_path(path)) {
-            (Some(_), Area::Shop) if is_below(path, ::desk::MOUNT) => Area::Desk,
-            (_, area) => area,
+        let area = match &self.desk {
+            Some(desk) if desk.is_of(request) => Area::Desk,
+            _ => Area::from_path(path),
         };
         let found = self.forwarded.as_ref().and_then(|services| Some((services, services.find_route(path, area)?)));
         let forwarded = found.map(|(services, route)| (route, services.is_local(route, request)));

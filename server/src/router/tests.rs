@@ -7,6 +7,8 @@ use http::{HeaderMap, HeaderValue};
 
 use proptest::prelude::*;
 
+use std::time::Duration;
+
 use super::*;
 use crate::api_keys::{ApiKeys, LiveApiKeys};
 use crate::assets::SiteConfig;
@@ -51,6 +53,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         dev: DevelopmentPages::new(None, Access::default()),
         gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| token == "jwt.user"),
         proxies,
+        transport_security: TransportSecurity::new(true, Duration::from_hours(1)),
         explanations: RouterExplanations::default(),
         entropy: Entropy::from_seed(1),
     })
@@ -339,5 +342,20 @@ async fn failed_form_is_shown_again_with_its_text_alone() {
         let is_kept = form.contains("kept") && headers.first().is_none_or(|(name, _)| *name != "content-type");
         assert_eq!(answer.body.contains(">kept text"), is_kept, "{form}: {}", answer.body);
         assert!(!answer.body.contains("Details are required") && !answer.body.contains("Received!"), "{form}");
+    }
+}
+
+#[tokio::test]
+async fn browsers_are_kept_at_https_except_on_this_machine() {
+    for (host, expected) in [
+        ("shop.example", Some("max-age=3600")),
+        ("shop.example:8443", Some("max-age=3600")),
+        ("localhost:54321", None),
+        ("127.0.0.1:54321", None),
+        ("[::1]", None),
+    ] {
+        let found = send(Method::GET, "/nothing", &[("host", host)], "127.0.0.1:9").await;
+        let header = found.headers.get("strict-transport-security").map(|value| value.to_str().expect("text"));
+        assert_eq!(header, expected, "{host}");
     }
 }

@@ -14,7 +14,7 @@ use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::Pool;
 use orders::OrderService;
 use tokio::sync::watch;
-use url::Url;
+use url::{Position, Url};
 
 use super::shop::PRODUCT;
 use super::submissions::build_section;
@@ -91,18 +91,25 @@ pub(super) fn start(
     if !project.has_desk() {
         return Ok(StartedDesk { area: None, replacement: None, upkeep: ready(()).boxed() });
     }
-    let replacement = DeskReplacement::new(app, config, url, Arc::clone(outbox))?;
+    let desk_url = project.desk_url(url);
+    let replacement = DeskReplacement::new(app, config, desk_url, Arc::clone(outbox))?;
     let views = Arc::new(PageViews::new(Arc::clone(&app.clock)));
     let upkeep = desk::maintain(Arc::clone(app), Arc::clone(&views), stop).boxed();
     let api = build_api(&inputs, replacement.app.subscribe());
-    let area = Some(DeskArea { api, files: DeskFiles::load(), views });
+    let own_origin = project.file.basalt.desk_url.as_deref().and_then(|url| Url::parse(url).ok());
+    let host = own_origin.map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
+    let area = Some(DeskArea { api, files: DeskFiles::load(), views, host });
     Ok(StartedDesk { area, replacement: Some(replacement), upkeep })
 }
 
 /// Builds the API with its sections.
 fn build_api(inputs: &DeskInputs<'_>, app: watch::Receiver<Arc<App>>) -> Desk {
     let DeskInputs { project, config, app: main, url, outbox, .. } = *inputs;
-    let own_urls = [url, &config.policy.site.site_url].into_iter().filter_map(|url| Url::parse(url).ok()).collect();
+    let own_urls = match &project.file.basalt.desk_url {
+        Some(own) => vec![own.as_str()],
+        None => vec![url, &config.policy.site.site_url],
+    };
+    let own_urls = own_urls.into_iter().filter_map(|url| Url::parse(url).ok()).collect();
     let shop_name = project.file.basalt.mail_brand.name.clone().unwrap_or_else(|| PRODUCT.to_owned());
     let shop = inputs.shop.clone();
     let figures = Figures::new(Arc::new(move || shop.borrow().list_titles()));
@@ -126,7 +133,7 @@ pub(super) async fn prepare_first_start(project: &Project, pool: &Pool, url: &st
     let entropy = Entropy::from_system();
     let state = desk::prepare_first_start(pool, &SystemClock, &entropy).await.context("preparing the desk")?;
     match state {
-        SetupState::Link(token) => Ok(Some(format_setup_link(url, &token))),
+        SetupState::Link(token) => Ok(Some(format_setup_link(project.desk_url(url), &token))),
         SetupState::Waiting => {
             tracing::info!("the desk has no owner yet: open its link, or print another one with `basalt desk link`");
             Ok(None)

@@ -196,7 +196,8 @@ impl Reloading {
             ("[basalt.shop] daily_digest or submission_webhook, or [basalt.retention] submissions", {
                 new.submission_jobs != old.submission_jobs
             }),
-            ("[basalt.desk]", new.has_desk != old.has_desk),
+            ("[basalt.desk]", (new.has_desk, &new.desk_url) != (old.has_desk, &old.desk_url)),
+            ("[basalt] hsts_max_age", new.hsts_max_age != old.hsts_max_age),
             ("[basalt.inbox] token", new.inbox_token != old.inbox_token),
             ("[basalt.provider] stands_in_for", new.stands_in_for != old.stands_in_for),
             ("[basalt.database] archive", new.archive != old.archive),

@@ -30,7 +30,7 @@ use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::project::Project;
-use crate::router::{EdgeRouter, FormVisits, ForwardedServices, RouterExplanations};
+use crate::router::{EdgeRouter, FormVisits, ForwardedServices, RouterExplanations, TransportSecurity};
 use crate::upkeep::JobLeases;
 use crate::{app, database, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
@@ -138,6 +138,7 @@ impl Services {
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
         let replace = Replacements { app: replace, shop: replace_shop, desk: replacement };
+        let is_https = basalt.tls.is_some() || url.starts_with("https:");
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
@@ -154,6 +155,7 @@ impl Services {
                 .with_explanations(explanations.store().cloned()),
             gateway: build_api_key_gateway(keys, current),
             proxies,
+            transport_security: TransportSecurity::new(is_https, basalt.hsts_max_age),
             explanations: RouterExplanations::new(Arc::clone(&app)),
             entropy,
         };

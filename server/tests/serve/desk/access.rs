@@ -90,6 +90,62 @@ async fn foreign_origins_are_refused() {
 }
 
 #[tokio::test]
+async fn documents_of_other_areas_are_refused() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    let own = shop.server.text("url");
+    let get = || shop.request(&Method::GET, "/session").header("cookie", &owner.cookie);
+    for request in [
+        get().header("referer", format!("{own}/storage/v1/object/public/files/a.svg")),
+        get().header("referer", format!("{own}/")),
+        get().header("sec-fetch-dest", "document"),
+        get().header("sec-fetch-dest", "iframe"),
+        get().header("sec-fetch-site", "same-site"),
+        get().header("sec-fetch-site", "cross-site"),
+        get().header("referer", format!("{own}/functions/v1/page")).header("sec-fetch-site", "same-origin"),
+    ] {
+        let answer = send(request).await;
+        assert_eq!((answer.status, answer.code()), (403, "desk_csrf"), "{}", answer.body);
+    }
+    let own_page = get().header("sec-fetch-site", "same-origin").header("sec-fetch-dest", "empty");
+    assert_eq!(send(own_page.header("referer", format!("{own}/_desk/orders"))).await.status, 200);
+    assert_eq!(send(get()).await.status, 200);
+}
+
+#[tokio::test]
+async fn desk_with_a_host_of_its_own_is_nowhere_else() {
+    let port = free_port().to_string();
+    let folder = TempFolder::new();
+    let settings = format!(
+        "[basalt.shop]\nowner = \"owner@shop.example\"\n[basalt.desk]\nurl = \"http://desk.localhost:{port}\"\n"
+    );
+    let config = folder.write("config.toml", &settings);
+    let server = Basalt::serve(&["--config", &config, "--ephemeral", "--port", &port]);
+    let host = format!("desk.localhost:{port}");
+    let link = server.text("desk_setup_url");
+    let token = link.strip_prefix(&format!("http://{host}/_desk/#setup=")).expect("the address of the desk").to_owned();
+    let get = |path: &str, host: Option<&str>| {
+        let request = server.client.get(server.url(path));
+        let request = host.into_iter().fold(request, |request, host| request.header("host", host));
+        async { request.send().await.expect("an answer").status().as_u16() }
+    };
+    assert_eq!(get("/_desk/", Some(&host)).await, 200);
+    for path in ["/auth/v1/health", "/_dev/inbox", "/submit", "/storage/v1/object/public/a"] {
+        assert_eq!(get(path, Some(&host)).await, 404, "{path}");
+    }
+    for path in ["/_desk/", "/_desk/api/session"] {
+        assert_eq!(get(path, None).await, 404, "{path}");
+    }
+    assert_eq!(get("/auth/v1/health", None).await, 200);
+    let setup = |origin: String| {
+        let request = server.client.post(server.url("/_desk/api/setup")).header("host", &host).header("origin", origin);
+        send(request.json(&json!({"token": token, "email": EMAIL, "password": PASSWORD})))
+    };
+    assert_eq!(setup(server.text("url")).await.code(), "desk_csrf");
+    assert_eq!(setup(format!("http://{host}")).await.status, 200);
+}
+
+#[tokio::test]
 async fn cookie_is_for_the_desk_alone() {
     let shop = Shop::start();
     let owner = shop.set_up().await;
@@ -116,11 +172,11 @@ async fn cookie_is_for_the_desk_alone() {
     let secret = made.body["totp"]["secret"].as_str().expect("a secret");
     let session = post("/setup/totp", json!({"ticket": made.text("ticket"), "code": code_of(secret, 0)})).await;
     let cookie = session.headers["set-cookie"].to_str().expect("text");
-    assert!(cookie.starts_with("__Secure-basalt_desk="), "{cookie}");
-    assert!(cookie.ends_with("; Path=/_desk; HttpOnly; Secure; SameSite=Strict"), "{cookie}");
+    assert!(cookie.starts_with("__Host-basalt_desk="), "{cookie}");
+    assert!(cookie.ends_with("; Path=/; HttpOnly; Secure; SameSite=Strict"), "{cookie}");
     let get = |cookie: String| send(server.client.get(format!("{address}/_desk/api/session")).header("cookie", cookie));
     assert_eq!(get(session.cookie()).await.status, 200);
-    assert_eq!(get(session.cookie().replace("__Secure-", "")).await.status, 401, "a cookie of plain HTTP");
+    assert_eq!(get(session.cookie().replace("__Host-", "")).await.status, 401, "a cookie of plain HTTP");
 }
 
 #[tokio::test]

@@ -87,6 +87,19 @@ async fn services_without_address_are_not_found() {
 }
 
 #[test]
+fn check_warns_of_a_desk_beside_services() {
+    let scratch = TempFolder::new();
+    let check = |desk: &str| {
+        let text = format!("[basalt.shop]\n[basalt.upstreams]\nstorage = \"http://127.0.0.1:1\"\n{desk}");
+        let output = run(&["check", "--config", &scratch.write("config.toml", &text)]);
+        String::from_utf8_lossy(&output.stdout).contains("give it a host of its own")
+    };
+    assert!(check(""));
+    assert!(!check("[basalt.desk]\nurl = \"https://desk.example.com\"\n"));
+    assert!(!check("[basalt.desk]\nenabled = false\n"));
+}
+
+#[test]
 fn check_reports_unusable_addresses() {
     let scratch = TempFolder::new();
     let config = scratch.write(

@@ -1,6 +1,8 @@
 //! Services that are down, silent, slow or broken.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use reqwest::Response;
@@ -124,6 +126,39 @@ async fn requests_beyond_the_limit_are_503_and_ten_are_concurrent() {
     assert_eq!(statuses, [200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 503]);
     assert!(started.elapsed() < Duration::from_secs(4), "they ran one after the other: {:?}", started.elapsed());
     assert_eq!(get(&server, "/rest/v1/todos").await.status(), 200);
+}
+
+/// Uploads that never end hold the permits of their own network alone.
+#[tokio::test]
+async fn one_network_leaves_requests_for_others() {
+    let uploads = Arc::<AtomicUsize>::default();
+    let counter = Arc::clone(&uploads);
+    let url = upstream::start(move |mut exchange| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        exchange.read_body();
+        exchange.respond("done");
+    });
+    let scratch = crate::support::TempFolder::new();
+    let settings = format!(
+        "[basalt]\ntrusted_proxies = [\"127.0.0.1\"]\n[basalt.upstreams]\nstorage = \"{url}\"\nmax_requests = 8\n"
+    );
+    let server = Basalt::serve(&["--ephemeral", "--config", &scratch.write("config.toml", &settings)]);
+    let _streams: Vec<_> = (0..8)
+        .map(|at| {
+            let mut stream = connect(&server);
+            let head = format!(
+                "POST /storage/v1/object/a HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 2001:db8::{at}\r\nContent-Length: 100\r\n\r\na"
+            );
+            stream.write_all(head.as_bytes()).expect("the server reads");
+            stream
+        })
+        .collect();
+    let request = |client: &str| {
+        let request = server.client.get(server.url("/storage/v1/object/public/a")).header("x-forwarded-for", client);
+        async { request.send().await.expect("a response").status().as_u16() }
+    };
+    eventually("the network has its share", || uploads.load(Ordering::Relaxed) == 2);
+    assert_eq!((request("2001:db8::99").await, request("192.0.2.9").await), (503, 200));
 }
 
 #[tokio::test]

@@ -77,6 +77,8 @@ async fn service_learns_the_client_and_no_header_of_the_connection() {
         "traceparent",
         "x-request-id",
         "x-named",
+        "x-forwarded-user",
+        "x-original-url",
         "te",
         "upgrade",
         "content-length",
@@ -93,6 +95,8 @@ async fn service_learns_the_client_and_no_header_of_the_connection() {
         .header("x-forwarded-for", "203.0.113.9")
         .header("x-forwarded-host", "evil.example")
         .header("x-real-ip", "203.0.113.9")
+        .header("x-forwarded-user", "admin")
+        .header("x-original-url", "/admin")
         .header("x-request-id", "request-1")
         .header("traceparent", trace);
     let text = request.send().await.expect("a response").text().await.expect("text");
@@ -109,11 +113,24 @@ async fn service_learns_the_client_and_no_header_of_the_connection() {
         format!("traceparent: {trace}"),
         "x-request-id: request-1".to_owned(),
         "x-named: -".to_owned(),
+        "x-forwarded-user: -".to_owned(),
+        "x-original-url: -".to_owned(),
         "te: -".to_owned(),
         "upgrade: -".to_owned(),
         "content-length: -".to_owned(),
     ];
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+}
+
+/// The cookie of the desk has the path `/` with HTTPS.
+#[tokio::test]
+async fn services_do_not_get_the_cookie_of_the_desk() {
+    let url = upstream::start(|mut exchange| exchange.echo(&["cookie"]));
+    let (_scratch, server) = serve(&format!("storage = \"{url}\""));
+    let request = server.client.get(server.url("/storage/v1/object/public/a"));
+    let request = request.header("cookie", "a=b; __Host-basalt_desk=token; basalt_desk=token");
+    let text = request.send().await.expect("a response").text().await.expect("text");
+    assert_eq!(text.lines().last(), Some("cookie: a=b"), "{text}");
 }
 
 #[tokio::test]
