@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use http::header::AUTHORIZATION;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use gotrue_rules::domain::redirect::is_loopback_url;
+use http::header::{AUTHORIZATION, ORIGIN};
 use http::{HeaderMap, Uri};
 use http_edge::request::{APIKEY, ApiKeyRole, BearerWhitespace, bearer_value, parse_bearer};
 
@@ -80,6 +83,27 @@ impl ApiKeyGateway {
         self.keys.ring().find_role(key)
     }
 
+    /// Returns whether a page of a foreign site uses published keys to act as an administrator.
+    ///
+    /// Everybody has these keys and the secret behind them, also every page that a browser on this machine shows. Pages on
+    /// this machine may use them, and pages elsewhere with the rights of visitors and users.
+    pub(crate) fn is_foreign_administrator(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        if !self.keys.are_published() || !headers.contains_key(ORIGIN) {
+            return false;
+        }
+        let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+        let is_local = origin.is_some_and(is_loopback_url) && headers.get_all(ORIGIN).iter().count() == 1;
+        !is_local && presented_keys(uri, headers).iter().any(|(_, key)| self.is_privileged(key))
+    }
+
+    /// Whether a key or an unverified token has other rights than visitors and users.
+    fn is_privileged(&self, key: &str) -> bool {
+        match self.keys.ring().find_role(key) {
+            Some(role) => role == ApiKeyRole::Service,
+            None => !matches!(find_role_claim(key).as_deref(), None | Some("anon" | "authenticated")),
+        }
+    }
+
     /// Returns the token with which a role is sent to the services.
     pub(crate) fn role_token(&self, role: ApiKeyRole) -> String {
         self.keys.token(role)
@@ -87,18 +111,9 @@ impl ApiKeyGateway {
 
     /// Finds the key that makes the credentials of a request invalid, for its explanation.
     pub(crate) fn find_invalid_key(&self, uri: &Uri, headers: &HeaderMap) -> Option<PresentedKey> {
-        let header = headers.get(APIKEY).map(|value| value.to_str().unwrap_or_default().to_owned());
-        let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let bearer = bearer.and_then(|value| parse_bearer(value, BearerWhitespace::Kept).present()).map(str::to_owned);
-        let keys = [
-            ("the header apikey", header),
-            ("the query parameter apikey", uri.query().and_then(find_apikey_parameter)),
-            ("the header Authorization", bearer),
-        ];
         let is_invalid = |key: &str| self.classify(Some(key)) == RequestCredentials::Invalid;
-        keys.into_iter()
-            .filter_map(|(place, text)| Some(PresentedKey { text: text?, place }))
-            .find(|presented| is_invalid(&presented.text))
+        let found = presented_keys(uri, headers).into_iter().find(|(_, key)| is_invalid(key));
+        found.map(|(place, text)| PresentedKey { text, place })
     }
 
     fn classify(&self, key: Option<&str>) -> RequestCredentials {
@@ -115,6 +130,26 @@ impl ApiKeyGateway {
     fn set_role_token(&self, headers: &mut HeaderMap, role: ApiKeyRole) {
         set_bearer(headers, &self.keys.token(role));
     }
+}
+
+/// Returns the keys and tokens of a request with their places.
+fn presented_keys(uri: &Uri, headers: &HeaderMap) -> Vec<(&'static str, String)> {
+    let header = headers.get(APIKEY).map(|value| value.to_str().unwrap_or_default().to_owned());
+    let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = bearer.and_then(|value| parse_bearer(value, BearerWhitespace::Kept).present()).map(str::to_owned);
+    let keys = [
+        ("the header apikey", header),
+        ("the query parameter apikey", uri.query().and_then(find_apikey_parameter)),
+        ("the header Authorization", bearer),
+    ];
+    keys.into_iter().filter_map(|(place, key)| Some((place, key?))).collect()
+}
+
+/// Returns the claim `role` of a token, which is not verified.
+fn find_role_claim(token: &str) -> Option<String> {
+    let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    let claims: serde_json::Value = serde_json::from_slice(&payload).ok()?;
+    Some(claims.get("role")?.as_str().unwrap_or("another").to_owned())
 }
 
 fn set_bearer(headers: &mut HeaderMap, token: &str) {

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use http_edge::request::{ApiKeyRing, ApiKeyRole};
 
 use super::keys::ApiKeys;
+use super::store::DEMO_SERVICE_ROLE_KEY;
 
 /// The accepted API keys. Clones share them, so that all services accept the same.
 #[derive(Debug, Clone)]
@@ -75,6 +76,12 @@ impl LiveApiKeys {
     /// Returns the keys that the server itself uses.
     pub(crate) fn shown(&self) -> ShownKeys {
         self.shown.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns whether the keys are those that the Supabase CLI publishes.
+    pub(super) fn are_published(&self) -> bool {
+        let shown = self.shown.read().unwrap_or_else(PoisonError::into_inner);
+        shown.service_role_token == DEMO_SERVICE_ROLE_KEY
     }
 
     /// Returns the token with which a role is sent to the services.

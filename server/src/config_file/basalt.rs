@@ -7,6 +7,7 @@ use functions_rs::functions::send_submission::limits::MAX_NOTICES;
 use gateway::{GatewayLimits, Upstreams};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::policy::{Bucket, MailBrand, PROVIDERS, TargetLimits};
+use gotrue_rules::domain::redirect::is_loopback_url;
 use gotrue_rules::wire::go_duration::GoDuration;
 use ipnet::IpNet;
 use orders::settings::PaymentSettings;
@@ -63,6 +64,8 @@ pub(crate) struct BasaltSettings {
     /// `development_pages`: whether callers on this machine may use them.
     /// `None` derives it from the configuration.
     pub development_pages: Option<bool>,
+    /// `demo_keys`: whether the keys that the Supabase CLI publishes are those of this server, on this machine alone.
+    pub has_demo_keys: bool,
     /// `[basalt.inbox] token`: grants access to the development inbox from other machines.
     pub inbox_token: Option<String>,
     /// `[basalt.tls]`: certificate and key, relative to the file's folder; `None` serves HTTP.
@@ -79,6 +82,8 @@ pub(crate) struct BasaltSettings {
 
 /// The highest configurable limit per hour.
 const MAX_PER_HOUR: u32 = 1_000_000;
+/// The keys of a project in `[auth]`.
+const KEYS_OF_PROJECT: [&str; 5] = ["jwt_secret", "anon_key", "service_role_key", "publishable_key", "secret_key"];
 /// The highest number of servers on a database.
 const MAX_REPLICAS: u32 = 1_000;
 
@@ -122,7 +127,7 @@ impl BasaltSettings {
         let expected_replicas = parse_expected_replicas(&text, &mut refuse);
         let notices_an_hour = parse_notices_an_hour(values, &mut refuse);
         let stood_in_for = parse_stands_in_for(values, &mut refuse);
-        let tls = parse_tls(&text, &mut refuse);
+        let tls = parse_tls(values, &mut refuse);
         let upstreams = parse_upstreams(values, &mut refuse);
         let archive = parse_archive(&text, &mut refuse);
         let upstream_limits = parse_limits(values, &mut refuse);
@@ -148,6 +153,7 @@ impl BasaltSettings {
             submission_jobs: parse_jobs(&text, &mut refuse),
             payment: parse_payment(values, &mut refuse),
             development_pages: text("basalt.development_pages").map(|given| given == "true"),
+            has_demo_keys: parse_demo_keys(values, &mut refuse),
             inbox_token: text("basalt.inbox.token"),
             tls,
             upstreams,
@@ -242,8 +248,15 @@ fn parse_http_limits(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl F
     limits
 }
 
-/// Parses `[basalt.tls]`, which needs both files.
-fn parse_tls(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&str, &str)) -> Option<TlsFiles> {
+/// Parses `[basalt.tls]`, or `[api.tls]` of the Supabase CLI; each needs both files.
+fn parse_tls(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Option<TlsFiles> {
+    let text = |key: &str| values.text(key).filter(|text| !text.is_empty()).map(str::to_owned);
+    let has_own = text("basalt.tls.certificate").is_some() || text("basalt.tls.key").is_some();
+    if !has_own && values.is_enabled("api.tls.enabled", false) {
+        // Test servers have no TLS, whatever the file says: what is missing is a problem of the settings.
+        let files = text("api.tls.cert_path").zip(text("api.tls.key_path"));
+        return files.map(|(certificate, key)| TlsFiles { certificate: certificate.into(), key: key.into() });
+    }
     let (certificate, key) = (text("basalt.tls.certificate"), text("basalt.tls.key"));
     match (certificate, key) {
         (None, None) => None,
@@ -257,6 +270,28 @@ fn parse_tls(text: &impl Fn(&str) -> Option<String>, refuse: &mut impl FnMut(&st
             None
         }
     }
+}
+
+/// Parses `demo_keys`: everybody has these keys, so that only this machine may reach a server that accepts them.
+fn parse_demo_keys(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> bool {
+    const KEY: &str = "basalt.demo_keys";
+    if values.text(KEY) != Some("true") {
+        return false;
+    }
+    let text = |key: &str| values.text(key).filter(|text| !text.is_empty());
+    let is_local_host =
+        text("basalt.host").is_none_or(|host| host.parse::<IpAddr>().is_ok_and(|host| host.is_loopback()));
+    let is_local_url = text("api.external_url").is_none_or(is_loopback_url);
+    if !is_local_host || !is_local_url {
+        refuse(
+            KEY,
+            "accepts keys that everybody has: it is for servers that this machine alone reaches; remove it, basalt.host or api.external_url",
+        );
+    }
+    if KEYS_OF_PROJECT.iter().any(|name| text(&format!("auth.{name}")).is_some()) {
+        refuse(KEY, "replaces the keys of the project: remove it, or the keys in [auth]");
+    }
+    true
 }
 
 /// Parses the limit of mails to the owner per hour.

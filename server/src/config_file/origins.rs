@@ -33,10 +33,11 @@ pub(super) fn parse_hsts_max_age(
 ) -> Duration {
     const KEY: &str = "basalt.hsts_max_age";
     let Some(given) = text(KEY) else { return HSTS_MAX_AGE };
-    GoDuration::parse(&given).map(GoDuration::to_std).unwrap_or_else(|| {
+    let parsed = GoDuration::parse(&given).map(GoDuration::to_std);
+    if parsed.is_none() {
         refuse(KEY, "must be a length of time, such as \"8760h\"; \"0s\" for none");
-        HSTS_MAX_AGE
-    })
+    }
+    parsed.unwrap_or(HSTS_MAX_AGE)
 }
 
 #[cfg(test)]

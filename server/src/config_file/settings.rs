@@ -109,8 +109,12 @@ impl Settings {
     }
 
     fn put_urls(&mut self, values: &Values, facts: &ServerFacts<'_>) {
-        if values.is_enabled("api.tls.enabled", false) {
-            let text = "is not served: set certificate and key in [basalt.tls], or put a proxy that ends TLS in front, and its address into api.external_url";
+        let is_set = |key: &str| values.text(key).is_some_and(|text| !text.is_empty());
+        let has_certificate =
+            is_set("basalt.tls.certificate") || is_set("api.tls.cert_path") && is_set("api.tls.key_path");
+        if values.is_enabled("api.tls.enabled", false) && !has_certificate {
+            let text = "needs api.tls.cert_path and api.tls.key_path, the files of a certificate and its private key, as \
+                        `mkcert localhost 127.0.0.1` makes them; the certificate of the Supabase CLI is not part of Basalt";
             self.problems.push(values.build_problem("api.tls.enabled", text));
         }
         self.put("SITE_URL", facts.api_url);

@@ -281,6 +281,13 @@ fn unsupported_tables_are_listed_unless_disabled() {
 #[test]
 fn unsupported_or_invalid_values_are_rejected() {
     assert_eq!(settings("[api.tls]\nenabled = true").problems.len(), 1);
+    assert_eq!(settings("[api.tls]\nenabled = true\ncert_path = \"a.pem\"").problems.len(), 1);
+    assert_eq!(settings("[api.tls]\nenabled = true\ncert_path = \"a.pem\"\nkey_path = \"b.pem\"").problems.len(), 0);
+    assert!(read("[basalt]\ndemo_keys = true\nhost = \"0.0.0.0\"").is_err());
+    assert!(read("[basalt]\ndemo_keys = true\n[api]\nexternal_url = \"https://example.com\"").is_err());
+    assert!(
+        read("[basalt]\ndemo_keys = true\n[auth]\njwt_secret = \"a-secret-of-my-own-with-40-characters-xx\"").is_err()
+    );
     assert!(read("[auth]\nenabled = false").is_err());
     assert!(read("[api]\nport = 70000").is_err());
     assert!(read("[basalt]\nhost = \"everywhere\"").is_err());

@@ -8,7 +8,6 @@ use super::finding::Finding;
 /// Why known keys have no effect, by the beginnings of their names.
 const REASONS: &[(&str, &str)] = &[
     ("project_id", "it names the containers of the CLI, which Basalt does not start"),
-    ("api.tls.", "set certificate and key in [basalt.tls], or end TLS in a proxy"),
     ("api.", "it is a setting of PostgREST: set it where PostgREST runs"),
     ("functions.", "it is a setting of the runtime of your own functions: set it where that runs"),
     ("db.shadow_port", "there is no shadow database"),

@@ -31,6 +31,13 @@ pub(super) fn not_served(mount: &str, what: &str) -> Response {
     json(StatusCode::NOT_FOUND, &message, hint)
 }
 
+/// A page of a foreign site acts as an administrator with published keys.
+pub(super) fn foreign_administrator() -> Response {
+    let hint = "Everybody has the demo keys, so pages of other sites may use the publishable one only. Open the page at \
+                http://localhost or http://127.0.0.1, or leave out the demo keys.";
+    json(StatusCode::FORBIDDEN, "The demo keys make no administrator of a page of another site", hint)
+}
+
 /// A handler failed unexpectedly.
 pub(super) fn internal_error() -> Response {
     json(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error", "The server's log says more.")

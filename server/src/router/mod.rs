@@ -200,6 +200,9 @@ impl EdgeRouter {
     }
 
     async fn dispatch(&self, area: Area, request: Request) -> Response {
+        if self.gateway.is_foreign_administrator(request.uri(), request.headers()) {
+            return cors::GATEWAY.apply(error_responses::foreign_administrator());
+        }
         match area {
             Area::Auth => self.handle_auth(request).await,
             Area::OAuthMetadata => cors::GATEWAY.apply(forward(&self.auth, request).await),

@@ -46,7 +46,7 @@ impl Endpoint {
         let listening = listener.local_addr()?;
         let port = listening.port();
         let url = if options.test.is_some() { project.local_url(port) } else { project.api_url(port) };
-        let keys = if options.test.is_some_and(|test| test.has_demo_keys) {
+        let keys = if options.test.map_or(project.file.basalt.has_demo_keys, |test| test.has_demo_keys) {
             api_keys::demo_keys()
         } else {
             api_keys::load_or_create(folder.path(), &project.configured_keys(), entropy, SystemClock.now())?

@@ -197,6 +197,7 @@ impl Reloading {
                 new.submission_jobs != old.submission_jobs
             }),
             ("[basalt.desk]", (new.has_desk, &new.desk_url) != (old.has_desk, &old.desk_url)),
+            ("[basalt] demo_keys", new.has_demo_keys != old.has_demo_keys),
             ("[basalt] hsts_max_age", new.hsts_max_age != old.hsts_max_age),
             ("[basalt.inbox] token", new.inbox_token != old.inbox_token),
             ("[basalt.provider] stands_in_for", new.stands_in_for != old.stands_in_for),

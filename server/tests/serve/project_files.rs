@@ -114,7 +114,7 @@ async fn test_server_needs_neither_the_mail_server_nor_tls_of_the_project() {
     write_files(&scratch, &[("supabase/config.toml", config)]);
     let output = run_in(&scratch.0, &["serve", "--port", "0", "--ephemeral"]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(text.contains("line 2: api.tls.enabled is not served"), "{text}");
+    assert!(text.contains("line 2: api.tls.enabled needs api.tls.cert_path"), "{text}");
     assert!(
         text.contains("line 7: auth.email.smtp.pass needs the environment variable PROJECT_SMTP_PASSWORD"),
         "{text}"

@@ -195,6 +195,35 @@ fn demo_keys_are_those_of_the_supabase_cli() {
     assert!(!output.status.success(), "only test servers accept published keys");
 }
 
+/// Every page has the demo keys: one of another site may be a visitor, not an administrator.
+#[tokio::test]
+async fn pages_of_other_sites_are_no_administrators_with_demo_keys() {
+    let test = Basalt::serve(&["--test", "--demo-keys"]);
+    let folder = TempFolder::new();
+    let config = folder.write("config.toml", "[basalt]\ndemo_keys = true\n");
+    let development = Basalt::serve(&["--ephemeral", "--config", &config]);
+    for server in [test, development] {
+        assert_eq!(server.text("jwt_secret"), "super-secret-jwt-token-with-at-least-32-characters-long");
+        let (secret, service) = (server.text("secret_key"), server.text("service_role_key"));
+        let list = |key: &str, origin: &str| {
+            let request = server.client.get(server.url("/auth/v1/admin/users")).header("apikey", key).bearer_auth(key);
+            let request = if origin.is_empty() { request } else { request.header("origin", origin) };
+            async { request.send().await.expect("a response").status().as_u16() }
+        };
+        for key in [&secret, &service] {
+            for origin in ["https://evil.example", "null", "http://localhost.evil.example", "http://192.168.0.7:3000"] {
+                assert_eq!(list(key, origin).await, 403, "{origin}");
+            }
+            for origin in ["", "http://localhost:3000", "http://127.0.0.1:5173"] {
+                assert_eq!(list(key, origin).await, 200, "{origin}");
+            }
+        }
+        let settings =
+            server.client.get(server.url("/auth/v1/settings")).header("apikey", server.text("publishable_key"));
+        assert_eq!(settings.header("origin", "https://evil.example").send().await.expect("a response").status(), 200);
+    }
+}
+
 #[test]
 fn exec_runs_the_command_with_a_server_and_returns_its_status() {
     let script =

@@ -52,6 +52,16 @@ fn serve(scratch: &TempFolder) -> Basalt {
 }
 
 #[tokio::test]
+async fn certificate_of_the_cli_settings_is_served() {
+    let scratch = TempFolder::new();
+    let certificate = write_certificate(&scratch.0, "key.pem");
+    let settings = "[api.tls]\nenabled = true\ncert_path = \"certificate.pem\"\nkey_path = \"key.pem\"\n";
+    let server = Basalt::serve(&["--ephemeral", "--config", &scratch.write("config.toml", settings)]);
+    assert!(server.text("url").starts_with("https://127.0.0.1:"));
+    assert!(is_served_with(&server, &certificate).await);
+}
+
+#[tokio::test]
 async fn changed_certificate_is_served_and_unusable_one_is_not() {
     let scratch = TempFolder::new();
     let first = write_certificate(&scratch.0, "key.pem");
