@@ -80,7 +80,7 @@ impl Desk {
         let (parts, body) = request.into_parts();
         let app = Arc::clone(&self.app.borrow());
         let visit = Visit { now: app.clock.now().trunc_subsecs(6), sender: Sender::of(&parts), app };
-        require_own_document(&parts.headers)?;
+        require_own_document(&parts.headers, MOUNT)?;
         let is_change = !matches!(parts.method, Method::GET | Method::HEAD);
         let origin = if is_change { Some(require_own_origin(&parts.headers, &self.settings.own_urls)?) } else { None };
         let path = parts.uri.path().strip_prefix(API_PATH).unwrap_or_default().to_owned();

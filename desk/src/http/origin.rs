@@ -8,7 +8,6 @@ use http_edge::request::is_call_of_area;
 use url::Url;
 
 use super::error::DeskError;
-use crate::desk::MOUNT;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -52,8 +51,8 @@ pub(crate) fn require_own_origin(headers: &HeaderMap, own_urls: &[Url]) -> Resul
 ///
 /// # Errors
 /// 403 `desk_csrf`.
-pub(crate) fn require_own_document(headers: &HeaderMap) -> Result<(), DeskError> {
-    if is_call_of_area(headers, MOUNT) {
+pub(crate) fn require_own_document(headers: &HeaderMap, mount: &str) -> Result<(), DeskError> {
+    if is_call_of_area(headers, mount) {
         return Ok(());
     }
     let refused = DeskError::new(StatusCode::FORBIDDEN, "desk_csrf", "The request comes from a page outside the desk.");

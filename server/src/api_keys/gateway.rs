@@ -85,7 +85,7 @@ impl ApiKeyGateway {
 
     /// Returns whether a page of a foreign site uses published keys to act as an administrator.
     ///
-    /// Everybody has these keys and the secret behind them, also every page that a browser on this machine shows. Pages on
+    /// The keys and the secret behind them are public, so every page that a browser on this machine shows has them. Pages on
     /// this machine may use them, and pages elsewhere with the rights of visitors and users.
     pub(crate) fn is_foreign_administrator(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         if !self.keys.are_published() || !headers.contains_key(ORIGIN) {

@@ -272,7 +272,7 @@ fn parse_tls(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Option<Tls
     }
 }
 
-/// Parses `demo_keys`: everybody has these keys, so that only this machine may reach a server that accepts them.
+/// Parses `demo_keys`: the keys are public, so that only this machine may reach a server that accepts them.
 fn parse_demo_keys(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> bool {
     const KEY: &str = "basalt.demo_keys";
     if values.text(KEY) != Some("true") {

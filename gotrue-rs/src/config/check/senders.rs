@@ -5,6 +5,7 @@ use gotrue_rules::domain::secret::Secret;
 
 use super::super::draft::Draft;
 use super::text_template::find_error;
+use crate::ports::sms::SmsTemplate;
 
 /// Selects the named provider if all of its settings are present.
 ///
@@ -90,19 +91,12 @@ pub(super) fn check_templates(draft: &mut Draft) {
             draft.problem(name, complaint, "{{ .Code }} is your code");
             continue;
         }
-        match gotmpl::Template::new(name).missing_key(gotmpl::MissingKey::Error).parse(&text) {
-            Ok(template) => {
-                if let Err(error) = template.execute_to_string(&gotmpl::tmap! { "Code" => "123456" }) {
-                    draft.warn(
-                        name,
-                        format!("{text:?} cannot be filled in ({error}): there is only .Code; no message can be sent"),
-                    );
-                }
-            }
-            Err(error) => {
-                let complaint = format!("{text:?} is not a Go template: {error}");
-                draft.problem(name, complaint, "{{ .Code }} is your code");
-            }
+        if let Err(error) = SmsTemplate::parse(&text).render("123456") {
+            let reason = error.reason();
+            draft.warn(
+                name,
+                format!("{text:?} cannot be filled in ({reason}): there is only .Code; no message can be sent"),
+            );
         }
     }
 }

@@ -7,6 +7,8 @@
 
 mod builtin;
 pub mod check;
+pub(in crate::ports) mod limits;
+mod rendering;
 mod source;
 pub mod syntax;
 mod values;
@@ -150,14 +152,12 @@ impl MailTemplates {
         let slot = self.kinds.iter().find(|slot| slot.kind == kind).expect("every kind has a slot");
         let pair = slot.current_pair(variables.language, now).await;
         let values = values::to_value(variables, &self.site_url);
-        let fill = |part, template: &Template| {
-            template.execute_to_string(&values).map_err(|error| MailTemplateError {
-                kind,
-                part,
-                reason: error.to_string(),
-            })
+        let rendered = if slot.is_configured() {
+            rendering::render_apart(Arc::clone(&pair), values).await
+        } else {
+            rendering::render(&pair, &values)
         };
-        let (subject, body) = (fill("subject", &pair.subject)?, fill("body", &pair.body)?);
+        let (subject, body) = rendered.map_err(|(part, reason)| MailTemplateError { kind, part, reason })?;
         let html = match &pair.frame {
             Some(frame) => frame.wrap(&body, &values::find_host(&self.site_url).unwrap_or_default()),
             None => body,
@@ -175,6 +175,11 @@ impl KindTemplates {
             && one.subject == two.subject
             && one.fetch == two.fetch
             && Arc::ptr_eq(&one.http, &two.http)
+    }
+
+    /// Whether the operator wrote any of its texts.
+    fn is_configured(&self) -> bool {
+        self.custom.is_some() || self.subject.is_some()
     }
 
     async fn current_pair(self: &Arc<Self>, language: Language, now: Time) -> Arc<TemplatePair> {
@@ -273,20 +278,36 @@ impl CustomTemplate {
         let text = self.source.read(&self.http, self.fetch.max_size).await?;
         match known {
             Some(known) if known.text == text => Ok(known.clone()),
-            _ => Ok(FetchedTemplate { pair: Arc::new(TemplatePair::parse(kind, &self.subject, Some(&text))?), text }),
+            _ => self.parse_apart(kind, text).await,
         }
+    }
+
+    /// Parses and checks a text on a thread that answers no requests.
+    async fn parse_apart(&self, kind: MailKind, text: String) -> Result<FetchedTemplate, String> {
+        let (subject, should_refuse_mistakes) = (self.subject.clone(), self.fetch.should_refuse_mistakes);
+        let parsing = tokio::task::spawn_blocking(move || {
+            let mistakes = if should_refuse_mistakes { check::find_problems(kind, &text) } else { Vec::new() };
+            if let Some(mistake) = mistakes.iter().find(|finding| finding.is_error) {
+                return Err(format!("the body: line {}: {}", mistake.line, mistake.text));
+            }
+            Ok(FetchedTemplate { pair: Arc::new(TemplatePair::parse(kind, &subject, Some(&text))?), text })
+        });
+        parsing.await.unwrap_or_else(|error| Err(error.to_string()))
     }
 }
 
 impl TemplatePair {
     /// Parses a pair with the built-in body if `body` is `None`.
     fn parse(kind: MailKind, subject: &str, body: Option<&str>) -> Result<Self, String> {
-        if !syntax::is_balanced(subject) || !body.is_none_or(syntax::is_balanced) {
-            return Err(check::UNBALANCED.to_owned());
+        for (part, text) in [("subject", Some(subject)), ("body", body)] {
+            if let Some(refusal) = text.and_then(|text| check::find_refusal(kind, text)) {
+                return Err(format!("the {part}: line {}: {}", refusal.line, refusal.text));
+            }
         }
-        let subject = Template::new("subject").parse(subject).map_err(|error| format!("the subject: {error}"))?;
+        let parse = |name, text| Template::new(name).max_range_iters(limits::MAX_ITERATIONS).parse(text);
+        let subject = parse("subject", subject).map_err(|error| format!("the subject: {error}"))?;
         let body = match body {
-            Some(text) => Template::new("body").parse(text).map_err(|error| format!("the body: {error}"))?,
+            Some(text) => parse("body", text).map_err(|error| format!("the body: {error}"))?,
             None => builtin::body(kind).map_err(|error| format!("the built-in body: {error}"))?,
         };
         Ok(Self { subject, body, frame: None })

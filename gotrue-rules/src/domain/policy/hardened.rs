@@ -46,6 +46,7 @@ impl Policy {
         self.saml.must_assertions_be_complete = true;
         self.saml.is_rejected_response_hidden = true;
         self.mail.has_plain_text_part = true;
+        self.mail.template_fetch.should_refuse_mistakes = true;
         self.web3.is_expiry_always_enforced = true;
         self.web3.is_domain_always_enforced = true;
         self.web3.are_messages_single_use = true;

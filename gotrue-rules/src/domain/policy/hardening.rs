@@ -189,6 +189,10 @@ pub const SWITCHES: &[HardenedSwitch] = switches! {
         "A mail with HTML alone is discarded as spam, so that its recipient cannot act on it.",
         "RFC 2046 §5.1.4"
         => "mail::hardened_mails_have_a_plain_text_part",
+    mail.template_fetch.should_refuse_mistakes:
+        "A mistyped variable in a remote text sends mails without their link or code.",
+        "CWE-1288"
+        => "mail::hardened_policy_uses_no_remote_text_with_a_mistake",
     web3.is_expiry_always_enforced:
         "An expired wallet message signs in.",
         "EIP-4361"

@@ -208,6 +208,8 @@ pub struct TemplateFetch {
     pub reloading_enabled: bool,
     /// Idle time after which background reloading pauses. Default 20 min.
     pub reloading_max_idle: Duration,
+    /// A text with a mistake that Go finds only when it renders it, such as an unknown variable, is not used.
+    pub should_refuse_mistakes: bool,
 }
 
 impl Default for TemplateFetch {
@@ -218,6 +220,7 @@ impl Default for TemplateFetch {
             retry_interval: Duration::from_secs(10),
             reloading_enabled: false,
             reloading_max_idle: Duration::from_mins(20),
+            should_refuse_mistakes: false,
         }
     }
 }

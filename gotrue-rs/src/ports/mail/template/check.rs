@@ -10,6 +10,7 @@ use gotmpl::html::Template;
 use gotmpl::parse::{BranchNode, DefineNode, Expr, ListNode, Node, Parser, PipeNode, TemplateNode};
 use gotrue_rules::domain::policy::MailKind;
 
+use super::limits::{self, RenderError};
 use super::syntax::{is_balanced, is_function};
 use super::values::{self, TemplateVariables};
 
@@ -22,6 +23,8 @@ pub struct Finding {
     pub text: String,
     /// Whether the mail would be wrong or fail; otherwise it is a warning.
     pub is_error: bool,
+    /// Whether the text is refused when it is parsed, as by Go; a wrong variable of the mail is not.
+    pub is_refused: bool,
 }
 
 /// The finding for a text with unbalanced blocks.
@@ -32,12 +35,14 @@ pub fn find_problems(kind: MailKind, text: &str) -> Vec<Finding> {
     let mut found = match Parser::new(text, "{{", "}}").and_then(Parser::parse) {
         Err(error) => vec![finding_of_error(error)],
         Ok(_) if !is_balanced(text) => {
-            vec![Finding { line: text.lines().count(), text: UNBALANCED.to_owned(), is_error: true }]
+            let line = text.lines().count();
+            vec![Finding { line, text: UNBALANCED.to_owned(), is_error: true, is_refused: true }]
         }
         Ok((tree, defines)) => {
             let mut walk = TemplateChecker::new(kind, defines);
             walk.list(&tree, Dot::Mail);
             walk.check_called();
+            walk.check_definitions(&tree);
             walk.found
         }
     };
@@ -63,18 +68,28 @@ fn finding_of_error(error: TemplateError) -> Finding {
         TemplateError::Escape { line, description, .. } => (line, description),
         other => (0, other.to_string()),
     };
-    Finding { line, text, is_error: true }
+    Finding { line, text, is_error: true, is_refused: true }
+}
+
+/// Returns why a text cannot be used as a template: what Go refuses when it parses it, and what exceeds the limits of work.
+pub(super) fn find_refusal(kind: MailKind, text: &str) -> Option<Finding> {
+    find_problems(kind, text).into_iter().find(|finding| finding.is_refused)
 }
 
 /// Values are escaped by context; a context that cannot be determined makes the mail fail.
 fn find_unescapable(text: &str) -> Option<Finding> {
-    let template = match Template::new("mail").parse(text) {
+    let template = match Template::new("mail").max_range_iters(limits::MAX_ITERATIONS).parse(text) {
         Ok(template) => template,
         Err(error) => return Some(finding_of_error(error)),
     };
-    match template.execute_to_string(&values::to_value(&TemplateVariables::default(), "")) {
-        Err(error @ TemplateError::Escape { .. }) => Some(finding_of_error(error)),
-        _ => None,
+    let rendered = limits::render(&template, &values::to_value(&TemplateVariables::sample(), "https://example.com"));
+    match rendered {
+        Err(RenderError::Template(error @ TemplateError::Escape { .. })) => Some(finding_of_error(error)),
+        Err(RenderError::Limit(reason)) => {
+            Some(Finding { line: 0, text: reason.to_owned(), is_error: true, is_refused: true })
+        }
+        // Other errors depend on the data of a mail.
+        Err(RenderError::Template(_)) | Ok(_) => None,
     }
 }
 
@@ -108,6 +123,18 @@ impl TemplateChecker {
             if let Some(body) = self.defines.get(name).cloned() {
                 self.list(&body, Dot::Mail);
             }
+        }
+    }
+
+    /// Checks what Go checks when it parses a text, and that the work is limited.
+    fn check_definitions(&mut self, tree: &ListNode) {
+        let mut found = Vec::new();
+        for body in self.defines.values().chain([tree]) {
+            VariableScopes { names: vec!["$".to_owned()], found: &mut found }.list(body);
+        }
+        self.found.extend(found);
+        if let Err(text) = limits::require_limited_work(tree, &self.defines) {
+            self.found.push(Finding { line: 0, text, is_error: true, is_refused: true });
         }
     }
 
@@ -157,12 +184,6 @@ impl TemplateChecker {
             Expr::Variable(_, name, names) if name.as_str() == "$" => {
                 self.variable(line, names.first().map(AsRef::as_ref));
             }
-            Expr::Identifier(_, name) => {
-                let name = name.as_str();
-                if !is_function(name) {
-                    self.add_error(line, format!("unknown function {name}"));
-                }
-            }
             Expr::Pipe(_, pipe) => self.pipe(pipe, dot),
             Expr::Chain(_, inner, _) => self.expression(inner, dot),
             _ => {}
@@ -179,14 +200,14 @@ impl TemplateChecker {
         let known = known.join(", ");
         if MailKind::ALL.into_iter().any(|kind| values::list_variables(kind).contains(&name)) {
             let text = format!(".{name} is always empty in this mail; known are {known}");
-            self.found.push(Finding { line, text, is_error: false });
+            self.found.push(Finding { line, text, is_error: false, is_refused: false });
         } else {
             self.add_error(line, format!("unknown variable .{name}; known are {known}"));
         }
     }
 
     fn add_error(&mut self, line: usize, text: String) {
-        self.found.push(Finding { line, text, is_error: true });
+        self.found.push(Finding { line, text, is_error: true, is_refused: false });
     }
 }
 
@@ -199,5 +220,71 @@ fn find_argument_dot(pipe: &PipeNode, dot: Dot) -> Dot {
             _ => Dot::Other,
         },
         _ => Dot::Other,
+    }
+}
+
+/// Finds functions and variables that are not defined.
+struct VariableScopes<'f> {
+    /// The variables that are in scope, the innermost last.
+    names: Vec<String>,
+    found: &'f mut Vec<Finding>,
+}
+
+impl VariableScopes<'_> {
+    fn list(&mut self, list: &ListNode) {
+        let outside = self.names.len();
+        for node in &list.nodes {
+            match node {
+                Node::List(inner) => self.list(inner),
+                Node::Action(action) => self.pipe(&action.pipe),
+                Node::If(branch) | Node::Range(branch) | Node::With(branch) => self.branch(branch),
+                Node::Template(call) => call.pipe.iter().for_each(|pipe| self.pipe(pipe)),
+                Node::Text(_) | Node::Define(_) | Node::Break(_) | Node::Continue(_) => {}
+            }
+        }
+        self.names.truncate(outside);
+    }
+
+    fn branch(&mut self, branch: &BranchNode) {
+        let outside = self.names.len();
+        self.pipe(&branch.pipe);
+        self.list(&branch.body);
+        branch.else_body.iter().for_each(|other| self.list(other));
+        self.names.truncate(outside);
+    }
+
+    fn pipe(&mut self, pipe: &PipeNode) {
+        for name in pipe.decl.iter().filter(|_| pipe.is_assign) {
+            self.require_variable(pipe.pos.line, name.as_str());
+        }
+        for expression in pipe.commands.iter().flat_map(|command| &command.args) {
+            self.expression(expression);
+        }
+        if !pipe.is_assign {
+            self.names.extend(pipe.decl.iter().map(ToString::to_string));
+        }
+    }
+
+    fn expression(&mut self, expression: &Expr) {
+        let line = expression.pos().line;
+        match expression {
+            Expr::Variable(_, name, _) => self.require_variable(line, name.as_str()),
+            Expr::Identifier(_, name) if !is_function(name.as_str()) => {
+                self.refuse(line, format!("unknown function {}", name.as_str()));
+            }
+            Expr::Pipe(_, pipe) => self.pipe(pipe),
+            Expr::Chain(_, inner, _) => self.expression(inner),
+            _ => {}
+        }
+    }
+
+    fn require_variable(&mut self, line: usize, name: &str) {
+        if !self.names.iter().any(|known| known == name) {
+            self.refuse(line, format!("undefined variable {name}"));
+        }
+    }
+
+    fn refuse(&mut self, line: usize, text: String) {
+        self.found.push(Finding { line, text, is_error: true, is_refused: true });
     }
 }

@@ -13,6 +13,11 @@ pub fn is_function(name: &str) -> bool {
     FUNCTIONS.contains(&name)
 }
 
+/// Whether a function makes one text of several values.
+pub(super) fn joins_values(name: &str) -> bool {
+    matches!(name, "html" | "js" | "urlquery") || name.starts_with("print")
+}
+
 /// Whether the blocks of a parsed text are balanced.
 ///
 /// The library accepts a missing or surplus `{{ end }}`, which Go rejects and which would change the meaning of any

@@ -44,6 +44,29 @@ pub struct TemplateVariables<'a> {
     pub factor_type: Option<&'a str>,
 }
 
+impl TemplateVariables<'static> {
+    /// Values of the kind that a mail has, with which a template is tried.
+    pub(super) fn sample() -> Self {
+        let link =
+            "https://example.com/auth/v1/verify?token=0123456789abcdef&type=signup&redirect_to=https://example.com";
+        Self {
+            email: "ann@example.com",
+            confirmation_url: Some(link),
+            token: Some("123456"),
+            token_hash: Some("0123456789abcdef"),
+            redirect_to: Some("https://example.com"),
+            new_email: Some("ann.new@example.com"),
+            sending_to: Some("ann@example.com"),
+            old_email: Some("ann.old@example.com"),
+            phone: Some("15550100"),
+            old_phone: Some("15550101"),
+            provider: Some("google"),
+            factor_type: Some("totp"),
+            ..Self::default()
+        }
+    }
+}
+
 /// Returns the variables that a template of this kind may use, without the dot.
 pub fn list_variables(kind: MailKind) -> &'static [&'static str] {
     match kind {

@@ -160,6 +160,43 @@ async fn expired_template_is_fetched_before_the_mail() {
     assert_eq!(html(DateTime::UNIX_EPOCH + TimeDelta::minutes(20)).await, "two");
 }
 
+/// What Go refuses when it parses a text, and what does more work than any mail needs.
+#[test]
+fn texts_with_unlimited_work_and_undefined_names_are_reported() {
+    let doubled = "{{ $x := .Email }}".to_owned() + &"{{ $x = printf \"%s%s\" $x $x }}".repeat(30) + "{{ $x }}";
+    let dots = "{{ with printf \"%s%s\" . . }}".repeat(30) + &"{{ end }}".repeat(30);
+    let empty = (0..12).fold("{{ define \"t0\" }}{{ end }}".to_owned(), |text, level| {
+        text + &format!(
+            "{{{{ define \"t{}\" }}}}{}{{{{ end }}}}",
+            level + 1,
+            format!("{{{{ template \"t{level}\" }}}}").repeat(10)
+        )
+    });
+    for (text, expected) in [
+        (doubled, "are joined more than 8 times"),
+        (dots, "are joined more than 8 times"),
+        ("{{ $x := .Email }}{{ range .Data.a }}{{ $x = print $x $x }}{{ end }}".to_owned(), "or in a loop"),
+        (empty + "{{ template \"t12\" }}", "expand to more than 10000 parts"),
+        ("{{ define \"a\" }}{{ template \"b\" }}{{ end }}{{ define \"b\" }}{{ template \"a\" }}{{ end }}{{ template \"a\" }}".to_owned(), "calls itself"),
+        ("{{ upper .Email }}".to_owned(), "unknown function upper"),
+        ("{{ if $x := .Email }}{{ $x }}{{ end }}{{ $x }}".to_owned(), "undefined variable $x"),
+        ("{{ $x = 1 }}".to_owned(), "undefined variable $x"),
+        ("{{ define \"a\" }}{{ $x }}{{ end }}{{ $x := 1 }}{{ $x }}".to_owned(), "undefined variable $x"),
+    ] {
+        let found = find_problems(MailKind::Recovery, &text);
+        assert!(found.iter().any(|it| it.is_refused && it.text.contains(expected)), "{expected}: {found:?}");
+    }
+    for text in [
+        "{{ $x := .Email }}{{ if .Token }}{{ $x = .Token }}{{ else }}{{ $x }}{{ end }}{{ $x }}",
+        "{{ range $i, $item := .Data.items }}{{ $i }}{{ $item.name }}{{ $ }}{{ end }}",
+        "{{ with $x := .Data.a }}{{ $x }}{{ else }}{{ $x }}{{ end }}",
+        "{{ $full := printf \"%s %s\" .Data.first .Data.last }}{{ $full }}",
+        "{{ define \"row\" }}<p>{{ . }}</p>{{ end }}{{ template \"row\" .Email }}{{ template \"row\" .Token }}",
+    ] {
+        assert!(!find_problems(MailKind::Recovery, text).iter().any(|it| it.is_refused), "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn arbitrary_templates_never_panic(parts in proptest::collection::vec(part(), 0..12)) {

@@ -17,11 +17,17 @@ fn sms_template_is_rendered_as_plain_text() {
 }
 
 #[test]
-fn sms_template_with_unknown_variable_fails() {
+fn sms_template_with_unknown_variable_or_unlimited_work_fails() {
+    let doubled = "{{ $x := .Code }}".to_owned() + &"{{ $x = print $x $x }}".repeat(40);
     for (template, reason) in [
         ("{{ .Token }}", "map has no entry for key: Token"),
         ("{{ .Code", "template: text:1:9: unclosed action"),
         ("a\n{{ nothing .Code }}", "nothing"),
+        (&doubled, "are joined more than 8 times"),
+        (
+            "{{ printf \"%65000s\" .Code }}{{ define \"a\" }}{{ template \"a\" }}{{ end }}{{ template \"a\" }}",
+            "calls itself",
+        ),
     ] {
         let error = SmsTemplate::parse(template).render("123456").expect_err("it fails").to_string();
         assert!(error.starts_with("the template of the text cannot be filled in: "), "{error}");
