@@ -87,7 +87,7 @@ impl Settings {
     }
 
     fn check_body(&mut self, kind: MailKind, file: &str, text: &str) {
-        for Finding { line, text, is_error: is_mistake } in find_problems(kind, text) {
+        for Finding { line, text, is_error: is_mistake, .. } in find_problems(kind, text) {
             let place = if line == 0 { file.to_owned() } else { format!("{file}:{line}") };
             if is_mistake {
                 self.problems.push(Problem { line: None, text: format!("{place}: {text}") });
