@@ -3,6 +3,7 @@
 //! The losing request repeats the look-up and answers as for an existing user.
 
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::user::User;
 
 use crate::store::accounts::UserInsertion;
 use crate::store::{self, OrInternalError};
@@ -28,11 +29,14 @@ impl<T> Attempt<T> {
     }
 }
 
-impl Attempt<()> {
-    /// Converts the result of an insert; `message` is the public text of a database error.
+impl Attempt<User> {
+    /// Converts the result of an insert to the user as it is stored; `message` is the public text of a database error.
     pub fn from_insertion(inserted: store::Result<UserInsertion>, message: &'static str) -> Result<Self> {
         Ok(match inserted.or_internal_error(message)? {
-            UserInsertion::Written => Self::Done(()),
+            UserInsertion::Written(stored) => Self::Done(*stored),
+            UserInsertion::NeedsSteps => {
+                return Err(Error::internal(message).with_cause("a user was to be stored in steps and was not"));
+            }
             UserInsertion::Conflict(error) => Self::Conflict(error.into_internal_error(message)),
         })
     }

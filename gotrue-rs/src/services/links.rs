@@ -73,13 +73,16 @@ pub async fn invite(cx: &RequestContext, recipient: LinkRecipient, audit: Vec<Au
         }
         LinkRecipient::New(new) => {
             let mut db = messages::begin_for_email(cx).await?;
-            if let Attempt::Conflict(error) = insert_user(&mut db, &new).await? {
-                db.rollback().await?;
-                return Ok(Attempt::Conflict(error));
-            }
-            messages::send_to_new_user(cx, &mut db, &new, invitation_message(&new), audit).await?;
+            let stored = match insert_user(&mut db, &new).await? {
+                Attempt::Done(stored) => Box::new(stored),
+                Attempt::Conflict(error) => {
+                    db.rollback().await?;
+                    return Ok(Attempt::Conflict(error));
+                }
+            };
+            messages::send_to_new_user(cx, &mut db, &stored, invitation_message(&stored), audit).await?;
             db.commit().await?;
-            new
+            stored
         }
     };
     let invited = with_issued_link(*account, LinkType::Invite, None, cx.now);
@@ -87,8 +90,8 @@ pub async fn invite(cx: &RequestContext, recipient: LinkRecipient, audit: Vec<Au
     Ok(Attempt::Done(invited))
 }
 
-async fn insert_user(db: &mut Connection, new: &User) -> Result<Attempt<()>> {
-    Attempt::from_insertion(accounts::insert(db, new, Vec::new()).await, INSERT_FAILED)
+async fn insert_user(db: &mut Connection, new: &User) -> Result<Attempt<User>> {
+    Attempt::from_insertion(accounts::insert_within(db, new, Vec::new()).await, INSERT_FAILED)
 }
 
 fn invitation_message(account: &User) -> TokenEmail<'_> {
@@ -184,10 +187,7 @@ async fn write_user(
     data: Option<&Map<String, Value>>,
 ) -> Result<Attempt<User>> {
     if is_new {
-        return Ok(match insert_user(db, &account).await? {
-            Attempt::Done(()) => Attempt::Done(account),
-            Attempt::Conflict(error) => Attempt::Conflict(error),
-        });
+        return insert_user(db, &account).await;
     }
     let changes = accounts::UserChanges { user_metadata: data, ..accounts::UserChanges::default() };
     let updated =

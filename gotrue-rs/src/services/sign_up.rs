@@ -27,9 +27,9 @@ use super::sessions::create::{Proof, create_session};
 use super::{audit, equal_work, hooks, messages, passwords, pkce};
 use crate::journal::Step;
 use crate::request_context::RequestContext;
-use crate::store::accounts::{self, UserConfirmation};
+use crate::store::accounts::{self, UserConfirmation, UserInsertion};
 use crate::store::audit::AuditRow;
-use crate::store::{Connection, OrInternalError, audit as audit_log, identities, users};
+use crate::store::{self, Connection, OrInternalError, audit as audit_log, identities, users};
 
 const INSERT_FAILED: &str = "Database error saving new user";
 const UPDATE_FAILED: &str = "Database error updating user";
@@ -202,11 +202,24 @@ async fn sign_up_confirmed(
         Attempt::Done(account) => account,
         Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
     };
+    sign_in_new_user(cx, newcomer, account).await.map(Attempt::Done)
+}
+
+/// Creates the session of a user that the sign-up, or a trigger of the project, has confirmed.
+async fn sign_in_new_user(cx: &RequestContext, newcomer: &SignUpContact, account: User) -> Result<SignUpResult> {
     let entry = AuditEntry::new(AuditAction::Login).with_trait("provider", newcomer.contact.provider());
     let mut issued = create_session(cx, &mut cx.db(), Proof::new(&account, "password", vec![entry])).await?;
     // As in GoTrue, the response shows `confirmed_at` as it was before the database computed it.
     issued.account = User { last_sign_in_at: issued.account.last_sign_in_at, updated_at: cx.now, ..account };
-    Ok(Attempt::Done(SignUpResult::SignedIn(Box::new(issued))))
+    Ok(SignUpResult::SignedIn(Box::new(issued)))
+}
+
+/// Whether a user has the address or number of a sign-up confirmed, which a trigger can do.
+fn is_confirmed(account: &User, contact: &Contact) -> bool {
+    match contact {
+        Contact::Email(_) => account.email_confirmed_at.is_some(),
+        Contact::Phone(_) => account.phone_confirmed_at.is_some(),
+    }
 }
 
 /// Creates a user that needs no confirmation.
@@ -218,10 +231,25 @@ async fn create_confirmed_user(
     let new = prepare_user(cx, &request.password, &newcomer.contact, request.data.as_ref()).await?;
     let new = confirm_contact(new, &newcomer.contact, cx.now);
     let rows = audit::build_rows(cx, &new, [sign_up_entry(newcomer)]);
-    Ok(match Attempt::from_insertion(accounts::insert(&mut cx.db(), &new, rows).await, INSERT_FAILED)? {
-        Attempt::Done(()) => Attempt::Done(response_view(new)),
+    let inserted = match accounts::insert(&mut cx.db(), &new, rows.clone()).await {
+        Ok(UserInsertion::NeedsSteps) => insert_in_steps(cx, &new, rows).await,
+        inserted => inserted,
+    };
+    Ok(match Attempt::from_insertion(inserted, INSERT_FAILED)? {
+        Attempt::Done(stored) => Attempt::Done(response_view(stored)),
         Attempt::Conflict(error) => Attempt::Conflict(error),
     })
+}
+
+/// Inserts a user in steps, in a transaction of its own.
+async fn insert_in_steps(cx: &RequestContext, new: &User, rows: Vec<AuditRow>) -> store::Result<UserInsertion> {
+    let mut db = cx.begin().await?;
+    let inserted = accounts::insert_in_steps(&mut db, new, rows).await?;
+    match inserted {
+        UserInsertion::Written(_) => db.commit().await?,
+        _ => db.rollback().await?,
+    }
+    Ok(inserted)
 }
 
 fn sign_up_entry(newcomer: &SignUpContact) -> AuditEntry {
@@ -287,11 +315,15 @@ async fn sign_up_unconfirmed(
     newcomer: &SignUpContact,
     known: Option<User>,
 ) -> Result<Attempt<SignUpResult>> {
-    let is_hidden = known.is_some() && cx.app.policy.sign_up.should_hide_unconfirmed_user;
+    let (is_new, can_hide) = (known.is_none(), cx.app.policy.sign_up.should_hide_unconfirmed_user);
+    let is_hidden = !is_new && can_hide;
     let mut account = match send_confirmation(cx, request, newcomer, known).await? {
         Attempt::Done(account) => account,
         Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
     };
+    if is_new && is_confirmed(&account, &newcomer.contact) {
+        return sign_in_new_user(cx, newcomer, account).await.map(Attempt::Done);
+    }
     if account.invited_at.is_some() {
         account.user_metadata.clear();
         account.identities.clear();
@@ -316,7 +348,9 @@ async fn send_confirmation(
             Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
         },
     };
-    Ok(Attempt::Done(User { confirmation_sent_at: Some(cx.now), updated_at: cx.now, ..account }))
+    let is_sent = !is_confirmed(&account, &newcomer.contact);
+    let confirmation_sent_at = if is_sent { Some(cx.now) } else { account.confirmation_sent_at };
+    Ok(Attempt::Done(User { confirmation_sent_at, updated_at: cx.now, ..account }))
 }
 
 fn confirmation_requested_entry(contact: &Contact) -> AuditEntry {
@@ -370,17 +404,22 @@ async fn create_unconfirmed_user(
     let new = prepare_user(cx, &request.password, contact, request.data.as_ref()).await?;
     let mut db = messages::begin_for_contact(cx, contact).await?;
     let rows = audit::build_rows(cx, &new, [confirmation_requested_entry(contact)]);
-    if let Attempt::Conflict(error) =
-        Attempt::from_insertion(accounts::insert(&mut db, &new, rows).await, INSERT_FAILED)?
-    {
-        db.rollback().await?;
-        return Ok(Attempt::Conflict(error));
+    let stored = match Attempt::from_insertion(accounts::insert_within(&mut db, &new, rows).await, INSERT_FAILED)? {
+        Attempt::Done(stored) => stored,
+        Attempt::Conflict(error) => {
+            db.rollback().await?;
+            return Ok(Attempt::Conflict(error));
+        }
+    };
+    let shown = response_view(stored);
+    if is_confirmed(&shown, contact) {
+        db.commit().await?;
+        return Ok(Attempt::Done(shown));
     }
     let challenge = challenge?;
     if let Some(challenge) = &challenge {
-        pkce::store_sign_up_challenge(cx, &mut db, new.id, challenge).await?;
+        pkce::store_sign_up_challenge(cx, &mut db, shown.id, challenge).await?;
     }
-    let shown = response_view(new);
     let confirmation = messages::send_confirmation(cx, &shown, newcomer, challenge.is_some()).await?;
     confirmation.store(cx, &mut db, &shown).await?;
     db.commit().await?;

@@ -11,6 +11,7 @@ use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{BoundStatement, bind, statements};
 pub use super::insertion::UserInsertion;
+use super::insertion::{has_update_triggers, with_shown_parts};
 use super::merged_metadata::merged_metadata;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::{AccountRow, account_columns};
@@ -47,25 +48,60 @@ macro_rules! recover {
 
 statements! {
     INSERT = "accounts.insert": concat!(
-        "WITH u AS (
+        "WITH t AS (",
+        has_update_triggers!(),
+        "),
+         u AS (
              INSERT INTO users (instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at,
                                 phone_confirmed_at, confirmation_token, recovery_token, email_change_token_new,
                                 email_change, email_change_token_current, email_change_confirm_status, phone_change,
                                 phone_change_token, reauthentication_token, raw_app_meta_data, raw_user_meta_data,
                                 is_super_admin, is_sso_user, is_anonymous, created_at, updated_at)
-             VALUES ('00000000-0000-0000-0000-000000000000', :user_id, :audience, :role, :email, :phone,
+             SELECT '00000000-0000-0000-0000-000000000000', :user_id, :audience, :role, :email, :phone,
                      :encrypted_password, :email_confirmed_at, :phone_confirmed_at, '', '', '', '', '', 0, '', '', '',
-                     :app_metadata, :user_metadata, NULL, :is_sso_user, :is_anonymous, :now, :now)
-             RETURNING id
+                     :app_metadata, :user_metadata, NULL, :is_sso_user, :is_anonymous, :now, :now
+             FROM t
+             WHERE NOT t.has_update_triggers
+             RETURNING *
          ), i AS (
              INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
                                      updated_at)
              SELECT :identity_id, u.id, :provider, :provider_id, :identity_data, :now, :now, :now
              FROM u
              WHERE :identity_id::uuid IS NOT NULL
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM u)
          )
-         ",
-        audit_insert!()
+         SELECT t.has_update_triggers, ",
+        account_columns!(),
+        " FROM t LEFT JOIN u ON true"
+    );
+
+    SET_NEW_ROLE = "accounts.set_new_role": concat!(
+        "UPDATE users u SET role = :role, updated_at = :now WHERE u.id = :user_id RETURNING ",
+        account_columns!()
+    );
+
+    CONFIRM_NEW_EMAIL = "accounts.confirm_new_email": concat!(
+        "UPDATE users u
+         SET confirmation_token = '', email_confirmed_at = :now, updated_at = :now
+         WHERE u.id = :user_id
+         RETURNING ",
+        account_columns!()
+    );
+
+    CONFIRM_NEW_PHONE = "accounts.confirm_new_phone": concat!(
+        "UPDATE users u
+         SET confirmation_token = '', phone_confirmed_at = :now, updated_at = :now
+         WHERE u.id = :user_id
+         RETURNING ",
+        account_columns!()
+    );
+
+    BAN_NEW = "accounts.ban_new": concat!(
+        "UPDATE users u SET banned_until = :banned_until, updated_at = :now WHERE u.id = :user_id RETURNING ",
+        account_columns!()
     );
 
     CONFIRM_EMAIL = "accounts.confirm_email": concat!(
@@ -187,10 +223,66 @@ statements! {
 ///
 /// Of two concurrent inserts of one address or number, the later waits for the earlier and gets a conflict.
 pub async fn insert(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
+    insert_row(db, account, false, audit).await
+}
+
+/// Inserts a user in the steps of the reference, which triggers on updates see. Requires a transaction.
+pub async fn insert_in_steps(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
+    match insert_row(db, &without_later_steps(account), true, audit).await? {
+        UserInsertion::Written(stored) => take_later_steps(db, account, *stored).await,
+        other => Ok(other),
+    }
+}
+
+/// Inserts a user within a transaction, in steps where the project has triggers on updates.
+pub async fn insert_within(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
+    match insert(db, account, audit.clone()).await? {
+        UserInsertion::NeedsSteps => insert_in_steps(db, account, audit).await,
+        other => Ok(other),
+    }
+}
+
+/// Returns a new user without what the reference sets by updates.
+pub(super) fn without_later_steps(account: &User) -> User {
+    User {
+        role: String::new(),
+        email_confirmed_at: None,
+        phone_confirmed_at: None,
+        banned_until: None,
+        ..account.clone()
+    }
+}
+
+/// Sets role, confirmations and ban of an inserted user, one update each.
+pub(super) async fn take_later_steps(db: &mut Connection, new: &User, stored: User) -> Result<UserInsertion> {
+    let (user_id, now) = (new.id, new.created_at);
+    let mut last = stored;
+    if !new.role.is_empty() {
+        AccountRow(last) = db.fetch_one(bind!(SET_NEW_ROLE, user_id, now, role: new.role.as_str())).await?;
+    }
+    if new.email_confirmed_at.is_some() {
+        AccountRow(last) = db.fetch_one(bind!(CONFIRM_NEW_EMAIL, user_id, now)).await?;
+    }
+    if new.phone_confirmed_at.is_some() {
+        AccountRow(last) = db.fetch_one(bind!(CONFIRM_NEW_PHONE, user_id, now)).await?;
+    }
+    if let Some(banned_until) = new.banned_until {
+        AccountRow(last) = db.fetch_one(bind!(BAN_NEW, user_id, now, banned_until)).await?;
+    }
+    Ok(UserInsertion::Written(Box::new(with_shown_parts(last, new))))
+}
+
+async fn insert_row(
+    db: &mut Connection,
+    account: &User,
+    is_in_steps: bool,
+    audit: Vec<AuditRow>,
+) -> Result<UserInsertion> {
     let audit = AuditArrays::from_rows(audit);
     let identity = account.identities.first();
     let bound = bind!(
         INSERT,
+        is_in_steps,
         user_id: account.id,
         audience: account.aud.as_str(),
         role: account.role.as_str(),
@@ -210,7 +302,7 @@ pub async fn insert(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -
         identity_data: identity.map(|it| Value::Object(it.identity_data.clone())),
         ..audit,
     );
-    UserInsertion::from_insert(db.execute(bound).await)
+    UserInsertion::from_insert(db.fetch_one(bound).await, account)
 }
 
 /// Values that a confirmation writes.

@@ -9,10 +9,12 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::Result;
+use super::accounts::{take_later_steps, without_later_steps};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
-use super::insertion::UserInsertion;
+use super::insertion::{UserInsertion, has_update_triggers};
 use super::pending_tokens::clear_pending_tokens;
+use super::rows::account_columns;
 use super::statement::Connection;
 use crate::journal::{EndedSessions, Fact, FactCondition};
 
@@ -75,26 +77,35 @@ statements! {
                           AND u.is_sso_user = false) AS phone";
 
     INSERT = "admin.insert": concat!(
-        "WITH u AS (
+        "WITH t AS (",
+        has_update_triggers!(),
+        "),
+         u AS (
              INSERT INTO users (instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at,
                                 phone_confirmed_at, confirmation_token, recovery_token, email_change_token_new,
                                 email_change, email_change_token_current, email_change_confirm_status, phone_change,
                                 phone_change_token, reauthentication_token, raw_app_meta_data, raw_user_meta_data,
                                 is_super_admin, is_sso_user, is_anonymous, banned_until, created_at, updated_at)
-             VALUES ('00000000-0000-0000-0000-000000000000', :user_id, :audience, :role, :email, :phone,
+             SELECT '00000000-0000-0000-0000-000000000000', :user_id, :audience, :role, :email, :phone,
                      :encrypted_password, :email_confirmed_at,
                      :phone_confirmed_at, '', '', '', '', '', 0, '', '', '', :app_metadata, :user_metadata, NULL,
-                         false, false, :banned_until, :now, :now)
-             RETURNING id
+                         false, false, :banned_until, :now, :now
+             FROM t
+             WHERE NOT t.has_update_triggers
+             RETURNING *
          ), i AS (
              INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
                                      updated_at)
              SELECT n.id, u.id, n.provider, u.id::text, n.data::jsonb, n.at, n.at, n.at
              FROM u, unnest(:identity_ids::uuid[], :identity_providers::text[], :identity_data::text[],
                             :identity_times::timestamptz[]) AS n (id, provider, data, at)
+         ), a AS (",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM u)
          )
-         ",
-        audit_insert!()
+         SELECT t.has_update_triggers, ",
+        account_columns!(),
+        " FROM t LEFT JOIN u ON true"
     );
 
     /// An existing identity keeps `updated_at`, and all of its data except the address or number.
@@ -179,9 +190,33 @@ pub async fn insert(
     has_null_metadata: bool,
     audit: Vec<AuditRow>,
 ) -> Result<UserInsertion> {
+    insert_row(db, account, has_null_metadata, false, audit).await
+}
+
+/// Inserts a user in the steps of the reference, which triggers on updates see. Requires a transaction.
+pub async fn insert_in_steps(
+    db: &mut Connection,
+    account: &User,
+    has_null_metadata: bool,
+    audit: Vec<AuditRow>,
+) -> Result<UserInsertion> {
+    match insert_row(db, &without_later_steps(account), has_null_metadata, true, audit).await? {
+        UserInsertion::Written(stored) => take_later_steps(db, account, *stored).await,
+        other => Ok(other),
+    }
+}
+
+async fn insert_row(
+    db: &mut Connection,
+    account: &User,
+    has_null_metadata: bool,
+    is_in_steps: bool,
+    audit: Vec<AuditRow>,
+) -> Result<UserInsertion> {
     let (audit, identities) = (AuditArrays::from_rows(audit), IdentityArrays::from_identities(&account.identities));
     let bound = bind!(
         INSERT,
+        is_in_steps,
         user_id: account.id,
         audience: account.aud.as_str(),
         role: account.role.as_str(),
@@ -200,7 +235,7 @@ pub async fn insert(
         identity_times: identities.times,
         ..audit,
     );
-    UserInsertion::from_insert(db.execute(bound).await)
+    UserInsertion::from_insert(db.fetch_one(bound).await, account)
 }
 
 /// Values that [`update`] writes.

@@ -44,6 +44,7 @@ mod sign_up;
 mod sso;
 mod structure;
 mod threats;
+mod triggers;
 mod upkeep;
 mod user;
 mod verify;

@@ -13,6 +13,7 @@ use gotrue_rules::domain::audit::AuditAction;
 use gotrue_rules::domain::contact::{Email, Phone};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::metadata;
+use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::AdminUserRequest;
 use gotrue_rules::wire::user::UserJson;
 use uuid::Uuid;
@@ -22,8 +23,10 @@ use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::attempt::Attempt;
 use crate::services::passwords::{self, AfterDisconnect};
-use crate::store::OrInternalError;
 use crate::store::admin::{self, ContactQuery};
+use crate::store::audit::AuditRow;
+use crate::store::insertion::UserInsertion;
+use crate::store::{self, OrInternalError};
 
 /// Creates a user.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
@@ -50,13 +53,35 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let account = build_user(request.clone(), new, cx.now);
     let provider = account.identities.first().map(|identity| identity.provider.as_str()).unwrap_or_default();
     let rows = build_admin_rows(&cx, user_entry(AuditAction::UserSignedUp, &account).with_trait("provider", provider))?;
-    let inserted = admin::insert(&mut cx.db(), &account, has_null_metadata, rows).await;
-    if let Attempt::Conflict(error) = Attempt::from_insertion(inserted, "Database error creating new user")? {
-        require_free_contacts(&cx, &request).await?;
-        return Err(error);
-    }
-    let shown = UserJson::from(&account);
+    let inserted = match admin::insert(&mut cx.db(), &account, has_null_metadata, rows.clone()).await {
+        Ok(UserInsertion::NeedsSteps) => insert_in_steps(&cx, &account, has_null_metadata, rows).await,
+        inserted => inserted,
+    };
+    let stored = match Attempt::from_insertion(inserted, "Database error creating new user")? {
+        Attempt::Done(stored) => stored,
+        Attempt::Conflict(error) => {
+            require_free_contacts(&cx, &request).await?;
+            return Err(error);
+        }
+    };
+    let shown = UserJson::from(&stored);
     Ok(Reply::json(&if has_null_metadata { shown.without_user_metadata() } else { shown }))
+}
+
+/// Inserts a user in steps, in a transaction of its own.
+async fn insert_in_steps(
+    cx: &RequestContext,
+    account: &User,
+    has_null_metadata: bool,
+    rows: Vec<AuditRow>,
+) -> store::Result<UserInsertion> {
+    let mut db = cx.begin().await?;
+    let inserted = admin::insert_in_steps(&mut db, account, has_null_metadata, rows).await?;
+    match inserted {
+        UserInsertion::Written(_) => db.commit().await?,
+        _ => db.rollback().await?,
+    }
+    Ok(inserted)
 }
 
 /// Validates address and number and requires that no user of the audience has them.

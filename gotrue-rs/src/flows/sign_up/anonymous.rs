@@ -34,8 +34,8 @@ pub(super) async fn sign_up_anonymous(cx: &RequestContext, request: SignUpReques
 
 async fn create_user(cx: &RequestContext, account: &User) -> Result<IssuedTokens> {
     let mut db = sessions::begin_token_transaction(cx).await?;
-    accounts::insert(&mut db, account, Vec::new()).await?.into_result()?;
-    let issued = create_session(cx, &mut db, Proof::new(account, "anonymous", Vec::new())).await?;
+    let stored = accounts::insert_within(&mut db, account, Vec::new()).await?.into_result()?;
+    let issued = create_session(cx, &mut db, Proof::new(&stored, "anonymous", Vec::new())).await?;
     db.commit().await?;
     Ok(issued)
 }
