@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::Result;
 use super::binding::{bind, statements};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 
 /// The part of a statement that inserts audit rows.
 ///
@@ -110,7 +111,7 @@ impl FromRow<'_, PgRow> for PageRow {
             Some(id) => Some(AuditEntryJson {
                 id,
                 payload: row.try_get::<Option<Value>, _>("payload")?.unwrap_or_default(),
-                created_at: row.try_get::<Option<Time>, _>("created_at")?.unwrap_or_default(),
+                created_at: <Option<Time> as TimeColumn>::read(row, "created_at")?.unwrap_or_default(),
                 ip_address: row.try_get::<Option<String>, _>("ip_address")?.unwrap_or_default(),
             }),
             None => None,

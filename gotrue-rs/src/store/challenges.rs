@@ -15,6 +15,7 @@ use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 
 /// The latest TOTP step that consumed challenges of factor `:factor_id` recorded since `:since`.
 ///
@@ -145,8 +146,8 @@ impl FromRow<'_, PgRow> for ChallengeWithSecret {
         Ok(Self {
             challenge: FactorChallenge {
                 id: row.try_get("id")?,
-                created_at: row.try_get("created_at")?,
-                verified_at: row.try_get("verified_at")?,
+                created_at: TimeColumn::read(row, "created_at")?,
+                verified_at: TimeColumn::read(row, "verified_at")?,
                 ip_address: Some(row.try_get::<IpNetwork, _>("ip_address")?.ip()),
             },
             secret: text("secret")?,

@@ -7,6 +7,8 @@ use sqlx::postgres::{PgRow, Postgres};
 use sqlx::types::Json;
 use sqlx::{Column, ColumnIndex, Decode, Row, Type};
 
+use super::stored_time::StoredTime;
+
 /// Finds columns by name. A column that follows the one read before is found without a search.
 pub(super) struct ColumnReader<'r> {
     row: &'r PgRow,
@@ -46,7 +48,12 @@ impl<'r> ColumnReader<'r> {
 
     /// Decodes a time; NULL is 1970.
     pub(super) fn time(&mut self, name: &str) -> sqlx::Result<DateTime<Utc>> {
-        Ok(self.get::<Option<DateTime<Utc>>>(name)?.unwrap_or_default())
+        Ok(self.some_time(name)?.unwrap_or_default())
+    }
+
+    /// Decodes a time.
+    pub(super) fn some_time(&mut self, name: &str) -> sqlx::Result<Option<DateTime<Utc>>> {
+        Ok(self.get::<Option<StoredTime>>(name)?.map(|time| time.0.and_utc()))
     }
 
     /// Decodes a JSON object; anything else is empty.

@@ -11,6 +11,7 @@ use sqlx::{FromRow, Row};
 use super::Result;
 use super::binding::{bind, statements};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 
 /// The columns of a provider.
 macro_rules! columns {
@@ -101,8 +102,8 @@ impl FromRow<'_, PgRow> for CustomProviderRow {
             email_optional: row.try_get("email_optional")?,
             skip_nonce_check: row.try_get("skip_nonce_check")?,
             protocol: read_protocol(row)?,
-            created_at: row.try_get("created_at")?,
-            updated_at: row.try_get("updated_at")?,
+            created_at: TimeColumn::read(row, "created_at")?,
+            updated_at: TimeColumn::read(row, "updated_at")?,
         }))
     }
 }

@@ -9,6 +9,7 @@ use super::Result;
 use super::binding::{bind, statements};
 use super::rows::{AccountAndSession, account_columns, session_columns};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 use super::users::INSTANCE;
 
 statements! {
@@ -104,7 +105,7 @@ impl FromRow<'_, PgRow> for DeskSessionRow {
         Ok(Self {
             id: row.try_get("desk_id")?,
             method: row.try_get("desk_method")?,
-            expires_at: row.try_get("desk_expires_at")?,
+            expires_at: TimeColumn::read(row, "desk_expires_at")?,
             found: AccountAndSession::from_row(row)?,
         })
     }

@@ -27,6 +27,7 @@ pub mod replica;
 pub mod rows;
 mod span;
 pub mod statement;
+mod stored_time;
 mod values;
 
 pub use binding::{BoundStatement, Statement};

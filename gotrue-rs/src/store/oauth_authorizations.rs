@@ -17,6 +17,7 @@ use super::binding::{bind, statements};
 use super::oauth_clients::{ClientRow, client_columns};
 use super::rows::{AccountRow, account_columns};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 
 macro_rules! authorization_columns {
     () => {
@@ -136,7 +137,7 @@ fn read_authorization(row: &PgRow) -> sqlx::Result<Authorization> {
         challenge: (!challenge.is_empty()).then_some(Challenge { value: challenge, method }),
         nonce: text("auth_nonce")?,
         status: AuthorizationStatus::parse(&text("auth_status")?),
-        expires_at: row.try_get("auth_expires_at")?,
+        expires_at: TimeColumn::read(row, "auth_expires_at")?,
     })
 }
 

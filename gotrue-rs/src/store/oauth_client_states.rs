@@ -3,12 +3,12 @@
 //! `flow_state::external::insert` stores them together with their flow.
 
 use gotrue_rules::domain::external::state::StoredVerifier;
-use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
 use super::Result;
 use super::binding::{bind, statements};
 use super::statement::Connection;
+use super::stored_time::StoredTime;
 
 statements! {
     TAKE = "oauth_client_states.consume":
@@ -19,10 +19,10 @@ statements! {
 
 /// Deletes a verifier and returns it.
 pub async fn take(db: &mut Connection, id: Uuid) -> Result<Option<StoredVerifier>> {
-    let row: Option<(String, Option<String>, Time)> = db.fetch_optional(bind!(TAKE, id)).await?;
+    let row: Option<(String, Option<String>, StoredTime)> = db.fetch_optional(bind!(TAKE, id)).await?;
     Ok(row.map(|(provider, verifier, created_at)| StoredVerifier {
         provider,
         verifier: verifier.unwrap_or_default(),
-        created_at,
+        created_at: created_at.0.and_utc(),
     }))
 }

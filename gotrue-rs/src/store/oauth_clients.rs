@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::Result;
 use super::binding::{BoundStatement, bind, statements};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 use crate::journal::{EndedSessions, Fact, FactCondition};
 
 /// The columns of a client from relation `c`, each prefixed with `client_`.
@@ -116,8 +117,8 @@ impl FromRow<'_, PgRow> for ClientRow {
             name: text("client_name")?,
             uri: text("client_uri")?,
             logo_uri: text("client_logo_uri")?,
-            created_at: row.try_get("client_created_at")?,
-            updated_at: row.try_get("client_updated_at")?,
+            created_at: TimeColumn::read(row, "client_created_at")?,
+            updated_at: TimeColumn::read(row, "client_updated_at")?,
         })))
     }
 }

@@ -13,6 +13,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
 use super::oauth_clients::{ClientRow, client_columns};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 use crate::journal::{EndedSessions, Fact, FactCondition};
 
 statements! {
@@ -62,7 +63,7 @@ struct ConsentRow(Option<ConsentGrant>);
 impl FromRow<'_, PgRow> for ConsentRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let Some(client) = ClientRow::from_row(row)?.0 else { return Ok(Self(None)) };
-        let (scopes, granted_at) = (row.try_get("scopes")?, row.try_get("granted_at")?);
+        let (scopes, granted_at) = (row.try_get("scopes")?, TimeColumn::read(row, "granted_at")?);
         Ok(Self(Some(ConsentGrant { client, scopes, granted_at })))
     }
 }

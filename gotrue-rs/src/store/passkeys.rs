@@ -12,6 +12,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
 use super::rows::{AccountRow, account_columns};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 
 statements! {
     OF_ACCOUNT = "webauthn_credentials.of_account":
@@ -101,8 +102,8 @@ impl FromRow<'_, PgRow> for Passkey {
             id: row.try_get("id")?,
             credential_id: row.try_get("credential_id")?,
             friendly_name: row.try_get("friendly_name")?,
-            created_at: row.try_get("created_at")?,
-            last_used_at: row.try_get("last_used_at")?,
+            created_at: TimeColumn::read(row, "created_at")?,
+            last_used_at: TimeColumn::read(row, "last_used_at")?,
         })
     }
 }

@@ -19,6 +19,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
 use super::rows::{AccountAndSession, AccountRow, SessionRow, account_columns, session_columns};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 
 macro_rules! select_token {
     () => {
@@ -163,7 +164,7 @@ impl FromRow<'_, PgRow> for RefreshTokenState {
         Ok(Self {
             id: row.try_get("token_id")?,
             is_revoked: row.try_get::<Option<bool>, _>("token_revoked")?.unwrap_or(false),
-            updated_at: row.try_get::<Option<Time>, _>("token_updated_at")?.unwrap_or_default(),
+            updated_at: <Option<Time> as TimeColumn>::read(row, "token_updated_at")?.unwrap_or_default(),
             active: active.map(|token| ActiveToken { token, parent }),
             account: AccountRow::from_row(row)?.0,
             session: SessionRow::from_row(row)?.0,

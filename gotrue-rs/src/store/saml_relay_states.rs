@@ -10,6 +10,7 @@ use super::Result;
 use super::binding::{bind, statements};
 use super::sso_providers::{ProviderRow, SsoProvider, sso_provider_columns};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 
 statements! {
     INSERT = "saml_relay_states.insert":
@@ -122,7 +123,7 @@ impl FromRow<'_, PgRow> for RelayState {
             id: row.try_get("relay_id")?,
             request_id: row.try_get("relay_request_id")?,
             redirect_to: row.try_get("relay_redirect_to")?,
-            created_at: row.try_get("relay_created_at")?,
+            created_at: TimeColumn::read(row, "relay_created_at")?,
             flow,
             provider: ProviderRow::from_row(row)?.0,
         })

@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::Result;
 use super::binding::{bind, statements};
 use super::statement::Connection;
+use super::stored_time::TimeColumn;
 
 /// The columns of a provider `p` with its SAML row `s`, under names that no other table uses.
 macro_rules! sso_provider_columns {
@@ -131,7 +132,7 @@ impl FromRow<'_, PgRow> for ProviderRow {
             metadata_url: row.try_get("saml_metadata_url")?,
             attribute_mapping: row.try_get::<Json<AttributeMapping>, _>("saml_attribute_mapping")?.0,
             name_id_format: row.try_get("saml_name_id_format")?,
-            updated_at: row.try_get("saml_updated_at")?,
+            updated_at: TimeColumn::read(row, "saml_updated_at")?,
         };
         Ok(Self(SsoProvider {
             id: row.try_get("sso_id")?,
@@ -139,8 +140,8 @@ impl FromRow<'_, PgRow> for ProviderRow {
             disabled: row.try_get("sso_disabled")?,
             domains: row.try_get("sso_domains")?,
             saml,
-            created_at: row.try_get("sso_created_at")?,
-            updated_at: row.try_get("sso_updated_at")?,
+            created_at: TimeColumn::read(row, "sso_created_at")?,
+            updated_at: TimeColumn::read(row, "sso_updated_at")?,
         }))
     }
 }

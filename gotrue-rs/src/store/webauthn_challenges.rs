@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::Result;
 use super::binding::{bind, statements};
 use super::statement::Connection;
+use super::stored_time::StoredTime;
 
 statements! {
     INSERT = "webauthn_challenges.insert":
@@ -77,6 +78,6 @@ pub async fn insert(db: &mut Connection, new: NewWebauthnChallenge<'_>) -> Resul
 pub async fn consume(db: &mut Connection, id: Uuid, purpose: CeremonyPurpose) -> Result<Option<(SessionData, Time)>> {
     let (kind, user_id) = purpose.columns();
     let bound = bind!(CONSUME, challenge_id: id, challenge_type: kind, user_id);
-    let row: Option<(Json<SessionData>, Time)> = db.fetch_optional(bound).await?;
-    Ok(row.map(|(session, expires_at)| (session.0, expires_at)))
+    let row: Option<(Json<SessionData>, StoredTime)> = db.fetch_optional(bound).await?;
+    Ok(row.map(|(session, expires_at)| (session.0, expires_at.0.and_utc())))
 }

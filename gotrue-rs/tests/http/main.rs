@@ -42,6 +42,7 @@ mod sessions;
 mod sign_in;
 mod sign_up;
 mod sso;
+mod stored_times;
 mod structure;
 mod threats;
 mod triggers;

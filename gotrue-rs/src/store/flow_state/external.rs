@@ -10,6 +10,7 @@ use crate::store::Result;
 use crate::store::binding::{bind, statements};
 use crate::store::rows::{AccountRow, account_columns};
 use crate::store::statement::Connection;
+use crate::store::stored_time::TimeColumn;
 
 statements! {
     INSERT = "flow_state.insert_external":
@@ -150,7 +151,7 @@ impl FromRow<'_, PgRow> for ExternalFlow {
             verifier: row.try_get("flow_verifier")?,
             linking,
             email_optional: row.try_get("flow_email_optional")?,
-            created_at: row.try_get::<Option<Time>, _>("flow_created_at")?.unwrap_or_default(),
+            created_at: <Option<Time> as TimeColumn>::read(row, "flow_created_at")?.unwrap_or_default(),
         })
     }
 }

@@ -9,6 +9,7 @@ use super::Result;
 use super::binding::{bind, statements};
 use super::rows::{AccountRow, account_columns};
 use super::statement::Connection;
+use crate::store::stored_time::TimeColumn;
 
 statements! {
     modules {
@@ -130,8 +131,8 @@ impl FromRow<'_, PgRow> for Flow {
             method: row.try_get("flow_method")?,
             provider_access_token: token("flow_access_token")?,
             provider_refresh_token: token("flow_refresh_token")?,
-            auth_code_issued_at: row.try_get("flow_code_issued_at")?,
-            created_at: row.try_get::<Option<Time>, _>("flow_created_at")?.unwrap_or_default(),
+            auth_code_issued_at: TimeColumn::read(row, "flow_code_issued_at")?,
+            created_at: <Option<Time> as TimeColumn>::read(row, "flow_created_at")?.unwrap_or_default(),
             account: AccountRow::from_row(row)?.0,
         })
     }
