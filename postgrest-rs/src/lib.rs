@@ -1,0 +1,6 @@
+//! REST API over the tables, views and functions of a PostgreSQL database, as `PostgREST` 14 answers.
+//!
+//! A request passes through pure steps, then one statement: URL grammar ([`request`]), plan against the schema cache,
+//! SQL, execution, response.
+
+pub mod request;
