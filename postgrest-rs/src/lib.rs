@@ -3,4 +3,5 @@
 //! A request passes through pure steps, then one statement: URL grammar ([`request`]), plan against the schema cache,
 //! SQL, execution, response.
 
+pub mod error;
 pub mod request;

@@ -1,7 +1,12 @@
 //! The request: its syntax tree and the parsers that build it from URL, headers and body.
 
+pub mod body;
+mod grammar;
 pub mod media_type;
+pub mod parse;
+mod parsec;
 pub mod preferences;
+pub mod query;
 pub mod range;
 pub mod tree;
 
@@ -166,3 +171,6 @@ pub struct ApiRequest {
     /// The media type of the body; JSON by default.
     pub content_type: MediaType,
 }
+
+#[cfg(test)]
+mod tests;

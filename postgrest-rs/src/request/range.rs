@@ -44,7 +44,8 @@ impl RowRange {
     #[must_use]
     pub fn restrict(self, limit: Option<i64>) -> Self {
         match limit {
-            Some(limit) => self.intersect(Self { first: self.first, last: Some(self.first.saturating_add(limit).saturating_sub(1)) }),
+            Some(limit) => self
+                .intersect(Self { first: self.first, last: Some(self.first.saturating_add(limit).saturating_sub(1)) }),
             None => self,
         }
     }
