@@ -7,3 +7,4 @@ pub mod config;
 pub mod error;
 pub mod jwt;
 pub mod request;
+pub mod response;

@@ -109,8 +109,6 @@ fn find_resource(path: &str, rules: &RequestRules<'_>) -> Result<Resource, Error
     match segments.as_slice() {
         [relation] => Ok(Resource::Relation(relation.clone())),
         [rpc, function] if rpc == "rpc" => Ok(Resource::Function(function.clone())),
-        // A slash at the end.
-        [relation, empty] if empty.is_empty() => Ok(Resource::Relation(relation.clone())),
         _ => Err(Error::invalid_path()),
     }
 }
