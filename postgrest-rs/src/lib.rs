@@ -8,3 +8,4 @@ pub mod error;
 pub mod jwt;
 pub mod request;
 pub mod response;
+pub mod schema_cache;
