@@ -6,6 +6,8 @@
 pub mod config;
 pub mod error;
 pub mod jwt;
+pub mod plan;
 pub mod request;
 pub mod response;
 pub mod schema_cache;
+pub mod sql;
