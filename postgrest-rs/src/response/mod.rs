@@ -1,6 +1,7 @@
 //! Responses: status, header fields and body of each action.
 
 pub mod cors;
+pub mod openapi;
 mod overrides;
 
 use bytes::Bytes;
