@@ -5,9 +5,11 @@
 
 pub mod config;
 pub mod error;
+pub mod execute;
 pub mod jwt;
 pub mod plan;
 pub mod request;
 pub mod response;
 pub mod schema_cache;
+pub mod service;
 pub mod sql;

@@ -1,0 +1,159 @@
+//! A transaction whose messages are sent together, without waiting for answers between them.
+
+use bytes::Bytes;
+use futures::future;
+use tokio_postgres::types::{FromSql, ToSql, Type};
+use tokio_postgres::{Client, Row};
+
+use super::statement_error;
+use crate::error::Error;
+use crate::response::ResultSet;
+use crate::sql::Sql;
+
+/// A transaction.
+#[derive(Debug, Clone)]
+pub struct Flight {
+    /// `BEGIN` with its modes.
+    pub begin: String,
+    /// The settings.
+    pub settings: Sql,
+    /// The function before the statement.
+    pub pre_request: Option<Sql>,
+    /// The statements; the first one's result counts.
+    pub statements: Vec<Sql>,
+    /// How it ends.
+    pub end: End,
+}
+
+/// How a transaction ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It is committed with the flight.
+    Commit,
+    /// It is rolled back with the flight, after deferred constraints were checked.
+    Rollback,
+    /// It stays open: the result decides.
+    Later,
+}
+
+/// Runs a statement whose values have the types that PostgreSQL infers.
+async fn run(client: &Client, sql: &Sql) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let values: Vec<(&(dyn ToSql + Sync), Type)> =
+        sql.values.iter().map(|value| (value as &(dyn ToSql + Sync), Type::UNKNOWN)).collect();
+    client.query_typed(&sql.text, &values).await
+}
+
+/// Ends a transaction.
+///
+/// # Errors
+/// A deferred constraint is violated; the transaction is rolled back.
+pub async fn end(client: &Client, end: End) -> Result<(), tokio_postgres::Error> {
+    match end {
+        End::Commit => client.batch_execute("COMMIT").await,
+        End::Rollback => {
+            let check = client.batch_execute("SET CONSTRAINTS ALL IMMEDIATE");
+            let (checked, ended) = future::join(check, client.batch_execute("ROLLBACK")).await;
+            checked.and(ended)
+        }
+        End::Later => Ok(()),
+    }
+}
+
+impl Flight {
+    /// Sends all messages and reads all answers. The result is that of each statement.
+    ///
+    /// # Errors
+    /// The first failure; the transaction is over then.
+    pub async fn run(&self, client: &Client, is_authenticated: bool) -> Result<Vec<Vec<Row>>, Error> {
+        let pre_request = async {
+            match &self.pre_request {
+                Some(sql) => run(client, sql).await.map(drop),
+                None => Ok(()),
+            }
+        };
+        // These are polled in their order, so their messages are sent in it.
+        let statements = future::join_all(self.statements.iter().map(|sql| run(client, sql)));
+        let (begun, set, checked, results, ended) = future::join5(
+            client.batch_execute(&self.begin),
+            run(client, &self.settings),
+            pre_request,
+            statements,
+            end(client, self.end),
+        )
+        .await;
+        let failure = begun.err().or(set.err()).or(checked.err());
+        let results: Result<Vec<_>, _> = results.into_iter().collect();
+        let outcome = match (failure, results, ended) {
+            (Some(error), _, _) | (None, Err(error), _) => Err(error),
+            (None, Ok(results), Ok(())) => Ok(results),
+            (None, Ok(_), Err(error)) => Err(error),
+        };
+        match outcome {
+            Ok(results) => Ok(results),
+            Err(error) => {
+                if self.end == End::Later {
+                    // A failed transaction ends in any case; without a connection there is none.
+                    let _ = client.batch_execute("ROLLBACK").await;
+                }
+                Err(statement_error(&error, is_authenticated))
+            }
+        }
+    }
+}
+
+/// The bytes of a column of any type, as PostgreSQL sends them.
+struct Raw(Bytes);
+
+impl<'a> FromSql<'a> for Raw {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        Ok(Self(Bytes::copy_from_slice(raw)))
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+/// Reads the row of a statement of [`crate::sql::statement`].
+///
+/// # Errors
+/// The row has another shape.
+pub fn read_row(row: &Row) -> Result<ResultSet, Error> {
+    let unexpected = |error: tokio_postgres::Error| Error::internal(super::error_chain(&error));
+    let location: Option<Vec<String>> = row.try_get(2).map_err(unexpected)?;
+    let body: Option<Raw> = row.try_get(3).map_err(unexpected)?;
+    let split = |pair: String| match pair.split_once('=') {
+        Some((key, value)) => (key.to_owned(), value.to_owned()),
+        None => (pair, String::new()),
+    };
+    Ok(ResultSet {
+        total: row.try_get(0).map_err(unexpected)?,
+        rows: row.try_get(1).map_err(unexpected)?,
+        location: location.unwrap_or_default().into_iter().map(split).collect(),
+        body: body.map(|raw| raw.0).unwrap_or_default(),
+        headers: row.try_get(4).map_err(unexpected)?,
+        status: row.try_get(5).map_err(unexpected)?,
+        inserted: row.try_get(6).map_err(unexpected)?,
+    })
+}
+
+/// The text of an `EXPLAIN`: one row as JSON, or one per line.
+///
+/// # Errors
+/// The rows have another shape.
+pub fn read_plan(rows: &[Row]) -> Result<Bytes, Error> {
+    let mut text = Vec::new();
+    for row in rows {
+        let line: Raw = row.try_get(0).map_err(|error| Error::internal(super::error_chain(&error)))?;
+        text.extend_from_slice(&line.0);
+        text.push(b'\n');
+    }
+    Ok(Bytes::from(text))
+}
+
+/// The number of rows that a plan in JSON estimates.
+pub fn read_estimate(rows: &[Row]) -> Option<i64> {
+    let raw: Raw = rows.first()?.try_get(0).ok()?;
+    let plan: serde_json::Value = serde_json::from_slice(&raw.0).ok()?;
+    plan.get(0)?.get("Plan")?.get("Plan Rows")?.as_i64()
+}
