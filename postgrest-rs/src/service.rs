@@ -18,6 +18,7 @@ use crate::request::media_type::MediaType;
 use crate::request::parse::RequestRules;
 use crate::request::preferences::{PreferCount, PreferHandling, PreferTransaction};
 use crate::request::{ApiRequest, Mutation};
+use crate::response::openapi::Description;
 use crate::response::{self, Abilities, Reply, ResultSet, cors};
 use crate::schema_cache::SchemaCache;
 use crate::sql::settings::RoleSettings;
@@ -240,7 +241,7 @@ impl Call<'_> {
     async fn run(&self) -> Result<Reply, Error> {
         match self.plan {
             Plan::Statement(statement) => self.run_statement(statement).await,
-            Plan::Describe { headers_only, .. } => self.describe(*headers_only).await,
+            Plan::Describe { schema, headers_only } => self.describe(schema, *headers_only).await,
             Plan::InspectRelation(relation) => {
                 crate::plan::find_table(self.cache, relation)?;
                 let table = self.cache.tables.get(relation).ok_or_else(|| Error::internal("the table was there"))?;
@@ -409,9 +410,31 @@ impl Call<'_> {
         }
     }
 
-    /// The description of the schema, as far as the role may use it.
-    async fn describe(&self, headers_only: bool) -> Result<Reply, Error> {
-        let _ = headers_only;
-        Err(Error::not_implemented("The description of the schema is not there yet."))
+    /// The description of the schema: of all of it, or as far as the role may use it.
+    async fn describe(&self, schema: &str, headers_only: bool) -> Result<Reply, Error> {
+        let config = &self.state.config;
+        let follows_privileges = config.openapi_mode == OpenApiMode::FollowPrivileges;
+        let mut statements = vec![sql::describe::comment(schema)];
+        if follows_privileges {
+            statements.extend([sql::describe::usable_relations(schema), sql::describe::usable_functions(schema)]);
+        }
+        let lease = self.api.pool.acquire().await?;
+        let outcome = self.flight(false, statements, End::Commit).run(lease.client()?, self.is_authenticated()).await;
+        lease.give_back();
+        let usable = flight::read_usable(&outcome?)?;
+        let mut tables: Vec<_> = self.cache.tables.values().filter(|table| table.schema == schema).collect();
+        let mut functions: Vec<_> = match &usable.functions {
+            Some(functions) => functions.values().flatten().collect(),
+            None => self.cache.functions.values().flatten().filter(|function| function.schema == schema).collect(),
+        };
+        if let Some(names) = &usable.relations {
+            tables.retain(|table| names.contains(&table.name));
+        }
+        tables.sort_by(|a, b| a.name.cmp(&b.name));
+        // Functions with the same name keep their order.
+        functions.sort_by(|a, b| a.name.cmp(&b.name));
+        let comment = usable.comment.as_deref();
+        let description = Description { cache: self.cache, config, tables: &tables, functions: &functions, comment };
+        Ok(response::description(self.request, headers_only, description.build()))
     }
 }

@@ -1,5 +1,7 @@
 //! A transaction whose messages are sent together, without waiting for answers between them.
 
+use std::collections::{HashMap, HashSet};
+
 use bytes::Bytes;
 use futures::future;
 use tokio_postgres::types::{FromSql, ToSql, Type};
@@ -7,7 +9,10 @@ use tokio_postgres::{Client, Row};
 
 use super::statement_error;
 use crate::error::Error;
+use crate::request::QualifiedName;
 use crate::response::ResultSet;
+use crate::schema_cache::Function;
+use crate::schema_cache::load::group_functions;
 use crate::sql::Sql;
 
 /// A transaction.
@@ -135,6 +140,41 @@ pub fn read_row(row: &Row) -> Result<ResultSet, Error> {
         status: row.try_get(5).map_err(unexpected)?,
         inserted: row.try_get(6).map_err(unexpected)?,
     })
+}
+
+/// What a role may use of a schema.
+#[derive(Debug, Default)]
+pub struct Usable {
+    /// The comment on the schema.
+    pub comment: Option<String>,
+    /// The names of the relations, where privileges were asked for.
+    pub relations: Option<HashSet<String>>,
+    /// The functions, where privileges were asked for.
+    pub functions: Option<HashMap<QualifiedName, Vec<Function>>>,
+}
+
+/// Reads the results of the statements of [`crate::sql::describe`]: the comment, and the relations and functions where they were
+/// asked for.
+///
+/// # Errors
+/// The rows have another shape.
+pub fn read_usable(results: &[Vec<Row>]) -> Result<Usable, Error> {
+    let unexpected = |error: &dyn std::error::Error| Error::internal(super::error_chain(error));
+    let row = |index: usize| results.get(index).and_then(|rows| rows.first());
+    let mut usable = Usable::default();
+    if let Some(row) = row(0) {
+        usable.comment = row.try_get(0).map_err(|error| unexpected(&error))?;
+    }
+    if let Some(row) = row(1) {
+        let names: Vec<String> = row.try_get(0).map_err(|error| unexpected(&error))?;
+        usable.relations = Some(names.into_iter().collect());
+    }
+    if let Some(row) = row(2) {
+        let text: &str = row.try_get(0).map_err(|error| unexpected(&error))?;
+        let functions = serde_json::from_str(text).map_err(|error| unexpected(&error))?;
+        usable.functions = Some(group_functions(functions));
+    }
+    Ok(usable)
 }
 
 /// The text of an `EXPLAIN`: one row as JSON, or one per line.

@@ -17,7 +17,7 @@ use crate::request::QualifiedName;
 use crate::request::media_type::MediaType;
 
 /// Domains and the types below them.
-const BASE_TYPES: &str = "WITH RECURSIVE chain (oid, base) AS (
+pub(crate) const BASE_TYPES: &str = "WITH RECURSIVE chain (oid, base) AS (
   SELECT oid, typbasetype FROM pg_type WHERE typtype = 'd'
   UNION ALL
   SELECT chain.oid, t.typbasetype FROM chain JOIN pg_type t ON t.oid = chain.base WHERE t.typtype = 'd'

@@ -1,5 +1,6 @@
 //! Statements: text with `$n` in place of every value, and the values.
 
+pub mod describe;
 mod fragment;
 pub mod mutate;
 pub mod read;
