@@ -152,16 +152,15 @@ impl DataApi {
         let config = &state.config;
         let grant = cors::grant(&parts.headers, config.server_cors_allowed_origins.as_deref());
         let preflight = grant.as_ref().and_then(|grant| grant.preflight(&parts.method, &parts.headers));
-        let mut response = match preflight {
-            Some(response) => response,
-            None => {
-                let answered = self.answer(&state, parts, &body).await;
-                let mut response = answered.unwrap_or_else(Error::into_reply).into_response();
-                if let Some(grant) = &grant {
-                    grant.apply(response.headers_mut());
-                }
-                response
+        let mut response = if let Some(response) = preflight {
+            response
+        } else {
+            let answered = self.answer(&state, parts, &body).await;
+            let mut response = answered.unwrap_or_else(Error::into_reply).into_response();
+            if let Some(grant) = &grant {
+                grant.apply(response.headers_mut());
             }
+            response
         };
         if response.status() == http::StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert("retry-after", HeaderValue::from_static("1"));

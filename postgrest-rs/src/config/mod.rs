@@ -229,11 +229,7 @@ impl Config {
         };
         let server_host = sources.owned("server-host").unwrap_or_else(|| "!4".to_owned());
         let admin_server_host = sources.owned("admin-server-host").unwrap_or_else(|| server_host.clone());
-        let server_port = sources.number(&["server-port"], 3000);
-        let admin_server_port = sources.text(&["admin-server-port"]).and_then(|text| text.trim().parse().ok());
-        if admin_server_port == Some(server_port) && server_port != 0 {
-            return Err("admin-server-port cannot be the same as server-port".to_owned());
-        }
+        let (server_port, admin_server_port) = ports(sources)?;
         Ok(Self {
             app_settings: sources.app_settings(),
             db_aggregates_enabled: sources.truth(&["db-aggregates-enabled"], false),
@@ -241,11 +237,7 @@ impl Config {
             db_channel: sources.owned("db-channel").unwrap_or_else(|| "pgrst".to_owned()),
             db_channel_enabled: sources.truth(&["db-channel-enabled"], true),
             db_config: sources.truth(&["db-config"], true),
-            db_extra_search_path: match sources.find("db-extra-search-path") {
-                None => vec!["public".to_owned()],
-                Some("") => Vec::new(),
-                Some(text) => split_commas(text),
-            },
+            db_extra_search_path: extra_search_path(sources),
             db_hoisted_tx_settings: list(
                 "db-hoisted-tx-settings",
                 &["statement_timeout", "plan_filter.statement_cost_limit", "default_transaction_isolation"],
@@ -287,6 +279,25 @@ impl Config {
             admin_server_host,
             admin_server_port,
         })
+    }
+}
+
+/// The ports of the API and of the administration.
+fn ports(sources: &Sources) -> Result<(u16, Option<u16>), String> {
+    let port = sources.number(&["server-port"], 3000);
+    let admin = sources.text(&["admin-server-port"]).and_then(|text| text.trim().parse().ok());
+    if admin == Some(port) && port != 0 {
+        return Err("admin-server-port cannot be the same as server-port".to_owned());
+    }
+    Ok((port, admin))
+}
+
+/// An empty setting means no further schema.
+fn extra_search_path(sources: &Sources) -> Vec<String> {
+    match sources.find("db-extra-search-path") {
+        None => vec!["public".to_owned()],
+        Some("") => Vec::new(),
+        Some(text) => split_commas(text),
     }
 }
 

@@ -10,9 +10,13 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// An error that is answered to the client.
+/// An error that is answered to the client. It is boxed: most requests have none.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Error {
+pub struct Error(Box<ErrorParts>);
+
+/// What an error answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ErrorParts {
     /// HTTP status; the database may choose any number from 100 to 999.
     pub status: u16,
     /// Reason phrase, where the database gives one.
@@ -32,7 +36,7 @@ pub struct Error {
 impl Error {
     /// An error without details, hint and header fields.
     pub fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(ErrorParts {
             status,
             reason: None,
             code: Cow::Borrowed(code),
@@ -40,7 +44,7 @@ impl Error {
             details: None,
             hint: None,
             headers: Vec::new(),
-        }
+        }))
     }
 
     /// The error with details.
@@ -55,6 +59,11 @@ impl Error {
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The parts of the error.
+    pub fn into_parts(self) -> ErrorParts {
+        *self.0
     }
 
     /// The body: an object with the keys `code`, `details`, `hint` and `message`, null where absent.
@@ -74,6 +83,20 @@ impl Error {
         };
         // Strings and JSON values serialise always.
         serde_json::to_vec(&body).unwrap_or_default()
+    }
+}
+
+impl std::ops::Deref for Error {
+    type Target = ErrorParts;
+
+    fn deref(&self) -> &ErrorParts {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Error {
+    fn deref_mut(&mut self) -> &mut ErrorParts {
+        &mut self.0
     }
 }
 

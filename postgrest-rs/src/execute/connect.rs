@@ -14,6 +14,7 @@ const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 /// The string is malformed, or demands TLS.
 pub fn parse(uri: &str) -> Result<tokio_postgres::Config, String> {
     let mut config: tokio_postgres::Config = uri.parse().map_err(|error| format!("db-uri: {error}"))?;
+    #[expect(clippy::disallowed_methods, reason = "the variables of libpq belong to the connection string")]
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     if config.get_hosts().is_empty() {
         match variable("PGHOST") {

@@ -89,9 +89,8 @@ impl Flight {
         let failure = begun.err().or(set.err()).or(checked.err());
         let results: Result<Vec<_>, _> = results.into_iter().collect();
         let outcome = match (failure, results, ended) {
-            (Some(error), _, _) | (None, Err(error), _) => Err(error),
             (None, Ok(results), Ok(())) => Ok(results),
-            (None, Ok(_), Err(error)) => Err(error),
+            (Some(error), _, _) | (None, Err(error), _) | (None, Ok(_), Err(error)) => Err(error),
         };
         match outcome {
             Ok(results) => Ok(results),

@@ -30,7 +30,7 @@ struct Key {
     id: Option<String>,
     /// The algorithms that the key verifies.
     algorithms: Vec<Algorithm>,
-    key: DecodingKey,
+    decoding: DecodingKey,
 }
 
 /// The members of a key that count here.
@@ -73,7 +73,11 @@ impl KeySet {
                 return Err("The JWT secret must be at least 32 characters long.".to_owned());
             }
             _ => {
-                vec![Some(Key { id: None, algorithms: vec![Algorithm::HS256], key: DecodingKey::from_secret(&secret) })]
+                vec![Some(Key {
+                    id: None,
+                    algorithms: vec![Algorithm::HS256],
+                    decoding: DecodingKey::from_secret(&secret),
+                })]
             }
         };
         let keys: Vec<_> = keys.into_iter().flatten().collect();
@@ -106,7 +110,7 @@ impl KeySet {
             return Err(TokenError::NoSuitableKey);
         }
         let verifies =
-            |key: &Key| jsonwebtoken::crypto::verify(&signature, signed, &key.key, algorithm).unwrap_or(false);
+            |key: &Key| jsonwebtoken::crypto::verify(&signature, signed, &key.decoding, algorithm).unwrap_or(false);
         if suitable.any(verifies) { Ok(content) } else { Err(TokenError::Signature) }
     }
 }
@@ -163,6 +167,6 @@ impl Key {
         if let Some(name) = &members.alg {
             algorithms.retain(|algorithm| name.parse() == Ok(*algorithm));
         }
-        Ok((!algorithms.is_empty()).then_some(Self { id: members.kid, algorithms, key }))
+        Ok((!algorithms.is_empty()).then_some(Self { id: members.kid, algorithms, decoding: key }))
     }
 }

@@ -82,7 +82,6 @@ impl MediaType {
             }
         };
         match (main.to_lowercase().as_str(), sub.to_lowercase().as_str()) {
-            ("application", "json") => Self::Json,
             ("application", "geo+json") => Self::GeoJson,
             ("text", "csv") => Self::Csv,
             ("text", "plain") => Self::Text,
@@ -94,7 +93,7 @@ impl MediaType {
             ("application", "vnd.pgrst.plan+json") => plan(PlanFormat::Json),
             ("application", "vnd.pgrst.object+json" | "vnd.pgrst.object") => Self::Object { strip_nulls },
             ("application", "vnd.pgrst.array+json" | "vnd.pgrst.array") if strip_nulls => Self::ArrayStripped,
-            ("application", "vnd.pgrst.array+json" | "vnd.pgrst.array") => Self::Json,
+            ("application", "json" | "vnd.pgrst.array+json" | "vnd.pgrst.array") => Self::Json,
             ("*", "*") => Self::Any,
             _ => Self::Other(text.to_owned()),
         }
@@ -186,8 +185,11 @@ fn read_quality(text: &str) -> f64 {
     text[..length].parse().unwrap_or(1.0)
 }
 
+/// Keys and values.
+type Parameters = Vec<(String, String)>;
+
 /// Type, subtype and parameters with keys in lower case. What follows them is ignored.
-fn tokenize(text: &str) -> Option<(&str, &str, Vec<(String, String)>)> {
+fn tokenize(text: &str) -> Option<(&str, &str, Parameters)> {
     let word = |text: &str, others: &str| {
         text.find(|c: char| !c.is_alphanumeric() && !others.contains(c)).unwrap_or(text.len())
     };
@@ -207,7 +209,7 @@ fn tokenize(text: &str) -> Option<(&str, &str, Vec<(String, String)>)> {
 }
 
 /// `; key=value`, and the text behind it.
-fn parameter<'a>(text: &'a str, word: impl Fn(&str, &str) -> usize) -> Option<(&'a str, &'a str, &'a str)> {
+fn parameter(text: &str, word: impl Fn(&str, &str) -> usize) -> Option<(&str, &str, &str)> {
     let text = text.trim_start().strip_prefix(';')?.trim_start();
     let (key, rest) = text.split_at(word(text, "-"));
     let rest = rest.trim_start().strip_prefix('=')?.trim_start();

@@ -113,11 +113,11 @@ impl ParseError {
 }
 
 /// `a, b or c`
-fn enumerate(list: &[String]) -> String {
-    match list {
+fn enumerate(texts: &[String]) -> String {
+    match texts {
         [] => String::new(),
         [one] => one.clone(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
     }
 }
 
@@ -329,9 +329,8 @@ pub(super) fn many<'a, T>(input: &mut Input<'a>, parser: impl Fn(&mut Input<'a>)
                 values.push(value);
             }
             // What succeeds without consuming would do so for ever.
-            Some(_) => return Reply { consumed, error: reply.error, value: Some(values) },
             None if reply.consumed => return Reply::failed(true, reply.error),
-            None => return Reply { consumed, error: reply.error, value: Some(values) },
+            Some(_) | None => return Reply { consumed, error: reply.error, value: Some(values) },
         }
     }
 }

@@ -7,7 +7,7 @@ use super::tree::{Operation, QueryParams, SelectItem};
 /// Message and details of the error of a query string.
 fn error(query: &str) -> (String, String) {
     let error = QueryParams::parse(query, false).unwrap_err();
-    (error.message, error.details.unwrap().as_str().unwrap().to_owned())
+    (error.message.clone(), error.details.as_ref().unwrap().as_str().unwrap().to_owned())
 }
 
 #[test]

@@ -95,8 +95,9 @@ impl Error {
         let mut reply = Reply::new(self.status)
             .header("Content-Type", MediaType::Json.content_type())
             .header("Proxy-Status", format!("PostgREST; error={}", self.code));
-        reply.headers.extend(self.headers);
-        reply.reason = self.reason;
+        let parts = self.into_parts();
+        reply.headers.extend(parts.headers);
+        reply.reason = parts.reason;
         reply.body = body;
         reply
     }

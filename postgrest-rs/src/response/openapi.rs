@@ -309,9 +309,7 @@ fn relation_operations(table: &Table) -> Value {
     let rows = json!({"type": "array", "items": {"$ref": format!("#/definitions/{}", table.name)}});
     let get = complete(
         &base,
-        references(
-            filters().chain(["select", "order", "range", "rangeUnit", "offset", "limit", "preferCount"].into_iter()),
-        ),
+        references(filters().chain(["select", "order", "range", "rangeUnit", "offset", "limit", "preferCount"])),
         json!({"200": {"description": "OK", "schema": rows}, "206": {"description": "Partial Content"}}),
     );
     let mut operations = Map::new();

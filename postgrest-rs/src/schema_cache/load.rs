@@ -340,7 +340,7 @@ async fn load(client: &Client, config: &Config) -> Result<SchemaCache, LoadError
     let primary_key = |name: &QualifiedName| tables.get(name).map(|table| table.key.clone()).unwrap_or_default();
     let relationships = relationships::collect(
         references.into_iter().map(build_reference).collect(),
-        computed.into_iter().map(build_computed).collect(),
+        &computed.iter().map(build_computed).collect::<Vec<_>>(),
         &view_keys,
         &primary_key,
         &is_exposed,
@@ -375,7 +375,7 @@ fn build_reference(row: ForeignKeyRow) -> KeyRelationship {
     }
 }
 
-fn build_computed(row: ComputedRow) -> ComputedRelationship {
+fn build_computed(row: &ComputedRow) -> ComputedRelationship {
     let table = qualify(&row.table_schema, &row.table_name);
     let foreign_table = qualify(&row.foreign_schema, &row.foreign_name);
     let is_self = table == foreign_table;

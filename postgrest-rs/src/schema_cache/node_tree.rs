@@ -14,14 +14,13 @@ pub struct Origin {
 /// Reads the target list of the first query of a node tree. Columns that come from no relation are left out.
 pub fn read_origins(tree: &str) -> Vec<Origin> {
     let mut origins = Vec::new();
-    let mut tokens = Tokens { rest: tree };
     let mut depth = 0_usize;
     // The depth of the list of targets, once its name was read at the level of the query.
     let mut list_depth = None;
     let mut entry = Entry::default();
     let mut field = "";
     let mut announced = false;
-    while let Some(token) = tokens.next() {
+    for token in (Tokens { rest: tree }) {
         match token {
             "(" | "{" => {
                 depth += 1;

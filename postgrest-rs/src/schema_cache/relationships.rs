@@ -86,7 +86,9 @@ pub(super) fn find_view_keys(views: &[View], keys: &[KeyColumns]) -> Vec<ViewKey
                 tables.insert(table);
             }
         }
-        names.values_mut().for_each(|list| list.sort());
+        for list in names.values_mut() {
+            list.sort();
+        }
         for key in tables.iter().flat_map(|table| keys_of.get(table).into_iter().flatten()) {
             let columns: Option<Vec<_>> = key
                 .columns
@@ -248,7 +250,7 @@ fn through_junctions(
 /// All relationships between relations of the exposed schemas, by origin and schema of the target.
 pub(super) fn collect(
     references: Vec<KeyRelationship>,
-    computed: Vec<ComputedRelationship>,
+    computed: &[ComputedRelationship],
     view_keys: &[ViewKey],
     primary_key: &impl Fn(&QualifiedName) -> Vec<String>,
     is_exposed: &impl Fn(&str) -> bool,
@@ -275,6 +277,8 @@ pub(super) fn collect(
             map.entry((relationship.table().clone(), schema)).or_default().push(relationship);
         }
     }
-    map.values_mut().for_each(|list| list.sort());
+    for list in map.values_mut() {
+        list.sort();
+    }
     map
 }

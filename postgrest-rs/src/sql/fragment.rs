@@ -202,17 +202,13 @@ impl Sql {
 
     /// Appends what `append` appends, converted as the column's values are.
     fn converted(&mut self, column: &ColumnRef, append: impl FnOnce(&mut Self)) -> &mut Self {
-        match &column.transform {
-            Some(function) => {
-                self.raw(function).raw("(");
-                append(self);
-                self.raw(")")
-            }
-            None => {
-                append(self);
-                self
-            }
+        if let Some(function) = &column.transform {
+            self.raw(function).raw("(");
+            append(self);
+            return self.raw(")");
         }
+        append(self);
+        self
     }
 
     fn quantified(
