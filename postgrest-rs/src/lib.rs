@@ -13,3 +13,4 @@ pub mod response;
 pub mod schema_cache;
 pub mod service;
 pub mod sql;
+pub mod upkeep;

@@ -262,19 +262,25 @@ pub(super) fn collect(
     // A computed relationship replaces those to a relation of the function's name.
     let overridden: HashSet<(&QualifiedName, &QualifiedName)> =
         computed.iter().map(|it| (&it.table, &it.function)).collect();
-    let has_internal_junction = |it: &KeyRelationship| match &it.cardinality {
-        Cardinality::ManyToMany(junction) => !is_exposed(&junction.table.schema),
+    let has_internal_junction = |it: &Relationship| match it {
+        Relationship::Key(KeyRelationship { cardinality: Cardinality::ManyToMany(junction), .. }) => {
+            !is_exposed(&junction.table.schema)
+        }
         _ => false,
     };
     let by_keys = all
         .iter()
-        .filter(|it| !overridden.contains(&(&it.table, &it.foreign_table)) && !has_internal_junction(it))
+        .filter(|it| !overridden.contains(&(&it.table, &it.foreign_table)))
         .map(|it| (it.foreign_table.schema.clone(), Relationship::Key(it.clone())));
     let by_functions = computed.iter().map(|it| (it.function.schema.clone(), Relationship::Computed(it.clone())));
     let mut map: HashMap<(QualifiedName, String), Vec<Relationship>> = HashMap::new();
     for (schema, relationship) in by_keys.chain(by_functions) {
         if is_exposed(&relationship.table().schema) && is_exposed(&relationship.foreign_table().schema) {
-            map.entry((relationship.table().clone(), schema)).or_default().push(relationship);
+            // An origin whose relationships are all internal has an empty list, so hints do not replace its name.
+            let list = map.entry((relationship.table().clone(), schema)).or_default();
+            if !has_internal_junction(&relationship) {
+                list.push(relationship);
+            }
         }
     }
     for list in map.values_mut() {
