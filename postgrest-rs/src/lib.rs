@@ -3,6 +3,7 @@
 //! A request passes through pure steps, then one statement: URL grammar ([`request`]), plan against the schema cache,
 //! SQL, execution, response.
 
+pub mod admin;
 pub mod config;
 pub mod error;
 pub mod execute;
