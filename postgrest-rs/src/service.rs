@@ -76,6 +76,7 @@ impl DataApi {
             acquisition: config.db_pool_acquisition_timeout,
             idle: config.db_pool_max_idletime,
             lifetime: config.db_pool_max_lifetime,
+            prepares: config.db_prepared_statements,
         };
         let pool = Pool::new(connect::parse(&config.db_uri)?, limits);
         Ok(Arc::new(Self {
@@ -310,7 +311,7 @@ impl Call<'_> {
         let later = plan.writes && self.may_roll_back(plan);
         let flight = self.flight(plan.writes, statements, if later { End::Later } else { end });
         let lease = self.api.pool.acquire().await?;
-        let outcome = flight.run(lease.client()?, self.is_authenticated()).await;
+        let outcome = flight.run(lease.connection()?, self.is_authenticated()).await;
         let results = match outcome {
             Ok(results) => results,
             Err(error) => {
@@ -334,7 +335,7 @@ impl Call<'_> {
 
     /// Ends the transaction where the flight did not, and gives the connection back.
     async fn finish(&self, lease: Lease, later: bool, end: End) -> Result<(), Error> {
-        let ended = if later { flight::end(lease.client()?, end).await } else { Ok(()) };
+        let ended = if later { flight::end(lease.connection()?.client(), end).await } else { Ok(()) };
         let ended = ended.map_err(|error| statement_error(&error, self.is_authenticated()));
         lease.give_back();
         ended
@@ -418,7 +419,8 @@ impl Call<'_> {
             statements.extend([sql::describe::usable_relations(schema), sql::describe::usable_functions(schema)]);
         }
         let lease = self.api.pool.acquire().await?;
-        let outcome = self.flight(false, statements, End::Commit).run(lease.client()?, self.is_authenticated()).await;
+        let outcome =
+            self.flight(false, statements, End::Commit).run(lease.connection()?, self.is_authenticated()).await;
         lease.give_back();
         let usable = flight::read_usable(&outcome?)?;
         let mut tables: Vec<_> = self.cache.tables.values().filter(|table| table.schema == schema).collect();

@@ -4,9 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use futures::future;
-use tokio_postgres::types::{FromSql, ToSql, Type};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{FromSql, Type};
+use tokio_postgres::{Client, Error as DatabaseError, Row};
 
+use super::prepared::Connection;
 use super::statement_error;
 use crate::error::Error;
 use crate::request::QualifiedName;
@@ -41,13 +43,6 @@ pub enum End {
     Later,
 }
 
-/// Runs a statement whose values have the types that PostgreSQL infers.
-async fn run(client: &Client, sql: &Sql) -> Result<Vec<Row>, tokio_postgres::Error> {
-    let values: Vec<(&(dyn ToSql + Sync), Type)> =
-        sql.values.iter().map(|value| (value as &(dyn ToSql + Sync), Type::UNKNOWN)).collect();
-    client.query_typed(&sql.text, &values).await
-}
-
 /// Ends a transaction.
 ///
 /// # Errors
@@ -64,44 +59,79 @@ pub async fn end(client: &Client, end: End) -> Result<(), tokio_postgres::Error>
     }
 }
 
+/// The SQLSTATE of statements after a failed one.
+const IN_FAILED_TRANSACTION: &SqlState = &SqlState::IN_FAILED_SQL_TRANSACTION;
+
+/// Runs a statement, and prepares it where it was run before. The result is that of the preparation and that of the statement.
+async fn run(connection: &Connection, sql: &Sql) -> (Result<(), DatabaseError>, Result<Vec<Row>, DatabaseError>) {
+    let known = connection.find(sql);
+    // The preparation is sent first: what it refuses the statement would refuse too.
+    future::join(connection.prepare(&known, sql), connection.run(&known, sql)).await
+}
+
+/// Whether prepared statements are what failed: they are gone, or the schema changed the type of their results.
+fn is_stale(error: &DatabaseError) -> bool {
+    error.as_db_error().is_some_and(|error| {
+        *error.code() == SqlState::INVALID_SQL_STATEMENT_NAME
+            || (*error.code() == SqlState::FEATURE_NOT_SUPPORTED && error.message().starts_with("cached plan"))
+    })
+}
+
 impl Flight {
     /// Sends all messages and reads all answers. The result is that of each statement.
     ///
     /// # Errors
     /// The first failure; the transaction is over then.
-    pub async fn run(&self, client: &Client, is_authenticated: bool) -> Result<Vec<Vec<Row>>, Error> {
+    pub async fn run(&self, connection: &Connection, is_authenticated: bool) -> Result<Vec<Vec<Row>>, Error> {
+        match self.send(connection).await {
+            // Nothing happened, so the transaction can be sent again without prepared statements.
+            Err(error) if is_stale(&error) && connection.forget() => self.send(connection).await,
+            outcome => outcome,
+        }
+        .map_err(|error| statement_error(&error, is_authenticated))
+    }
+
+    async fn send(&self, connection: &Connection) -> Result<Vec<Vec<Row>>, DatabaseError> {
+        let client = connection.client();
         let pre_request = async {
             match &self.pre_request {
-                Some(sql) => run(client, sql).await.map(drop),
-                None => Ok(()),
+                Some(sql) => run(connection, sql).await,
+                None => (Ok(()), Ok(Vec::new())),
             }
         };
         // These are polled in their order, so their messages are sent in it.
-        let statements = future::join_all(self.statements.iter().map(|sql| run(client, sql)));
-        let (begun, set, checked, results, ended) = future::join5(
+        let statements = future::join_all(self.statements.iter().map(|sql| run(connection, sql)));
+        let (begun, set, checked, statements, ended) = future::join5(
             client.batch_execute(&self.begin),
-            run(client, &self.settings),
+            run(connection, &self.settings),
             pre_request,
             statements,
             end(client, self.end),
         )
         .await;
-        let failure = begun.err().or(set.err()).or(checked.err());
-        let results: Result<Vec<_>, _> = results.into_iter().collect();
-        let outcome = match (failure, results, ended) {
-            (None, Ok(results), Ok(())) => Ok(results),
-            (Some(error), _, _) | (None, Err(error), _) | (None, Ok(_), Err(error)) => Err(error),
-        };
-        match outcome {
-            Ok(results) => Ok(results),
-            Err(error) => {
-                if self.end == End::Later {
-                    // A failed transaction ends in any case; without a connection there is none.
-                    let _ = client.batch_execute("ROLLBACK").await;
-                }
-                Err(statement_error(&error, is_authenticated))
+        let mut errors = Vec::new();
+        errors.extend(begun.err());
+        errors.extend(set.0.err().into_iter().chain(set.1.err()));
+        errors.extend(checked.0.err().into_iter().chain(checked.1.err()));
+        let mut results = Vec::with_capacity(statements.len());
+        for (prepared, result) in statements {
+            errors.extend(prepared.err());
+            match result {
+                Ok(rows) => results.push(rows),
+                Err(error) => errors.push(error),
             }
         }
+        errors.extend(ended.err());
+        if errors.is_empty() {
+            return Ok(results);
+        }
+        if self.end == End::Later {
+            // A failed transaction ends in any case; without a connection there is none.
+            let _ = client.batch_execute("ROLLBACK").await;
+        }
+        let is_cause = |error: &DatabaseError| error.code() != Some(IN_FAILED_TRANSACTION);
+        let cause = errors.iter().position(is_cause).unwrap_or(0);
+        Err(errors.swap_remove(cause))
     }
 }
 

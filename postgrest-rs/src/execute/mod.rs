@@ -3,6 +3,7 @@
 pub mod connect;
 pub mod flight;
 pub mod pool;
+pub mod prepared;
 pub mod settings;
 
 use crate::error::Error;

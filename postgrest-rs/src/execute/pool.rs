@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::Client;
 
+use super::prepared::Connection;
 use super::{connect, error_chain};
 use crate::error::Error;
 
@@ -20,6 +21,8 @@ pub struct PoolLimits {
     pub idle: Duration,
     /// How long one stays open.
     pub lifetime: Duration,
+    /// Whether it may hold prepared statements.
+    pub prepares: bool,
 }
 
 /// Connections that are open and not in use.
@@ -33,7 +36,7 @@ pub struct Pool {
 
 #[derive(Debug)]
 struct Idle {
-    client: Client,
+    connection: Connection,
     opened: Instant,
     returned: Instant,
 }
@@ -42,7 +45,7 @@ struct Idle {
 /// closed, as its state is unknown.
 #[derive(Debug)]
 pub struct Lease {
-    client: Option<Client>,
+    connection: Option<Connection>,
     pool: Arc<Pool>,
     opened: Instant,
     _permit: OwnedSemaphorePermit,
@@ -70,7 +73,9 @@ impl Pool {
     pub fn prune(&self) {
         let limits = self.limits;
         let is_fresh = |it: &Idle| {
-            it.returned.elapsed() < limits.idle && it.opened.elapsed() < limits.lifetime && !it.client.is_closed()
+            it.returned.elapsed() < limits.idle
+                && it.opened.elapsed() < limits.lifetime
+                && !it.connection.client().is_closed()
         };
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).retain(is_fresh);
     }
@@ -87,12 +92,17 @@ impl Pool {
     pub async fn acquire(self: &Arc<Self>) -> Result<Lease, Error> {
         let acquired = tokio::time::timeout(self.limits.acquisition, Arc::clone(&self.permits).acquire_owned()).await;
         let Ok(Ok(permit)) = acquired else { return Err(Error::pool_timeout()) };
-        let lease = |client, opened| Lease { client: Some(client), pool: Arc::clone(self), opened, _permit: permit };
+        let lease = |connection, opened| Lease {
+            connection: Some(connection),
+            pool: Arc::clone(self),
+            opened,
+            _permit: permit,
+        };
         if let Some(idle) = self.take_idle() {
-            return Ok(lease(idle.client, idle.opened));
+            return Ok(lease(idle.connection, idle.opened));
         }
         match tokio::time::timeout(self.limits.acquisition, self.connect()).await {
-            Ok(Ok(client)) => Ok(lease(client, Instant::now())),
+            Ok(Ok(client)) => Ok(lease(Connection::new(client, self.limits.prepares), Instant::now())),
             Ok(Err(error)) => Err(Error::connection(error_chain(&error))),
             Err(_) => Err(Error::pool_timeout()),
         }
@@ -101,7 +111,7 @@ impl Pool {
     fn take_idle(&self) -> Option<Idle> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(it) = idle.pop() {
-            if it.opened.elapsed() < self.limits.lifetime && !it.client.is_closed() {
+            if it.opened.elapsed() < self.limits.lifetime && !it.connection.client().is_closed() {
                 return Some(it);
             }
         }
@@ -111,28 +121,28 @@ impl Pool {
 
 impl Lease {
     /// The connection. It is there until the lease is given back.
-    pub fn client(&self) -> Result<&Client, Error> {
-        self.client.as_ref().ok_or_else(|| Error::internal("the connection was given back"))
+    pub fn connection(&self) -> Result<&Connection, Error> {
+        self.connection.as_ref().ok_or_else(|| Error::internal("the connection was given back"))
     }
 
     /// Returns the connection to the pool: no transaction is open and nothing is being answered.
     pub fn give_back(mut self) {
-        let Some(client) = self.client.take().filter(|client| !client.is_closed()) else { return };
-        let idle = Idle { client, opened: self.opened, returned: Instant::now() };
+        let Some(connection) = self.connection.take().filter(|it| !it.client().is_closed()) else { return };
+        let idle = Idle { connection, opened: self.opened, returned: Instant::now() };
         self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(client) = self.client.take().filter(|client| !client.is_closed()) else { return };
-        let token = client.cancel_token();
+        let Some(connection) = self.connection.take().filter(|it| !it.client().is_closed()) else { return };
+        let token = connection.client().cancel_token();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 if let Err(error) = token.cancel_query(tokio_postgres::NoTls).await {
                     tracing::debug!(%error, "the statement of an abandoned request was not cancelled");
                 }
-                drop(client);
+                drop(connection);
             });
         }
     }
