@@ -27,6 +27,7 @@ mod order_commands;
 mod otlp;
 mod outbound;
 mod parity;
+mod postgrest;
 mod private_file;
 mod profiles;
 mod progress;

@@ -13,6 +13,7 @@ mod init;
 mod keys;
 mod orders;
 mod parity;
+mod postgrest;
 mod process;
 mod record;
 mod replay;
@@ -66,6 +67,7 @@ const EXAMPLES: &str = "Examples:
   basalt replay flows                       replay them and report every difference
   basalt keys add signing                   begin the rotation of the signing key
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables
+  basalt postgrest postgrest.conf           the data API alone, configured as PostgREST is
   basalt parity --compose FILE              what becomes of a self-hosted Supabase";
 
 #[derive(Debug, Subcommand)]
@@ -97,6 +99,9 @@ enum Command {
     ///
     /// Without a command: migrate, then serve.
     Gotrue(gotrue::GotrueArguments),
+    /// Run as a drop-in replacement for PostgREST: PGRST_* variables, data API at the root path
+    #[command(long_about = postgrest::POSTGREST_HELP)]
+    Postgrest(postgrest::PostgrestArguments),
     /// Print the link that makes the owner of the shop's desk
     Desk(desk::DeskArguments),
     /// Add, rotate and retire signing keys and API keys while servers run
@@ -122,11 +127,12 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let command = Cli::parse().command;
     // Only the drop-in replacement is configured by the variables of the auth server.
-    let rename = if matches!(command, Command::Gotrue(_) | Command::Keys(_) | Command::Parity(_)) {
-        str::to_owned
-    } else {
-        replace_setting_names
-    };
+    let rename =
+        if matches!(command, Command::Gotrue(_) | Command::Postgrest(_) | Command::Keys(_) | Command::Parity(_)) {
+            str::to_owned
+        } else {
+            replace_setting_names
+        };
     let outcome = match command {
         Command::Serve(arguments) => serve::run(&arguments).map(succeed),
         Command::Exec(arguments) => exec::run(&arguments),
@@ -138,6 +144,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Backup(arguments) => backup::run(&arguments).map(succeed),
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
+        Command::Postgrest(arguments) => postgrest::run(&arguments).map(succeed),
         Command::Desk(arguments) => desk::run(&arguments).map(succeed),
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),
         Command::Parity(arguments) => parity::run(&arguments),

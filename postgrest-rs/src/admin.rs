@@ -1,0 +1,47 @@
+//! What the administration port tells.
+
+use std::fmt::Write;
+
+use serde_json::json;
+
+use crate::service::DataApi;
+
+impl DataApi {
+    /// Figures in the text format of Prometheus.
+    pub fn metrics(&self) -> String {
+        let (in_use, idle) = self.pool().counts();
+        let maximum = self.config().db_pool;
+        let figures = [
+            ("pgrst_db_pool_available", "Available connections in the pool", idle),
+            ("pgrst_db_pool_in_use", "Connections in use", in_use),
+            ("pgrst_db_pool_max", "Max pool connections", maximum),
+            ("pgrst_schema_cache_loaded", "Whether the schema cache is loaded", usize::from(self.is_ready())),
+        ];
+        let mut text = String::new();
+        for (name, help, value) in figures {
+            // Writing to a string does not fail.
+            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}\n");
+        }
+        text
+    }
+
+    /// The names in the schema cache, as JSON; null before it is loaded.
+    pub fn cache_summary(&self) -> String {
+        let Some(cache) = self.cache() else { return "null".to_owned() };
+        let name = |schema: &str, name: &str| format!("{schema}.{name}");
+        let mut tables: Vec<_> = cache.tables.values().map(|it| name(&it.schema, &it.name)).collect();
+        let mut functions: Vec<_> = cache.functions.values().flatten().map(|it| name(&it.schema, &it.name)).collect();
+        tables.sort();
+        functions.sort();
+        let relationships: usize = cache.relationships.values().map(Vec::len).sum();
+        json!({
+            "dbTables": tables,
+            "dbRoutines": functions,
+            "dbRelationships": relationships,
+            "dbRepresentations": cache.representations.len(),
+            "dbMediaHandlers": cache.handlers.len(),
+            "dbTimezones": cache.timezones.len(),
+        })
+        .to_string()
+    }
+}

@@ -1,0 +1,418 @@
+//! Settings: `PostgREST`'s configuration file, `PGRST_*` variables and settings of the database, in rising precedence.
+
+pub mod claim_path;
+pub mod file;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use claim_path::ClaimPath;
+
+use crate::jwt::keys::KeySet;
+use crate::request::QualifiedName;
+
+/// The settings that a database may hold, as `pgrst.` and the name here.
+pub const DATABASE_SETTINGS: [&str; 23] = [
+    "db_aggregates_enabled",
+    "db_anon_role",
+    "db_pre_config",
+    "db_extra_search_path",
+    "db_max_rows",
+    "db_plan_enabled",
+    "db_pre_request",
+    "db_prepared_statements",
+    "db_root_spec",
+    "db_schemas",
+    "db_tx_end",
+    "db_hoisted_tx_settings",
+    "jwt_aud",
+    "jwt_role_claim_key",
+    "jwt_secret",
+    "jwt_secret_is_base64",
+    "jwt_cache_max_lifetime",
+    "openapi_mode",
+    "openapi_security_active",
+    "openapi_server_proxy_uri",
+    "server_cors_allowed_origins",
+    "server_trace_header",
+    "server_timing_enabled",
+];
+
+/// The largest body by default, in bytes.
+const DEFAULT_MAXIMUM_BODY: usize = 64 * 1024 * 1024;
+
+/// Where settings come from.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// The file: names with dashes.
+    pub file: BTreeMap<String, String>,
+    /// The environment: names that begin with `PGRST_`.
+    pub environment: BTreeMap<String, String>,
+    /// The database: names of [`DATABASE_SETTINGS`].
+    pub database: BTreeMap<String, String>,
+}
+
+/// What the root answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenApiMode {
+    /// What the role may use.
+    FollowPrivileges,
+    /// Everything.
+    IgnorePrivileges,
+    /// 404
+    Disabled,
+}
+
+/// How transactions end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransactionEnd {
+    /// Rolled back unless the client may ask for a commit.
+    pub rolls_back: bool,
+    /// The client may choose by `Prefer: tx=`.
+    pub allows_override: bool,
+}
+
+/// What is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// Failures of the server alone.
+    Critical,
+    /// Requests that end in 500 to 599 too.
+    Error,
+    /// Requests that end in 400 to 499 too.
+    Warn,
+    /// All requests.
+    Info,
+    /// All requests and what the server does.
+    Debug,
+}
+
+/// The settings. Names are `PostgREST`'s; its documentation describes them.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the names are PostgREST's settings, which its documentation describes")]
+pub struct Config {
+    pub app_settings: BTreeMap<String, String>,
+    pub db_aggregates_enabled: bool,
+    pub db_anon_role: Option<String>,
+    pub db_channel: String,
+    pub db_channel_enabled: bool,
+    pub db_config: bool,
+    pub db_extra_search_path: Vec<String>,
+    pub db_hoisted_tx_settings: Vec<String>,
+    pub db_max_rows: Option<i64>,
+    pub db_plan_enabled: bool,
+    pub db_pool: usize,
+    pub db_pool_acquisition_timeout: Duration,
+    pub db_pool_max_idletime: Duration,
+    pub db_pool_max_lifetime: Duration,
+    pub db_pre_config: Option<QualifiedName>,
+    pub db_pre_request: Option<QualifiedName>,
+    pub db_prepared_statements: bool,
+    pub db_root_spec: Option<QualifiedName>,
+    /// At least one; the first is the default.
+    pub db_schemas: Vec<String>,
+    pub db_tx_end: TransactionEnd,
+    pub db_uri: String,
+    pub jwt_aud: Option<String>,
+    pub jwt_cache_max_entries: usize,
+    pub jwt_keys: Option<KeySet>,
+    pub jwt_role_claim_key: ClaimPath,
+    pub log_level: LogLevel,
+    pub openapi_mode: OpenApiMode,
+    pub openapi_security_active: bool,
+    pub openapi_server_proxy_uri: Option<String>,
+    pub server_cors_allowed_origins: Option<Vec<String>>,
+    pub server_host: String,
+    /// The largest body, in bytes. `PostgREST` has no such setting.
+    pub server_max_body_size: usize,
+    pub server_port: u16,
+    pub server_timing_enabled: bool,
+    /// In lower case.
+    pub server_trace_header: Option<String>,
+    pub server_unix_socket: Option<String>,
+    pub server_unix_socket_mode: u32,
+    pub admin_server_host: String,
+    pub admin_server_port: Option<u16>,
+}
+
+impl Sources {
+    /// The file and the environment of the process.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(path: Option<&std::path::Path>) -> Result<Self, String> {
+        let file = match path {
+            Some(path) => {
+                let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                file::parse(&text).map_err(|error| format!("{}: {error}", path.display()))?
+            }
+            None => BTreeMap::new(),
+        };
+        let environment = std::env::vars_os().filter_map(|(name, value)| {
+            let name = name.into_string().ok().filter(|name| name.starts_with("PGRST_"))?;
+            Some((name, value.into_string().ok()?))
+        });
+        Ok(Self { file, environment: environment.collect(), database: BTreeMap::new() })
+    }
+
+    /// A setting, empty or not.
+    fn find(&self, name: &str) -> Option<&str> {
+        let underscored = name.replace('-', "_");
+        let variable = format!("PGRST_{}", underscored.to_uppercase());
+        let found = self.database.get(&underscored).or_else(|| self.environment.get(&variable));
+        found.or_else(|| self.file.get(name)).map(String::as_str)
+    }
+
+    /// A setting that is not empty, by its name or a former one.
+    fn text(&self, names: &[&str]) -> Option<&str> {
+        names.iter().find_map(|name| self.find(name).filter(|value| !value.is_empty()))
+    }
+
+    fn owned(&self, name: &str) -> Option<String> {
+        self.text(&[name]).map(str::to_owned)
+    }
+
+    fn number<T: std::str::FromStr>(&self, names: &[&str], default: T) -> T {
+        names.iter().find_map(|name| self.find(name)?.trim().parse().ok()).unwrap_or(default)
+    }
+
+    /// A truth value in any case; other texts count as absent, numbers as false at 0.
+    fn truth(&self, names: &[&str], default: bool) -> bool {
+        let read = |name: &&str| {
+            let value = self.find(name)?.trim();
+            match value.to_lowercase().as_str() {
+                "true" => Some(true),
+                "false" => Some(false),
+                other => other.parse::<i64>().ok().map(|number| number > 0),
+            }
+        };
+        names.iter().find_map(read).unwrap_or(default)
+    }
+
+    fn seconds(&self, names: &[&str], default: u64) -> Duration {
+        Duration::from_secs(self.number(names, default))
+    }
+
+    fn name(&self, names: &[&str]) -> Option<QualifiedName> {
+        self.text(names).map(|text| match text.split_once('.') {
+            Some((schema, name)) => QualifiedName { schema: schema.to_owned(), name: name.to_owned() },
+            None => QualifiedName { schema: String::new(), name: text.to_owned() },
+        })
+    }
+
+    /// Settings of functions: `app.settings.*` of the file, `PGRST_APP_SETTINGS_*` of the environment.
+    fn app_settings(&self) -> BTreeMap<String, String> {
+        let of_file = self.file.iter().filter(|(name, _)| name.starts_with("app.settings."));
+        let mut settings: BTreeMap<_, _> = of_file.map(|(name, value)| (name.clone(), value.clone())).collect();
+        for (name, value) in &self.environment {
+            if let Some(name) = name.strip_prefix("PGRST_APP_SETTINGS_") {
+                settings.insert(format!("app.settings.{name}"), value.clone());
+            }
+        }
+        settings
+    }
+}
+
+/// The texts between commas, without blanks around.
+fn split_commas(text: &str) -> Vec<String> {
+    text.split(',').map(|part| part.trim().to_owned()).collect()
+}
+
+impl Config {
+    /// Builds the settings.
+    ///
+    /// # Errors
+    /// The setting that cannot be used, and why.
+    pub fn build(sources: &Sources) -> Result<Self, String> {
+        let list = |name: &str, default: &[&str]| {
+            sources.text(&[name]).map_or_else(|| default.iter().map(|&it| it.to_owned()).collect(), split_commas)
+        };
+        let server_host = sources.owned("server-host").unwrap_or_else(|| "!4".to_owned());
+        let admin_server_host = sources.owned("admin-server-host").unwrap_or_else(|| server_host.clone());
+        let (server_port, admin_server_port) = ports(sources)?;
+        Ok(Self {
+            app_settings: sources.app_settings(),
+            db_aggregates_enabled: sources.truth(&["db-aggregates-enabled"], false),
+            db_anon_role: sources.owned("db-anon-role"),
+            db_channel: sources.owned("db-channel").unwrap_or_else(|| "pgrst".to_owned()),
+            db_channel_enabled: sources.truth(&["db-channel-enabled"], true),
+            db_config: sources.truth(&["db-config"], true),
+            db_extra_search_path: extra_search_path(sources),
+            db_hoisted_tx_settings: list(
+                "db-hoisted-tx-settings",
+                &["statement_timeout", "plan_filter.statement_cost_limit", "default_transaction_isolation"],
+            ),
+            db_max_rows: sources.text(&["db-max-rows", "max-rows"]).and_then(|text| text.trim().parse().ok()),
+            db_plan_enabled: sources.truth(&["db-plan-enabled"], false),
+            db_pool: sources.number(&["db-pool"], 10).max(1),
+            db_pool_acquisition_timeout: sources.seconds(&["db-pool-acquisition-timeout"], 10),
+            db_pool_max_idletime: sources.seconds(&["db-pool-max-idletime", "db-pool-timeout"], 30),
+            db_pool_max_lifetime: sources.seconds(&["db-pool-max-lifetime"], 1800),
+            db_pre_config: sources.name(&["db-pre-config"]),
+            db_pre_request: sources.name(&["db-pre-request", "pre-request"]),
+            db_prepared_statements: sources.truth(&["db-prepared-statements"], true),
+            db_root_spec: sources.name(&["db-root-spec", "root-spec"]),
+            db_schemas: sources
+                .text(&["db-schemas", "db-schema"])
+                .map_or_else(|| vec!["public".to_owned()], split_commas),
+            db_tx_end: transaction_end(sources)?,
+            db_uri: read_uri(sources)?,
+            jwt_aud: sources.owned("jwt-aud"),
+            jwt_cache_max_entries: sources.number(&["jwt-cache-max-entries"], 1000),
+            jwt_keys: read_keys(sources)?,
+            jwt_role_claim_key: match sources.text(&["jwt-role-claim-key", "role-claim-key"]) {
+                Some(text) => ClaimPath::parse(text)?,
+                None => ClaimPath::default(),
+            },
+            log_level: log_level(sources)?,
+            openapi_mode: openapi_mode(sources)?,
+            openapi_security_active: sources.truth(&["openapi-security-active"], false),
+            openapi_server_proxy_uri: proxy_uri(sources)?,
+            server_cors_allowed_origins: sources.text(&["server-cors-allowed-origins"]).map(split_commas),
+            server_host,
+            server_max_body_size: sources.number(&["server-max-body-size"], DEFAULT_MAXIMUM_BODY),
+            server_port,
+            server_timing_enabled: sources.truth(&["server-timing-enabled"], false),
+            server_trace_header: sources.text(&["server-trace-header"]).map(str::to_lowercase),
+            server_unix_socket: sources.owned("server-unix-socket"),
+            server_unix_socket_mode: socket_mode(sources)?,
+            admin_server_host,
+            admin_server_port,
+        })
+    }
+}
+
+/// The ports of the API and of the administration.
+fn ports(sources: &Sources) -> Result<(u16, Option<u16>), String> {
+    let port = sources.number(&["server-port"], 3000);
+    let admin = sources.text(&["admin-server-port"]).and_then(|text| text.trim().parse().ok());
+    if admin == Some(port) && port != 0 {
+        return Err("admin-server-port cannot be the same as server-port".to_owned());
+    }
+    Ok((port, admin))
+}
+
+/// An empty setting means no further schema.
+fn extra_search_path(sources: &Sources) -> Vec<String> {
+    match sources.find("db-extra-search-path") {
+        None => vec!["public".to_owned()],
+        Some("") => Vec::new(),
+        Some(text) => split_commas(text),
+    }
+}
+
+fn transaction_end(sources: &Sources) -> Result<TransactionEnd, String> {
+    let (rolls_back, allows_override) = match sources.text(&["db-tx-end"]) {
+        None | Some("commit") => (false, false),
+        Some("commit-allow-override") => (false, true),
+        Some("rollback") => (true, false),
+        Some("rollback-allow-override") => (true, true),
+        Some(_) => return Err("Invalid transaction termination. Check your configuration.".to_owned()),
+    };
+    Ok(TransactionEnd { rolls_back, allows_override })
+}
+
+fn log_level(sources: &Sources) -> Result<LogLevel, String> {
+    Ok(match sources.text(&["log-level"]) {
+        Some("crit") => LogLevel::Critical,
+        None | Some("error") => LogLevel::Error,
+        Some("warn") => LogLevel::Warn,
+        Some("info") => LogLevel::Info,
+        Some("debug") => LogLevel::Debug,
+        Some(_) => return Err("Invalid logging level. Check your configuration.".to_owned()),
+    })
+}
+
+fn openapi_mode(sources: &Sources) -> Result<OpenApiMode, String> {
+    Ok(match sources.text(&["openapi-mode"]) {
+        None | Some("follow-privileges") => OpenApiMode::FollowPrivileges,
+        Some("ignore-privileges") => OpenApiMode::IgnorePrivileges,
+        Some("disabled") => OpenApiMode::Disabled,
+        Some(_) => return Err("Invalid openapi-mode. Check your configuration.".to_owned()),
+    })
+}
+
+/// An absolute HTTP address without query and credentials.
+fn proxy_uri(sources: &Sources) -> Result<Option<String>, String> {
+    let Some(text) = sources.text(&["openapi-server-proxy-uri"]) else { return Ok(None) };
+    let is_valid = text.parse::<http::Uri>().is_ok_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.query().is_none()
+            && uri.authority().is_some_and(|it| !it.as_str().contains('@') && !it.host().is_empty())
+            && uri.port_u16() != Some(0)
+    });
+    if !is_valid {
+        return Err("Malformed proxy uri, a correct example: https://example.com:8443/basePath".to_owned());
+    }
+    Ok(Some(text.to_owned()))
+}
+
+fn socket_mode(sources: &Sources) -> Result<u32, String> {
+    let Some(text) = sources.text(&["server-unix-socket-mode"]) else { return Ok(0o660) };
+    match u32::from_str_radix(text, 8) {
+        Err(_) => Err("Invalid server-unix-socket-mode: not an octal".to_owned()),
+        Ok(mode) if !(0o600..=0o777).contains(&mode) => {
+            Err("Invalid server-unix-socket-mode: needs to be between 600 and 777".to_owned())
+        }
+        Ok(mode) => Ok(mode),
+    }
+}
+
+/// The text, or the content of the file that `@` names.
+fn read_reference(text: &str) -> Result<String, String> {
+    match text.strip_prefix('@') {
+        Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}")),
+        None => Ok(text.to_owned()),
+    }
+}
+
+fn read_uri(sources: &Sources) -> Result<String, String> {
+    let text = sources.text(&["db-uri"]).unwrap_or("postgresql://");
+    Ok(read_reference(text)?.trim().to_owned())
+}
+
+/// The keys of `jwt-secret`: a JSON Web Key (set), or a text.
+fn read_keys(sources: &Sources) -> Result<Option<KeySet>, String> {
+    let Some(text) = sources.text(&["jwt-secret"]) else { return Ok(None) };
+    let secret = read_reference(text)?;
+    let secret = secret.strip_suffix('\n').filter(|_| text.starts_with('@')).unwrap_or(&secret);
+    let is_base64 = sources.truth(&["jwt-secret-is-base64", "secret-is-base64"], false);
+    KeySet::parse(secret, is_base64).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn database_wins_over_environment_over_file() {
+        let mut sources = Sources::default();
+        sources.file.insert("db-anon-role".to_owned(), "of_file".to_owned());
+        assert_eq!(Config::build(&sources).unwrap().db_anon_role.as_deref(), Some("of_file"));
+        sources.environment.insert("PGRST_DB_ANON_ROLE".to_owned(), "of_environment".to_owned());
+        assert_eq!(Config::build(&sources).unwrap().db_anon_role.as_deref(), Some("of_environment"));
+        sources.database.insert("db_anon_role".to_owned(), "of_database".to_owned());
+        assert_eq!(Config::build(&sources).unwrap().db_anon_role.as_deref(), Some("of_database"));
+    }
+
+    #[test]
+    fn unusable_settings_are_refused() {
+        let cases = [
+            ("db-tx-end", "maybe", "Invalid transaction termination. Check your configuration."),
+            ("openapi-mode", "x", "Invalid openapi-mode. Check your configuration."),
+            ("admin-server-port", "3000", "admin-server-port cannot be the same as server-port"),
+            ("jwt-secret", "short", "The JWT secret must be at least 32 characters long."),
+            (
+                "openapi-server-proxy-uri",
+                "https://a?b",
+                "Malformed proxy uri, a correct example: https://example.com:8443/basePath",
+            ),
+            ("server-unix-socket-mode", "778", "Invalid server-unix-socket-mode: not an octal"),
+        ];
+        for (name, value, message) in cases {
+            let mut sources = Sources::default();
+            sources.file.insert(name.to_owned(), value.to_owned());
+            assert_eq!(Config::build(&sources).unwrap_err(), message, "{name}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The pool of connections.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_postgres::Client;
+
+use super::prepared::Connection;
+use super::{connect, error_chain};
+use crate::error::Error;
+
+/// Limits of a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolLimits {
+    /// The most connections.
+    pub size: usize,
+    /// How long a request waits for one.
+    pub acquisition: Duration,
+    /// How long one stays open without use.
+    pub idle: Duration,
+    /// How long one stays open.
+    pub lifetime: Duration,
+    /// Whether it may hold prepared statements.
+    pub prepares: bool,
+}
+
+/// Connections that are open and not in use.
+#[derive(Debug)]
+pub struct Pool {
+    config: tokio_postgres::Config,
+    limits: PoolLimits,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<Idle>>,
+}
+
+#[derive(Debug)]
+struct Idle {
+    connection: Connection,
+    opened: Instant,
+    returned: Instant,
+}
+
+/// A connection in use. It goes back to the pool by [`Lease::give_back`]; dropped otherwise, its statement is cancelled and it is
+/// closed, as its state is unknown.
+#[derive(Debug)]
+pub struct Lease {
+    connection: Option<Connection>,
+    pool: Arc<Pool>,
+    opened: Instant,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Pool {
+    /// A pool without connections.
+    pub fn new(config: tokio_postgres::Config, limits: PoolLimits) -> Arc<Self> {
+        let permits = Arc::new(Semaphore::new(limits.size));
+        Arc::new(Self { config, limits, permits, idle: Mutex::new(Vec::new()) })
+    }
+
+    /// The connections in use, and those that are open and not.
+    pub fn counts(&self) -> (usize, usize) {
+        let in_use = self.limits.size.saturating_sub(self.permits.available_permits());
+        (in_use, self.idle.lock().unwrap_or_else(PoisonError::into_inner).len())
+    }
+
+    /// Closes the connections that are not in use.
+    pub fn close_idle(&self) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Closes connections that were not used for long.
+    pub fn prune(&self) {
+        let limits = self.limits;
+        let is_fresh = |it: &Idle| {
+            it.returned.elapsed() < limits.idle
+                && it.opened.elapsed() < limits.lifetime
+                && !it.connection.client().is_closed()
+        };
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).retain(is_fresh);
+    }
+
+    /// A connection of its own, outside the pool.
+    pub async fn connect(&self) -> Result<Client, tokio_postgres::Error> {
+        connect::open(&self.config).await
+    }
+
+    /// A connection; it waits until one is free.
+    ///
+    /// # Errors
+    /// `PGRST003` when none became free in time, `PGRST000` when none could be opened.
+    pub async fn acquire(self: &Arc<Self>) -> Result<Lease, Error> {
+        let acquired = tokio::time::timeout(self.limits.acquisition, Arc::clone(&self.permits).acquire_owned()).await;
+        let Ok(Ok(permit)) = acquired else { return Err(Error::pool_timeout()) };
+        let lease = |connection, opened| Lease {
+            connection: Some(connection),
+            pool: Arc::clone(self),
+            opened,
+            _permit: permit,
+        };
+        if let Some(idle) = self.take_idle() {
+            return Ok(lease(idle.connection, idle.opened));
+        }
+        match tokio::time::timeout(self.limits.acquisition, self.connect()).await {
+            Ok(Ok(client)) => Ok(lease(Connection::new(client, self.limits.prepares), Instant::now())),
+            Ok(Err(error)) => Err(Error::connection(error_chain(&error))),
+            Err(_) => Err(Error::pool_timeout()),
+        }
+    }
+
+    fn take_idle(&self) -> Option<Idle> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(it) = idle.pop() {
+            if it.opened.elapsed() < self.limits.lifetime && !it.connection.client().is_closed() {
+                return Some(it);
+            }
+        }
+        None
+    }
+}
+
+impl Lease {
+    /// The connection. It is there until the lease is given back.
+    pub fn connection(&self) -> Result<&Connection, Error> {
+        self.connection.as_ref().ok_or_else(|| Error::internal("the connection was given back"))
+    }
+
+    /// Returns the connection to the pool: no transaction is open and nothing is being answered.
+    pub fn give_back(mut self) {
+        let Some(connection) = self.connection.take().filter(|it| !it.client().is_closed()) else { return };
+        let idle = Idle { connection, opened: self.opened, returned: Instant::now() };
+        self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(connection) = self.connection.take().filter(|it| !it.client().is_closed()) else { return };
+        let token = connection.client().cancel_token();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = token.cancel_query(tokio_postgres::NoTls).await {
+                    tracing::debug!(%error, "the statement of an abandoned request was not cancelled");
+                }
+                drop(connection);
+            });
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Tokens: signature, claims and the role of a request.
+
+pub mod keys;
+
+use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hashlink::LruCache;
+use serde_json::{Map, Value};
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::error::token::TokenError;
+use keys::KeySet;
+
+/// The difference of clocks that is allowed, in seconds.
+const ALLOWED_SKEW: i64 = 30;
+
+/// The longest token that is cached, in bytes.
+const MAXIMUM_CACHED_TOKEN: usize = 8 * 1024;
+
+/// Who sends a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Identity {
+    /// The role of the database that the request runs as.
+    pub role: String,
+    /// The claims as JSON with sorted keys, the role included: the setting `request.jwt.claims`.
+    pub claims: String,
+}
+
+/// Claims of tokens whose signatures were verified.
+#[derive(Debug, Default)]
+pub struct TokenCache {
+    verified: Mutex<Option<Verified>>,
+}
+
+#[derive(Debug)]
+struct Verified {
+    keys: KeySet,
+    claims: LruCache<String, Map<String, Value>>,
+}
+
+/// The token of an `Authorization` header, `None` for other schemes than Bearer.
+pub fn find_bearer(header: &str) -> Option<&str> {
+    let end = header.find(char::is_whitespace).unwrap_or(header.len());
+    let (scheme, token) = header.split_at(end);
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_start())
+}
+
+impl TokenCache {
+    /// Verifies the token of a request, `None` when it has none, and finds its role.
+    ///
+    /// # Errors
+    /// `PGRST3xx`
+    pub fn authenticate(&self, config: &Config, token: Option<&str>) -> Result<Identity, Error> {
+        #[expect(clippy::disallowed_methods, reason = "tokens expire by the time of the machine")]
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs().cast_signed();
+        let mut claims = match token {
+            Some(token) => self.verify(config, token)?,
+            None => Map::new(),
+        };
+        check_claims(&claims, config.jwt_aud.as_deref(), now).map_err(Error::token)?;
+        let role = config.jwt_role_claim_key.find(&claims).or_else(|| config.db_anon_role.clone());
+        let role = role.ok_or_else(Error::token_required)?;
+        claims.insert("role".to_owned(), Value::String(role.clone()));
+        claims.sort_keys();
+        claims.values_mut().for_each(Value::sort_all_objects);
+        Ok(Identity { role, claims: Value::Object(claims).to_string() })
+    }
+
+    /// The claims of a token whose signature is right.
+    fn verify(&self, config: &Config, token: &str) -> Result<Map<String, Value>, Error> {
+        let Some(keys) = &config.jwt_keys else { return Err(Error::no_token_secret()) };
+        if token.is_empty() {
+            return Err(Error::token(TokenError::Empty));
+        }
+        let is_cacheable = config.jwt_cache_max_entries > 0 && token.len() <= MAXIMUM_CACHED_TOKEN;
+        if is_cacheable && let Some(claims) = self.find(keys, token) {
+            return Ok(claims);
+        }
+        let payload = keys.verify(token).map_err(Error::token)?;
+        let claims: Map<String, Value> =
+            serde_json::from_slice(&payload).map_err(|_| Error::token(TokenError::Claims))?;
+        if is_cacheable {
+            self.insert(keys, token, &claims, config.jwt_cache_max_entries);
+        }
+        Ok(claims)
+    }
+
+    fn find(&self, keys: &KeySet, token: &str) -> Option<Map<String, Value>> {
+        let mut verified = self.verified.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        verified.as_mut().filter(|it| it.keys == *keys)?.claims.get(token).cloned()
+    }
+
+    /// Keeps the claims. Other keys than before empty the cache.
+    fn insert(&self, keys: &KeySet, token: &str, claims: &Map<String, Value>, capacity: usize) {
+        let mut guard = self.verified.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let verified = match guard.take().filter(|it| it.keys == *keys) {
+            Some(verified) => guard.insert(verified),
+            None => guard.insert(Verified { keys: keys.clone(), claims: LruCache::new(capacity) }),
+        };
+        verified.claims.set_capacity(capacity);
+        verified.claims.insert(token.to_owned(), claims.clone());
+    }
+}
+
+/// Checks times and audience (RFC 7519 §4.1).
+fn check_claims(claims: &Map<String, Value>, audience: Option<&str>, now: i64) -> Result<(), TokenError> {
+    let time = |name: &str, error: TokenError| match claims.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Number(number)) => Ok(Some(whole_number(number))),
+        Some(_) => Err(error),
+    };
+    if time("exp", TokenError::ExpirationType)?.is_some_and(|exp| now.saturating_sub(ALLOWED_SKEW) > exp) {
+        return Err(TokenError::Expired);
+    }
+    if time("nbf", TokenError::NotBeforeType)?.is_some_and(|nbf| now.saturating_add(ALLOWED_SKEW) < nbf) {
+        return Err(TokenError::NotYetValid);
+    }
+    if time("iat", TokenError::IssuedAtType)?.is_some_and(|iat| now.saturating_add(ALLOWED_SKEW) < iat) {
+        return Err(TokenError::IssuedAtFuture);
+    }
+    let matches = |text: &str| audience.is_none_or(|audience| audience == text);
+    let is_meant = match claims.get("aud") {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => matches(text),
+        Some(Value::Array(all)) => {
+            let texts: Option<Vec<_>> = all.iter().map(Value::as_str).collect();
+            let texts = texts.ok_or(TokenError::AudienceType)?;
+            texts.is_empty() || texts.into_iter().any(matches)
+        }
+        Some(_) => return Err(TokenError::AudienceType),
+    };
+    if is_meant { Ok(()) } else { Err(TokenError::Audience) }
+}
+
+/// A number of seconds; one with a fraction or beyond 64 bits counts as 0.
+fn whole_number(number: &serde_json::Number) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+    let from_float = |float: f64| (float.fract() == 0.0 && float.abs() < 9e18).then_some(float as i64);
+    number.as_i64().or_else(|| number.as_f64().and_then(from_float)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use jsonwebtoken::{EncodingKey, encode};
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::Sources;
+
+    const SECRET: &str = "secret-of-the-tests-with-32-characters-or-more";
+
+    fn config(settings: &[(&str, &str)]) -> Config {
+        let mut sources = Sources::default();
+        sources.file.insert("jwt-secret".to_owned(), SECRET.to_owned());
+        sources.file.insert("db-anon-role".to_owned(), "anon".to_owned());
+        for (name, value) in settings {
+            sources.file.insert((*name).to_owned(), (*value).to_owned());
+        }
+        Config::build(&sources).unwrap()
+    }
+
+    fn sign(claims: &Value) -> String {
+        encode(&jsonwebtoken::Header::default(), claims, &EncodingKey::from_secret(SECRET.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn bearer_is_found_in_any_case() {
+        assert_eq!(find_bearer("bearer  a.b.c"), Some("a.b.c"));
+        assert_eq!(find_bearer("Bearer"), Some(""));
+        assert_eq!(find_bearer("Basic a"), None);
+    }
+
+    #[test]
+    fn role_and_claims_come_from_the_token() {
+        let cache = TokenCache::default();
+        let token = sign(&json!({"role": "writer", "b": {"d": 1, "c": 2}, "a": "x"}));
+        for _ in 0..2 {
+            let identity = cache.authenticate(&config(&[]), Some(&token)).unwrap();
+            assert_eq!(identity.role, "writer");
+            assert_eq!(identity.claims, r#"{"a":"x","b":{"c":2,"d":1},"role":"writer"}"#);
+        }
+        let anonymous = cache.authenticate(&config(&[]), None).unwrap();
+        assert_eq!((anonymous.role.as_str(), anonymous.claims.as_str()), ("anon", r#"{"role":"anon"}"#));
+    }
+
+    #[test]
+    fn cached_token_is_refused_after_a_change_of_keys() {
+        let cache = TokenCache::default();
+        let token = sign(&json!({"role": "writer"}));
+        cache.authenticate(&config(&[]), Some(&token)).unwrap();
+        let other = config(&[("jwt-secret", "another-secret-with-32-characters-or-more")]);
+        let error = cache.authenticate(&other, Some(&token)).unwrap_err();
+        assert_eq!(error.details.as_ref().unwrap(), "None of the keys was able to decode the JWT");
+    }
+
+    #[test]
+    fn cached_token_expires() {
+        let claims = json!({"exp": 1000}).as_object().unwrap().clone();
+        assert_eq!(check_claims(&claims, None, 1030), Ok(()));
+        assert_eq!(check_claims(&claims, None, 1031), Err(TokenError::Expired));
+    }
+
+    #[test]
+    fn claims_are_checked_in_order() {
+        let cases = [
+            (json!({"exp": "x", "nbf": "x"}), TokenError::ExpirationType),
+            (json!({"exp": 1.5}), TokenError::Expired),
+            (json!({"nbf": 1031}), TokenError::NotYetValid),
+            (json!({"iat": 1031}), TokenError::IssuedAtFuture),
+            (json!({"aud": 1}), TokenError::AudienceType),
+            (json!({"aud": ["a", 1]}), TokenError::AudienceType),
+            (json!({"aud": ["a", "b"]}), TokenError::Audience),
+        ];
+        for (claims, error) in cases {
+            assert_eq!(check_claims(claims.as_object().unwrap(), Some("desk"), 1000), Err(error), "{claims}");
+        }
+        let claims = json!({"aud": [], "exp": null, "nbf": 1030});
+        assert_eq!(check_claims(claims.as_object().unwrap(), Some("desk"), 1000), Ok(()));
+    }
+
+    #[test]
+    fn malformed_tokens_are_refused() {
+        let cache = TokenCache::default();
+        let cases = [
+            ("", TokenError::Empty),
+            ("a.b", TokenError::Parts(2)),
+            ("a.b.c.d", TokenError::Parts(4)),
+            ("..", TokenError::Malformed),
+            ("eyJhbGciOiJub25lIn0.e30.", TokenError::Algorithm),
+            ("eyJhbGciOiJSUzI1NiJ9.e30.", TokenError::NoSuitableKey),
+            ("eyJhbGciOiJIUzI1NiJ9.e30.AAAA", TokenError::Signature),
+        ];
+        for (token, error) in cases {
+            assert_eq!(cache.authenticate(&config(&[]), Some(token)), Err(Error::token(error)), "{token}");
+        }
+    }
+}

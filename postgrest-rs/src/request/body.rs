@@ -1,0 +1,246 @@
+//! The body of a write or of a function call.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+
+use bytes::Bytes;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::media_type::MediaType;
+use super::query::decode;
+use super::tree::QueryParams;
+use super::{Action, InvokeMethod, Mutation, Payload};
+use crate::error::Error;
+
+/// Reads the body, where the action takes one, and the columns that it writes.
+///
+/// # Errors
+/// `PGRST102`
+pub fn parse(
+    body: &Bytes,
+    content_type: &MediaType,
+    query: &QueryParams,
+    action: &Action,
+) -> Result<(Option<Payload>, BTreeSet<String>), Error> {
+    let (is_function, takes_columns) = match action {
+        Action::Mutate { mutation: Mutation::Insert | Mutation::Update, .. } => (false, true),
+        Action::Mutate { mutation: Mutation::SingleUpsert, .. } => (false, false),
+        Action::Invoke { method: InvokeMethod::Post, .. } => (true, true),
+        _ => return Ok((None, BTreeSet::new())),
+    };
+    let listed = query.columns.as_ref().filter(|_| takes_columns);
+    let payload = match content_type {
+        MediaType::Json if listed.is_some() => Payload::UnreadJson(body.clone()),
+        MediaType::Json => parse_json(body, is_function)?,
+        MediaType::Csv => parse_csv(body)?,
+        MediaType::Form => parse_form(body, is_function)?,
+        MediaType::Text | MediaType::Xml | MediaType::OctetStream if is_function => Payload::Raw(body.clone()),
+        other => return Err(Error::invalid_body(format!("Content-Type not acceptable: {}", other.name()))),
+    };
+    let columns = match &payload {
+        Payload::Json { keys, .. } | Payload::Form { keys, .. } => keys.clone(),
+        Payload::UnreadJson(_) => listed.cloned().unwrap_or_default(),
+        Payload::Raw(_) => BTreeSet::new(),
+    };
+    Ok((Some(payload), columns))
+}
+
+/// An object, or an array of objects with equal keys. Everything else counts as an empty array.
+fn parse_json(body: &Bytes, is_function: bool) -> Result<Payload, Error> {
+    if body.is_empty() && is_function {
+        return Ok(Payload::Json { raw: body.clone(), keys: BTreeSet::new() });
+    }
+    let invalid = || Error::invalid_body("Empty or invalid json");
+    let text = std::str::from_utf8(body).map_err(|_| invalid())?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let shape = ShapeSeed.deserialize(&mut deserializer).map_err(|_| invalid())?;
+    deserializer.end().map_err(|_| invalid())?;
+    match shape {
+        Shape::Objects(keys) => Ok(Payload::Json { raw: body.clone(), keys }),
+        Shape::Mixed => Err(Error::invalid_body("All object keys must match")),
+        Shape::Nothing => Ok(no_rows()),
+    }
+}
+
+fn no_rows() -> Payload {
+    Payload::Json { raw: Bytes::from_static(b"[]"), keys: BTreeSet::new() }
+}
+
+/// What a JSON value inserts.
+enum Shape {
+    /// An object, or objects with equal keys.
+    Objects(BTreeSet<String>),
+    /// An array of other values, or objects with different keys.
+    Mixed,
+    /// An empty array or a scalar.
+    Nothing,
+}
+
+/// Reads the shape of a value without keeping it.
+struct ShapeSeed;
+
+impl<'de> DeserializeSeed<'de> for ShapeSeed {
+    type Value = Shape;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Shape, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+/// The visits of all scalars, which hold no keys.
+macro_rules! visit_scalars {
+    ($value:expr, $($name:ident: $type:ty),*) => {
+        $(fn $name<E: serde::de::Error>(self, _: $type) -> Result<Self::Value, E> {
+            Ok($value)
+        })*
+        fn visit_unit<E: serde::de::Error>(self) -> Result<Self::Value, E> {
+            Ok($value)
+        }
+    };
+}
+
+impl<'de> Visitor<'de> for ShapeSeed {
+    type Value = Shape;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    visit_scalars!(Shape::Nothing, visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
+        let mut keys = BTreeSet::new();
+        while let Some(key) = map.next_key::<String>()? {
+            check_text(&key)?;
+            keys.insert(key);
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(Shape::Objects(keys))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Shape, A::Error> {
+        let mut keys = KnownKeys::default();
+        let mut is_uniform = true;
+        let mut is_empty = true;
+        while let Some(matches) = sequence.next_element_seed(ObjectSeed { keys: &mut keys, is_first: is_empty })? {
+            is_uniform &= matches;
+            is_empty = false;
+        }
+        Ok(match (is_empty, is_uniform) {
+            (true, _) => Shape::Nothing,
+            (false, true) => Shape::Objects(keys.indices.into_keys().collect()),
+            (false, false) => Shape::Mixed,
+        })
+    }
+}
+
+/// The database stores no NUL.
+fn check_text<E: serde::de::Error>(key: &str) -> Result<(), E> {
+    if key.contains('\0') { Err(E::custom("a key holds NUL")) } else { Ok(()) }
+}
+
+/// The keys of the first object of an array.
+#[derive(Default)]
+struct KnownKeys {
+    indices: HashMap<String, usize>,
+    /// The number of the object that last had the key, by its index.
+    seen: Vec<usize>,
+    objects: usize,
+}
+
+/// Reads an element of an array: whether it is an object with the keys of the first one.
+struct ObjectSeed<'a> {
+    keys: &'a mut KnownKeys,
+    is_first: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for ObjectSeed<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ObjectSeed<'_> {
+    type Value = bool;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    visit_scalars!(false, visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<bool, A::Error> {
+        while sequence.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(false)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
+        let keys = self.keys;
+        keys.objects += 1;
+        let mut matched = 0;
+        let mut is_known = true;
+        while let Some(key) = map.next_key::<String>()? {
+            map.next_value::<IgnoredAny>()?;
+            if self.is_first && !keys.indices.contains_key(&key) {
+                check_text::<A::Error>(&key).map_err(A::Error::custom)?;
+                keys.indices.insert(key, keys.seen.len());
+                keys.seen.push(keys.objects);
+                matched += 1;
+                continue;
+            }
+            match keys.indices.get(&key) {
+                Some(index) if keys.seen[*index] == keys.objects => {}
+                Some(index) => {
+                    keys.seen[*index] = keys.objects;
+                    matched += 1;
+                }
+                None => is_known = false,
+            }
+        }
+        Ok(is_known && matched == keys.seen.len())
+    }
+}
+
+/// Lines under a header line; `NULL` is null. A line may be shorter than the header when all are.
+fn parse_csv(body: &Bytes) -> Result<Payload, Error> {
+    if body.is_empty() {
+        return Err(Error::invalid_body("parse error (not enough input) at \"\""));
+    }
+    let unreadable = |error: csv::Error| Error::invalid_body(format!("parse error ({error})"));
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(body.as_ref());
+    let header = reader.headers().map_err(unreadable)?.clone();
+    let mut rows = Vec::new();
+    let mut keys: Option<BTreeSet<String>> = None;
+    for record in reader.records() {
+        let record = record.map_err(unreadable)?;
+        let row: BTreeMap<&str, Option<String>> =
+            header.iter().zip(&record).map(|(key, value)| (key, (value != "NULL").then(|| value.to_owned()))).collect();
+        let found: BTreeSet<String> = row.keys().map(|key| (*key).to_owned()).collect();
+        if keys.get_or_insert_with(|| found.clone()) != &found {
+            return Err(Error::invalid_body("All lines must have same number of fields"));
+        }
+        rows.push(serde_json::to_value(row).map_err(|error| Error::internal(error.to_string()))?);
+    }
+    let Some(keys) = keys else { return Ok(no_rows()) };
+    let raw = serde_json::to_vec(&rows).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(Payload::Json { raw: raw.into(), keys })
+}
+
+/// The pairs of a form: the arguments of a function, or one row.
+fn parse_form(body: &Bytes, is_function: bool) -> Result<Payload, Error> {
+    let text = std::str::from_utf8(body).map_err(|_| Error::invalid_body("Empty or invalid form"))?;
+    let mut pairs = Vec::new();
+    for pair in text.split(['&', ';']).filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        pairs.push((decode(key)?, decode(value)?));
+    }
+    let keys: BTreeSet<String> = pairs.iter().map(|(key, _)| key.clone()).collect();
+    if is_function {
+        return Ok(Payload::Form { pairs, keys });
+    }
+    let row: BTreeMap<String, String> = pairs.into_iter().collect();
+    let raw = serde_json::to_vec(&row).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(Payload::Json { raw: raw.into(), keys })
+}

@@ -1,0 +1,469 @@
+//! Parser combinators whose errors read as those of the library Parsec, which clients see in `PGRST100`.
+//!
+//! A parser either consumes input or not, and succeeds or fails. An alternative is tried only when the one before failed without
+//! consuming. Each reply, success included, carries what else was expected where it ended; replies at the same place merge. To
+//! parse without cost, input is parsed without errors first ([`parse`]) and again with them when that failed.
+
+/// The deepest nesting of embeds and of logic trees.
+const MAXIMUM_DEPTH: usize = 64;
+
+/// What is known about a place in the input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Message {
+    /// A character that no parser took; `None` is the end of the input.
+    FoundCharacter(Option<char>),
+    /// What a parser refused, as shown.
+    Found(String),
+    /// What a parser would have taken, as shown.
+    Expected(Expected),
+}
+
+impl Message {
+    /// The order in which kinds of messages are shown.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::FoundCharacter(_) => 0,
+            Self::Found(_) => 1,
+            Self::Expected(_) => 2,
+        }
+    }
+}
+
+/// What a parser would have taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expected {
+    /// A description.
+    Label(&'static str),
+    /// A text, shown in quotation marks.
+    Text(&'static str),
+}
+
+impl Expected {
+    fn show(self) -> String {
+        match self {
+            Self::Label(label) => label.to_owned(),
+            Self::Text(text) => format!("\"{text}\""),
+        }
+    }
+}
+
+/// A place in the input and what is known about it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ParseError {
+    position: usize,
+    messages: Vec<Message>,
+}
+
+impl ParseError {
+    /// The farther of both, or both when they are at the same place.
+    fn merge(mut self, other: Self) -> Self {
+        if other.messages.is_empty() {
+            return if self.messages.is_empty() && other.position > self.position { other } else { self };
+        }
+        if self.messages.is_empty() || other.position > self.position {
+            return other;
+        }
+        if self.position == other.position {
+            self.messages.extend(other.messages);
+        }
+        self
+    }
+
+    /// Replaces what was expected.
+    fn expect(&mut self, expected: Expected) {
+        self.messages.retain(|message| !matches!(message, Message::Expected(_)));
+        self.messages.insert(0, Message::Expected(expected));
+    }
+
+    /// The messages as one line: `unexpected … expecting …`.
+    fn describe(&self) -> String {
+        let mut messages: Vec<_> = self.messages.iter().collect();
+        messages.sort_by_key(|message| message.rank());
+        let mut found = Vec::new();
+        let mut expected = Vec::new();
+        let mut character = None;
+        for message in messages {
+            match message {
+                Message::FoundCharacter(it) => character = character.or(Some(*it)),
+                Message::Found(text) if !found.contains(text) => found.push(text.clone()),
+                Message::Found(_) => {}
+                Message::Expected(it) => {
+                    let text = it.show();
+                    if !text.is_empty() && !expected.contains(&text) {
+                        expected.push(text);
+                    }
+                }
+            }
+        }
+        if found.is_empty() {
+            match character {
+                Some(Some(character)) => found.push(show_text(character)),
+                Some(None) => found.push("end of input".to_owned()),
+                None => {}
+            }
+        }
+        let parts = [("unexpected", found), ("expecting", expected)];
+        let parts: Vec<_> = parts
+            .into_iter()
+            .filter(|(_, list)| !list.is_empty())
+            .map(|(word, list)| format!("{word} {}", enumerate(&list)))
+            .collect();
+        if parts.is_empty() { "unknown parse error".to_owned() } else { parts.join(" ") }
+    }
+}
+
+/// `a, b or c`
+fn enumerate(texts: &[String]) -> String {
+    match texts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
+}
+
+/// A character as a Haskell string literal.
+fn show_text(character: char) -> String {
+    match character {
+        '"' => "\"\\\"\"".to_owned(),
+        _ => format!("\"{}\"", escape(character)),
+    }
+}
+
+/// A character as a Haskell character literal.
+fn show_character(character: char) -> String {
+    match character {
+        '\'' => "'\\''".to_owned(),
+        _ => format!("'{}'", escape(character)),
+    }
+}
+
+/// A character inside a Haskell literal.
+fn escape(character: char) -> String {
+    const CONTROLS: [&str; 33] = [
+        "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "a", "b", "t", "n", "v", "f", "r", "SO", "SI", "DLE", "DC1",
+        "DC2", "DC3", "DC4", "NAK", "SYN", "ETB", "CAN", "EM", "SUB", "ESC", "FS", "GS", "RS", "US", "SP",
+    ];
+    match character {
+        '\\' => "\\\\".to_owned(),
+        '\u{7f}' => "\\DEL".to_owned(),
+        ' '..='~' => character.to_string(),
+        control if (control as usize) < 32 => format!("\\{}", CONTROLS[control as usize]),
+        other => format!("\\{}", other as u32),
+    }
+}
+
+/// The text that is parsed and how far.
+pub(super) struct Input<'a> {
+    text: &'a str,
+    position: usize,
+    /// Whether messages are collected.
+    records: bool,
+    depth: usize,
+}
+
+impl<'a> Input<'a> {
+    fn new(text: &'a str, records: bool) -> Self {
+        Self { text, position: 0, records, depth: 0 }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.position..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn error(&self, messages: impl FnOnce() -> Vec<Message>) -> ParseError {
+        ParseError { position: self.position, messages: if self.records { messages() } else { Vec::new() } }
+    }
+
+    fn found_here(&self) -> ParseError {
+        self.error(|| vec![Message::FoundCharacter(self.peek())])
+    }
+
+    fn nothing_known(&self) -> ParseError {
+        ParseError { position: self.position, messages: Vec::new() }
+    }
+}
+
+/// What a parser answers.
+pub(super) struct Reply<T> {
+    consumed: bool,
+    error: ParseError,
+    value: Option<T>,
+}
+
+impl<T> Reply<T> {
+    /// The reply with another value.
+    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Reply<U> {
+        Reply { consumed: self.consumed, error: self.error, value: self.value.map(change) }
+    }
+
+    /// The reply without its value.
+    pub(super) fn replace<U>(self, value: U) -> Reply<U> {
+        self.map(|_| value)
+    }
+
+    fn failed(consumed: bool, error: ParseError) -> Self {
+        Self { consumed, error, value: None }
+    }
+}
+
+/// A step of a sequence failed; the sequence keeps the error.
+pub(super) struct Failure;
+
+/// Parsers that follow each other.
+pub(super) struct Steps<'s, 'a> {
+    input: &'s mut Input<'a>,
+    consumed: bool,
+    error: ParseError,
+}
+
+impl<'a> Steps<'_, 'a> {
+    /// Runs the next parser.
+    pub(super) fn run<T>(&mut self, parser: impl FnOnce(&mut Input<'a>) -> Reply<T>) -> Result<T, Failure> {
+        let reply = parser(self.input);
+        let before = std::mem::take(&mut self.error);
+        if reply.consumed {
+            self.consumed = true;
+            self.error = reply.error;
+        } else {
+            self.error = before.merge(reply.error);
+        }
+        reply.value.ok_or(Failure)
+    }
+
+    /// Fails without a message unless `holds`.
+    pub(super) fn require(&mut self, holds: bool) -> Result<(), Failure> {
+        self.run(|input| Reply { consumed: false, error: input.nothing_known(), value: holds.then_some(()) })
+    }
+}
+
+/// Parsers that follow each other, and what they make together.
+pub(super) fn sequence<'a, T>(
+    input: &mut Input<'a>,
+    body: impl FnOnce(&mut Steps<'_, 'a>) -> Result<T, Failure>,
+) -> Reply<T> {
+    let error = input.nothing_known();
+    let mut steps = Steps { input, consumed: false, error };
+    let value = body(&mut steps).ok();
+    Reply { consumed: steps.consumed, error: steps.error, value }
+}
+
+/// A value without consuming.
+pub(super) fn succeed<T>(input: &Input<'_>, value: T) -> Reply<T> {
+    Reply { consumed: false, error: input.nothing_known(), value: Some(value) }
+}
+
+/// The first parser or, when it fails without consuming, the second.
+pub(super) fn either<'a, T>(
+    input: &mut Input<'a>,
+    first: impl FnOnce(&mut Input<'a>) -> Reply<T>,
+    second: impl FnOnce(&mut Input<'a>) -> Reply<T>,
+) -> Reply<T> {
+    let reply = first(input);
+    if reply.consumed || reply.value.is_some() {
+        return reply;
+    }
+    let mut other = second(input);
+    if !other.consumed {
+        other.error = reply.error.merge(other.error);
+    }
+    other
+}
+
+/// The parser, which when it fails has consumed nothing.
+pub(super) fn attempt<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Input<'a>) -> Reply<T>) -> Reply<T> {
+    let start = input.position;
+    let mut reply = parser(input);
+    if reply.value.is_none() {
+        input.position = start;
+        reply.consumed = false;
+    }
+    reply
+}
+
+/// The parser without consuming when it succeeds.
+pub(super) fn look_ahead<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Input<'a>) -> Reply<T>) -> Reply<T> {
+    let start = input.position;
+    let reply = parser(input);
+    if reply.value.is_none() {
+        return reply;
+    }
+    input.position = start;
+    Reply { consumed: false, error: input.nothing_known(), value: reply.value }
+}
+
+/// The parser, described by `text` where it fails without consuming.
+pub(super) fn label<'a, T>(
+    input: &mut Input<'a>,
+    text: &'static str,
+    parser: impl FnOnce(&mut Input<'a>) -> Reply<T>,
+) -> Reply<T> {
+    let mut reply = parser(input);
+    let is_known = !reply.error.messages.is_empty() || reply.value.is_none();
+    if !reply.consumed && is_known && input.records {
+        reply.error.expect(Expected::Label(text));
+    }
+    reply
+}
+
+/// The parser, or nothing.
+pub(super) fn optional<'a, T>(
+    input: &mut Input<'a>,
+    parser: impl FnOnce(&mut Input<'a>) -> Reply<T>,
+) -> Reply<Option<T>> {
+    either(input, |input| parser(input).map(Some), |input| succeed(input, None))
+}
+
+/// The parser as often as it succeeds. It consumes when it succeeds.
+pub(super) fn many<'a, T>(input: &mut Input<'a>, parser: impl Fn(&mut Input<'a>) -> Reply<T>) -> Reply<Vec<T>> {
+    let mut values = Vec::new();
+    let mut consumed = false;
+    loop {
+        let reply = parser(input);
+        match reply.value {
+            Some(value) if reply.consumed => {
+                consumed = true;
+                values.push(value);
+            }
+            // What succeeds without consuming would do so for ever.
+            None if reply.consumed => return Reply::failed(true, reply.error),
+            Some(_) | None => return Reply { consumed, error: reply.error, value: Some(values) },
+        }
+    }
+}
+
+/// One or more values with separators between them.
+pub(super) fn separated<'a, T, S>(
+    input: &mut Input<'a>,
+    parser: impl Fn(&mut Input<'a>) -> Reply<T>,
+    separator: impl Fn(&mut Input<'a>) -> Reply<S>,
+) -> Reply<Vec<T>> {
+    sequence(input, |steps| {
+        let mut values = vec![steps.run(&parser)?];
+        values.extend(steps.run(|input| {
+            many(input, |input| {
+                sequence(input, |steps| {
+                    steps.run(&separator)?;
+                    steps.run(&parser)
+                })
+            })
+        })?);
+        Ok(values)
+    })
+}
+
+/// A character that `accepts`.
+pub(super) fn satisfy(input: &mut Input<'_>, accepts: impl Fn(char) -> bool) -> Reply<char> {
+    match input.peek() {
+        Some(character) if accepts(character) => {
+            input.position += character.len_utf8();
+            Reply { consumed: true, error: input.nothing_known(), value: Some(character) }
+        }
+        _ => Reply::failed(false, input.found_here()),
+    }
+}
+
+/// All characters that follow and that `accepts`.
+pub(super) fn take_while<'a>(input: &mut Input<'a>, accepts: impl Fn(char) -> bool) -> Reply<&'a str> {
+    let rest = input.rest();
+    let length = rest.find(|character| !accepts(character)).unwrap_or(rest.len());
+    input.position += length;
+    Reply { consumed: length > 0, error: input.found_here(), value: Some(&rest[..length]) }
+}
+
+/// A text.
+pub(super) fn text(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Reply<()> {
+    move |input| {
+        let start = input.position;
+        let mut found = input.rest().chars();
+        for (index, wanted) in expected.chars().enumerate() {
+            let next = found.next();
+            if next != Some(wanted) {
+                input.position = start;
+                let mut error = input.error(|| vec![Message::FoundCharacter(next)]);
+                if input.records {
+                    error.expect(Expected::Text(expected));
+                }
+                return Reply::failed(index > 0, error);
+            }
+        }
+        input.position += expected.len();
+        Reply { consumed: true, error: input.nothing_known(), value: Some(()) }
+    }
+}
+
+/// No character that `accepts` follows; `expected` is what it is called.
+pub(super) fn not_followed_by(
+    input: &mut Input<'_>,
+    expected: Option<&'static str>,
+    accepts: impl Fn(char) -> bool,
+) -> Reply<()> {
+    match input.peek() {
+        Some(character) if accepts(character) => {
+            let position = input.position + character.len_utf8();
+            let messages = if input.records { vec![Message::Found(show_character(character))] } else { Vec::new() };
+            Reply::failed(false, ParseError { position, messages })
+        }
+        _ => {
+            let mut error = input.found_here();
+            if let Some(expected) = expected.filter(|_| input.records) {
+                error.expect(Expected::Text(expected));
+            }
+            Reply { consumed: false, error, value: Some(()) }
+        }
+    }
+}
+
+/// The end of the input.
+pub(super) fn end(input: &mut Input<'_>) -> Reply<()> {
+    label(input, "end of input", |input| match input.peek() {
+        Some(character) => {
+            let error = input.error(|| vec![Message::Found(show_character(character))]);
+            Reply::failed(false, error)
+        }
+        None => Reply { consumed: false, error: input.found_here(), value: Some(()) },
+    })
+}
+
+/// The parser one level deeper; it fails where nesting is too deep.
+pub(super) fn nested<'a, T>(input: &mut Input<'a>, parser: impl FnOnce(&mut Input<'a>) -> Reply<T>) -> Reply<T> {
+    if input.depth >= MAXIMUM_DEPTH {
+        let error = input.error(|| vec![Message::Found(format!("nesting of more than {MAXIMUM_DEPTH} levels"))]);
+        return Reply::failed(true, error);
+    }
+    input.depth += 1;
+    let reply = parser(input);
+    input.depth -= 1;
+    reply
+}
+
+/// Parses the beginning of `text`, as much as the parser takes.
+///
+/// # Errors
+/// Where parsing failed (`(line 1, column 2)`) and what was expected there.
+pub(super) fn parse<'a, T>(text: &'a str, parser: impl Fn(&mut Input<'a>) -> Reply<T>) -> Result<T, (String, String)> {
+    if let Some(value) = parser(&mut Input::new(text, false)).value {
+        return Ok(value);
+    }
+    let reply = parser(&mut Input::new(text, true));
+    match reply.value {
+        Some(value) => Ok(value),
+        None => Err((locate(text, reply.error.position), reply.error.describe())),
+    }
+}
+
+/// Line and column of a place.
+fn locate(text: &str, position: usize) -> String {
+    let (mut line, mut column) = (1, 1);
+    for character in text[..position].chars() {
+        match character {
+            '\n' => (line, column) = (line + 1, 1),
+            '\t' => column += 8 - (column - 1) % 8,
+            _ => column += 1,
+        }
+    }
+    format!("(line {line}, column {column})")
+}

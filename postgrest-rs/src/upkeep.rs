@@ -1,0 +1,139 @@
+//! Keeping settings and schema cache current: on notifications of the database, on request, and until a first load succeeded.
+
+use std::future::poll_fn;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_postgres::{AsyncMessage, NoTls};
+
+use crate::config::Sources;
+use crate::execute::{connect, error_chain};
+use crate::service::DataApi;
+use crate::sql::identifier_list;
+
+/// The longest pause between two attempts.
+const MAXIMUM_PAUSE: Duration = Duration::from_secs(32);
+
+/// The interval at which connections without use are closed.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Requests to reload. Those that arrive during a reload cause one more.
+#[derive(Debug, Default)]
+pub struct ReloadRequests {
+    schema: Notify,
+    config: Notify,
+}
+
+impl ReloadRequests {
+    /// Asks for the schema cache to be read anew.
+    pub fn request_schema(&self) {
+        self.schema.notify_one();
+    }
+
+    /// Asks for the settings to be read anew.
+    pub fn request_config(&self) {
+        self.config.notify_one();
+    }
+}
+
+/// Keeps the API current until the future is dropped. The file is read anew with the settings.
+pub async fn run(api: Arc<DataApi>, file: Option<PathBuf>, requests: Arc<ReloadRequests>) {
+    retry("the settings were not read", || api.reload_config(None)).await;
+    retry("the schema cache was not read", || api.reload_schema()).await;
+    tracing::info!("schema cache loaded");
+    let listening = listen(&api, &requests);
+    let reloading = reload_on_request(&api, file, &requests);
+    tokio::join!(listening, reloading, prune(&api));
+}
+
+/// Repeats until it succeeds, with growing pauses.
+async fn retry<F: Future<Output = Result<(), String>>>(failure: &'static str, attempt: impl Fn() -> F) {
+    let mut pause = Duration::from_secs(1);
+    while let Err(error) = attempt().await {
+        tracing::error!(error, "{failure}, trying again");
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(MAXIMUM_PAUSE);
+    }
+}
+
+async fn reload_on_request(api: &Arc<DataApi>, file: Option<PathBuf>, requests: &ReloadRequests) {
+    loop {
+        tokio::select! {
+            () = requests.schema.notified() => {
+                retry("the schema cache was not read", || api.reload_schema()).await;
+                tracing::info!("schema cache reloaded");
+            }
+            () = requests.config.notified() => {
+                let sources = Sources::read(file.as_deref()).map(Some);
+                let reloaded = match sources {
+                    Ok(sources) => api.reload_config(sources).await,
+                    Err(error) => Err(error),
+                };
+                match reloaded {
+                    Ok(()) => tracing::info!("settings reloaded"),
+                    Err(error) => tracing::error!(error, "the settings were not reloaded, the former ones stay"),
+                }
+            }
+        }
+    }
+}
+
+async fn prune(api: &DataApi) {
+    loop {
+        tokio::time::sleep(PRUNE_INTERVAL).await;
+        api.pool().prune();
+    }
+}
+
+/// Listens to the notification channel. After a lost connection everything is reloaded, as notifications may be lost too.
+async fn listen(api: &DataApi, requests: &ReloadRequests) {
+    let config = api.config();
+    if !config.db_channel_enabled {
+        return;
+    }
+    let mut pause = Duration::from_secs(1);
+    let mut is_first = true;
+    loop {
+        match listen_once(&config.db_uri, &config.db_channel, requests, is_first).await {
+            Ok(()) => pause = Duration::from_secs(1),
+            Err(error) => tracing::warn!(error, "listening for notifications failed, trying again"),
+        }
+        is_first = false;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(MAXIMUM_PAUSE);
+    }
+}
+
+/// Listens until the connection ends.
+async fn listen_once(uri: &str, channel: &str, requests: &ReloadRequests, is_first: bool) -> Result<(), String> {
+    let describe = |error: tokio_postgres::Error| error_chain(&error);
+    let (client, mut connection) = connect::parse(uri)?.connect(NoTls).await.map_err(describe)?;
+    let statement = format!("LISTEN {}", identifier_list(std::iter::once(channel)));
+    let receive = async {
+        while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+            if let AsyncMessage::Notification(notification) = message.map_err(describe)? {
+                match notification.payload() {
+                    "" | "reload schema" => requests.request_schema(),
+                    "reload config" => requests.request_config(),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    };
+    let started = async {
+        client.batch_execute(&statement).await.map_err(describe)?;
+        if !is_first {
+            requests.request_config();
+            requests.request_schema();
+        }
+        // The client keeps the connection open.
+        std::future::pending::<Result<(), String>>().await
+    };
+    tokio::select! {
+        ended = receive => ended,
+        failed = started => failed,
+    }
+}

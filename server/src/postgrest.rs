@@ -1,0 +1,134 @@
+//! The data API as a server of its own: its listener, its administration port and its signals.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use http_edge::request::{BODY_DEADLINE, BodyError, read_body};
+use http_edge::{HttpLimits, ShutdownSignal};
+use postgrest_rs::config::Config;
+use postgrest_rs::error::Error;
+use postgrest_rs::service::DataApi;
+use postgrest_rs::upkeep::{self, ReloadRequests};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::shutdown::Shutdown;
+
+/// The deadline of a body: large inserts take longer than requests to the auth API.
+const DATA_BODY_DEADLINE: std::time::Duration = BODY_DEADLINE.saturating_mul(6);
+
+/// Serves until a signal arrives.
+pub(crate) async fn serve(api: Arc<DataApi>, file: Option<PathBuf>) -> anyhow::Result<()> {
+    let config = api.config();
+    if config.server_unix_socket.is_some() {
+        bail!("server-unix-socket is not supported; use server-host and server-port");
+    }
+    let shutdown = Shutdown::new();
+    shutdown.begin_on_signals().context("listening for signals")?;
+    let closing = shutdown.signal();
+    let listener = bind(&config.server_host, config.server_port).await?;
+    let requests = Arc::new(ReloadRequests::default());
+    reload_on_signals(&requests).context("listening for signals")?;
+    let admin = serve_admin(&api, &config, closing.clone()).await?;
+    tracing::info!(address = %listener.local_addr()?, "serving the data API");
+    let upkeep = http_edge::spawn_task(upkeep::run(Arc::clone(&api), file, requests));
+    http_edge::serve(listener, closing, HttpLimits::behind_gateway(), move |request: Request| {
+        let api = Arc::clone(&api);
+        async move { answer(&api, request).await }
+    })
+    .await;
+    upkeep.abort();
+    if let Some(admin) = admin {
+        admin.await?;
+    }
+    Ok(())
+}
+
+/// Answers a request to the API.
+async fn answer(api: &DataApi, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let maximum = api.config().server_max_body_size;
+    match read_body(body, maximum, DATA_BODY_DEADLINE).await {
+        Ok(body) => api.handle(&parts, body).await.map(Body::from),
+        Err(error) => {
+            let message = match error {
+                BodyError::TooLarge => "The body is too large",
+                BodyError::TooSlow => "The body did not arrive in time",
+                BodyError::Incomplete => "The body is incomplete",
+            };
+            let mut refused = Error::invalid_body(message);
+            refused.status = error.status().as_u16();
+            refused.into_reply().into_response().map(Body::from)
+        }
+    }
+}
+
+/// Binds a listener. `*`, `*4` and `!4` mean every IPv4 address, `*6` and `!6` every address of the machine.
+async fn bind(host: &str, port: u16) -> anyhow::Result<TcpListener> {
+    let address = match host {
+        "*" | "*4" | "!4" => "0.0.0.0",
+        "*6" | "!6" => "::",
+        host => host,
+    };
+    TcpListener::bind((address, port)).await.with_context(|| format!("listening on {host}:{port}"))
+}
+
+/// SIGUSR1 reads the schema anew, SIGUSR2 the settings.
+fn reload_on_signals(requests: &Arc<ReloadRequests>) -> std::io::Result<()> {
+    let (mut schema, mut config) = (signal(SignalKind::user_defined1())?, signal(SignalKind::user_defined2())?);
+    let requests = Arc::clone(requests);
+    http_edge::spawn_task(async move {
+        loop {
+            tokio::select! {
+                Some(()) = schema.recv() => requests.request_schema(),
+                Some(()) = config.recv() => requests.request_config(),
+                else => return,
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Serves the administration port, where one is configured.
+async fn serve_admin(
+    api: &Arc<DataApi>,
+    config: &Config,
+    closing: ShutdownSignal,
+) -> anyhow::Result<Option<tokio::task::JoinHandle<()>>> {
+    let Some(port) = config.admin_server_port else { return Ok(None) };
+    let listener = bind(&config.admin_server_host, port).await?;
+    tracing::info!(address = %listener.local_addr()?, "serving the administration port");
+    let api = Arc::clone(api);
+    Ok(Some(http_edge::spawn_task(http_edge::serve(
+        listener,
+        closing,
+        HttpLimits::default(),
+        move |request: Request| {
+            let response = answer_admin(&api, request.uri().path());
+            async move { response }
+        },
+    ))))
+}
+
+/// Answers a request to the administration port.
+fn answer_admin(api: &DataApi, path: &str) -> Response {
+    let (status, media_type, body) = match path {
+        "/live" => (StatusCode::OK, None, String::new()),
+        "/ready" if api.is_ready() => (StatusCode::OK, None, String::new()),
+        "/ready" => (StatusCode::SERVICE_UNAVAILABLE, None, String::new()),
+        "/metrics" => (StatusCode::OK, Some("text/plain; charset=utf-8"), api.metrics()),
+        "/schema_cache" => (StatusCode::OK, Some("application/json"), api.cache_summary()),
+        _ => (StatusCode::NOT_FOUND, None, String::new()),
+    };
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    if let Some(media_type) = media_type {
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    }
+    response
+}
