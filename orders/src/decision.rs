@@ -33,7 +33,7 @@ pub fn decide_payment<'a>(payment: &Payment, products: &'a [Product]) -> Payment
     let found = payment.template_references.iter().find_map(|reference| find_product(products, reference));
     let Some(product) = found else { return PaymentDecision::UnknownTemplate };
     let amount = payment.amount_minor;
-    let is_price = amount == product.price_minor || amount - payment.tax_minor == product.price_minor;
+    let is_price = amount == product.price_minor || amount.checked_sub(payment.tax_minor) == Some(product.price_minor);
     if is_price && payment.tax_minor >= 0 && payment.currency == CATALOGUE_CURRENCY {
         PaymentDecision::Deliver(product)
     } else {
@@ -141,6 +141,15 @@ mod tests {
         fn formatted_amounts_are_read_back(amount in 0_i64..1_000_000_000_000) {
             let text = format_amount(amount, "USD");
             prop_assert_eq!(text.strip_suffix(" USD").and_then(parse_amount), Some(amount));
+        }
+
+        #[test]
+        fn arbitrary_payments_do_not_overflow(amount in any::<i64>(), tax in any::<i64>()) {
+            for (amount, tax) in [(amount, tax), (i64::MIN, i64::MAX), (i64::MAX, i64::MIN)] {
+                let products = products();
+                let decided = decide_payment(&payment(&["template-1"], amount, tax, "USD"), &products);
+                prop_assert!(!matches!(decided, PaymentDecision::Deliver(_)) || tax >= 0);
+            }
         }
 
         #[test]

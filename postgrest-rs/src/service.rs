@@ -65,7 +65,7 @@ impl Timing {
 }
 
 impl DataApi {
-    /// An API with the settings of these sources. The database is asked by [`Self::reload`].
+    /// An API with the settings of these sources. The database is asked by [`Self::reload_config`] and [`Self::reload_schema`].
     ///
     /// # Errors
     /// A setting that cannot be used.
