@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderValue, Response};
+use tokio::sync::watch;
 
 use crate::config::{Config, LogLevel, OpenApiMode, Sources};
 use crate::error::Error;
@@ -34,12 +35,26 @@ struct State {
     roles: RoleSettings,
 }
 
+/// The longest that a request waits for the first load of the schema cache.
+const FIRST_LOAD_WAIT: Duration = Duration::from_secs(10);
+
+/// The schema cache, and why there is none.
+#[derive(Debug, Clone)]
+enum CacheState {
+    /// It is loaded for the first time.
+    Loading,
+    /// The first load failed.
+    Failed,
+    /// It is there, and stays when a later load fails.
+    Loaded(Arc<SchemaCache>),
+}
+
 /// The API over a database.
 #[derive(Debug)]
 pub struct DataApi {
     sources: RwLock<Sources>,
     state: RwLock<Arc<State>>,
-    cache: RwLock<Option<Arc<SchemaCache>>>,
+    cache: watch::Sender<CacheState>,
     pool: Arc<Pool>,
     tokens: TokenCache,
     /// Only one reload runs at a time.
@@ -82,7 +97,7 @@ impl DataApi {
         Ok(Arc::new(Self {
             sources: RwLock::new(sources),
             state: RwLock::new(Arc::new(State { config, roles: RoleSettings::default() })),
-            cache: RwLock::new(None),
+            cache: watch::Sender::new(CacheState::Loading),
             pool,
             tokens: TokenCache::default(),
             reloading: tokio::sync::Mutex::new(()),
@@ -110,7 +125,33 @@ impl DataApi {
 
     /// The schema cache, once it was loaded.
     pub fn cache(&self) -> Option<Arc<SchemaCache>> {
-        self.cache.read().unwrap_or_else(PoisonError::into_inner).clone()
+        match &*self.cache.borrow() {
+            CacheState::Loaded(cache) => Some(Arc::clone(cache)),
+            CacheState::Loading | CacheState::Failed => None,
+        }
+    }
+
+    /// The schema cache; requests that arrive while it is loaded for the first time wait for it.
+    async fn wait_for_cache(&self) -> Result<Arc<SchemaCache>, Error> {
+        if let Some(cache) = self.cache() {
+            return Ok(cache);
+        }
+        let mut states = self.cache.subscribe();
+        let is_decided = |state: &CacheState| !matches!(state, CacheState::Loading);
+        // After the time limit there is no cache, as after a failure.
+        let _ = tokio::time::timeout(FIRST_LOAD_WAIT, states.wait_for(is_decided)).await;
+        self.cache().ok_or_else(Error::no_schema_cache)
+    }
+
+    /// Lets requests fail that wait for the first load.
+    fn record_failure(&self) {
+        self.cache.send_if_modified(|state| {
+            let is_first = matches!(state, CacheState::Loading);
+            if is_first {
+                *state = CacheState::Failed;
+            }
+            is_first
+        });
     }
 
     /// Reads the settings anew, those of the database included. The sources stay as they are on failure.
@@ -118,6 +159,10 @@ impl DataApi {
     /// # Errors
     /// The database refused a query, or a setting cannot be used.
     pub async fn reload_config(&self, file: Option<Sources>) -> Result<(), String> {
+        self.read_config(file).await.inspect_err(|_| self.record_failure())
+    }
+
+    async fn read_config(&self, file: Option<Sources>) -> Result<(), String> {
         let mut sources = file.unwrap_or_else(|| self.sources.read().unwrap_or_else(PoisonError::into_inner).clone());
         let config = Config::build(&sources)?;
         let mut roles = RoleSettings::default();
@@ -138,11 +183,15 @@ impl DataApi {
     /// # Errors
     /// The database refused a query.
     pub async fn reload_schema(&self) -> Result<(), String> {
+        self.read_schema().await.inspect_err(|_| self.record_failure())
+    }
+
+    async fn read_schema(&self) -> Result<(), String> {
         let _guard = self.reloading.lock().await;
         let client = self.pool.connect().await.map_err(|error| error_chain(&error))?;
         let loaded = SchemaCache::load(&client, &self.config()).await;
         let loaded = loaded.map_err(|error| error_chain(error.as_ref()))?;
-        *self.cache.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(loaded));
+        self.cache.send_replace(CacheState::Loaded(Arc::new(loaded)));
         self.pool.prune();
         Ok(())
     }
@@ -187,7 +236,7 @@ impl DataApi {
         if target > MAXIMUM_TARGET {
             return Err(Error::new(414, "PGRST100", "The URL is too long"));
         }
-        let cache = self.cache().ok_or_else(Error::no_schema_cache)?;
+        let cache = self.wait_for_cache().await?;
         let rules = RequestRules {
             schemas: &config.db_schemas,
             root_function: config.db_root_spec.as_ref(),
