@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio_postgres::{AsyncMessage, NoTls};
+use tokio_postgres::AsyncMessage;
 
 use crate::config::Sources;
 use crate::execute::{connect, error_chain};
@@ -109,7 +109,7 @@ async fn listen(api: &DataApi, requests: &ReloadRequests) {
 /// Listens until the connection ends.
 async fn listen_once(uri: &str, channel: &str, requests: &ReloadRequests, is_first: bool) -> Result<(), String> {
     let describe = |error: tokio_postgres::Error| error_chain(&error);
-    let (client, mut connection) = connect::parse(uri)?.connect(NoTls).await.map_err(describe)?;
+    let (client, mut connection) = connect::parse(uri)?.connect().await.map_err(describe)?;
     let statement = format!("LISTEN {}", identifier_list(std::iter::once(channel)));
     let receive = async {
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {

@@ -1,18 +1,35 @@
 //! Connections to the database.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::{CancelToken, Client, Connection, Socket};
+
+use super::tls::{Encrypted, Tls, Verification};
 
 /// Where PostgreSQL's sockets are by default.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 
+/// A database, and how it is reached.
+#[derive(Debug, Clone)]
+pub struct Target {
+    config: tokio_postgres::Config,
+    tls: Tls,
+}
+
+/// Settings of a connection string that the driver does not know.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct TlsSettings {
+    mode: Option<String>,
+    roots: Option<String>,
+}
+
 /// Reads a connection string; what it lacks comes from `PG*` variables, as libpq does.
 ///
 /// # Errors
-/// The string is malformed, or demands TLS.
-pub fn parse(uri: &str) -> Result<tokio_postgres::Config, String> {
+/// The string is malformed, or the root certificates cannot be read.
+pub fn parse(uri: &str) -> Result<Target, String> {
+    let (uri, mut settings) = split_tls(uri);
     let mut config: tokio_postgres::Config = uri.parse().map_err(|error| format!("db-uri: {error}"))?;
     #[expect(clippy::disallowed_methods, reason = "the variables of libpq belong to the connection string")]
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -48,20 +65,146 @@ pub fn parse(uri: &str) -> Result<tokio_postgres::Config, String> {
     if config.get_application_name().is_none() {
         config.application_name("basalt");
     }
+    settings.mode = settings.mode.or_else(|| variable("PGSSLMODE"));
+    settings.roots = settings.roots.or_else(|| variable("PGSSLROOTCERT"));
     let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
-    if config.get_ssl_mode() == SslMode::Require && !is_local {
-        return Err("db-uri: sslmode=require is not supported yet".to_owned());
-    }
-    Ok(config)
+    let (mode, verification) = settings.verification()?;
+    config.ssl_mode(if is_local { SslMode::Disable } else { mode });
+    let roots = settings.roots.filter(|roots| roots != "system").map(PathBuf::from);
+    let tls = Tls::new(verification, roots.as_deref())?;
+    Ok(Target { config, tls })
 }
 
-/// Opens a connection; a task carries its messages until the client is dropped.
-pub(super) async fn open(config: &tokio_postgres::Config) -> Result<Client, tokio_postgres::Error> {
-    let (client, connection) = config.connect(NoTls).await?;
-    tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection to the database ended");
+impl TlsSettings {
+    /// Whether TLS is used, and what of the certificate is verified.
+    fn verification(&self) -> Result<(SslMode, Verification), String> {
+        Ok(match self.mode.as_deref() {
+            Some("disable") => (SslMode::Disable, Verification::None),
+            None | Some("allow" | "prefer") => (SslMode::Prefer, Verification::None),
+            // libpq: a root certificate makes it `verify-ca`, those of the system `verify-full`.
+            Some("require") => match self.roots.as_deref() {
+                None => (SslMode::Require, Verification::None),
+                Some("system") => (SslMode::Require, Verification::Name),
+                Some(_) => (SslMode::Require, Verification::Issuer),
+            },
+            Some("verify-ca") => (SslMode::Require, Verification::Issuer),
+            Some("verify-full") => (SslMode::Require, Verification::Name),
+            Some(other) => return Err(format!("db-uri: sslmode={other} is not known")),
+        })
+    }
+
+    /// Takes a setting; `false` when it is another one.
+    fn take(&mut self, name: &str, value: &str) -> bool {
+        let value = Some(value.to_owned());
+        match name {
+            "sslmode" => self.mode = value,
+            "sslrootcert" => self.roots = value,
+            _ => return false,
         }
-    });
-    Ok(client)
+        true
+    }
+}
+
+/// Takes the settings of TLS out of a connection string, which is an address or a list of `name=value`.
+fn split_tls(uri: &str) -> (String, TlsSettings) {
+    let mut settings = TlsSettings::default();
+    if uri.starts_with("postgres://") || uri.starts_with("postgresql://") {
+        let Some((address, query)) = uri.split_once('?') else { return (uri.to_owned(), settings) };
+        let is_other = |pair: &&str| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            !settings.take(name, &percent_encoding::percent_decode_str(value).decode_utf8_lossy())
+        };
+        let others: Vec<_> = query.split('&').filter(is_other).collect();
+        let separator = if others.is_empty() { "" } else { "?" };
+        return (format!("{address}{separator}{}", others.join("&")), settings);
+    }
+    let is_other = |word: &&str| {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        !settings.take(name, value.trim_matches('\''))
+    };
+    // Blanks between words are kept one by one: quoted values may hold some.
+    let others: Vec<_> = uri.split(' ').filter(is_other).collect();
+    (others.join(" "), settings)
+}
+
+impl Target {
+    /// Opens a connection whose messages the caller carries.
+    ///
+    /// # Errors
+    /// The database is not reached, or refuses.
+    pub async fn connect(&self) -> Result<(Client, Connection<Socket, Encrypted<Socket>>), tokio_postgres::Error> {
+        self.config.connect(self.tls.clone()).await
+    }
+
+    /// Opens a connection; a task carries its messages until the client is dropped.
+    ///
+    /// # Errors
+    /// The database is not reached, or refuses.
+    pub async fn open(&self) -> Result<Client, tokio_postgres::Error> {
+        let (client, connection) = self.connect().await?;
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection to the database ended");
+            }
+        });
+        Ok(client)
+    }
+
+    /// Cancels the statement that a connection runs.
+    ///
+    /// # Errors
+    /// The database is not reached.
+    pub async fn cancel(&self, token: CancelToken) -> Result<(), tokio_postgres::Error> {
+        token.cancel_query(self.tls.clone()).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_tls_are_taken_out_of_the_string() {
+        let settings = |mode: Option<&str>, roots: Option<&str>| TlsSettings {
+            mode: mode.map(str::to_owned),
+            roots: roots.map(str::to_owned),
+        };
+        let cases = [
+            ("postgresql://a@b/c", "postgresql://a@b/c", settings(None, None)),
+            ("postgres://a@b/c?sslmode=verify-full", "postgres://a@b/c", settings(Some("verify-full"), None)),
+            (
+                "postgres://b?connect_timeout=3&sslrootcert=%2Fa%20b&sslmode=require",
+                "postgres://b?connect_timeout=3",
+                settings(Some("require"), Some("/a b")),
+            ),
+            ("host=b sslmode=disable user=a", "host=b user=a", settings(Some("disable"), None)),
+            ("host=b password='a  b'", "host=b password='a  b'", settings(None, None)),
+        ];
+        for (uri, rest, expected) in cases {
+            assert_eq!(split_tls(uri), (rest.to_owned(), expected), "{uri}");
+        }
+    }
+
+    #[test]
+    fn modes_verify_as_libpq_does() {
+        let cases = [
+            (None, None, Ok((SslMode::Prefer, Verification::None))),
+            (Some("require"), None, Ok((SslMode::Require, Verification::None))),
+            (Some("require"), Some("/a.pem"), Ok((SslMode::Require, Verification::Issuer))),
+            (Some("require"), Some("system"), Ok((SslMode::Require, Verification::Name))),
+            (Some("verify-ca"), None, Ok((SslMode::Require, Verification::Issuer))),
+            (Some("verify-full"), Some("/a.pem"), Ok((SslMode::Require, Verification::Name))),
+            (Some("maybe"), None, Err("db-uri: sslmode=maybe is not known".to_owned())),
+        ];
+        for (mode, roots, expected) in cases {
+            let settings = TlsSettings { mode: mode.map(str::to_owned), roots: roots.map(str::to_owned) };
+            assert_eq!(settings.verification(), expected, "{mode:?} {roots:?}");
+        }
+    }
+
+    #[test]
+    fn missing_root_certificates_are_an_error() {
+        let error = parse("postgres://a@b/c?sslmode=verify-full&sslrootcert=/does/not/exist.pem").unwrap_err();
+        assert!(error.starts_with("sslrootcert /does/not/exist.pem:"), "{error}");
+    }
 }

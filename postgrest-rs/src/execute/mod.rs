@@ -5,6 +5,7 @@ pub mod flight;
 pub mod pool;
 pub mod prepared;
 pub mod settings;
+pub mod tls;
 
 use crate::error::Error;
 use crate::error::database::DatabaseError;

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::Client;
 
+use super::connect::Target;
+use super::error_chain;
 use super::prepared::Connection;
-use super::{connect, error_chain};
 use crate::error::Error;
 
 /// Limits of a pool.
@@ -28,7 +29,7 @@ pub struct PoolLimits {
 /// Connections that are open and not in use.
 #[derive(Debug)]
 pub struct Pool {
-    config: tokio_postgres::Config,
+    target: Target,
     limits: PoolLimits,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Idle>>,
@@ -53,9 +54,9 @@ pub struct Lease {
 
 impl Pool {
     /// A pool without connections.
-    pub fn new(config: tokio_postgres::Config, limits: PoolLimits) -> Arc<Self> {
+    pub fn new(target: Target, limits: PoolLimits) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(limits.size));
-        Arc::new(Self { config, limits, permits, idle: Mutex::new(Vec::new()) })
+        Arc::new(Self { target, limits, permits, idle: Mutex::new(Vec::new()) })
     }
 
     /// The connections in use, and those that are open and not.
@@ -82,7 +83,7 @@ impl Pool {
 
     /// A connection of its own, outside the pool.
     pub async fn connect(&self) -> Result<Client, tokio_postgres::Error> {
-        connect::open(&self.config).await
+        self.target.open().await
     }
 
     /// A connection; it waits until one is free.
@@ -138,8 +139,9 @@ impl Drop for Lease {
         let Some(connection) = self.connection.take().filter(|it| !it.client().is_closed()) else { return };
         let token = connection.client().cancel_token();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let pool = Arc::clone(&self.pool);
             runtime.spawn(async move {
-                if let Err(error) = token.cancel_query(tokio_postgres::NoTls).await {
+                if let Err(error) = pool.target.cancel(token).await {
                     tracing::debug!(%error, "the statement of an abandoned request was not cancelled");
                 }
                 drop(connection);

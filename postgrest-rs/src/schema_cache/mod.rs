@@ -2,6 +2,7 @@
 
 pub mod load;
 pub mod node_tree;
+pub(crate) mod queries;
 pub mod relationships;
 
 use std::collections::{BTreeMap, HashMap, HashSet};

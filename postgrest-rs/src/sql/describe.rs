@@ -1,7 +1,7 @@
 //! What the description of a schema asks the database.
 
 use super::{Sql, array_literal};
-use crate::schema_cache::load::{BASE_TYPES, FUNCTIONS};
+use crate::schema_cache::queries::{BASE_TYPES, FUNCTIONS};
 
 /// The comment on a schema, in one row.
 pub fn comment(schema: &str) -> Sql {

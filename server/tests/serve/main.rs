@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod command_line;
 mod configured_limits;
+mod data_api;
 mod database;
 mod database_port;
 mod database_tls;

@@ -1,0 +1,102 @@
+//! Settings that must have a certain form.
+
+use super::{LogLevel, OpenApiMode, Sources, TransactionEnd, split_commas};
+use crate::jwt::keys::KeySet;
+
+/// The ports of the API and of the administration.
+pub(super) fn ports(sources: &Sources) -> Result<(u16, Option<u16>), String> {
+    let port = sources.number(&["server-port"], 3000);
+    let admin = sources.text(&["admin-server-port"]).and_then(|text| text.trim().parse().ok());
+    if admin == Some(port) && port != 0 {
+        return Err("admin-server-port cannot be the same as server-port".to_owned());
+    }
+    Ok((port, admin))
+}
+
+/// An empty setting means no further schema.
+pub(super) fn extra_search_path(sources: &Sources) -> Vec<String> {
+    match sources.find("db-extra-search-path") {
+        None => vec!["public".to_owned()],
+        Some("") => Vec::new(),
+        Some(text) => split_commas(text),
+    }
+}
+
+pub(super) fn transaction_end(sources: &Sources) -> Result<TransactionEnd, String> {
+    let (rolls_back, allows_override) = match sources.text(&["db-tx-end"]) {
+        None | Some("commit") => (false, false),
+        Some("commit-allow-override") => (false, true),
+        Some("rollback") => (true, false),
+        Some("rollback-allow-override") => (true, true),
+        Some(_) => return Err("Invalid transaction termination. Check your configuration.".to_owned()),
+    };
+    Ok(TransactionEnd { rolls_back, allows_override })
+}
+
+pub(super) fn log_level(sources: &Sources) -> Result<LogLevel, String> {
+    Ok(match sources.text(&["log-level"]) {
+        Some("crit") => LogLevel::Critical,
+        None | Some("error") => LogLevel::Error,
+        Some("warn") => LogLevel::Warn,
+        Some("info") => LogLevel::Info,
+        Some("debug") => LogLevel::Debug,
+        Some(_) => return Err("Invalid logging level. Check your configuration.".to_owned()),
+    })
+}
+
+pub(super) fn openapi_mode(sources: &Sources) -> Result<OpenApiMode, String> {
+    Ok(match sources.text(&["openapi-mode"]) {
+        None | Some("follow-privileges") => OpenApiMode::FollowPrivileges,
+        Some("ignore-privileges") => OpenApiMode::IgnorePrivileges,
+        Some("disabled") => OpenApiMode::Disabled,
+        Some(_) => return Err("Invalid openapi-mode. Check your configuration.".to_owned()),
+    })
+}
+
+/// An absolute HTTP address without query and credentials.
+pub(super) fn proxy_uri(sources: &Sources) -> Result<Option<String>, String> {
+    let Some(text) = sources.text(&["openapi-server-proxy-uri"]) else { return Ok(None) };
+    let is_valid = text.parse::<http::Uri>().is_ok_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.query().is_none()
+            && uri.authority().is_some_and(|it| !it.as_str().contains('@') && !it.host().is_empty())
+            && uri.port_u16() != Some(0)
+    });
+    if !is_valid {
+        return Err("Malformed proxy uri, a correct example: https://example.com:8443/basePath".to_owned());
+    }
+    Ok(Some(text.to_owned()))
+}
+
+pub(super) fn socket_mode(sources: &Sources) -> Result<u32, String> {
+    let Some(text) = sources.text(&["server-unix-socket-mode"]) else { return Ok(0o660) };
+    match u32::from_str_radix(text, 8) {
+        Err(_) => Err("Invalid server-unix-socket-mode: not an octal".to_owned()),
+        Ok(mode) if !(0o600..=0o777).contains(&mode) => {
+            Err("Invalid server-unix-socket-mode: needs to be between 600 and 777".to_owned())
+        }
+        Ok(mode) => Ok(mode),
+    }
+}
+
+/// The text, or the content of the file that `@` names.
+pub(super) fn read_reference(text: &str) -> Result<String, String> {
+    match text.strip_prefix('@') {
+        Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}")),
+        None => Ok(text.to_owned()),
+    }
+}
+
+pub(super) fn read_uri(sources: &Sources) -> Result<String, String> {
+    let text = sources.text(&["db-uri"]).unwrap_or("postgresql://");
+    Ok(read_reference(text)?.trim().to_owned())
+}
+
+/// The keys of `jwt-secret`: a JSON Web Key (set), or a text.
+pub(super) fn read_keys(sources: &Sources) -> Result<Option<KeySet>, String> {
+    let Some(text) = sources.text(&["jwt-secret"]) else { return Ok(None) };
+    let secret = read_reference(text)?;
+    let secret = secret.strip_suffix('\n').filter(|_| text.starts_with('@')).unwrap_or(&secret);
+    let is_base64 = sources.truth(&["jwt-secret-is-base64", "secret-is-base64"], false);
+    KeySet::parse(secret, is_base64).map(Some)
+}

@@ -1,0 +1,134 @@
+//! `basalt postgrest`, configured by a file and by environment variables.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use sqlx::{Connection, Executor, PgConnection};
+
+use super::support::{Basalt, TempFolder, basalt, free_port};
+
+/// A process of `basalt postgrest`, ended with the value.
+struct DataApi {
+    child: Child,
+    url: String,
+    admin: String,
+}
+
+impl DataApi {
+    /// Starts it over the database and waits until it is ready.
+    async fn start(database: &Basalt, settings: &str) -> Self {
+        let (port, admin) = (free_port(), free_port());
+        let folder = TempFolder::new();
+        let text = format!(
+            "db-uri = \"{}\"\nserver-host = \"127.0.0.1\"\nserver-port = {port}\nadmin-server-port = {admin}\n{settings}\n",
+            database.text("database_url")
+        );
+        let file = folder.write("postgrest.conf", &text);
+        let mut command = basalt();
+        command.args(["postgrest", &file]).env("PGRST_DB_ANON_ROLE", "reader").stderr(Stdio::null());
+        let child = command.spawn().expect("the program starts");
+        let api =
+            Self { child, url: format!("http://127.0.0.1:{port}"), admin: format!("http://127.0.0.1:{admin}/ready") };
+        let started = Instant::now();
+        while !matches!(database.client.get(&api.admin).send().await, Ok(answer) if answer.status() == 200) {
+            assert!(started.elapsed() < Duration::from_secs(20), "it becomes ready");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        api
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it lives");
+    }
+
+    async fn get(&self, database: &Basalt, path: &str) -> (u16, Value) {
+        let answer = database.client.get(format!("{}{path}", self.url)).send().await.expect("an answer");
+        (answer.status().as_u16(), answer.json().await.expect("JSON"))
+    }
+}
+
+impl Drop for DataApi {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A database with a role for anonymous requests and a table that it may read.
+async fn database() -> (Basalt, PgConnection) {
+    let database = Basalt::serve(&["--ephemeral"]);
+    let mut connection = PgConnection::connect(&database.text("database_url")).await.expect("a connection");
+    connection
+        .execute(
+            "CREATE ROLE reader; CREATE TABLE public.boats (id int PRIMARY KEY, name text);
+             INSERT INTO public.boats VALUES (1, 'Aurora'), (2, 'Brise'); GRANT SELECT ON public.boats TO reader",
+        )
+        .await
+        .expect("the table");
+    (database, connection)
+}
+
+#[tokio::test]
+async fn postgrest_serves_tables_and_ends_on_sigterm() {
+    let (database, _connection) = database().await;
+    let mut api = DataApi::start(&database, "db-channel-enabled = false").await;
+    let read = api.get(&database, "/boats?select=name&id=eq.2").await;
+    assert_eq!(read, (200, json!([{"name": "Brise"}])));
+    let (status, error) = api.get(&database, "/boots").await;
+    assert_eq!((status, error["hint"].as_str()), (404, Some("Perhaps you meant the table 'public.boats'")));
+    let large = database.client.post(format!("{}/boats", api.url)).body(vec![b' '; 70 * 1024 * 1024]);
+    if let Ok(refused) = large.send().await {
+        assert_eq!(refused.status(), 413);
+    }
+    api.signal(Signal::TERM);
+    assert!(api.child.wait().expect("a status").success());
+}
+
+#[tokio::test]
+async fn sigusr1_reads_the_schema_anew() {
+    let (database, mut connection) = database().await;
+    let api = DataApi::start(&database, "db-channel-enabled = false").await;
+    connection
+        .execute("CREATE TABLE public.quays (id int); GRANT SELECT ON public.quays TO reader")
+        .await
+        .expect("the table");
+    assert_eq!(api.get(&database, "/quays").await.0, 404);
+    api.signal(Signal::USR1);
+    let started = Instant::now();
+    while api.get(&database, "/quays").await != (200, json!([])) {
+        assert!(started.elapsed() < Duration::from_secs(10), "the schema is read");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn notification_reads_the_schema_anew() {
+    let (database, mut connection) = database().await;
+    let api = DataApi::start(&database, "").await;
+    connection
+        .execute("CREATE TABLE public.locks (id int); GRANT SELECT ON public.locks TO reader")
+        .await
+        .expect("the table");
+    let started = Instant::now();
+    while api.get(&database, "/locks").await != (200, json!([])) {
+        // The listener may not listen yet.
+        connection.execute("NOTIFY pgrst, 'reload schema'").await.expect("a notification");
+        assert!(started.elapsed() < Duration::from_secs(10), "the schema is read");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[test]
+fn unusable_settings_are_reported() {
+    let folder = TempFolder::new();
+    let file = folder.write("postgrest.conf", "jwt-secret = \"short\"\n");
+    let output = basalt().args(["postgrest", &file]).output().expect("the program starts");
+    assert!(!output.status.success());
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("The JWT secret must be at least 32 characters long."), "{text}");
+    let missing = basalt().args(["postgrest", "/nonexistent.conf"]).output().expect("the program starts");
+    assert!(!missing.status.success());
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("/nonexistent.conf"));
+}
