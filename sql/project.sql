@@ -28,6 +28,25 @@ ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON TABLES TO anon, authentic
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON FUNCTIONS TO anon, authenticated, service_role, postgres;
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON SEQUENCES TO anon, authenticated, service_role, postgres;
 
+-- The data API exposes it by default; it is empty without pg_graphql.
+CREATE SCHEMA IF NOT EXISTS graphql_public;
+GRANT USAGE ON SCHEMA graphql_public TO anon, authenticated, service_role, postgres;
+
+-- The data API reads the schema anew when a command changed it.
+CREATE OR REPLACE FUNCTION extensions.pgrst_ddl_watch() RETURNS event_trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NOTIFY pgrst, 'reload schema';
+END
+$$;
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_event_trigger WHERE evtname = 'pgrst_ddl_watch') THEN
+        CREATE EVENT TRIGGER pgrst_ddl_watch ON ddl_command_end EXECUTE FUNCTION extensions.pgrst_ddl_watch();
+        CREATE EVENT TRIGGER pgrst_drop_watch ON sql_drop EXECUTE FUNCTION extensions.pgrst_ddl_watch();
+    END IF;
+END
+$$;
+
 CREATE SCHEMA IF NOT EXISTS supabase_migrations;
 CREATE TABLE IF NOT EXISTS supabase_migrations.schema_migrations (
     version    text PRIMARY KEY,

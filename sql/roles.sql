@@ -1,6 +1,7 @@
 -- Creates the roles and the empty schema of a Supabase project's database. Run by a superuser on a database that is dedicated
 -- to this server; on any other database its operator has created them. Idempotent; running it again changes the password.
--- The setting basalt.auth_admin_password, set by the caller, becomes the password of supabase_auth_admin.
+-- The setting basalt.auth_admin_password, set by the caller, becomes the password of supabase_auth_admin and
+-- authenticator.
 
 DO $$
 DECLARE
@@ -15,6 +16,8 @@ BEGIN
             -- May read the users and grant that right to others. Often the superuser, which exists already.
             ('postgres', 'LOGIN CREATEROLE CREATEDB REPLICATION BYPASSRLS'),
             ('dashboard_user', 'NOLOGIN CREATEROLE CREATEDB REPLICATION'),
+            -- The data API connects as this role and becomes the role of each request.
+            ('authenticator', 'LOGIN NOINHERIT'),
             -- The roles of database requests, selected by the role claim of the token.
             ('anon', 'NOLOGIN NOINHERIT'),
             ('authenticated', 'NOLOGIN NOINHERIT'),
@@ -31,6 +34,12 @@ BEGIN
         current_setting('basalt.auth_admin_password')
     );
     ALTER ROLE supabase_auth_admin SET search_path = 'auth';
+    EXECUTE format('ALTER ROLE authenticator PASSWORD %L', current_setting('basalt.auth_admin_password'));
+    GRANT anon, authenticated, service_role TO authenticator;
+    -- The limits of the local Supabase.
+    ALTER ROLE anon SET statement_timeout = '3s';
+    ALTER ROLE authenticated SET statement_timeout = '8s';
+    ALTER ROLE authenticator SET statement_timeout = '8s';
     EXECUTE format('GRANT CREATE ON DATABASE %I TO supabase_auth_admin', current_database());
 END
 $$;

@@ -14,6 +14,7 @@ use orders::settings::PaymentSettings;
 
 use super::archive::{ArchiveSettings, parse_archive};
 use super::brand::parse_brand;
+use super::data_api::DataApiSettings;
 use super::origins::{parse_desk_url, parse_hsts_max_age};
 use super::payment::parse_payment;
 use super::problem::Problem;
@@ -45,6 +46,8 @@ pub(crate) struct BasaltSettings {
     pub expected_replicas: Option<u32>,
     /// `[basalt.replicas] allow_differences`: start although the keys of a running replica differ.
     pub allow_differing_replicas: bool,
+    /// `[api]` and `[basalt.data_api]`: the data API.
+    pub data_api: DataApiSettings,
     /// `[basalt.desk] enabled`: whether the shop has the owner's desk; true by default.
     pub has_desk: bool,
     /// `[basalt.desk] url`: the origin of the desk, if it has one of its own.
@@ -144,6 +147,7 @@ impl BasaltSettings {
             http,
             expected_replicas,
             allow_differing_replicas: text("basalt.replicas.allow_differences").is_some_and(|given| given == "true"),
+            data_api: DataApiSettings::from_values(values, &mut refuse),
             has_desk: text("basalt.desk.enabled").is_none_or(|given| given == "true"),
             desk_url,
             hsts_max_age,

@@ -6,6 +6,7 @@ mod archive;
 mod basalt;
 mod bounds;
 mod brand;
+pub(crate) mod data_api;
 mod expected_failures;
 mod inventory;
 mod key;

@@ -27,8 +27,13 @@ pub(super) fn invalid_api_key() -> Response {
 /// The path belongs to a service of Supabase that Basalt does not have.
 pub(super) fn not_served(mount: &str, what: &str) -> Response {
     let message = format!("Basalt does not serve {mount} ({what})");
-    let hint = "Served here are /auth/v1 and /functions/v1. [basalt.upstreams] in config.toml forwards the rest to services that you run.";
+    let hint = "Served here are /auth/v1, /functions/v1 and, with [api] enabled and a database of its own, /rest/v1. [basalt.upstreams] in config.toml forwards the rest to services that you run.";
     json(StatusCode::NOT_FOUND, &message, hint)
+}
+
+/// The body of the request did not arrive whole, or is too large.
+pub(super) fn unreadable_body(status: StatusCode) -> Response {
+    json(status, "The body of the request cannot be read", "Send it whole, faster, or in smaller parts.")
 }
 
 /// A page of a foreign site acts as an administrator with published keys.

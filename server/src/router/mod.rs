@@ -1,6 +1,7 @@
 //! Routes the requests of `basalt serve` to the auth API, functions, development pages or shop.
 //! Routing uses the raw path. Nothing is decoded or normalized here, so that two parsers of a path cannot disagree.
 
+mod data_api;
 mod desk;
 mod error_responses;
 mod explain;
@@ -26,6 +27,7 @@ use http_edge::request::forwarded::replace_forwarded_headers;
 use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest, TrustedProxies, cors};
 use orders::OrderService;
 use orders::http::{is_order_path, logged_path};
+use postgrest_rs::service::DataApi;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
@@ -78,6 +80,8 @@ pub(crate) struct EdgeRouter {
     pub functions: Router,
     /// Services that the operator runs, if there are any.
     pub forwarded: Option<ForwardedServices>,
+    /// The data API, if this server has it.
+    pub data_api: Option<Arc<DataApi>>,
     /// The shop; a reload of the settings replaces it.
     pub shop: watch::Receiver<Arc<Shop>>,
     /// The owner's desk, if the shop has one.
@@ -108,6 +112,7 @@ enum Area {
     Functions,
     Dev,
     Desk,
+    DataApi,
     /// A service of the operator; whether a caller on this machine needs no key.
     Forwarded(Route, bool),
     NotServed(&'static str, &'static str),
@@ -139,6 +144,7 @@ impl Area {
             Self::Functions => "functions",
             Self::Dev => "dev",
             Self::Desk => "desk",
+            Self::DataApi => "rest",
             Self::Forwarded(route, _) => route.service.name(),
             Self::NotServed(..) => "not_served",
             Self::Shop => "shop",
@@ -187,6 +193,7 @@ impl EdgeRouter {
         let path = request.uri().path();
         let area = match &self.desk {
             Some(desk) if desk.is_of(request) => Area::Desk,
+            _ if self.is_data_api(path) => Area::DataApi,
             _ => Area::from_path(path),
         };
         let found = self.forwarded.as_ref().and_then(|services| Some((services, services.find_route(path, area)?)));
@@ -197,6 +204,11 @@ impl EdgeRouter {
                 None => area,
             }
         }
+    }
+
+    /// Returns whether this server answers `/rest/v1` itself.
+    fn is_data_api(&self, path: &str) -> bool {
+        self.data_api.is_some() && is_below(path, data_api::MOUNT)
     }
 
     async fn dispatch(&self, area: Area, request: Request) -> Response {
@@ -216,6 +228,10 @@ impl EdgeRouter {
                 let response = error_responses::not_served(mount, what);
                 cors::GATEWAY.apply(self.explanations.not_served(&request, mount, response))
             }
+            Area::DataApi => match &self.data_api {
+                Some(api) => self.handle_data_api(api, request).await,
+                None => error_responses::internal_error(),
+            },
             Area::Desk => match &self.desk {
                 Some(desk) => desk.answer(request).await,
                 None => self.handle_shop(request).await,

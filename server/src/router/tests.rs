@@ -46,6 +46,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         auth: see("auth"),
         functions: see("functions"),
         forwarded: None,
+        data_api: None,
         shop: watch::channel(Arc::new(Shop::load(&site, Arc::new(Catalogue::built_in())))).1,
         desk: None,
         form_visits: FormVisits::new(Arc::new(gotrue_rs::ports::clock::SystemClock)),

@@ -1,6 +1,7 @@
 //! `basalt serve` from start to end: data folder, database, keys, settings, services, shutdown.
 
 mod configure;
+mod data_api;
 pub(crate) mod desk;
 mod endpoint;
 mod listeners;
@@ -24,6 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use gateway::Service;
 use gotrue_rs::config::Config;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::services::limits::warn_unless_shared;
@@ -48,6 +50,7 @@ use crate::replicas::{self, Replica};
 use crate::shutdown::{self, Shutdown};
 use crate::{logging, profiles, project_schema};
 use configure::{Addresses, BackendInputs, Configured, configure};
+use data_api::RunningDataApi;
 use endpoint::Endpoint;
 use listeners::{serve_metrics, spawn_http};
 use live_keys::LiveKeys;
@@ -174,6 +177,8 @@ impl Server {
         let archive = source.start_archive(&project, options.ephemeral).await?;
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let hashing = Arc::clone(&shared.hashing);
+        let data_api = start_data_api(&project, &source, &config)?;
+        tasks.extend(data_api.clone().map(|running| http_edge::spawn_task(running.maintain(closing.clone()))));
         let dependencies = Dependencies {
             project: &project,
             keys: &keys.live,
@@ -186,6 +191,7 @@ impl Server {
             closing: closing.clone(),
             provider,
             consent,
+            data_api,
         };
         let Services { router, app, replace, worker, upkeep, outbox, inbox, access } =
             Services::start(&config, dependencies)?;
@@ -299,6 +305,20 @@ async fn open_database(
     app::check_limit_store(config).await?;
     source.wait_until_reachable(&config.database, shutdown.signal()).await?;
     source.open(config, project.file.basalt.expected_replicas).await
+}
+
+/// Builds the data API, unless the configuration turns it off or forwards it.
+fn start_data_api(
+    project: &Project,
+    source: &DatabaseSource,
+    config: &Config,
+) -> anyhow::Result<Option<RunningDataApi>> {
+    let basalt = &project.file.basalt;
+    if basalt.upstreams.get(Service::Rest).is_some() {
+        return Ok(None);
+    }
+    let database_url = data_api::find_database(&basalt.data_api, source);
+    database_url.map(|url| RunningDataApi::new(&basalt.data_api, url, config)).transpose()
 }
 
 /// Loads the stored keys, and adds them to the settings and the consent page.

@@ -163,6 +163,10 @@ impl Reloading {
             desk.replace(&app, &with_keys)?;
         }
         self.replace.app.send_replace(Arc::clone(&app));
+        if let Some(data_api) = self.replace.data_api.clone() {
+            let keys = with_keys.jwt.clone();
+            http_edge::spawn_task(async move { data_api.replace_keys(&keys).await });
+        }
         self.live.publish(&with_keys, &app)
     }
 
@@ -196,6 +200,7 @@ impl Reloading {
             ("[basalt.shop] daily_digest or submission_webhook, or [basalt.retention] submissions", {
                 new.submission_jobs != old.submission_jobs
             }),
+            ("[api] or [basalt.data_api]", new.data_api != old.data_api),
             ("[basalt.desk]", (new.has_desk, &new.desk_url) != (old.has_desk, &old.desk_url)),
             ("[basalt] demo_keys", new.has_demo_keys != old.has_demo_keys),
             ("[basalt] hsts_max_age", new.hsts_max_age != old.hsts_max_age),

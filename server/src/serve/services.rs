@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::configure::Addresses;
+use super::data_api::RunningDataApi;
 use super::desk::{self, DeskInputs, DeskReplacement, StartedDesk};
 use super::payments::{OrderInputs, ShopServices, start_shop};
 use super::submissions::{JobLifetime, start_jobs, submission_settings, template_titles, wait_for_shutdown};
@@ -47,6 +48,8 @@ pub(super) struct Replacements {
     pub shop: watch::Sender<Arc<Shop>>,
     /// The application of the owner's desk, if there is one.
     pub desk: Option<DeskReplacement>,
+    /// The keys of the data API, if there is one.
+    pub data_api: Option<RunningDataApi>,
 }
 
 /// The router and the background tasks of a running server.
@@ -93,13 +96,27 @@ pub(super) struct Dependencies<'a> {
     pub provider: Option<Arc<Simulator>>,
     /// The built-in consent page, if the operator configures none.
     pub consent: Option<consent::ConsentPage>,
+    /// The data API, if there is one.
+    pub data_api: Option<RunningDataApi>,
 }
 
 impl Services {
     /// Builds the services and starts their background tasks.
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
-        let Dependencies { project, keys, pool, shared, leases, is_new, addresses, events, closing, provider, consent } =
-            dependencies;
+        let Dependencies {
+            project,
+            keys,
+            pool,
+            shared,
+            leases,
+            is_new,
+            addresses,
+            events,
+            closing,
+            provider,
+            consent,
+            data_api,
+        } = dependencies;
         let (entropy, url) = (Entropy::from_system(), addresses.url.as_str());
         let mail_server = outbound::build_mailer(config)?;
         let is_development = profiles::has_development_pages(config, &project.file.basalt);
@@ -137,12 +154,13 @@ impl Services {
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
-        let replace = Replacements { app: replace, shop: replace_shop, desk: replacement };
+        let replace = Replacements { app: replace, shop: replace_shop, desk: replacement, data_api: data_api.clone() };
         let is_https = basalt.tls.is_some() || url.starts_with("https:");
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
             functions: functions_rs::router(functions),
+            data_api: data_api.as_ref().map(|running| Arc::clone(&running.api)),
             shop,
             desk,
             form_visits: FormVisits::new(app.clock.clone()),

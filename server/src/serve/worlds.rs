@@ -164,6 +164,8 @@ impl WorldBackends {
             closing: signal.clone(),
             provider,
             consent,
+            // Worlds come and go by hundreds; none holds the connection that notices changes of the schema.
+            data_api: None,
         };
         let Services { router, app, worker, upkeep, outbox, .. } = Services::start(&config, dependencies)?;
         let messages = MessageStore::new(outbox.inbox(), sender, signal);

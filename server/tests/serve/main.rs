@@ -50,6 +50,7 @@ mod reload_at_start;
 mod reload_serve;
 mod replicas;
 mod router;
+mod served_data_api;
 mod shared_limits;
 mod shipped_config;
 mod shutdown;

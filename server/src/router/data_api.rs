@@ -1,0 +1,69 @@
+//! The data API at `/rest/v1`: who may call it, and what its responses carry.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::Response;
+use http::StatusCode;
+use http::header::RETRY_AFTER;
+use http_edge::isolate_foreign_content;
+use http_edge::request::{BODY_DEADLINE, cors, read_body};
+use postgrest_rs::service::DataApi;
+
+use super::{EdgeRouter, error_responses, strip_mount};
+use crate::api_keys::RequestCredentials;
+
+/// The path of the data API.
+pub(super) const MOUNT: &str = "/rest/v1";
+/// The time that a body may take to arrive: large inserts take longer than requests to the auth API.
+const BODY_LIMIT: Duration = BODY_DEADLINE.saturating_mul(6);
+
+impl EdgeRouter {
+    /// Answers a request to the data API. Its database decides by the role of the token what the caller may do.
+    pub(super) async fn handle_data_api(&self, api: &Arc<DataApi>, mut request: Request) -> Response {
+        if cors::is_preflight(request.method(), request.headers()) {
+            return cors::FORWARDED.preflight_response(request.headers());
+        }
+        request.headers_mut().remove(http::header::ORIGIN);
+        let uri = strip_mount(request.uri(), MOUNT);
+        let found = self.gateway.authenticate(&uri, request.headers_mut());
+        let response = match found {
+            // The API verifies the token, and names what is wrong with it.
+            RequestCredentials::Key(_) | RequestCredentials::Token => {
+                *request.uri_mut() = without_key(&uri);
+                answer(api, request).await
+            }
+            RequestCredentials::Missing => self.explanations.missing_key(&request, error_responses::missing_api_key()),
+            RequestCredentials::Invalid => {
+                let presented = self.gateway.find_invalid_key(&uri, request.headers());
+                self.explanations.invalid_key(&request, presented.as_ref(), error_responses::invalid_api_key())
+            }
+        };
+        cors::FORWARDED.apply(response)
+    }
+}
+
+/// Removes the query parameter `apikey`, which would be a filter.
+fn without_key(uri: &http::Uri) -> http::Uri {
+    let Some(query) = uri.query().filter(|query| query.contains("apikey=")) else { return uri.clone() };
+    let kept: Vec<&str> = query.split('&').filter(|part| !part.starts_with("apikey=")).collect();
+    let target = if kept.is_empty() { uri.path().to_owned() } else { format!("{}?{}", uri.path(), kept.join("&")) };
+    target.parse().unwrap_or_else(|_| uri.clone())
+}
+
+async fn answer(api: &DataApi, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let body = match read_body(body, api.config().server_max_body_size, BODY_LIMIT).await {
+        Ok(body) => body,
+        Err(error) => return error_responses::unreadable_body(error.status()),
+    };
+    let mut response = api.handle(&parts, body).await.map(Body::from);
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE && !response.headers().contains_key(RETRY_AFTER) {
+        response.headers_mut().insert(RETRY_AFTER, http::HeaderValue::from_static("1"));
+    }
+    // Functions of the project may answer with any type.
+    isolate_foreign_content(response.headers_mut());
+    response
+}

@@ -1,0 +1,84 @@
+//! The data API of `basalt serve`: its settings, its keys, and what keeps it current.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use gotrue_rs::config::{Config, JwtKeys};
+use http_edge::ShutdownSignal;
+use postgrest_rs::config::Sources;
+use postgrest_rs::service::DataApi;
+use postgrest_rs::upkeep::{self, ReloadRequests};
+use serde_json::json;
+
+use super::source::DatabaseSource;
+use crate::config_file::data_api::DataApiSettings;
+use crate::keys::build_secret_jwk;
+
+/// The login role of the embedded database: no superuser, with the right to become the roles of requests.
+const LOGIN_ROLE: &str = "authenticator";
+/// The role of requests without a token of a user.
+const ANONYMOUS_ROLE: &str = "anon";
+
+/// The running data API.
+#[derive(Clone)]
+pub(super) struct RunningDataApi {
+    /// Answers requests.
+    pub api: Arc<DataApi>,
+    settings: BTreeMap<String, String>,
+}
+
+/// Returns the URL of the login role; `None` if the data API is off, or has no role in an external database.
+pub(super) fn find_database(settings: &DataApiSettings, source: &DatabaseSource) -> Option<String> {
+    let url = match source {
+        DatabaseSource::Embedded(_) => Some(source.url(LOGIN_ROLE)),
+        DatabaseSource::External(_) => settings.database_url.clone(),
+    };
+    url.filter(|_| settings.is_enabled)
+}
+
+impl RunningDataApi {
+    /// Builds the data API; the database is asked later, by [`Self::maintain`].
+    pub(super) fn new(settings: &DataApiSettings, database_url: String, config: &Config) -> anyhow::Result<Self> {
+        let settings: BTreeMap<String, String> = [
+            ("db-uri", database_url),
+            ("db-schemas", settings.schemas.join(",")),
+            ("db-extra-search-path", settings.extra_search_path.join(",")),
+            ("db-max-rows", settings.max_rows.to_string()),
+            ("db-anon-role", ANONYMOUS_ROLE.to_owned()),
+            // The router logs requests.
+            ("log-level", "crit".to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        let sources = build_sources(&settings, &config.jwt);
+        let api = DataApi::new(sources).map_err(|error| anyhow!("preparing the data API: {error}"))?;
+        Ok(Self { api, settings })
+    }
+
+    /// Verifies later tokens with these keys.
+    pub(super) async fn replace_keys(&self, keys: &JwtKeys) {
+        if let Err(error) = self.api.reload_config(Some(build_sources(&self.settings, keys))).await {
+            tracing::error!(error, "the data API keeps its former keys");
+        }
+    }
+
+    /// Reads the schema, and reads it anew when the database says that it changed, until shutdown.
+    pub(super) async fn maintain(self, mut closing: ShutdownSignal) {
+        tokio::select! {
+            () = upkeep::run(Arc::clone(&self.api), None, Arc::new(ReloadRequests::default())) => {}
+            _ = closing.wait_for(|closing| *closing) => {}
+        }
+        self.api.pool().close_idle();
+    }
+}
+
+/// Builds the settings with these keys, all of which verify tokens.
+fn build_sources(settings: &BTreeMap<String, String>, keys: &JwtKeys) -> Sources {
+    let secret = keys.secret_of_tokens.as_ref().unwrap_or(&keys.secret);
+    let secret = build_secret_jwk(secret.reveal());
+    let all: Vec<_> = keys.keys.iter().cloned().chain([secret]).collect();
+    let mut file = settings.clone();
+    file.insert("jwt-secret".to_owned(), json!({ "keys": all }).to_string());
+    Sources { file, ..Sources::default() }
+}

@@ -1,0 +1,157 @@
+//! The data API of `basalt serve`: keys, roles, policies, and what keeps it current.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+
+use crate::support::{Basalt, TempFolder};
+
+const TODOS: &str = "CREATE TABLE public.todos (
+                         id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+                         title text NOT NULL,
+                         owner uuid NOT NULL DEFAULT auth.uid()
+                     );
+                     ALTER TABLE public.todos ENABLE ROW LEVEL SECURITY;
+                     CREATE POLICY own ON public.todos TO authenticated
+                         USING (owner = (SELECT auth.uid())) WITH CHECK (owner = (SELECT auth.uid()));
+                     CREATE FUNCTION public.greet(who text) RETURNS text LANGUAGE sql STABLE AS $$ SELECT 'Hello ' || who $$;";
+
+struct Project {
+    server: Basalt,
+    _folder: TempFolder,
+}
+
+impl Project {
+    /// Starts a server whose project has these migrations.
+    fn start(settings: &str, migration: &str) -> Self {
+        let folder = TempFolder::new();
+        std::fs::create_dir_all(folder.0.join("supabase/migrations")).expect("folders");
+        let config = folder.write("supabase/config.toml", settings);
+        folder.write("supabase/migrations/20260101000000_todos.sql", migration);
+        let server = Basalt::serve(&["--ephemeral", "--config", &config]);
+        Self { server, _folder: folder }
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        key: &str,
+        token: Option<&str>,
+        body: Option<Value>,
+    ) -> (StatusCode, Value) {
+        let mut request = self.server.client.request(method, self.server.url(&format!("/rest/v1{path}")));
+        if !key.is_empty() {
+            request = request.header("apikey", key).bearer_auth(token.unwrap_or(key));
+        }
+        if let Some(body) = body {
+            request = request.header("prefer", "return=representation").json(&body);
+        }
+        let response = request.send().await.expect("a response");
+        let status = response.status();
+        let text = response.text().await.expect("text");
+        (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    }
+
+    /// Signs a new user up and returns the access token.
+    async fn sign_up(&self, email: &str) -> String {
+        let body = json!({"email": email, "password": "a long password", "email_confirm": true});
+        let service = self.server.text("secret_key");
+        let admin = self.server.client.post(self.server.url("/auth/v1/admin/users")).header("apikey", &service);
+        assert_eq!(admin.json(&body).send().await.expect("a response").status(), 200);
+        let (_, session) = self.server.auth("/token?grant_type=password", Some(body)).await;
+        session["access_token"].as_str().expect("a token").to_owned()
+    }
+}
+
+#[tokio::test]
+async fn tables_of_migrations_are_served_under_their_policies() {
+    let project = Project::start("", TODOS);
+    let publishable = project.server.text("publishable_key");
+    let (ann, bob) = (project.sign_up("ann@example.com").await, project.sign_up("bob@example.com").await);
+    let insert = |token: &str| {
+        let token = token.to_owned();
+        let (project, publishable) = (&project, &publishable);
+        async move { project.send(Method::POST, "/todos", publishable, Some(&token), Some(json!({"title": "first"}))).await }
+    };
+    let (status, rows) = insert(&ann).await;
+    assert_eq!((status, &rows[0]["title"]), (StatusCode::CREATED, &json!("first")), "{rows}");
+    let list =
+        async |key: &str, token: Option<&str>| project.send(Method::GET, "/todos?select=title", key, token, None).await;
+    assert_eq!(list(&publishable, Some(&ann)).await, (StatusCode::OK, json!([{"title": "first"}])));
+    assert_eq!(list(&publishable, Some(&bob)).await, (StatusCode::OK, json!([])));
+    assert_eq!(list(&publishable, None).await, (StatusCode::OK, json!([])));
+    let secret = project.server.text("secret_key");
+    assert_eq!(list(&secret, None).await.1, json!([{"title": "first"}]));
+    let (status, refused) = project.send(Method::POST, "/todos", &publishable, None, Some(json!({"title": "x"}))).await;
+    assert_eq!((status, &refused["code"]), (StatusCode::UNAUTHORIZED, &json!("42501")), "{refused}");
+    let greeted = project.send(Method::POST, "/rpc/greet", &publishable, None, Some(json!({"who": "Ann"}))).await;
+    assert_eq!(greeted, (StatusCode::OK, json!("Hello Ann")));
+    // As supabase-js sends a user's request: the key in a header and a query, the token of the user.
+    let by_query = format!("/todos?select=title&apikey={publishable}");
+    let url = project.server.url(&format!("/rest/v1{by_query}"));
+    let found = project.server.client.get(url).bearer_auth(&ann).send().await.expect("a response");
+    assert_eq!(found.json::<Value>().await.expect("JSON"), json!([{"title": "first"}]));
+}
+
+#[tokio::test]
+async fn requests_without_key_and_with_invalid_tokens_are_refused() {
+    let project = Project::start("", TODOS);
+    let publishable = project.server.text("publishable_key");
+    assert_eq!(project.send(Method::GET, "/todos", "", None, None).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(
+        project.send(Method::GET, "/todos", "sb_publishable_guess", None, None).await.0,
+        StatusCode::UNAUTHORIZED
+    );
+    let (status, refused) = project.send(Method::GET, "/todos", &publishable, Some("a.b.c"), None).await;
+    assert_eq!((status, &refused["code"]), (StatusCode::UNAUTHORIZED, &json!("PGRST301")), "{refused}");
+    for schema in ["auth", "basalt", "pg_catalog"] {
+        let request = project.server.client.get(project.server.url("/rest/v1/users")).header("apikey", &publishable);
+        let response = request.header("accept-profile", schema).send().await.expect("a response");
+        assert_eq!(response.status(), StatusCode::NOT_ACCEPTABLE, "{schema}");
+    }
+}
+
+#[tokio::test]
+async fn responses_have_cors_and_run_nothing_in_this_origin() {
+    let migration = "CREATE DOMAIN public.\"text/html\" AS text;
+                     CREATE FUNCTION public.page() RETURNS public.\"text/html\" LANGUAGE sql AS $$ SELECT '<script>1</script>' $$;";
+    let project = Project::start("", migration);
+    let request = project.server.client.get(project.server.url("/rest/v1/rpc/page"));
+    let request = request.header("apikey", project.server.text("publishable_key")).header("accept", "text/html");
+    let response = request.header("origin", "https://app.example").send().await.expect("a response");
+    let header = |name: &str| response.headers().get(name).map(|value| value.to_str().expect("text").to_owned());
+    assert_eq!(response.status(), 200);
+    assert_eq!(header("access-control-allow-origin").as_deref(), Some("*"));
+    assert_eq!(header("x-content-type-options").as_deref(), Some("nosniff"));
+    assert!(header("content-security-policy").is_some_and(|policy| policy.starts_with("sandbox;")));
+}
+
+/// `psql` changes the schema of a running server.
+#[tokio::test]
+async fn changes_of_the_schema_are_noticed() {
+    let project = Project::start("[api]\nmax_rows = 2\n", TODOS);
+    let secret = project.server.text("secret_key");
+    let (status, missing) = project.send(Method::GET, "/later", &secret, None, None).await;
+    assert_eq!((status, &missing["code"]), (StatusCode::NOT_FOUND, &json!("PGRST205")), "{missing}");
+    let mut database = PgConnection::connect(&project.server.text("database_url")).await.expect("connected");
+    let sql = "CREATE TABLE public.later (id int PRIMARY KEY); INSERT INTO public.later SELECT generate_series(1, 5)";
+    sqlx::raw_sql(sql).execute(&mut database).await.expect("created");
+    for _ in 0..100 {
+        let (status, rows) = project.send(Method::GET, "/later", &secret, None, None).await;
+        if status == StatusCode::OK {
+            assert_eq!(rows, json!([{"id": 1}, {"id": 2}]), "max_rows");
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the new table is not served");
+}
+
+#[tokio::test]
+async fn data_api_can_be_turned_off() {
+    let project = Project::start("[api]\nenabled = false\n", TODOS);
+    let (status, refused) = project.send(Method::GET, "/todos", &project.server.text("secret_key"), None, None).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert!(refused["message"].as_str().is_some_and(|text| text.contains("/rest/v1")), "{refused}");
+}
