@@ -9,3 +9,4 @@ mod recordings;
 mod reload;
 mod steps;
 mod tls;
+mod writes;
