@@ -61,10 +61,8 @@ async fn retry<F: Future<Output = Result<(), String>>>(failure: &'static str, at
 async fn reload_on_request(api: &Arc<DataApi>, file: Option<PathBuf>, requests: &ReloadRequests) {
     loop {
         tokio::select! {
-            () = requests.schema.notified() => {
-                retry("the schema cache was not read", || api.reload_schema()).await;
-                tracing::info!("schema cache reloaded");
-            }
+            // The schema cache is read with the new settings when both are asked for.
+            biased;
             () = requests.config.notified() => {
                 // Without a file the settings come from the environment or from the program: they do not change.
                 let sources = file.as_deref().map(|file| Sources::read(Some(file))).transpose();
@@ -76,6 +74,10 @@ async fn reload_on_request(api: &Arc<DataApi>, file: Option<PathBuf>, requests: 
                     Ok(()) => tracing::info!("settings reloaded"),
                     Err(error) => tracing::error!(error, "the settings were not reloaded, the former ones stay"),
                 }
+            }
+            () = requests.schema.notified() => {
+                retry("the schema cache was not read", || api.reload_schema()).await;
+                tracing::info!("schema cache reloaded");
             }
         }
     }

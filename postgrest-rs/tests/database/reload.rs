@@ -80,3 +80,21 @@ async fn many_reloads_disturb_no_request() {
     };
     tokio::join!(reloads, requests);
 }
+
+#[tokio::test]
+async fn schema_is_reloaded_with_the_settings_notified_before_it() {
+    let objects =
+        "CREATE SCHEMA second; CREATE TABLE second.rows (id int); GRANT USAGE ON SCHEMA second TO api_anonymous;
+        GRANT SELECT ON second.rows TO api_anonymous;";
+    let api = TestApi::start(objects, &[]).await;
+    let upkeep = keep_current(&api);
+    let name: String = api.admin.query_one("SELECT current_database()::text", &[]).await.unwrap().get(0);
+    // Whichever is read first by chance would be wrong in half of these rounds.
+    for (schema, status) in [("second", StatusCode::OK), ("public", StatusCode::NOT_FOUND)].repeat(4) {
+        let set = format!("ALTER ROLE api_login IN DATABASE {name} SET pgrst.db_schemas = '{schema}'");
+        api.admin.batch_execute(&set).await.unwrap();
+        api.admin.batch_execute("NOTIFY pgrst, 'reload config'; NOTIFY pgrst, 'reload schema'").await.unwrap();
+        wait_for(&api, "/rows", status).await;
+    }
+    upkeep.abort();
+}
