@@ -5,6 +5,7 @@ mod api;
 mod cluster;
 mod comparison;
 mod connections;
+mod limits;
 mod recordings;
 mod reload;
 mod steps;
