@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use tokio_postgres::AsyncMessage;
@@ -61,12 +61,11 @@ async fn retry<F: Future<Output = Result<(), String>>>(failure: &'static str, at
 async fn reload_on_request(api: &Arc<DataApi>, file: Option<PathBuf>, requests: &ReloadRequests) {
     loop {
         tokio::select! {
-            () = requests.schema.notified() => {
-                retry("the schema cache was not read", || api.reload_schema()).await;
-                tracing::info!("schema cache reloaded");
-            }
+            // The schema cache is read with the new settings when both are asked for.
+            biased;
             () = requests.config.notified() => {
-                let sources = Sources::read(file.as_deref()).map(Some);
+                // Without a file the settings come from the environment or from the program: they do not change.
+                let sources = file.as_deref().map(|file| Sources::read(Some(file))).transpose();
                 let reloaded = match sources {
                     Ok(sources) => api.reload_config(sources).await,
                     Err(error) => Err(error),
@@ -75,6 +74,10 @@ async fn reload_on_request(api: &Arc<DataApi>, file: Option<PathBuf>, requests: 
                     Ok(()) => tracing::info!("settings reloaded"),
                     Err(error) => tracing::error!(error, "the settings were not reloaded, the former ones stay"),
                 }
+            }
+            () = requests.schema.notified() => {
+                retry("the schema cache was not read", || api.reload_schema()).await;
+                tracing::info!("schema cache reloaded");
             }
         }
     }
@@ -94,20 +97,21 @@ async fn listen(api: &DataApi, requests: &ReloadRequests) {
         return;
     }
     let mut pause = Duration::from_secs(1);
-    let mut is_first = true;
     loop {
-        match listen_once(&config.db_uri, &config.db_channel, requests, is_first).await {
-            Ok(()) => pause = Duration::from_secs(1),
-            Err(error) => tracing::warn!(error, "listening for notifications failed, trying again"),
+        let started = Instant::now();
+        if let Err(error) = listen_once(&config.db_uri, &config.db_channel, requests).await {
+            tracing::warn!(error, "listening for notifications failed, trying again");
         }
-        is_first = false;
+        if started.elapsed() > MAXIMUM_PAUSE {
+            pause = Duration::from_secs(1);
+        }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(MAXIMUM_PAUSE);
     }
 }
 
 /// Listens until the connection ends.
-async fn listen_once(uri: &str, channel: &str, requests: &ReloadRequests, is_first: bool) -> Result<(), String> {
+async fn listen_once(uri: &str, channel: &str, requests: &ReloadRequests) -> Result<(), String> {
     let describe = |error: tokio_postgres::Error| error_chain(&error);
     let (client, mut connection) = connect::parse(uri)?.connect().await.map_err(describe)?;
     let statement = format!("LISTEN {}", identifier_list(std::iter::once(channel)));
@@ -125,10 +129,9 @@ async fn listen_once(uri: &str, channel: &str, requests: &ReloadRequests, is_fir
     };
     let started = async {
         client.batch_execute(&statement).await.map_err(describe)?;
-        if !is_first {
-            requests.request_config();
-            requests.request_schema();
-        }
+        // What changed before the connection listened was not notified.
+        requests.request_config();
+        requests.request_schema();
         // The client keeps the connection open.
         std::future::pending::<Result<(), String>>().await
     };

@@ -113,6 +113,8 @@ pub struct Config {
     pub db_pre_request: Option<QualifiedName>,
     pub db_prepared_statements: bool,
     pub db_root_spec: Option<QualifiedName>,
+    /// UPDATE and DELETE of all rows are refused, as by the extension safeupdate. `PostgREST` has no such setting.
+    pub db_safe_update: bool,
     /// At least one; the first is the default.
     pub db_schemas: Vec<String>,
     pub db_tx_end: TransactionEnd,
@@ -256,6 +258,7 @@ impl Config {
             db_pre_request: sources.name(&["db-pre-request", "pre-request"]),
             db_prepared_statements: sources.truth(&["db-prepared-statements"], true),
             db_root_spec: sources.name(&["db-root-spec", "root-spec"]),
+            db_safe_update: sources.truth(&["db-safe-update"], false),
             db_schemas: sources
                 .text(&["db-schemas", "db-schema"])
                 .map_or_else(|| vec!["public".to_owned()], split_commas),

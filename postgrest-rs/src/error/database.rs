@@ -58,6 +58,11 @@ impl Error {
         Self::new(500, "PGRSTX00", message)
     }
 
+    /// A write of all rows, as the extension safeupdate refuses it.
+    pub fn unsafe_write(statement: &str) -> Self {
+        Self::new(400, "21000", format!("{statement} requires a WHERE clause"))
+    }
+
     /// An error of the database. `is_authenticated` tells whether the role of the request is another one than that of requests
     /// without a token.
     pub fn from_database(error: &DatabaseError<'_>, is_authenticated: bool) -> Self {

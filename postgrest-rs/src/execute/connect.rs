@@ -1,6 +1,7 @@
 //! Connections to the database.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{CancelToken, Client, Connection, Socket};
@@ -9,6 +10,9 @@ use super::tls::{Encrypted, Tls, Verification};
 
 /// Where PostgreSQL's sockets are by default.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
+
+/// How long a connection may take to be established, unless the string says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A database, and how it is reached.
 #[derive(Debug, Clone)]
@@ -64,6 +68,11 @@ pub fn parse(uri: &str) -> Result<Target, String> {
     }
     if config.get_application_name().is_none() {
         config.application_name("basalt");
+    }
+    // A peer that is gone without a word is noticed after two minutes.
+    config.keepalives_idle(Duration::from_mins(1)).keepalives_interval(Duration::from_secs(15)).keepalives_retries(4);
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
     }
     settings.mode = settings.mode.or_else(|| variable("PGSSLMODE"));
     settings.roots = settings.roots.or_else(|| variable("PGSSLROOTCERT"));

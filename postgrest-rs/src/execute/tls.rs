@@ -11,7 +11,7 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
@@ -127,10 +127,11 @@ where
 {
     type Stream = Encrypted<S>;
     type TlsConnect = Handshake;
-    type Error = rustls::pki_types::InvalidDnsNameError;
+    type Error = std::convert::Infallible;
 
     fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, Self::Error> {
-        let name = ServerName::try_from(domain.to_owned())?;
+        // A socket has no name, and no TLS either.
+        let name = ServerName::try_from(domain.to_owned());
         Ok(Handshake { connector: TlsConnector::from(Arc::clone(&self.config)), name })
     }
 }
@@ -138,7 +139,7 @@ where
 /// A handshake with a server.
 pub struct Handshake {
     connector: TlsConnector,
-    name: ServerName<'static>,
+    name: Result<ServerName<'static>, InvalidDnsNameError>,
 }
 
 impl<S> TlsConnect<S> for Handshake
@@ -150,7 +151,10 @@ where
     type Future = BoxFuture<'static, io::Result<Encrypted<S>>>;
 
     fn connect(self, stream: S) -> Self::Future {
-        Box::pin(async move { Ok(Encrypted(self.connector.connect(self.name, stream).await?)) })
+        Box::pin(async move {
+            let name = self.name.map_err(io::Error::other)?;
+            Ok(Encrypted(self.connector.connect(name, stream).await?))
+        })
     }
 }
 

@@ -95,6 +95,9 @@ pub(super) fn plan(
         Mutation::Update => {
             let columns = columns(context, table)?;
             let (table, conditions) = (relation.clone(), conditions(context, relation));
+            if !columns.is_empty() {
+                check_conditions(context, "UPDATE", &conditions)?;
+            }
             Ok(MutatePlan::Update { table, columns, body, conditions, returning, applies_defaults })
         }
         Mutation::SingleUpsert => {
@@ -113,9 +116,19 @@ pub(super) fn plan(
             })
         }
         Mutation::Delete => {
-            Ok(MutatePlan::Delete { table: relation.clone(), conditions: conditions(context, relation), returning })
+            let conditions = conditions(context, relation);
+            check_conditions(context, "DELETE", &conditions)?;
+            Ok(MutatePlan::Delete { table: relation.clone(), conditions, returning })
         }
     }
+}
+
+/// Refuses a write of all rows, where the setting `db-safe-update` demands it.
+fn check_conditions(context: Context<'_>, statement: &str, conditions: &[Condition]) -> Result<(), Error> {
+    if context.config.db_safe_update && conditions.is_empty() {
+        return Err(Error::unsafe_write(statement));
+    }
+    Ok(())
 }
 
 /// The columns written.

@@ -11,6 +11,9 @@ use super::range::RowRange;
 use super::tree::{EmbedPath, Field, Filter, QueryParams, SelectItem, SelectNode};
 use crate::error::Error;
 
+/// The most embeds of a request. PostgreSQL plans each as a join.
+const MAXIMUM_EMBEDS: usize = 256;
+
 /// A parameter: its key and, where there is a `=`, its value.
 type Pair = (String, Option<String>);
 
@@ -35,7 +38,7 @@ impl QueryParams {
         let columns =
             find("columns").map(|value| parse_value("columns parameter", value, grammar::columns)).transpose()?;
         let select = match find("select") {
-            Some(value) => parse_value("select parameter", value, grammar::select)?,
+            Some(value) => parse_select(value)?,
             None => vec![all_columns()],
         };
         let mut filters = Vec::new();
@@ -72,6 +75,19 @@ impl QueryParams {
             on_conflict,
         })
     }
+}
+
+fn parse_select(value: &str) -> Result<Vec<SelectNode>, Error> {
+    fn count(nodes: &[SelectNode]) -> usize {
+        let embeds = nodes.iter().filter(|node| !matches!(node.item, SelectItem::Field { .. }));
+        embeds.map(|node| 1 + count(&node.children)).sum()
+    }
+    let nodes = parse_value("select parameter", value, grammar::select)?;
+    if count(&nodes) > MAXIMUM_EMBEDS {
+        let message = "failed to parse select parameter: too many embedded resources";
+        return Err(Error::query_parameter(message, format!("at most {MAXIMUM_EMBEDS} are allowed")));
+    }
+    Ok(nodes)
 }
 
 /// `*`

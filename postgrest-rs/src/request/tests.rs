@@ -103,6 +103,13 @@ fn nesting_beyond_the_limit_is_refused() {
 }
 
 #[test]
+fn more_embeds_than_the_limit_are_refused() {
+    let many = |count: usize| format!("select={}", vec!["a(b)"; count].join(","));
+    assert!(QueryParams::parse(&many(256), false).is_ok());
+    assert_eq!(QueryParams::parse(&many(257), false).unwrap_err().code, "PGRST100");
+}
+
+#[test]
 fn arguments_need_no_operator() {
     let query = QueryParams::parse("a=1&b=eq.2&c=", true).unwrap();
     assert_eq!(query.arguments, [("a".to_owned(), "1".to_owned()), ("c".to_owned(), String::new())]);

@@ -28,6 +28,18 @@ struct BodyRows<'a> {
     is_single: bool,
 }
 
+/// The most pairs of a call of `jsonb_build_object`: PostgreSQL passes 100 arguments at most.
+const MAXIMUM_PAIRS: usize = 50;
+
+/// An expression for the object with the defaults of the columns that have one.
+fn default_object(columns: &[ColumnRef]) -> String {
+    let pair = |column: &ColumnRef| Some(format!("{}, {}", literal(&column.name), column.default.as_ref()?));
+    let pairs: Vec<String> = columns.iter().filter_map(pair).collect();
+    let objects: Vec<String> =
+        pairs.chunks(MAXIMUM_PAIRS).map(|pairs| format!("jsonb_build_object({})", pairs.join(", "))).collect();
+    if objects.is_empty() { "jsonb_build_object()".to_owned() } else { objects.join(" || ") }
+}
+
 /// Whether a JSON text is an object, as far as its first character tells.
 fn is_object(body: Option<&Bytes>) -> bool {
     body.is_some_and(|body| body.iter().find(|byte| !b" \t\r\n".contains(byte)) == Some(&b'{'))
@@ -137,11 +149,7 @@ impl Sql {
         self.raw("FROM (SELECT ").value(value).raw(if applies_defaults { "::jsonb" } else { "::json" });
         self.raw(" AS json_data) pgrst_payload, ");
         if applies_defaults {
-            let pairs: Vec<String> = columns
-                .iter()
-                .filter_map(|column| Some(format!("{}, {}", literal(&column.name), column.default.as_ref()?)))
-                .collect();
-            let defaults = format!("jsonb_build_object({})", pairs.join(", "));
+            let defaults = default_object(columns);
             if is_object {
                 self.raw("LATERAL (SELECT ")
                     .raw(&defaults)

@@ -1,0 +1,107 @@
+//! Connections: prepared statements, abandoned requests, failures.
+
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+
+use crate::api::{TestApi, get, text};
+
+const ITEMS: &str =
+    "CREATE TABLE items (id int PRIMARY KEY, name text); INSERT INTO items VALUES (1, 'one'), (2, 'two');
+CREATE FUNCTION prepared() RETURNS bigint LANGUAGE sql AS $$ SELECT count(*) FROM pg_prepared_statements $$;
+CREATE FUNCTION wait() RETURNS void LANGUAGE sql AS $$ SELECT pg_sleep(60) $$;";
+
+#[tokio::test]
+async fn repeated_statement_is_prepared() {
+    let api = TestApi::start(ITEMS, &[]).await;
+    assert_eq!(text(&api.get("/rpc/prepared").await), "0");
+    for id in [1, 2, 1] {
+        assert_eq!(api.get(&format!("/items?id=eq.{id}")).await.status(), StatusCode::OK);
+    }
+    // The settings, the read, and the call itself.
+    assert_eq!(text(&api.get("/rpc/prepared").await), "3");
+    assert_eq!(text(&api.get("/items?id=eq.2").await), r#"[{"id":2,"name":"two"}]"#);
+}
+
+#[tokio::test]
+async fn setting_turns_prepared_statements_off() {
+    let api = TestApi::start(ITEMS, &[("db-prepared-statements", "false")]).await;
+    for _ in 0..4 {
+        assert_eq!(text(&api.get("/rpc/prepared").await), "0");
+    }
+}
+
+#[tokio::test]
+async fn prepared_statement_follows_a_changed_column() {
+    let api = TestApi::start(ITEMS, &[]).await;
+    for _ in 0..4 {
+        assert_eq!(api.get("/items?id=eq.1").await.status(), StatusCode::OK);
+    }
+    api.admin.batch_execute("ALTER TABLE items ALTER name TYPE int USING 7, ADD extra bool").await.unwrap();
+    assert_eq!(text(&api.get("/items?id=eq.1").await), r#"[{"id":1,"name":7,"extra":null}]"#);
+}
+
+#[tokio::test]
+async fn deallocated_statements_are_prepared_anew() {
+    let objects =
+        format!("{ITEMS} CREATE FUNCTION discard() RETURNS void LANGUAGE plpgsql AS $$ BEGIN DEALLOCATE ALL; END $$;");
+    let api = TestApi::start(&objects, &[]).await;
+    for _ in 0..3 {
+        assert_eq!(api.get("/items?id=eq.1").await.status(), StatusCode::OK);
+    }
+    let discarded = api.get("/rpc/discard").await;
+    assert_eq!(discarded.status(), StatusCode::NO_CONTENT, "{}", text(&discarded));
+    for _ in 0..4 {
+        let response = api.get("/items?id=eq.1").await;
+        assert_eq!(response.status(), StatusCode::OK, "{}", text(&response));
+    }
+}
+
+#[tokio::test]
+async fn abandoned_request_cancels_its_statement_and_frees_the_pool() {
+    let api = TestApi::start(ITEMS, &[]).await;
+    let abandoned = tokio::time::timeout(Duration::from_millis(500), api.get("/rpc/wait")).await;
+    assert!(abandoned.is_err());
+    // The pool has one connection.
+    assert_eq!(api.get("/items?id=eq.1").await.status(), StatusCode::OK);
+    let started = Instant::now();
+    let query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    while api.admin.query_one(query, &[]).await.unwrap().get::<_, i64>(0) > 0 {
+        assert!(started.elapsed() < Duration::from_secs(10), "the statement still runs");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn failed_statement_leaves_the_connection_usable() {
+    let api = TestApi::start(ITEMS, &[]).await;
+    for _ in 0..4 {
+        assert_eq!(api.get("/items?id=eq.x").await.status(), StatusCode::BAD_REQUEST);
+        assert_eq!(api.get("/items?id=eq.1").await.status(), StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn concurrent_requests_share_the_pool() {
+    let api = TestApi::start(ITEMS, &[("db-pool", "3")]).await;
+    let requests = (0..60).map(|number| {
+        let api = std::sync::Arc::clone(&api.api);
+        let id = number % 2 + 1;
+        async move { get(&api, &format!("/items?id=eq.{id}&select=id")).await.body().clone() }
+    });
+    for (number, body) in futures::future::join_all(requests).await.into_iter().enumerate() {
+        assert_eq!(body, format!(r#"[{{"id":{}}}]"#, number % 2 + 1));
+    }
+}
+
+#[tokio::test]
+async fn full_pool_answers_504() {
+    let api = TestApi::start(ITEMS, &[("db-pool-acquisition-timeout", "1")]).await;
+    let (waited, refused) = tokio::join!(tokio::time::timeout(Duration::from_secs(3), api.get("/rpc/wait")), async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        api.get("/items").await
+    });
+    assert!(waited.is_err());
+    assert_eq!(refused.status(), StatusCode::GATEWAY_TIMEOUT);
+    assert!(text(&refused).contains("PGRST003"), "{}", text(&refused));
+}

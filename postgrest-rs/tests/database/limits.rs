@@ -1,0 +1,101 @@
+//! What is refused, and what requests of an attacker reach.
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use postgrest_rs::service::DataApi;
+
+use crate::api::{TestApi, get, sources, text};
+
+const TABLES: &str = "CREATE TABLE boats (id int PRIMARY KEY, name text, facts jsonb);
+  INSERT INTO boats VALUES (1, 'Aurora', '{\"a\": {\"b\": 1}}'), (2, 'Brise', NULL);
+  CREATE SCHEMA hidden; CREATE TABLE hidden.secrets (word text); INSERT INTO hidden.secrets VALUES ('treasure');";
+
+/// The response to a request with a JSON body.
+async fn send(api: &DataApi, method: Method, target: &str, body: &'static str) -> Response<Bytes> {
+    let (parts, ()) = Request::builder().method(method).uri(target).body(()).unwrap().into_parts();
+    api.handle(&parts, Bytes::from_static(body.as_bytes())).await
+}
+
+#[tokio::test]
+async fn long_url_is_refused() {
+    let api = TestApi::start(TABLES, &[]).await;
+    let short = format!("/boats?name=eq.{}", "a".repeat(60_000));
+    assert_eq!(api.get(&short).await.status(), 200);
+    // A URL of `http` ends at 64 kB; longer ones never reach the API.
+    let long = format!("/boats?name=eq.{}", "a".repeat(70_000));
+    assert!(Request::get(&long).body(()).is_err() || api.get(&long).await.status() == 414);
+}
+
+#[tokio::test]
+async fn write_of_all_rows_is_refused_where_the_setting_says_so() {
+    let api = TestApi::start(TABLES, &[("db-safe-update", "true")]).await.api;
+    for (method, word) in [(Method::PATCH, "UPDATE"), (Method::DELETE, "DELETE")] {
+        let refused = send(&api, method.clone(), "/boats", "{\"name\": \"x\"}").await;
+        assert_eq!(refused.status(), 400);
+        let message =
+            format!("\"code\":\"21000\",\"details\":null,\"hint\":null,\"message\":\"{word} requires a WHERE clause\"");
+        assert!(text(&refused).contains(&message), "{}", text(&refused));
+        assert_eq!(send(&api, method, "/boats?id=eq.9", "{\"name\": \"x\"}").await.status(), 204);
+    }
+    assert_eq!(send(&api, Method::PATCH, "/boats", "{}").await.status(), 204);
+}
+
+#[tokio::test]
+async fn every_part_of_a_url_stays_a_name_or_a_value() {
+    let api = TestApi::start(TABLES, &[]).await;
+    let targets = [
+        "/boats%22%3B%20DROP%20TABLE%20boats%3B--",
+        "/boats?select=%22id%22%22%3B%20DROP%20TABLE%20boats%3B--%22",
+        "/boats?select=id::int)%20FROM%20hidden.secrets--",
+        "/boats?select=id::hidden.secrets",
+        "/boats?select=x:%22a%22%22b%22",
+        "/boats?select=facts-%3E%22a'%22-%3E%3E%22b%5C%22",
+        "/boats?%22name%22%22%3D''%22=eq.1",
+        "/boats?name=eq.'%3B%20DROP%20TABLE%20boats%3B--",
+        "/boats?name=in.(%22'%22,%22%5C%5C%22%22,%7B)",
+        "/boats?name=fts(english'%3B--).a",
+        "/boats?order=%22id%22%22%3B--%22.asc",
+        "/boats?or=(name.eq.%22')--%22,id.eq.1)",
+        "/boats?limit=1%3B--",
+        "/secrets",
+        "/hidden.secrets",
+        "/boats?select=*,secrets(*)",
+        "/rpc/pg_sleep?seconds=1",
+    ];
+    for target in targets {
+        let response = api.get(target).await;
+        assert!(!text(&response).contains("treasure"), "{target}: {}", text(&response));
+        assert_ne!(response.status().as_u16() / 100, 5, "{target}: {}", text(&response));
+    }
+    let left = api.get("/boats?select=id&order=id").await;
+    assert_eq!(text(&left).replace(char::is_whitespace, ""), "[{\"id\":1},{\"id\":2}]");
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_refused() {
+    let api = TestApi::start(TABLES, &[]).await;
+    for target in ["/boats?name=eq.%FF", "/boats?na%00me=eq.1", "/boats?name=eq.%00"] {
+        let response = api.get(target).await;
+        assert_eq!((response.status().as_u16(), text(&response).contains("PGRST100")), (400, true), "{target}");
+    }
+    assert_eq!(api.get("/bo%00ats").await.status(), 404);
+    let body = send(&api.api, Method::POST, "/boats", "{\"na\\u0000me\": 1}").await;
+    assert_eq!(body.status(), 400);
+}
+
+#[tokio::test]
+async fn request_waits_for_the_first_load_and_fails_with_it() {
+    let api = TestApi::start(TABLES, &[]).await;
+    let uri = api.api.config().db_uri.clone();
+    let fresh = DataApi::new(sources(uri.clone(), &[])).unwrap();
+    let (answer, loaded) = tokio::join!(get(&fresh, "/boats?select=id"), async {
+        fresh.reload_config(None).await.unwrap();
+        fresh.reload_schema().await
+    });
+    loaded.unwrap();
+    assert_eq!(answer.status(), 200);
+    let failing = DataApi::new(sources(uri.replace("api_login", "nobody_at_all"), &[])).unwrap();
+    let (answer, loaded) = tokio::join!(get(&failing, "/boats"), failing.reload_schema());
+    assert!(loaded.is_err());
+    assert_eq!((answer.status().as_u16(), text(&answer).contains("PGRST002")), (503, true));
+}

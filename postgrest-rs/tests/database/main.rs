@@ -1,0 +1,13 @@
+//! The API over a real database.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail the test")]
+
+mod api;
+mod cluster;
+mod comparison;
+mod connections;
+mod limits;
+mod recordings;
+mod reload;
+mod steps;
+mod tls;
+mod writes;

@@ -1,0 +1,100 @@
+//! Reloading the schema cache and the settings.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::StatusCode;
+use postgrest_rs::upkeep::{self, ReloadRequests};
+
+use crate::api::{TestApi, text};
+
+/// Waits until a request is answered with a status.
+async fn wait_for(api: &TestApi, target: &str, status: StatusCode) {
+    let started = Instant::now();
+    loop {
+        let response = api.get(target).await;
+        if response.status() == status {
+            return;
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "{target}: {}", text(&response));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Keeps the API current while a test runs.
+fn keep_current(api: &TestApi) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(upkeep::run(Arc::clone(&api.api), None, Arc::new(ReloadRequests::default())))
+}
+
+#[tokio::test]
+async fn notification_reloads_the_schema() {
+    let api = TestApi::start("", &[]).await;
+    let upkeep = keep_current(&api);
+    assert_eq!(api.get("/late").await.status(), StatusCode::NOT_FOUND);
+    let statements = "CREATE TABLE late (id int); GRANT SELECT ON late TO api_anonymous; NOTIFY pgrst, 'reload schema'";
+    api.admin.batch_execute(statements).await.unwrap();
+    wait_for(&api, "/late", StatusCode::OK).await;
+    api.admin.batch_execute("DROP TABLE late; NOTIFY pgrst").await.unwrap();
+    wait_for(&api, "/late", StatusCode::NOT_FOUND).await;
+    upkeep.abort();
+}
+
+#[tokio::test]
+async fn lost_listener_reloads_when_it_is_back() {
+    let api = TestApi::start("", &[]).await;
+    let upkeep = keep_current(&api);
+    let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'";
+    let started = Instant::now();
+    while api.admin.query(query, &[]).await.unwrap().is_empty() {
+        assert!(started.elapsed() < Duration::from_secs(20), "nothing listens");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    api.admin.batch_execute("CREATE TABLE unseen (id int); GRANT SELECT ON unseen TO api_anonymous").await.unwrap();
+    wait_for(&api, "/unseen", StatusCode::OK).await;
+    upkeep.abort();
+}
+
+#[tokio::test]
+async fn failed_reload_keeps_the_cache() {
+    let api = TestApi::start("CREATE TABLE kept (id int);", &[]).await;
+    let name: String = api.admin.query_one("SELECT current_database()::text", &[]).await.unwrap().get(0);
+    api.admin.batch_execute(&format!("ALTER DATABASE {name} SET statement_timeout = '1ms'")).await.unwrap();
+    assert!(api.api.reload_schema().await.is_err());
+    api.admin.batch_execute(&format!("ALTER DATABASE {name} RESET statement_timeout")).await.unwrap();
+    assert_eq!(api.get("/kept").await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn many_reloads_disturb_no_request() {
+    let api = TestApi::start("CREATE TABLE steady (id int);", &[("db-pool", "2")]).await;
+    let reloads = async {
+        for _ in 0..20 {
+            api.api.reload_schema().await.unwrap();
+            api.api.reload_config(None).await.unwrap();
+        }
+    };
+    let requests = async {
+        for _ in 0..200 {
+            assert_eq!(api.get("/steady").await.status(), StatusCode::OK);
+        }
+    };
+    tokio::join!(reloads, requests);
+}
+
+#[tokio::test]
+async fn schema_is_reloaded_with_the_settings_notified_before_it() {
+    let objects =
+        "CREATE SCHEMA second; CREATE TABLE second.rows (id int); GRANT USAGE ON SCHEMA second TO api_anonymous;
+        GRANT SELECT ON second.rows TO api_anonymous;";
+    let api = TestApi::start(objects, &[]).await;
+    let upkeep = keep_current(&api);
+    let name: String = api.admin.query_one("SELECT current_database()::text", &[]).await.unwrap().get(0);
+    // Whichever is read first by chance would be wrong in half of these rounds.
+    for (schema, status) in [("second", StatusCode::OK), ("public", StatusCode::NOT_FOUND)].repeat(4) {
+        let set = format!("ALTER ROLE api_login IN DATABASE {name} SET pgrst.db_schemas = '{schema}'");
+        api.admin.batch_execute(&set).await.unwrap();
+        api.admin.batch_execute("NOTIFY pgrst, 'reload config'; NOTIFY pgrst, 'reload schema'").await.unwrap();
+        wait_for(&api, "/rows", status).await;
+    }
+    upkeep.abort();
+}
