@@ -156,14 +156,14 @@ fn config_file_of_the_cli_is_reported_by_line() {
     let folder = TempFolder::new();
     std::fs::create_dir(folder.0.join("supabase")).expect("a folder");
     folder.write("supabase/.env", &format!("GITHUB_SECRET={SECRET}\n"));
-    let text = "project_id = \"shop\"\n[api]\nport = 54321\nschemas = [\"public\"]\n[auth]\nsite_url = \"http://127.0.0.1:3000\"\n\
+    let text = "project_id = \"shop\"\n[api]\nport = 54321\nauto_expose_new_tables = true\n[auth]\nsite_url = \"http://127.0.0.1:3000\"\n\
                 enable_sign_up = true\n[auth.external.github]\nenabled = true\nclient_id = \"x\"\nsecret = \"env(GITHUB_SECRET)\"\n\
                 [storage]\nenabled = true\n[auth.email]\nmax_frequency = \"0s\"\n";
     let file = folder.write("supabase/config.toml", text);
     let output = run(&["parity", "--config", &file, "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", output_text(&output));
     let found = report(&output);
-    assert_eq!(verdict(&found, "api.schemas")["verdict"], "no_effect");
+    assert_eq!(verdict(&found, "api.auto_expose_new_tables")["verdict"], "no_effect");
     assert_eq!(verdict(&found, "auth.external.github.secret")["verdict"], "honoured");
     let unknown = verdict(&found, "auth.enable_sign_up");
     assert_eq!((&unknown["suggestion"], &unknown["line"]), (&Value::from("auth.enable_signup"), &Value::from(7)));

@@ -73,8 +73,7 @@ async fn users_sessions_factors_submissions_and_orders_are_as_before() {
     pay(&server, "dave@example.com").await;
     let before = orders(&server).await;
     assert_eq!(before.len(), 1);
-    let settings =
-        "SELECT concat_ws(' ', rolname, setconfig::text) FROM pg_db_role_setting JOIN pg_roles r ON r.oid = setrole";
+    let settings = "SELECT concat_ws(' ', rolname, setconfig::text) FROM pg_db_role_setting JOIN pg_roles r ON r.oid = setrole ORDER BY 1";
     let role_settings = texts(&server, settings).await;
     let keys = server.text("secret_key");
     stop(server);
