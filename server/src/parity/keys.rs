@@ -8,7 +8,7 @@ use super::finding::Finding;
 /// Why known keys have no effect, by the beginnings of their names.
 const REASONS: &[(&str, &str)] = &[
     ("project_id", "it names the containers of the CLI, which Basalt does not start"),
-    ("api.", "it is a setting of PostgREST: set it where PostgREST runs"),
+    ("api.", "new tables have the grants of the database's default privileges"),
     ("functions.", "it is a setting of the runtime of your own functions: set it where that runs"),
     ("db.shadow_port", "there is no shadow database"),
     ("db.health_timeout", "the embedded database is waited for"),
