@@ -25,6 +25,7 @@ mod request_task;
 mod service;
 mod state;
 mod stream;
+mod target;
 mod tls;
 mod transport;
 mod upgrade;

@@ -30,6 +30,8 @@ pub struct HttpLimits {
     ///
     /// A request on its way is still answered.
     pub closing_grace: Duration,
+    /// Whether `<` and `>` in request targets are percent-encoded; otherwise they are answered with 400.
+    pub encodes_targets: bool,
 }
 
 impl Default for HttpLimits {
@@ -44,6 +46,7 @@ impl Default for HttpLimits {
             write_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(75),
             closing_grace: Duration::ZERO,
+            encodes_targets: false,
         }
     }
 }

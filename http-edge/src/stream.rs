@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::admission::ConnectionPermit;
 use super::limits::HttpLimits;
 use super::state::{ConnectionState, Phase};
+use super::target::TargetEncoder;
 use super::transport::Transport;
 
 /// How long a client may keep sending while its connection is being closed.
@@ -38,6 +39,7 @@ pub(crate) struct EdgeStream {
     read_timer: Option<(u32, Pin<Box<Sleep>>)>,
     write_timer: Option<Pin<Box<Sleep>>>,
     linger: Option<Lingering>,
+    targets: Option<TargetEncoder>,
     _permit: ConnectionPermit,
 }
 
@@ -55,7 +57,8 @@ impl EdgeStream {
         limits: Arc<HttpLimits>,
         state: Arc<ConnectionState>,
     ) -> Self {
-        Self { inner, state, limits, read_timer: None, write_timer: None, linger: None, _permit: permit }
+        let targets = limits.encodes_targets.then(TargetEncoder::default);
+        Self { inner, state, limits, read_timer: None, write_timer: None, linger: None, targets, _permit: permit }
     }
 
     /// Becomes ready when the phase has lasted too long; answering a request has no limit here.
@@ -124,10 +127,25 @@ impl AsyncRead for EdgeStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
+        let pending = this.targets.as_mut().map(|targets| targets.take_pending(buffer.remaining()));
+        if let Some(pending) = pending.filter(|pending| !pending.is_empty()) {
+            buffer.put_slice(&pending);
+            return Poll::Ready(Ok(()));
+        }
         let read = Pin::new(&mut this.inner).poll_read(cx, buffer);
         if read.is_ready() {
             if buffer.filled().len() > before && this.state.phase().0 == Phase::Idle {
                 this.state.enter(Phase::Head);
+                if let Some(targets) = &mut this.targets {
+                    targets.begin();
+                }
+            }
+            if let Some(targets) = &mut this.targets {
+                let capacity = buffer.filled().len() - before + buffer.remaining();
+                if let Some(encoded) = targets.encode(&buffer.filled()[before..], capacity) {
+                    buffer.set_filled(before);
+                    buffer.put_slice(&encoded);
+                }
             }
             return read;
         }

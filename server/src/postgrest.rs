@@ -37,7 +37,8 @@ pub(crate) async fn serve(api: Arc<DataApi>, file: Option<PathBuf>) -> anyhow::R
     let admin = serve_admin(&api, &config, closing.clone()).await?;
     tracing::info!(address = %listener.local_addr()?, "serving the data API");
     let upkeep = http_edge::spawn_task(upkeep::run(Arc::clone(&api), file, requests));
-    http_edge::serve(listener, closing, HttpLimits::behind_gateway(), move |request: Request| {
+    let limits = HttpLimits { encodes_targets: true, ..HttpLimits::behind_gateway() };
+    http_edge::serve(listener, closing, limits, move |request: Request| {
         let api = Arc::clone(&api);
         async move { answer(&api, request).await }
     })

@@ -67,7 +67,7 @@ pub fn parse(uri: &str) -> Result<Target, String> {
         config.dbname(name);
     }
     if config.get_application_name().is_none() {
-        config.application_name("basalt");
+        config.application_name(variable("PGAPPNAME").as_deref().unwrap_or("basalt"));
     }
     // A peer that is gone without a word is noticed after two minutes.
     config.keepalives_idle(Duration::from_mins(1)).keepalives_interval(Duration::from_secs(15)).keepalives_retries(4);

@@ -8,7 +8,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, Error as DatabaseError, Row};
 
-use super::prepared::Connection;
+use super::prepared::{Connection, Known};
 use super::statement_error;
 use crate::error::Error;
 use crate::request::QualifiedName;
@@ -64,7 +64,26 @@ const IN_FAILED_TRANSACTION: &SqlState = &SqlState::IN_FAILED_SQL_TRANSACTION;
 
 /// Runs a statement, and prepares it where it was run before. The result is that of the preparation and that of the statement.
 async fn run(connection: &Connection, sql: &Sql) -> (Result<(), DatabaseError>, Result<Vec<Row>, DatabaseError>) {
-    let known = connection.find(sql);
+    run_known(connection, sql, connection.find(sql)).await
+}
+
+/// Runs a statement of every transaction: it is prepared at once.
+async fn run_always(
+    connection: &Connection,
+    sql: &Sql,
+) -> (Result<(), DatabaseError>, Result<Vec<Row>, DatabaseError>) {
+    let known = match connection.find(sql) {
+        Known::New => Known::Repeated,
+        known => known,
+    };
+    run_known(connection, sql, known).await
+}
+
+async fn run_known(
+    connection: &Connection,
+    sql: &Sql,
+    known: Known,
+) -> (Result<(), DatabaseError>, Result<Vec<Row>, DatabaseError>) {
     // The preparation is sent first: what it refuses the statement would refuse too.
     future::join(connection.prepare(&known, sql), connection.run(&known, sql)).await
 }
@@ -95,7 +114,7 @@ impl Flight {
         let client = connection.client();
         let pre_request = async {
             match &self.pre_request {
-                Some(sql) => run(connection, sql).await,
+                Some(sql) => run_always(connection, sql).await,
                 None => (Ok(()), Ok(Vec::new())),
             }
         };
@@ -103,7 +122,7 @@ impl Flight {
         let statements = future::join_all(self.statements.iter().map(|sql| run(connection, sql)));
         let (begun, set, checked, statements, ended) = future::join5(
             client.batch_execute(&self.begin),
-            run(connection, &self.settings),
+            run_always(connection, &self.settings),
             pre_request,
             statements,
             end(client, self.end),

@@ -1,5 +1,6 @@
 //! The pool of connections.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,8 @@ pub struct Pool {
     limits: PoolLimits,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Idle>>,
+    /// Counts the renewals; connections of an earlier one are not used again.
+    generation: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -49,6 +52,7 @@ pub struct Lease {
     connection: Option<Connection>,
     pool: Arc<Pool>,
     opened: Instant,
+    generation: u64,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -56,7 +60,7 @@ impl Pool {
     /// A pool without connections.
     pub fn new(target: Target, limits: PoolLimits) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(limits.size));
-        Arc::new(Self { target, limits, permits, idle: Mutex::new(Vec::new()) })
+        Arc::new(Self { target, limits, permits, idle: Mutex::new(Vec::new()), generation: AtomicU64::new(0) })
     }
 
     /// The connections in use, and those that are open and not.
@@ -65,9 +69,11 @@ impl Pool {
         (in_use, self.idle.lock().unwrap_or_else(PoisonError::into_inner).len())
     }
 
-    /// Closes the connections that are not in use.
-    pub fn close_idle(&self) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    /// Closes all connections: those in use when they are given back. New ones have the present settings of the login role.
+    pub fn renew(&self) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        self.generation.fetch_add(1, Ordering::Relaxed);
+        idle.clear();
     }
 
     /// Closes connections that were not used for long.
@@ -93,10 +99,13 @@ impl Pool {
     pub async fn acquire(self: &Arc<Self>) -> Result<Lease, Error> {
         let acquired = tokio::time::timeout(self.limits.acquisition, Arc::clone(&self.permits).acquire_owned()).await;
         let Ok(Ok(permit)) = acquired else { return Err(Error::pool_timeout()) };
+        // Taken before the connection is: one that a renewal overtakes is closed when it is given back.
+        let generation = self.generation.load(Ordering::Relaxed);
         let lease = |connection, opened| Lease {
             connection: Some(connection),
             pool: Arc::clone(self),
             opened,
+            generation,
             _permit: permit,
         };
         if let Some(idle) = self.take_idle() {
@@ -130,7 +139,11 @@ impl Lease {
     pub fn give_back(mut self) {
         let Some(connection) = self.connection.take().filter(|it| !it.client().is_closed()) else { return };
         let idle = Idle { connection, opened: self.opened, returned: Instant::now() };
-        self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
+        let mut connections = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        // Read under the lock that a renewal holds.
+        if self.generation == self.pool.generation.load(Ordering::Relaxed) {
+            connections.push(idle);
+        }
     }
 }
 

@@ -190,7 +190,7 @@ impl DataApi {
         let loaded = SchemaCache::load(&client, &self.config()).await;
         let loaded = loaded.map_err(|error| error_chain(error.as_ref()))?;
         self.cache.send_replace(CacheState::Loaded(Arc::new(loaded)));
-        self.pool.prune();
+        self.pool.renew();
         Ok(())
     }
 

@@ -14,7 +14,8 @@ CREATE FUNCTION wait() RETURNS void LANGUAGE sql AS $$ SELECT pg_sleep(60) $$;";
 #[tokio::test]
 async fn repeated_statement_is_prepared() {
     let api = TestApi::start(ITEMS, &[]).await;
-    assert_eq!(text(&api.get("/rpc/prepared").await), "0");
+    // The settings are the same in every transaction.
+    assert_eq!(text(&api.get("/rpc/prepared").await), "1");
     for id in [1, 2, 1] {
         assert_eq!(api.get(&format!("/items?id=eq.{id}")).await.status(), StatusCode::OK);
     }
@@ -104,4 +105,22 @@ async fn full_pool_answers_504() {
     assert!(waited.is_err());
     assert_eq!(refused.status(), StatusCode::GATEWAY_TIMEOUT);
     assert!(text(&refused).contains("PGRST003"), "{}", text(&refused));
+}
+
+#[tokio::test]
+async fn reload_renews_all_connections() {
+    let objects = format!(
+        "{ITEMS} CREATE FUNCTION process() RETURNS int LANGUAGE sql AS $$ SELECT pg_backend_pid() $$;
+        CREATE FUNCTION pause() RETURNS int LANGUAGE sql AS $$ SELECT pg_backend_pid() FROM pg_sleep(0.5) $$;"
+    );
+    let api = TestApi::start(&objects, &[]).await;
+    let idle = text(&api.get("/rpc/process").await);
+    assert_eq!(text(&api.get("/rpc/process").await), idle);
+    let (in_use, reloaded) = tokio::join!(api.get("/rpc/pause"), async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        api.api.reload_schema().await
+    });
+    reloaded.unwrap();
+    assert_eq!(text(&in_use), idle);
+    assert_ne!(text(&api.get("/rpc/process").await), idle);
 }

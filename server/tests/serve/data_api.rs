@@ -78,6 +78,17 @@ async fn postgrest_serves_tables_and_ends_on_sigterm() {
     assert_eq!(read, (200, json!([{"name": "Brise"}])));
     let (status, error) = api.get(&database, "/boots").await;
     assert_eq!((status, error["hint"].as_str()), (404, Some("Perhaps you meant the table 'public.boats'")));
+    // `->>` as command-line clients send it, with a second request on the same connection.
+    let address = api.url.trim_start_matches("http://");
+    let mut raw = std::net::TcpStream::connect(address).expect("a connection");
+    let request = format!("GET /boats?select=name->>x&id=eq.1 HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    for _ in 0..2 {
+        std::io::Write::write_all(&mut raw, request.as_bytes()).expect("it is sent");
+        let mut answer = vec![0; 4096];
+        let length = std::io::Read::read(&mut raw, &mut answer).expect("an answer");
+        let answer = String::from_utf8_lossy(&answer[..length]).into_owned();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
     let large = database.client.post(format!("{}/boats", api.url)).body(vec![b' '; 70 * 1024 * 1024]);
     if let Ok(refused) = large.send().await {
         assert_eq!(refused.status(), 413);
