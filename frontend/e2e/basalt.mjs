@@ -1,9 +1,9 @@
 // Starts the binary with an ephemeral database, for the browser tests and the tests under Node.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -25,12 +25,17 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
  * Starts the binary with the configuration of the repository; resolves once it serves.
  *
  * @param {(config: string) => string} [change] changes config.toml
+ * @param {Record<string, string>} [files] further files of the project, by path
  * @returns {Promise<Basalt>}
  */
-export async function startBasalt(change = (config) => config) {
+export async function startBasalt(change = (config) => config, files = {}) {
   const folder = await mkdtemp(join(tmpdir(), "basalt-e2e-"));
   const config = join(folder, "config.toml");
   await writeFile(config, change(await readFile(`${ROOT}config.toml`, "utf8")));
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
   const child = spawn(
     BINARY,
     ["serve", "--config", config, "--port", "0", "--ephemeral", "--json"],

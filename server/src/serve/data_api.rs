@@ -69,7 +69,7 @@ impl RunningDataApi {
             () = upkeep::run(Arc::clone(&self.api), None, Arc::new(ReloadRequests::default())) => {}
             _ = closing.wait_for(|closing| *closing) => {}
         }
-        self.api.pool().close_idle();
+        self.api.pool().renew();
     }
 }
 
