@@ -46,6 +46,8 @@ impl RunningDataApi {
             ("db-extra-search-path", settings.extra_search_path.join(",")),
             ("db-max-rows", settings.max_rows.to_string()),
             ("db-anon-role", ANONYMOUS_ROLE.to_owned()),
+            // Supabase preloads the extension safeupdate for this role.
+            ("db-safe-update", "true".to_owned()),
             // The router logs requests.
             ("log-level", "crit".to_owned()),
         ]
