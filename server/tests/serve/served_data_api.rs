@@ -86,7 +86,11 @@ async fn tables_of_migrations_are_served_under_their_policies() {
     let (status, refused) = project.send(Method::POST, "/todos", &publishable, None, Some(json!({"title": "x"}))).await;
     assert_eq!((status, &refused["code"]), (StatusCode::UNAUTHORIZED, &json!("42501")), "{refused}");
     let (status, refused) = project.send(Method::DELETE, "/todos", &secret, None, None).await;
-    assert_eq!((status, &refused["code"]), (StatusCode::BAD_REQUEST, &json!("21000")), "a DELETE without a filter: {refused}");
+    assert_eq!(
+        (status, &refused["code"]),
+        (StatusCode::BAD_REQUEST, &json!("21000")),
+        "a DELETE without a filter: {refused}"
+    );
     let greeted = project.send(Method::POST, "/rpc/greet", &publishable, None, Some(json!({"who": "Ann"}))).await;
     assert_eq!(greeted, (StatusCode::OK, json!("Hello Ann")));
     // As supabase-js sends a user's request: the key in a header and a query, the token of the user.
