@@ -97,14 +97,17 @@ async fn read<T: DeserializeOwned>(
     Ok(serde_json::from_str(row.try_get(0)?)?)
 }
 
+/// Begins the transaction of a load: all queries see the same catalogs.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path = ''; SET LOCAL jit = off";
+
 impl SchemaCache {
     /// Reads the catalogs in one transaction of the connection.
     ///
     /// # Errors
     /// The database refused a query.
     pub async fn load(client: &Client, config: &Config) -> Result<Self, LoadError> {
-        // Names are qualified only when no schema is in the path.
-        client.batch_execute("BEGIN READ ONLY; SET LOCAL search_path = ''").await?;
+        // Names are qualified only when no schema is in the path. Compiling the queries takes longer than running them.
+        client.batch_execute(BEGIN).await?;
         let loaded = load(client, config).await;
         client.batch_execute("COMMIT").await?;
         loaded
