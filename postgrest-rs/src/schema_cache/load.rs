@@ -97,14 +97,17 @@ async fn read<T: DeserializeOwned>(
     Ok(serde_json::from_str(row.try_get(0)?)?)
 }
 
+/// Begins the transaction of a load: all queries see the same catalogs.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path = ''; SET LOCAL jit = off";
+
 impl SchemaCache {
     /// Reads the catalogs in one transaction of the connection.
     ///
     /// # Errors
     /// The database refused a query.
     pub async fn load(client: &Client, config: &Config) -> Result<Self, LoadError> {
-        // Names are qualified only when no schema is in the path.
-        client.batch_execute("BEGIN READ ONLY; SET LOCAL search_path = ''").await?;
+        // Names are qualified only when no schema is in the path. Compiling the queries takes longer than running them.
+        client.batch_execute(BEGIN).await?;
         let loaded = load(client, config).await;
         client.batch_execute("COMMIT").await?;
         loaded
@@ -127,6 +130,28 @@ async fn load(client: &Client, config: &Config) -> Result<SchemaCache, LoadError
         read::<HandlerRow>(client, HANDLERS, &of_schemas),
         read::<ZoneRow>(client, "SELECT name FROM pg_timezone_names", &[]),
     )?;
+    let rows = CatalogRows { tables, references, keys, views, computed, functions, representations, handlers, zones };
+    let schemas = schemas.clone();
+    // Thousands of views take long enough to delay other tasks of this thread.
+    Ok(tokio::task::spawn_blocking(move || assemble(rows, &schemas)).await?)
+}
+
+/// What the catalogs hold.
+struct CatalogRows {
+    tables: Vec<Table>,
+    references: Vec<ForeignKeyRow>,
+    keys: Vec<KeyColumnsRow>,
+    views: Vec<ViewRow>,
+    computed: Vec<ComputedRow>,
+    functions: Vec<Function>,
+    representations: Vec<RepresentationRow>,
+    handlers: Vec<HandlerRow>,
+    zones: Vec<ZoneRow>,
+}
+
+/// Builds the cache of what the catalogs hold.
+fn assemble(rows: CatalogRows, schemas: &[String]) -> SchemaCache {
+    let CatalogRows { tables, references, keys, views, computed, functions, representations, handlers, zones } = rows;
     let view_keys = relationships::find_view_keys(&build_views(views), &build_keys(keys));
     let mut view_primary = relationships::view_primary_keys(&view_keys);
     let mut tables: HashMap<QualifiedName, Table> = tables
@@ -159,7 +184,7 @@ async fn load(client: &Client, config: &Config) -> Result<SchemaCache, LoadError
         table_names: HashMap::new(),
     };
     cache.index_names();
-    Ok(cache)
+    cache
 }
 
 fn qualify(schema: &str, name: &str) -> QualifiedName {

@@ -5,7 +5,7 @@ pub(crate) const BASE_TYPES: &str = "WITH RECURSIVE chain (oid, base) AS (
   SELECT oid, typbasetype FROM pg_type WHERE typtype = 'd'
   UNION ALL
   SELECT chain.oid, t.typbasetype FROM chain JOIN pg_type t ON t.oid = chain.base WHERE t.typtype = 'd'
-), bases AS (
+), bases AS MATERIALIZED (
   SELECT chain.oid, chain.base, t.typnamespace FROM chain JOIN pg_type t ON t.oid = chain.base WHERE t.typtype <> 'd'
 )";
 
