@@ -156,6 +156,6 @@ test("a picture and a PDF are shown when they are opened", async ({ page, basalt
   await page.goto(urlOf(basalt, "a.pdf"));
   // The viewer is an extension of the browser, in a frame of its own beside that of the pages.
   await expect
-    .poll(() => page.frames().map((frame) => new URL(frame.url()).protocol))
-    .toEqual(["http:", "chrome-extension:", "http:"]);
+    .poll(() => page.frames().some((frame) => frame.url().startsWith("chrome-extension:")))
+    .toBe(true);
 });
