@@ -71,7 +71,7 @@ async fn reload_on_request(api: &Arc<DataApi>, file: Option<PathBuf>, requests: 
                     Err(error) => Err(error),
                 };
                 match reloaded {
-                    Ok(()) => tracing::info!("settings reloaded"),
+                    Ok(()) => tracing::info!("settings of the data API reloaded"),
                     Err(error) => tracing::error!(error, "the settings were not reloaded, the former ones stay"),
                 }
             }
