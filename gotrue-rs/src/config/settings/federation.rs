@@ -20,6 +20,12 @@ pub(super) const SECTION: Section = Section {
         switch("GOTRUE_SAML_ALLOW_ENCRYPTED_ASSERTIONS", |d, _, v| d.policy.saml.allow_encrypted_assertions = v)
             .default("false")
             .doc("Encrypted assertions are accepted.", "true"),
+        switch("GOTRUE_SAML_REQUIRE_PROVIDER_DOMAIN", |d, _, v| d.policy.saml.requires_provider_domain = v)
+            .default("false")
+            .doc(
+                "Asserted addresses must lie in the domains of their provider, if it has any. GoTrue has no such rule.",
+                "true",
+            ),
         Setting::new(
             "GOTRUE_SAML_RELAY_STATE_VALIDITY_PERIOD",
             ValueType::Span(|d, _, v| {

@@ -79,6 +79,9 @@ async fn sign_in(cx: &RequestContext) -> Result<String> {
     let assertion = response::verify(cx, &described, &delivered.xml, delivered.request.as_deref())?;
     let external_user =
         build_profile(&assertion, &provider.saml.attribute_mapping, &provider.saml.entity_id)?.with_primary_email();
+    if cx.app.policy.saml.requires_provider_domain {
+        binding::require_provider_domain(&external_user.emails, &provider.domains)?;
+    }
     let issued = sign_in_user(cx, &delivered, &assertion, &external_user).await?;
     issued.insert_response_headers(cx);
     let target = Some(&delivered.redirect_to).filter(|target| cx.app.redirect_allow_list.allows(target));

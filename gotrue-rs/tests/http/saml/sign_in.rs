@@ -4,7 +4,7 @@ use gotrue_rs::testing::World;
 use gotrue_rs::testing::identity_provider::{
     Cipher, IdentityProvider, NEXT_SERVICE_KEY, SERVICE_KEY, SamlAssertion, acs_form_request, encrypt_assertion,
 };
-use gotrue_rules::domain::policy::{Bucket, LimitKey};
+use gotrue_rules::domain::policy::{Bucket, LimitKey, Policy};
 use serde_json::json;
 
 use super::company::{AcsResponse, CALLBACK, Company, create_provider, with_saml};
@@ -212,4 +212,32 @@ async fn responses_are_rate_limited() {
         company.world.send(request).await.status.as_u16()
     };
     assert_eq!((send().await, send().await), (303, 429));
+}
+
+#[tokio::test]
+async fn asserted_address_lies_in_a_domain_of_the_provider_if_required() {
+    for (is_required, address, domain, is_signed_in) in [
+        (true, "ann@a.example.com", "a.example.com", true),
+        (true, "ann@A.EXAMPLE.com", "a.example.com", true),
+        (true, "ann@b.example.com", "a.example.com", false),
+        (true, "ann@x.a.example.com", "a.example.com", false),
+        (true, "ann@a.example.com.evil.example", "a.example.com", false),
+        (true, "a.example.com@evil.example", "a.example.com", false),
+        (false, "ann@b.example.com", "a.example.com", true),
+        (true, "ann@b.example.com", "", true),
+    ] {
+        let require = |policy: &mut Policy| policy.saml.requires_provider_domain = is_required;
+        let company = Company::in_world(World::builder().policy(with_saml).policy(require).build().await).await;
+        if domain.is_empty() {
+            company.world.database.query("DELETE FROM auth.sso_domains").await;
+        }
+        let mail = ("mail".to_owned(), vec![address.to_owned()]);
+        let asserted = SamlAssertion { attributes: vec![mail], ..company.assertion() };
+        let response = company.idp.signed_response(&asserted);
+        let arrived = AcsResponse(company.world.send(acs_form_request(&response, Some(CALLBACK))).await);
+        let location = arrived.0.header("location").to_owned();
+        assert_eq!(location.contains("access_token="), is_signed_in, "{address} {domain}: {location}");
+        let users = company.world.database.query("SELECT count(*)::text FROM auth.users").await;
+        assert_eq!(users == ["1"], is_signed_in, "{address} {domain}");
+    }
 }

@@ -2,7 +2,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{ENTITY, PROVIDERS, SIGN_ON, administer, company, create, metadata, read, world};
-use gotrue_rs::testing::World;
+use gotrue_rs::testing::{Recording, World};
 
 async fn listed(world: &World, query: &str) -> Vec<String> {
     let list = administer(world, Method::GET, &format!("{PROVIDERS}{query}"), None).await.expect(200);
@@ -149,4 +149,26 @@ async fn provider_requests_send_few_statements() {
     assert_eq!(names, ["sso_providers.find_holders", "sso_providers.insert"]);
     read(&world, &id).await.expect(200);
     assert_eq!(world.journal().statements(), ["sso_providers.by_id"]);
+}
+
+#[tokio::test]
+async fn metadata_with_two_roots_is_an_input_error() {
+    let world = World::new().await;
+    let two = metadata(ENTITY, SIGN_ON).repeat(2);
+    let answer = create(&world, json!({ "metadata_xml": two })).await;
+    assert_eq!(answer.refusal(), (400, "validation_failed"));
+    assert_eq!(answer.str("msg"), "SAML Metadata contains more than one root element");
+}
+
+#[tokio::test]
+async fn provider_without_redirect_binding_is_reported_when_it_is_created() {
+    for (binding, is_reported) in [("HTTP-POST", true), ("HTTP-Redirect", false)] {
+        let world = World::new().await;
+        let xml = metadata(ENTITY, SIGN_ON).replace("HTTP-Redirect", binding);
+        Recording::start();
+        create(&world, json!({ "metadata_xml": xml })).await.expect(201);
+        let events = Recording::stop().events;
+        let is_found = events.iter().any(|event| event.fields.get("saml.entity_id") == ENTITY);
+        assert_eq!(is_found, is_reported, "{binding}: {events:?}");
+    }
 }

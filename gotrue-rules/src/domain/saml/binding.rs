@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::SamlError;
 use super::response::unverified_issuer;
 use crate::domain::error::{Error, ErrorCode, Result};
+use crate::domain::external::profile::ProviderEmail;
 use crate::domain::redirect::go_url::Url;
 use crate::wire::uuid::parse_uuid;
 
@@ -75,6 +76,20 @@ pub fn provider_disabled() -> Error {
 pub fn provider_not_found() -> Error {
     let message = "A SAML connection has not been established with this Identity Provider";
     Error::new(ErrorCode::SamlIdpNotFound, message)
+}
+
+/// Requires that every asserted address lies in a domain of the provider; 403.
+///
+/// A provider without domains may assert any address.
+pub fn require_provider_domain(emails: &[ProviderEmail], domains: &[String]) -> Result<()> {
+    let lies_in = |email: &ProviderEmail, domain: &String| {
+        email.address.rsplit_once('@').is_some_and(|(_, of_email)| of_email.eq_ignore_ascii_case(domain))
+    };
+    if domains.is_empty() || emails.iter().all(|email| domains.iter().any(|domain| lies_in(email, domain))) {
+        return Ok(());
+    }
+    let message = "The address that the identity provider asserts lies in none of its domains";
+    Err(Error::http(403, ErrorCode::ValidationFailed, message))
 }
 
 /// 400: the response is invalid.

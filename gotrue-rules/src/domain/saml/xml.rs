@@ -23,8 +23,14 @@ const MAX_ELEMENTS: usize = 20_000;
 
 /// The XML is malformed or not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot be read as XML: {0}")]
-pub struct XmlError(String);
+pub enum XmlError {
+    /// There is an element after the end of the root.
+    #[error("cannot be read as XML: it has more than one root element")]
+    SeveralRoots,
+    /// Another reason, in words.
+    #[error("cannot be read as XML: {0}")]
+    Malformed(String),
+}
 
 /// A parsed document.
 #[derive(Debug)]
@@ -35,13 +41,13 @@ impl<'a> XmlDocument<'a> {
     pub fn parse(text: &'a str) -> Result<Self, XmlError> {
         check_limits(text)?;
         let parser = Parser::new().with_forbid_dtd(true);
-        let document = parser.parse(text).map_err(|error| XmlError(error.to_string()))?;
+        let document = parser.parse(text).map_err(|error| XmlError::Malformed(error.to_string()))?;
         let other_encoding = document.xml_declaration.as_ref().and_then(|it| it.encoding.as_deref());
         if let Some(encoding) = other_encoding.filter(|encoding| !encoding.eq_ignore_ascii_case("utf-8")) {
-            return Err(XmlError(format!("the declared encoding is {encoding}, expected UTF-8")));
+            return Err(XmlError::Malformed(format!("the declared encoding is {encoding}, expected UTF-8")));
         }
         if document.document_element().is_none() {
-            return Err(XmlError("the document has no element".to_owned()));
+            return Err(XmlError::Malformed("the document has no element".to_owned()));
         }
         Ok(Self(document))
     }
@@ -114,6 +120,9 @@ impl OpenElements {
             self.declared.pop();
             return Ok(());
         }
+        if self.declared.is_empty() && self.elements > 0 {
+            return Err(XmlError::SeveralRoots);
+        }
         self.elements += 1;
         let in_scope = namespaces + self.declared.iter().sum::<usize>();
         let limits = [
@@ -132,7 +141,7 @@ impl OpenElements {
 }
 
 fn too_many(most: usize, what: &str) -> XmlError {
-    XmlError(format!("there are more than {most} {what}"))
+    XmlError::Malformed(format!("there are more than {most} {what}"))
 }
 
 /// An element of a document.
@@ -241,7 +250,8 @@ impl<'d> XmlNode<'d> {
     }
 
     fn canonicalize_nodes(self, mode: C14nMode, prefixes: &[&str], nodes: &NodeSet) -> Result<Vec<u8>, XmlError> {
-        canonicalize_doc(self.document, mode, Some(nodes), prefixes).map_err(|error| XmlError(error.to_string()))
+        canonicalize_doc(self.document, mode, Some(nodes), prefixes)
+            .map_err(|error| XmlError::Malformed(error.to_string()))
     }
 }
 

@@ -62,6 +62,9 @@ impl From<MetadataError> for Error {
     /// Other errors are 400 `validation_failed`.
     fn from(bad: MetadataError) -> Self {
         let message = match &bad {
+            MetadataError::Xml(xml::XmlError::SeveralRoots) => {
+                "SAML Metadata contains more than one root element".to_owned()
+            }
             MetadataError::Xml(_) | MetadataError::NotMetadata => return Self::other(bad),
             MetadataError::NoEntityId => "SAML Metadata does not contain an EntityID".to_owned(),
             MetadataError::DescriptorCount(0) => "SAML Metadata does not contain any IDPSSODescriptor".to_owned(),

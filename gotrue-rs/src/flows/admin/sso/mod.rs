@@ -21,5 +21,13 @@ async fn load_metadata(cx: &RequestContext, body: &AdminSsoProvider) -> Result<O
         ("", address) => saml::metadata::fetch(cx, address).await?,
         (text, _) => text.to_owned(),
     };
-    Ok(Some(IdentityProvider::parse(&text)?.to_entity_metadata(text)))
+    let described = IdentityProvider::parse(&text)?;
+    if described.sign_on_url.is_none() {
+        tracing::warn!(
+            saml.entity_id = described.entity_id,
+            "SAML metadata without a SingleSignOnService of the binding HTTP-Redirect: only sign-ins that start at the \
+             identity provider are possible"
+        );
+    }
+    Ok(Some(described.to_entity_metadata(text)))
 }

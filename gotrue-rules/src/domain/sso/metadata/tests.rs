@@ -71,6 +71,8 @@ fn malformed_metadata_is_rejected_as_recorded() {
         ("<html>", 500, nothing),
         ("<hello/>", 500, nothing),
         ("<EntityDescriptor entityID=\"e\"/>", 500, nothing),
+        (&metadata_with("").repeat(2), 400, "SAML Metadata contains more than one root element"),
+        (&format!("{}<a/>", metadata_with("")), 400, "SAML Metadata contains more than one root element"),
         (&entity("", &descriptor("")), 400, "SAML Metadata does not contain an EntityID"),
         (&entity(r#"entityID="""#, &descriptor("")), 400, "SAML Metadata does not contain an EntityID"),
         (&entity(r#"entityID="e""#, ""), 400, "SAML Metadata does not contain any IDPSSODescriptor"),
