@@ -8,6 +8,7 @@
 pub mod compare;
 pub mod expressions;
 pub mod format;
+mod permissions;
 pub mod record;
 pub mod recordings;
 pub mod replay;

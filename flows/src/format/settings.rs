@@ -28,23 +28,37 @@ pub struct Settings {
 
 /// Reads the settings of a flow whose file is in this folder.
 ///
+/// Files that they extend must lie in `root`, unless it is `None`.
+///
 /// # Errors
-/// A file that they extend is missing or invalid.
-pub fn load_settings(flow: &Flow, folder: &Path) -> Result<Settings, FlowError> {
-    load(flow.settings.clone(), folder, 0)
+/// A file that they extend is missing or invalid, or lies elsewhere.
+pub fn load_settings(flow: &Flow, folder: &Path, root: Option<&Path>) -> Result<Settings, FlowError> {
+    load(flow.settings.clone(), folder, root, 0)
 }
 
-fn load(mut members: Map<String, Value>, folder: &Path, depth: usize) -> Result<Settings, FlowError> {
+fn load(
+    mut members: Map<String, Value>,
+    folder: &Path,
+    root: Option<&Path>,
+    depth: usize,
+) -> Result<Settings, FlowError> {
     let mut settings = match members.shift_remove("extends") {
         None => Settings { folder: folder.to_owned(), ..Settings::default() },
         Some(Value::String(path)) if depth < MAX_DEPTH => {
             let path = folder.join(path);
             let place = path.display().to_string();
+            let lies_in = |root: &Path| {
+                path.canonicalize().is_ok_and(|path| root.canonicalize().is_ok_and(|root| path.starts_with(root)))
+            };
+            if path.exists() && root.is_some_and(|root| !lies_in(root)) {
+                let problem = format!("{place}: settings.extends names a file outside of the folder of the flows");
+                return Err(FlowError::new(problem, "replay the folder that has both, or use --allow-files"));
+            }
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| FlowError::new(format!("{place}: {error}"), "settings.extends names this file"))?;
             let parsed = serde_json::from_str(&text)
                 .map_err(|error| FlowError::new(format!("{place}: it is no JSON object: {error}"), HINT))?;
-            load(parsed, path.parent().unwrap_or(folder), depth + 1)?
+            load(parsed, path.parent().unwrap_or(folder), root, depth + 1)?
         }
         Some(_) => return Err(FlowError::new("settings.extends is no path, or the files extend each other", HINT)),
     };

@@ -73,7 +73,7 @@ pub(super) fn load_groups(options: &RecordingsOptions) -> Result<Vec<Group>, Flo
     let mut by_settings: BTreeMap<String, Group> = BTreeMap::new();
     for file in files {
         let folder = file.path.parent().unwrap_or(&options.flows);
-        let settings = load_settings(&file.flow, folder).map_err(|error| error.at(&file.flow.name))?;
+        let settings = load_settings(&file.flow, folder, None).map_err(|error| error.at(&file.flow.name))?;
         // A flow that counts what all have made has a server of its own.
         let alone = settings.others.contains_key("isolated").then_some(&file.flow.name);
         let key = format!("{:?}", (&settings.env, &settings.sql, &settings.others, alone));

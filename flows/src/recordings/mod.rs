@@ -33,6 +33,7 @@ use self::pooler::Pooler;
 use self::programs::find_programs;
 use self::server::{Server, ServerOptions, migrate};
 use crate::FlowError;
+use crate::permissions::Permissions;
 use crate::replay::FlowFile;
 use crate::runner::{FlowOutcome, run_flow};
 use crate::sources::Scope;
@@ -151,7 +152,8 @@ impl Environment {
         services: &StartedStandIns,
     ) -> RecordingOutcome {
         let (target, settings) = (Arc::clone(&server.target), Arc::clone(&group.settings));
-        let scope = Scope::new(&file.flow.name, target, settings, self.client.clone());
+        let scope =
+            Scope::new(&file.flow.name, target, settings, self.client.clone()).with_permissions(Permissions::ALL);
         scope.symbols().remember_times();
         for (name, value) in &services.names {
             if let Some(url) = value.as_str().filter(|url| url.starts_with("http://")) {

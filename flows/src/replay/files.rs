@@ -18,6 +18,8 @@ const MAX_DEPTH: usize = 8;
 pub struct FlowFile {
     /// The path.
     pub path: PathBuf,
+    /// The folder in which its files may be: the one that the caller named, or its own.
+    pub root: PathBuf,
     /// The content.
     pub flow: Flow,
 }
@@ -32,9 +34,10 @@ pub fn find_flows(paths: &[PathBuf], only: &[String]) -> Result<Vec<FlowFile>, F
     let mut found = Vec::new();
     for path in paths {
         if path.is_dir() {
-            walk(path, 0, &mut found)?;
+            walk(path, path, 0, &mut found)?;
         } else {
-            found.push(read(path)?.ok_or_else(|| {
+            let root = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            found.push(read(path, root)?.ok_or_else(|| {
                 FlowError::new(format!("{}: it is no flow", path.display()), "a flow has the members flow and steps")
             })?);
         }
@@ -48,23 +51,23 @@ pub fn find_flows(paths: &[PathBuf], only: &[String]) -> Result<Vec<FlowFile>, F
     Ok(found)
 }
 
-fn walk(folder: &Path, depth: usize, found: &mut Vec<FlowFile>) -> Result<(), FlowError> {
+fn walk(folder: &Path, root: &Path, depth: usize, found: &mut Vec<FlowFile>) -> Result<(), FlowError> {
     let failed = |error: std::io::Error| FlowError::new(format!("{}: {error}", folder.display()), "check the path");
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         if path.is_dir() {
             if depth < MAX_DEPTH {
-                walk(&path, depth + 1, found)?;
+                walk(&path, root, depth + 1, found)?;
             }
         } else if path.extension().is_some_and(|extension| extension == "json") {
-            found.extend(read(&path)?);
+            found.extend(read(&path, root)?);
         }
     }
     Ok(())
 }
 
 /// Reads a flow; `None` if the file is JSON of another kind.
-fn read(path: &Path) -> Result<Option<FlowFile>, FlowError> {
+fn read(path: &Path, root: &Path) -> Result<Option<FlowFile>, FlowError> {
     let place = path.display().to_string();
     let failed = |problem: String| FlowError::new(format!("{place}: {problem}"), "check the file");
     let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
@@ -80,5 +83,5 @@ fn read(path: &Path) -> Result<Option<FlowFile>, FlowError> {
     if flow.name.is_empty() {
         flow.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     }
-    Ok(Some(FlowFile { path: path.to_owned(), flow }))
+    Ok(Some(FlowFile { path: path.to_owned(), root: root.to_owned(), flow }))
 }

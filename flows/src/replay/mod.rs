@@ -22,6 +22,7 @@ pub use self::glob::matches_glob;
 pub use self::outcome::FileOutcome;
 pub use self::report::{Report, format_json, format_junit, format_text};
 pub use self::update::update_file;
+pub use crate::permissions::Permissions;
 
 use crate::FlowError;
 use crate::format::{Profile, load_settings};
@@ -42,6 +43,8 @@ pub struct ReplayOptions {
     pub profile: Option<Profile>,
     /// Values that replace those of sources.
     pub given: Map<String, Value>,
+    /// What the flows may reach.
+    pub permissions: Permissions,
 }
 
 /// Creates the HTTP client of replays: without redirects and proxies.
@@ -133,7 +136,9 @@ async fn replay_file(file: &FlowFile, targets: &dyn Targets, client: Client, opt
 
 async fn prepare(file: &FlowFile, options: &ReplayOptions) -> Result<(WantedServer, Vec<StartedStandIns>), FlowError> {
     let folder = file.path.parent().unwrap_or(std::path::Path::new("."));
-    let settings = load_settings(&file.flow, folder)?;
+    let root = if options.permissions.files { None } else { Some(file.root.as_path()) };
+    let mut settings = load_settings(&file.flow, folder, root)?;
+    options.permissions.check_settings(&mut settings, &file.root)?;
     let mut started = Vec::new();
     for each in standins::all() {
         started.push(each.start(&settings).await?);
@@ -155,7 +160,8 @@ fn build_scope(
 ) -> Scope {
     let scope = Scope::new(&wanted.flow, target, Arc::clone(&wanted.settings), client)
         .with_sources(started.iter().map(|each| Arc::clone(&each.sources)).collect())
-        .with_given(options.given.clone());
+        .with_given(options.given.clone())
+        .with_permissions(options.permissions);
     for (name, value) in &wanted.names {
         scope.set(name, value.clone());
         if let Some(url) = value.as_str().filter(|text| text.contains("://")) {

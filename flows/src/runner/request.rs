@@ -47,6 +47,7 @@ pub(super) async fn prepare(step: &RequestStep, scope: &Arc<Scope>) -> Result<Pr
         (false, Service::Auth) => format!("{}{path}", target.base),
         (false, Service::Functions) => format!("{}{path}", target.functions()),
     };
+    scope.permissions().check_request(&url, &target.project, &target.base)?;
     let own_headers = resolve(scope, &Value::Object(step.headers.clone()), 0).await?;
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));

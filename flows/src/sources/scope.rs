@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::FlowError;
 use crate::format::Settings;
+use crate::permissions::Permissions;
 use crate::symbols::Symbols;
 use crate::targets::Target;
 
@@ -38,6 +39,7 @@ pub struct Scope {
     sources: Vec<Arc<dyn Sources>>,
     /// Values that the caller of the replay gave; they replace those of sources.
     given: Map<String, Value>,
+    permissions: Permissions,
     variables: Mutex<Map<String, Value>>,
     symbols: Mutex<Symbols>,
     taken_messages: Mutex<HashSet<String>>,
@@ -62,6 +64,7 @@ impl Scope {
             entropy: Entropy::from_system(),
             sources: Vec::new(),
             given: Map::new(),
+            permissions: Permissions::default(),
             variables: Mutex::new(variables),
             symbols: Mutex::new(symbols),
             taken_messages: Mutex::default(),
@@ -75,6 +78,18 @@ impl Scope {
     pub fn with_sources(mut self, sources: Vec<Arc<dyn Sources>>) -> Self {
         self.sources.splice(0..0, sources);
         self
+    }
+
+    /// Sets what the flow may reach beyond its server; nothing without it.
+    #[must_use]
+    pub fn with_permissions(mut self, permissions: Permissions) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
+    /// Returns what the flow may reach beyond its server.
+    pub fn permissions(&self) -> Permissions {
+        self.permissions
     }
 
     /// Adds values that replace those of sources.

@@ -78,12 +78,12 @@ fn settings_extend_files_and_null_removes() {
     )
     .unwrap();
     let text = r#"{"settings": {"extends": "base.json", "env": {"B": null, "C": "3"}}, "steps": []}"#;
-    let settings = load_settings(&Flow::parse(text).unwrap(), &folder.0).expect("read");
+    let settings = load_settings(&Flow::parse(text).unwrap(), &folder.0, Some(&folder.0)).expect("read");
     assert_eq!(Value::Object(settings.env), json!({"A": "1", "C": "3"}));
     assert_eq!(settings.sql, ["select 1"]);
     assert_eq!(Value::Object(settings.others), json!({"static": {"/x": 1}}));
     let missing = Flow::parse(r#"{"settings": {"extends": "none.json"}, "steps": []}"#).unwrap();
-    assert!(load_settings(&missing, &folder.0).unwrap_err().problem.contains("none.json"));
+    assert!(load_settings(&missing, &folder.0, Some(&folder.0)).unwrap_err().problem.contains("none.json"));
 }
 
 #[test]

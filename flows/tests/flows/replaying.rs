@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flows::FlowError;
 use flows::format::Flow;
-use flows::replay::{FileOutcome, FlowFile, ReplayOptions, Report, build_client, replay_all};
+use flows::replay::{FileOutcome, FlowFile, Permissions, ReplayOptions, Report, build_client, replay_all};
 use flows::targets::{Target, TargetFuture, Targets, WantedServer};
 use serde_json::{Map, json};
 
@@ -30,9 +30,9 @@ async fn flow_whose_replay_panics_has_failed_and_the_others_keep_their_places() 
     let files = names.map(|name| {
         let steps = json!([{ "note": name, "expect": name }]);
         let flow = Flow::parse(&json!({ "flow": name, "steps": steps }).to_string()).unwrap();
-        FlowFile { path: format!("{name}.json").into(), flow }
+        FlowFile { path: format!("{name}.json").into(), root: ".".into(), flow }
     });
-    let options = ReplayOptions { jobs: 2, profile: None, given: Map::new() };
+    let options = ReplayOptions { jobs: 2, profile: None, given: Map::new(), permissions: Permissions::ALL };
     let mut reported = 0;
     let done = |_: &FileOutcome| reported += 1;
     let client = build_client(true).unwrap();

@@ -28,7 +28,7 @@ fn updated(folder: &Folder, compare: &str, expect: &Value, observed: &Value) -> 
     let title = "GET /admin/users".to_owned();
     let steps = vec![StepOutcome { number: 0, title, differences, observed: Some(observed.clone()) }];
     let outcome = FlowOutcome { steps, error: None };
-    let file = FlowFile { path: path.clone(), flow };
+    let file = FlowFile { path: path.clone(), root: ".".into(), flow };
     let outcome = FileOutcome { path: path.clone(), name: "users".to_owned(), outcome, duration: Duration::ZERO };
     update_file(&file, &outcome).expect("updated");
     fs::read_to_string(path).expect("text")

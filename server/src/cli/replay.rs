@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use flows::FlowError;
 use flows::format::Profile;
 use flows::replay::{
-    FileOutcome, FlowFile, ReplayOptions, Report, build_client, find_flows, format_json, format_junit, format_text,
-    replay_all, update_file,
+    FileOutcome, FlowFile, Permissions, ReplayOptions, Report, build_client, find_flows, format_json, format_junit,
+    format_text, replay_all, update_file,
 };
 use flows::sources::MessageSource;
 use flows::targets::{TestServer, UpgradeOptions, UpgradeTargets, UrlTargets, UrlTargetsOptions, WorldTargets};
@@ -76,6 +76,8 @@ pub(super) struct ReplayArguments {
     /// A value that no source has, such as an access token from before the recording; can be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_given)]
     given: Vec<(String, Value)>,
+    #[command(flatten, next_help_heading = "What the files of flows may reach")]
+    reach: ReachArguments,
     /// Write the new values into the files of flows that differ
     #[arg(long)]
     update: bool,
@@ -85,6 +87,26 @@ pub(super) struct ReplayArguments {
     /// Print one JSON document in place of text
     #[arg(long)]
     json: bool,
+}
+
+/// Permissions, for flows that one has read.
+#[derive(Debug, Args)]
+struct ReachArguments {
+    /// Files outside of the folder that FLOWS names
+    #[arg(long)]
+    allow_files: bool,
+    /// Variables of the environment, by env(NAME)
+    #[arg(long)]
+    allow_env: bool,
+    /// Hosts other than this machine, for hooks, mail, providers and requests
+    #[arg(long)]
+    allow_hosts: bool,
+}
+
+impl From<&ReachArguments> for Permissions {
+    fn from(reach: &ReachArguments) -> Self {
+        Self { files: reach.allow_files, environment: reach.allow_env, hosts: reach.allow_hosts }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -129,6 +151,7 @@ async fn replay(arguments: &ReplayArguments) -> anyhow::Result<Report> {
         jobs: arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)),
         profile: arguments.profile.map(Profile::from),
         given: arguments.given.iter().cloned().collect::<Map<_, _>>(),
+        permissions: Permissions::from(&arguments.reach),
     };
     let print = |file: &FileOutcome| {
         if !arguments.json {

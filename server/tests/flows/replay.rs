@@ -200,3 +200,23 @@ fn serving_in_turn_names_what_cannot_be_replayed() {
     let text = replay(binary, &|flow| flow["steps"] = json!([{ "advance": "1h" }]));
     assert!(text.contains("the clock of this server cannot be changed"), "{text}");
 }
+
+#[test]
+fn flows_of_others_reach_nothing_beyond_their_server_unless_allowed() {
+    let folder = Folder::new();
+    for (change, allowed_by) in [
+        (json!({ "env": { "GOTRUE_HOOK_SEND_EMAIL_URI": "https://collector.example/hook" } }), "--allow-hosts"),
+        (json!({ "env": { "GOTRUE_JWT_SECRET_FILE": "/etc/hostname" } }), "--allow-files"),
+        (json!({ "env": { "GOTRUE_JWT_SECRET": "env(HOME)" } }), "--allow-env"),
+        (json!({ "extends": "../../../../../../../../etc/hostname" }), "--allow-files"),
+    ] {
+        let path = write_flow(&folder, |flow| flow["settings"] = change.clone());
+        let output = run(&["replay", &path]);
+        assert_eq!(output.status.code(), Some(1), "{change}: {}", printed(&output));
+        assert!(printed(&output).contains(allowed_by), "{change}: {}", printed(&output));
+    }
+    let path = write_flow(&folder, |flow| flow["steps"][0]["request"]["path"] = "https://collector.example/".into());
+    let output = run(&["replay", &path]);
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    assert!(printed(&output).contains("--allow-hosts"), "{}", printed(&output));
+}
