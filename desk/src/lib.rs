@@ -32,6 +32,7 @@ pub use self::http::headers::{CONTENT_SECURITY_POLICY, add_api_headers, add_file
 pub use self::http::query::Query;
 pub use self::http::respond;
 pub use self::orders::Orders;
+pub use self::ownership::has_owner_role;
 pub use self::policy::apply_policy;
 pub use self::section::{Owner, OwnerCall, Section};
 pub use self::session::remove_cookies;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 const OWNER: &str = "owner";
 
 /// Whether `app_metadata` names the role `owner`: as `role`, or in the list `roles`.
-fn has_owner_role(app_metadata: &Map<String, Value>) -> bool {
+pub fn has_owner_role(app_metadata: &Map<String, Value>) -> bool {
     let is_listed = |roles: &Vec<Value>| roles.iter().any(|role| role == OWNER);
     app_metadata.get("role").is_some_and(|role| role == OWNER)
         || app_metadata.get("roles").and_then(Value::as_array).is_some_and(is_listed)

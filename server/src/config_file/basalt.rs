@@ -14,6 +14,7 @@ use orders::settings::PaymentSettings;
 
 use super::archive::{ArchiveSettings, parse_archive};
 use super::brand::parse_brand;
+use super::chosen_secrets::{MIN_SECRET_LENGTH, SHORT_SECRET};
 use super::data_api::DataApiSettings;
 use super::origins::{parse_desk_url, parse_hsts_max_age};
 use super::payment::parse_payment;
@@ -158,7 +159,7 @@ impl BasaltSettings {
             payment: parse_payment(values, &mut refuse),
             development_pages: text("basalt.development_pages").map(|given| given == "true"),
             has_demo_keys: parse_demo_keys(values, &mut refuse),
-            inbox_token: text("basalt.inbox.token"),
+            inbox_token: parse_inbox_token(text("basalt.inbox.token"), &mut refuse),
             tls,
             upstreams,
             upstream_limits,
@@ -276,6 +277,14 @@ fn parse_tls(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Option<Tls
     }
 }
 
+/// Parses the inbox token, which gives other machines the mails of all users.
+fn parse_inbox_token(token: Option<String>, refuse: &mut impl FnMut(&str, &str)) -> Option<String> {
+    if token.as_ref().is_some_and(|token| token.len() < MIN_SECRET_LENGTH) {
+        refuse("basalt.inbox.token", SHORT_SECRET);
+    }
+    token
+}
+
 /// Parses `demo_keys`: the keys are public, so that only this machine may reach a server that accepts them.
 fn parse_demo_keys(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> bool {
     const KEY: &str = "basalt.demo_keys";
@@ -337,5 +346,6 @@ fn parse_target_limits(mut value: impl FnMut(&str) -> Option<u32>) -> TargetLimi
         wrong_passwords: limit("wrong_passwords", usual.wrong_passwords),
         wrong_codes: limit("wrong_codes", usual.wrong_codes),
         messages: limit("messages", usual.messages),
+        ..usual
     }
 }

@@ -232,6 +232,7 @@ const KEYS: &[Key] = &[
     setting("basalt.saml.private_key", Text, "SAML_PRIVATE_KEY"),
     setting("basalt.saml.private_key_next", Text, "SAML_PRIVATE_KEY_NEXT"),
     setting("basalt.saml.allow_encrypted_assertions", Bool, "SAML_ALLOW_ENCRYPTED_ASSERTIONS"),
+    setting("basalt.saml.require_provider_domain", Bool, "SAML_REQUIRE_PROVIDER_DOMAIN"),
 ];
 
 /// Tables of the CLI's file for services that Basalt does not have, with a description.

@@ -6,6 +6,7 @@ mod archive;
 mod basalt;
 mod bounds;
 mod brand;
+mod chosen_secrets;
 pub(crate) mod data_api;
 mod expected_failures;
 mod inventory;

@@ -8,6 +8,7 @@ use gotrue_rules::wire::go_duration::GoDuration;
 use orders::settings::{ApiEndpoint, LemonSqueezySettings, PayPalSettings, PaymentSettings, StripeSettings};
 use url::Url;
 
+use super::chosen_secrets::{MIN_SECRET_LENGTH, SHORT_SECRET};
 use super::read::Values;
 
 /// The table.
@@ -83,12 +84,22 @@ fn parse_api(values: &Values, provider: &str, usual: &str, refuse: &mut dyn FnMu
     Some(ApiEndpoint { url, ca_file })
 }
 
+/// Returns the secret that signs the events of a provider, which make orders paid.
+fn require_secret(values: &Values, key: &str, refuse: &mut dyn FnMut(&str, &str), what: &str) -> Option<String> {
+    let secret = require(values, key, refuse, what)?;
+    if secret.len() < MIN_SECRET_LENGTH {
+        refuse(&format!("{TABLE}.{key}"), SHORT_SECRET);
+        return None;
+    }
+    Some(secret)
+}
+
 fn parse_stripe(values: &Values, refuse: &mut dyn FnMut(&str, &str)) -> Option<StripeSettings> {
     if !values.has_table(&format!("{TABLE}.stripe")) {
         return None;
     }
     let what = "the signing secret of the webhook, \"whsec_…\"";
-    let webhook_secret = require(values, "stripe.webhook_secret", refuse, what);
+    let webhook_secret = require_secret(values, "stripe.webhook_secret", refuse, what);
     let api = parse_api(values, "stripe", STRIPE_API, refuse);
     Some(StripeSettings {
         webhook_secret: Secret::new(webhook_secret?),
@@ -119,7 +130,7 @@ fn parse_lemon_squeezy(values: &Values, refuse: &mut dyn FnMut(&str, &str)) -> O
         return None;
     }
     let what = "the signing secret of the webhook";
-    let webhook_secret = require(values, "lemon_squeezy.webhook_secret", refuse, what);
+    let webhook_secret = require_secret(values, "lemon_squeezy.webhook_secret", refuse, what);
     let api = parse_api(values, "lemon_squeezy", LEMON_SQUEEZY_API, refuse);
     Some(LemonSqueezySettings {
         webhook_secret: Secret::new(webhook_secret?),
@@ -168,9 +179,15 @@ mod tests {
             ("[basalt.shop.payment.stripe]\napi_key = \"sk_1\"", "stripe.webhook_secret is missing"),
             ("[basalt.shop.payment.stripe]\nwebhook_secret = \"env(MISSING)\"", "the environment variable MISSING"),
             (
-                "[basalt.shop.payment.stripe]\nwebhook_secret = \"a\"\napi_url = \"http://stripe.example\"",
+                "[basalt.shop.payment.stripe]\nwebhook_secret = \"a-secret-of-tests\"\napi_url = \"http://stripe.example\"",
                 "stripe.api_url must be an https URL",
             ),
+            (
+                "[basalt.shop.payment.stripe]\nwebhook_secret = \"whsec_123456789\"",
+                "stripe.webhook_secret has less than 16",
+            ),
+            ("[basalt.shop.payment.lemon_squeezy]\nwebhook_secret = \"secret\"", "webhook_secret has less than 16"),
+            ("[basalt.inbox]\ntoken = \"123456789012345\"", "basalt.inbox.token has less than 16"),
             ("[basalt.shop.payment.paypal]\nwebhook_id = \"1\"", "paypal.client_secret is missing"),
             (
                 "[basalt.shop.payment.lemon_squeezy]\nsecret = \"1\"",

@@ -218,7 +218,7 @@ impl Settings {
         match std::fs::read_to_string(&file) {
             Ok(keys) => self.put_from("JWT_KEYS", value, keys),
             Err(error) => {
-                self.report_problem(value, &format!("names {}, which cannot be read: {error}", file.display()));
+                self.report_problem(value, &format!("names a file that cannot be read: {error}"));
             }
         }
     }

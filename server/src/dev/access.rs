@@ -7,7 +7,9 @@
 //! later versions of nginx, shows by its user: proxies run as a user of their own, see [`super::peer_process`]. A proxy
 //! that the server's own user runs and that does neither is not distinguished from a browser.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::{ConnectInfo, Request};
 use gotrue_rules::domain::redirect::is_loopback_host;
@@ -15,10 +17,12 @@ use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderName, Version};
 use http_edge::request::forwarded::has_forwarded_header;
-use http_edge::request::{BearerWhitespace, is_sent_by_foreign_content, single_header};
+use http_edge::request::{BearerWhitespace, ClientAddress, ResolvedRequest, is_sent_by_foreign_content, single_header};
+use ipnet::IpNet;
 use subtle::ConstantTimeEq;
 
 use super::peer_process::LoopbackConnection;
+use super::token_guesses::TokenGuesses;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -56,6 +60,7 @@ pub(crate) struct Access {
     /// Whether clients on this machine need no token.
     is_local_access_enabled: bool,
     token: Option<String>,
+    guesses: Arc<TokenGuesses>,
 }
 
 impl Access {
@@ -63,7 +68,7 @@ impl Access {
     /// `is_open_here`: clients on this machine need no token.
     /// `token` grants access to the inbox from other machines.
     pub(crate) fn new(is_open_here: bool, token: Option<String>) -> Self {
-        Self { is_local_access_enabled: is_open_here, token }
+        Self { is_local_access_enabled: is_open_here, token, guesses: Arc::default() }
     }
 
     /// Returns whether a request satisfies the access rule of a page.
@@ -79,7 +84,7 @@ impl Access {
             match decision {
                 AccessDecision::Allowed => true,
                 AccessDecision::Denied => false,
-                AccessDecision::AllowedToUser(connection) => !connection.is_of_other_user().await,
+                AccessDecision::AllowedToUser(connection) => connection.is_of_own_user().await,
             }
         }
     }
@@ -93,7 +98,7 @@ impl Access {
             AccessRule::Local => is_local_same_site(request),
             AccessRule::LocalOrNavigation => is_local_same_site(request) || is_local_navigation(request),
             AccessRule::LocalOrToken => {
-                if self.token.as_deref().is_some_and(|token| has_token(request, token)) {
+                if self.has_right_token(request) {
                     return AccessDecision::Allowed;
                 }
                 is_local_same_site(request)
@@ -102,7 +107,17 @@ impl Access {
         if !self.is_local_access_enabled || !is_local {
             return AccessDecision::Denied;
         }
-        LoopbackConnection::of_request(request).map_or(AccessDecision::Allowed, AccessDecision::AllowedToUser)
+        LoopbackConnection::of_request(request).map_or(AccessDecision::Denied, AccessDecision::AllowedToUser)
+    }
+
+    fn has_right_token(&self, request: &Request) -> bool {
+        let Some(token) = &self.token else { return false };
+        let given = given_tokens(request);
+        if given.is_empty() {
+            return false;
+        }
+        let is_right = || given.iter().any(|given| bool::from(given.as_bytes().ct_eq(token.as_bytes())));
+        self.guesses.check(network_of(request), Instant::now(), is_right)
     }
 
     /// Returns whether a caller on this machine may use what is for development only.
@@ -205,12 +220,16 @@ fn is_local_host(host: &str) -> bool {
     !host.contains('@') && host.parse::<Authority>().is_ok_and(|authority| is_loopback_host(authority.host()))
 }
 
-fn has_token(request: &Request, token: &str) -> bool {
+/// Returns the tokens of a request, in its query and in `Authorization`.
+fn given_tokens(request: &Request) -> Vec<&str> {
     let query = request.uri().query().unwrap_or_default();
     let by_query = query.split('&').find_map(|part| part.strip_prefix("token="));
     let by_header = single_header(request.headers(), &AUTHORIZATION).bearer(BearerWhitespace::Kept);
-    [by_query, by_header.present()]
-        .into_iter()
-        .flatten()
-        .any(|given| bool::from(given.as_bytes().ct_eq(token.as_bytes())))
+    by_query.into_iter().chain(by_header.present()).collect()
+}
+
+/// Returns the network of the client; that of an unknown client is shared.
+fn network_of(request: &Request) -> IpNet {
+    let resolved = request.extensions().get::<ResolvedRequest>().and_then(|resolved| resolved.client);
+    resolved.map_or_else(|| IpNet::from(IpAddr::V4(Ipv4Addr::UNSPECIFIED)), ClientAddress::network)
 }

@@ -11,6 +11,7 @@ pub(crate) mod payment;
 mod peer_process;
 pub(crate) mod provider;
 mod responses;
+mod token_guesses;
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! Tests of access to the pages.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::OnceLock;
 
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -10,6 +11,7 @@ use gotrue_rs::ports::mail::outbox::MailDestination;
 use gotrue_rs::store::outbox::OutboxTable;
 use gotrue_rs::store::{PgConnectOptions, Pool, PoolOptions};
 use http::HeaderValue;
+use http_edge::LocalAddress;
 use messages::MessageSender;
 
 use super::*;
@@ -22,9 +24,27 @@ fn request(path: &str, peer: &str, headers: &[(&'static str, &str)]) -> Request 
     for (name, value) in headers {
         request.headers_mut().append(*name, HeaderValue::try_from(*value).expect("a header"));
     }
-    let peer: SocketAddr = peer.parse().expect("an address");
-    request.extensions_mut().insert(ConnectInfo(peer));
+    set_connection(&mut request, peer);
     request
+}
+
+/// Gives a request the ends of its connection; a loopback peer stands for an open connection of this process.
+pub(super) fn set_connection(request: &mut Request, peer: &str) {
+    static OPEN: OnceLock<Vec<(TcpListener, TcpStream)>> = OnceLock::new();
+    let open = OPEN.get_or_init(|| {
+        let listeners = ["127.0.0.1:0", "[::1]:0"].into_iter().filter_map(|host| TcpListener::bind(host).ok());
+        let connected = listeners.map(|listener| {
+            let address = listener.local_addr().expect("an address");
+            (listener, TcpStream::connect(address).expect("connected"))
+        });
+        connected.collect()
+    });
+    let peer: SocketAddr = peer.parse().expect("an address");
+    let ends = open.iter().map(|(listener, stream)| (stream.local_addr(), listener.local_addr()));
+    let mut ends = ends.map(|(client, server)| (client.expect("an address"), server.expect("an address")));
+    let (client, server) = ends.find(|(client, _)| client.ip() == peer.ip().to_canonical()).unwrap_or((peer, peer));
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::new(peer.ip(), client.port())));
+    request.extensions_mut().insert(LocalAddress(server));
 }
 
 /// The pages with an inbox whose database is unreachable: the page itself needs none.

@@ -96,6 +96,9 @@ pub(crate) struct ImportArguments {
     /// Report what an import would do, without storing anything
     #[arg(long)]
     pub dry_run: bool,
+    /// Import also accounts with more rights than others: another role than `authenticated`, owners of the shop
+    #[arg(long)]
+    pub allow_privileged: bool,
     /// Firebase's `base64_signer_key`
     #[arg(long, value_name = "BASE64", hide_env_values = true, env = "FIREBASE_SIGNER_KEY")]
     pub firebase_signer_key: Option<String>,

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::arguments::{ImportArguments, ImportFormat};
 use super::database::UserDatabase;
 use super::dump::DumpReader;
+use super::privileges::describe_privilege;
 use super::read::{self, LineReader, ListReader, ParsedItem};
 
 /// Accounts per transaction.
@@ -34,7 +35,14 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
     let started = SystemClock.now();
     // A dry run is one transaction that is rolled back, so that it also detects conflicts between lines.
     let dry_run_transaction = if arguments.dry_run { Some(database.begin().await?) } else { None };
-    let mut import = Import { database, bar, dry_run_transaction, batch: Vec::new(), done: ImportSummary::default() };
+    let mut import = Import {
+        database,
+        bar,
+        dry_run_transaction,
+        are_privileged_allowed: arguments.allow_privileged,
+        batch: Vec::new(),
+        done: ImportSummary::default(),
+    };
     let parameters = arguments.firebase_signer_key.as_ref().map(|signer_key| FirebaseHashParameters {
         signer_key: signer_key.clone(),
         salt_separator: arguments.firebase_salt_separator.clone(),
@@ -72,6 +80,7 @@ struct Import<'a> {
     database: &'a UserDatabase,
     bar: ProgressBar,
     dry_run_transaction: Option<Connection>,
+    are_privileged_allowed: bool,
     batch: Vec<(u64, ImportedUser)>,
     done: ImportSummary,
 }
@@ -82,6 +91,7 @@ struct ImportSummary {
     existing: u64,
     invalid: u64,
     related_rows: u64,
+    privileged: u64,
 }
 
 impl Import<'_> {
@@ -93,7 +103,7 @@ impl Import<'_> {
         for item in items {
             let ParsedItem { line, row } = item.context("reading the file")?;
             match row.and_then(&ours).and_then(|row| self.validate(row)) {
-                Ok(user) => self.add(line, user).await?,
+                Ok(user) => self.add_if_allowed(line, user).await?,
                 Err(wrong) => self.report_invalid(line, wrong),
             }
         }
@@ -114,7 +124,7 @@ impl Import<'_> {
                 self.validate(row)
             };
             match row.and_then(ours) {
-                Ok(user) => self.add(line, user).await?,
+                Ok(user) => self.add_if_allowed(line, user).await?,
                 Err(wrong) => self.report_invalid(line, wrong),
             }
         }
@@ -169,6 +179,23 @@ impl Import<'_> {
                 unusable_hash: &|hash| if is_sealed(hash) { None } else { unusable_reason(hash) },
             },
         )
+    }
+
+    /// Adds an account, unless it has more rights than others and the operator has not allowed that.
+    async fn add_if_allowed(&mut self, line: u64, user: ImportedUser) -> anyhow::Result<()> {
+        match describe_privilege(&user, &self.database.role) {
+            Some(rights) if self.are_privileged_allowed => {
+                self.done.privileged += 1;
+                self.print(&format!("line {line}: {} has {rights}", user.display_name()));
+            }
+            Some(rights) => {
+                let remedy = "--allow-privileged imports it all the same";
+                self.report_invalid(line, format!("{} has {rights}; {remedy}", user.display_name()));
+                return Ok(());
+            }
+            None => {}
+        }
+        self.add(line, user).await
     }
 
     async fn add(&mut self, line: u64, user: ImportedUser) -> anyhow::Result<()> {
@@ -273,6 +300,9 @@ impl ImportSummary {
         let mut parts = vec![format!("{imported} {}", format_count(self.stored, "account"))];
         if self.related_rows > 0 {
             parts.push(format!("{} identities and factors", self.related_rows));
+        }
+        if self.privileged > 0 {
+            parts.push(format!("{} with more rights than others", format_count(self.privileged, "account")));
         }
         if self.existing > 0 {
             parts.push(format!("{} were there already", self.existing));

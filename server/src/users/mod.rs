@@ -6,6 +6,7 @@ mod database;
 mod dump;
 mod export;
 mod import;
+mod privileges;
 mod read;
 
 pub(crate) use accounts::{add, ban, delete, list, show};

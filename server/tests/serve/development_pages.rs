@@ -166,13 +166,13 @@ fn public_address_or_mail_server_disables_pages_by_default() {
 
 #[test]
 fn inbox_token_is_required_for_remote_access() {
-    let token = "[auth]\nsite_url = \"https://shop.example.com\"\n[basalt.inbox]\ntoken = \"a-long-token\"\n";
+    let token = "[auth]\nsite_url = \"https://shop.example.com\"\n[basalt.inbox]\ntoken = \"a-long-inbox-token\"\n";
     let site = TestServer::start(token);
     let proxied = "x-forwarded-for: 192.0.2.1\r\n";
     assert_eq!(site.page("/_dev/inbox.json", ""), 403);
-    assert_eq!(site.page("/_dev/inbox.json?token=a-long-token", proxied), 200);
-    assert_eq!(site.page("/_dev/inbox.json?token=a-long-toke", proxied), 403);
-    assert_eq!(site.page("/_dev/inbox.json", &format!("{proxied}authorization: Bearer a-long-token\r\n")), 200);
+    assert_eq!(site.page("/_dev/inbox.json?token=a-long-inbox-token", proxied), 200);
+    assert_eq!(site.page("/_dev/inbox.json?token=a-long-inbox-toke", proxied), 403);
+    assert_eq!(site.page("/_dev/inbox.json", &format!("{proxied}authorization: Bearer a-long-inbox-token\r\n")), 200);
 }
 
 #[test]
@@ -241,13 +241,13 @@ fn client_of_another_user_is_denied_without_token() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let site = TestServer::start(&format!("[basalt.inbox]\ntoken = \"a-long-token\"\n{PROVIDER}"));
+    let site = TestServer::start(&format!("[basalt.inbox]\ntoken = \"a-long-inbox-token\"\n{PROVIDER}"));
     let head = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", site.address);
     for path in PAGES {
         assert_eq!(status_of(&exchange_as(OTHER_USER, site.address, &head(path))), 403, "{path}");
         assert_eq!(status_of(&exchange_as(0, site.address, &head(path))), 200, "{path}");
     }
-    let with_token = head("/_dev/inbox.json?token=a-long-token");
+    let with_token = head("/_dev/inbox.json?token=a-long-inbox-token");
     assert_eq!(status_of(&exchange_as(OTHER_USER, site.address, &with_token)), 200);
     let settings = exchange_as(OTHER_USER, site.address, &head("/auth/v1/health"));
     assert_eq!(status_of(&settings), 200, "other paths are for all users");

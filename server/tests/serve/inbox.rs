@@ -114,11 +114,11 @@ async fn server_for_others_stores_no_codes_and_opens_no_ports() {
 #[tokio::test]
 async fn inbox_token_keeps_mails_but_no_sms() {
     let config = format!(
-        "[auth]\nsite_url = \"https://shop.example.com\"\n{CONFIRMATIONS}{PHONE}[basalt.inbox]\ntoken = \"a-long-token\"\n"
+        "[auth]\nsite_url = \"https://shop.example.com\"\n{CONFIRMATIONS}{PHONE}[basalt.inbox]\ntoken = \"a-long-inbox-token\"\n"
     );
     let (server, _scratch) = serve(&["--ephemeral"], &config);
     sign_up(&server, "ada@example.com").await;
-    let found = get(&server, "/_dev/messages?token=a-long-token&to=ada@example.com").await;
+    let found = get(&server, "/_dev/messages?token=a-long-inbox-token&to=ada@example.com").await;
     assert_eq!(found["messages"].as_array().map(Vec::len), Some(1));
     assert_eq!(server.auth("/otp", Some(json!({"phone": "+15550100123"}))).await.0, 500);
 }

@@ -248,7 +248,7 @@ async fn pages_of_payments_are_those_of_the_shop() {
 fn public_shop_is_not_started_with_what_it_cannot_sell() {
     const PUBLIC: &str =
         "[api]\nexternal_url = \"https://shop.example.com\"\n[auth]\nsite_url = \"https://shop.example.com\"\n";
-    const STRIPE: &str = "[basalt.shop.payment.stripe]\nwebhook_secret = \"whsec_1\"\n";
+    const STRIPE: &str = "[basalt.shop.payment.stripe]\nwebhook_secret = \"whsec_of_these_tests\"\n";
     const SMTP: &str = "[auth.email.smtp]\nhost = \"127.0.0.1\"\nport = 9\nuser = \"\"\npass = \"\"\nadmin_email = \"a@example.com\"\nsender_name = \"a\"\n";
     let folder = TempFolder::new();
     let refused = |config: &str, catalogue: &str| {
@@ -278,4 +278,40 @@ fn public_shop_is_not_started_with_what_it_cannot_sell() {
     folder.write("products.json", "{\"products\": []}");
     let text = refused(&format!("{PUBLIC}{SMTP}[basalt.shop.payment]\nproducts = \"{empty}\"\n{STRIPE}"), &links);
     assert!(text.contains("has no file for these templates") && text.contains("Holiday Greetings (8)"), "{text}");
+}
+
+/// Sends purchases from a process of this user that closes each connection at once.
+#[cfg(target_os = "linux")]
+fn pay_and_close(shop: &Shop, user: u32, count: usize) {
+    use std::os::unix::process::CommandExt;
+    let url = shop.server.text("url");
+    let (host, port) = url.trim_start_matches("http://").split_once(':').expect("a port");
+    let form = "template=1&provider=stripe&delivery=once&email=eve%40example.com&locale=en";
+    let head = format!(
+        "POST /_dev/payment/pay HTTP/1.1\\r\\nhost: {host}:{port}\\r\\ncontent-type: application/x-www-form-urlencoded\\r\\n\
+         content-length: {}\\r\\n\\r\\n{}",
+        form.len(),
+        form.replace('%', "%%")
+    );
+    let script = format!(
+        "for n in $(seq {count}); do exec 3<>/dev/tcp/{host}/{port}; printf '{head}' >&3; exec 3<&- 3>&-; done"
+    );
+    let status = std::process::Command::new("bash").args(["-c", &script]).current_dir("/").uid(user).status();
+    assert!(status.expect("bash starts").success());
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn purchases_of_another_user_by_closed_connections_are_denied() {
+    // Only root can run a process as another user.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let shop = Shop::start("");
+    pay_and_close(&shop, 65_534, 100);
+    // A later purchase of the server's own user is delivered, and the only one.
+    assert_eq!(shop.pay("stripe", "once", "ann@example.com").await.0, 303);
+    assert_eq!(shop.mails("ann@example.com").await.len(), 1);
+    let buyers: Vec<Value> = shop.orders().iter().map(|order| order["buyer_email"].clone()).collect();
+    assert_eq!(buyers, ["ann@example.com"]);
 }

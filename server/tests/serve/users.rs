@@ -120,6 +120,39 @@ fn export_and_import_round_trip() {
 }
 
 #[test]
+fn accounts_with_more_rights_are_imported_only_if_allowed() {
+    let accounts = AccountCommands::new();
+    let people = [
+        json!({"email": "ann@example.com", "role": "authenticated", "app_metadata": {"plan": "owner"}}),
+        json!({"email": "bea@example.com", "role": "service_role"}),
+        json!({"email": "cid@example.com", "role": "supabase_admin"}),
+        json!({"email": "dee@example.com", "app_metadata": {"role": "owner"}}),
+        json!({"email": "eve@example.com", "app_metadata": {"roles": ["editor", "owner"]}}),
+        json!({"email": "fay@example.com", "role": "", "user_metadata": {"role": "owner"}}),
+    ];
+    let text = people.map(|user| user.to_string()).join("\n");
+    let file = accounts.scratch.write("users.jsonl", &text);
+    let refused = accounts.run_failing(&["import", &file]);
+    for (line, name) in [(2, "bea"), (3, "cid"), (4, "dee"), (5, "eve")] {
+        assert!(refused.contains(&format!("line {line}: {name}@example.com has the r")), "{refused}");
+    }
+    assert!(refused.contains("--allow-privileged") && refused.contains("Imported 2 accounts"), "{refused}");
+    assert_eq!(accounts.list_accounts().len(), 2);
+
+    let dump = "INSERT INTO \"auth\".\"users\" (\"id\", \"email\", \"role\") VALUES \
+                ('10000000-0000-4000-8000-000000000009', 'gil@example.com', 'service_role');\n";
+    let dump = accounts.scratch.write("dump.sql", dump);
+    assert!(accounts.run_failing(&["import", &dump]).contains("gil@example.com has the role \"service_role\""));
+
+    let accounts = AccountCommands::new();
+    let file = accounts.scratch.write("users.jsonl", &text);
+    let reported = accounts.run_successfully(&["import", &file, "--allow-privileged"]);
+    assert!(reported.contains("line 3: cid@example.com has the role \"supabase_admin\""), "{reported}");
+    assert!(reported.contains("4 accounts with more rights than others"), "{reported}");
+    assert_eq!(accounts.list_accounts().len(), 6);
+}
+
+#[test]
 fn invalid_lines_are_reported_and_others_are_stored() {
     let accounts = AccountCommands::new();
     let people = [

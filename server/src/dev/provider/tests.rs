@@ -1,17 +1,15 @@
 //! Tests of access to the simulator.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::ConnectInfo;
 use gotrue_rs::ports::clock::SystemClock;
 use gotrue_rs::ports::entropy::Entropy;
 use http::HeaderValue;
 
 use super::*;
 use crate::dev::Access;
-use futures::FutureExt;
+use crate::dev::tests::set_connection;
 
 const HERE: &str = "127.0.0.1:5";
 const HOST: (&str, &str) = ("host", "127.0.0.1:54321");
@@ -25,16 +23,17 @@ fn simulator() -> Simulator {
 #[test]
 fn provider_is_local_except_for_navigation_to_its_pages() {
     let simulator = simulator();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let is_allowed = |method: Method, path: &str, peer: &str, headers: &[(&'static str, &'static str)]| {
         let mut request = Request::new(Body::empty());
         *request.method_mut() = method;
         *request.uri_mut() = path.parse().expect("a path");
-        request.extensions_mut().insert(ConnectInfo(peer.parse::<SocketAddr>().expect("an address")));
+        set_connection(&mut request, peer);
         for (name, value) in headers {
             request.headers_mut().insert(*name, HeaderValue::from_static(value));
         }
         let allowed = Access::new(true, None).is_allowed(&request, access_rule(&simulator, &request));
-        allowed.now_or_never().expect("no look-up of an unknown connection")
+        runtime.block_on(allowed)
     };
     let tab = [HOST, ELSEWHERE, ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
     let frame = [HOST, ELSEWHERE, ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
