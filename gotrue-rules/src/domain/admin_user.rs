@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::contact::{Contact, Email, Phone};
 use super::error::{Error, ErrorCode, Result};
 use super::identity::{identity_for_contact, merge_metadata, provider_metadata};
-use super::password::MAX_BYTES;
+use super::password::{MAX_BYTES, too_long};
 use super::user::{Identity, Time, User};
 use super::user_update::email_taken;
 use crate::wire::go_duration::GoDuration;
@@ -109,11 +109,12 @@ pub enum NewPassword<'a> {
 }
 
 /// Selects the password of a new user without checking its strength.
-/// A password that is too long is a 500, as in GoTrue.
-pub fn parse_new_password(request: &AdminUserRequest) -> Result<NewPassword<'_>> {
+/// A password that is too long is a 400 with `is_overlong_input_error`, else a 500 as in GoTrue.
+pub fn parse_new_password(request: &AdminUserRequest, is_overlong_input_error: bool) -> Result<NewPassword<'_>> {
     match (request.password.as_deref(), request.password_hash.as_str()) {
         (None | Some(""), "") => Ok(NewPassword::Random),
         (None, hash) => Ok(NewPassword::Hashed(hash)),
+        (Some(given), "") if given.len() > MAX_BYTES && is_overlong_input_error => Err(too_long()),
         (Some(given), "") if given.len() > MAX_BYTES => {
             Err(Error::internal_server_error("a password too long to be hashed"))
         }

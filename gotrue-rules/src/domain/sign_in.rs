@@ -92,15 +92,18 @@ impl SignInDecision<'_> {
 }
 
 /// Decides about a password sign-in of the user with this identifier.
-/// `is_correct` is the result of the comparison; `None` before it.
+/// `is_correct` is the result of the comparison; `None` before it. With `is_ban_confidential` only the right password
+/// tells that the user is banned.
 pub fn decide<'a>(
     account: Option<&'a User>,
     by: &SignInIdentifier,
     is_correct: Option<bool>,
+    is_ban_confidential: bool,
     now: Time,
 ) -> SignInDecision<'a> {
     let Some(account) = account.filter(|account| account.has_password()) else { return SignInDecision::NoPassword };
-    if require_not_banned(account, BannedAttempt::PasswordSignIn, now).is_err() {
+    let is_ban_disclosed = !is_ban_confidential || is_correct == Some(true);
+    if is_ban_disclosed && require_not_banned(account, BannedAttempt::PasswordSignIn, now).is_err() {
         return SignInDecision::Banned;
     }
     match (is_correct, by) {
@@ -175,7 +178,15 @@ mod tests {
             (Some(&by_email), &email, Some(true), 0, SignInDecision::SignIn),
             (Some(&by_phone), &phone, Some(true), 0, SignInDecision::SignIn),
         ] {
-            assert_eq!(decide(account, by, is_correct, at(now)), decision, "{account:?} {by:?} {is_correct:?} {now}");
+            let decided = decide(account, by, is_correct, false, at(now));
+            assert_eq!(decided, decision, "{account:?} {by:?} {is_correct:?} {now}");
+        }
+        for (is_correct, decision) in [
+            (None, compare(&banned)),
+            (Some(false), SignInDecision::WrongPassword),
+            (Some(true), SignInDecision::Banned),
+        ] {
+            assert_eq!(decide(Some(&banned), &email, is_correct, true, at(9)), decision, "{is_correct:?}");
         }
     }
 

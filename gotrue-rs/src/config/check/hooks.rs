@@ -23,7 +23,8 @@ pub(super) fn build_hook(draft: &mut Draft, key: &'static str) -> Option<Hook> {
     let target = match parse_target(&uri) {
         Ok(target) => target,
         Err(complaint) => {
-            draft.problem(&format!("{prefix}_URI"), format!("{uri:?} {complaint}"), EXAMPLE_URI);
+            // The address often holds credentials, and is not shown.
+            draft.problem(&format!("{prefix}_URI"), complaint, EXAMPLE_URI);
             return None;
         }
     };

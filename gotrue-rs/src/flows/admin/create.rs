@@ -36,7 +36,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     metadata::validate("user_metadata", request.user_metadata.as_ref(), limits)?;
     metadata::validate("app_metadata", request.app_metadata.as_ref(), limits)?;
     let contacts = require_free_contacts(&cx, &request).await?;
-    let password = parse_new_password(&request)?;
+    let password = parse_new_password(&request, cx.app.policy.password.is_overlong_input_error)?;
     require_known_hash_format(password)?;
     let id = parse_requested_id(&request)?.unwrap_or_else(|| cx.entropy.uuid());
     let ban = parse_ban(&request, cx.now)?;

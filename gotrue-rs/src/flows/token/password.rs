@@ -42,7 +42,8 @@ async fn try_sign_in(
 ) -> Result<Option<Reply>> {
     let found = find_user(cx, identifier).await?;
     let guess = limits::count_password_guess(cx, identifier.as_str(), found.as_ref().map(|account| account.id)).await?;
-    let decision = decide(found.as_ref(), identifier, None, cx.now);
+    let is_ban_confidential = cx.app.policy.security.is_ban_confidential;
+    let decision = decide(found.as_ref(), identifier, None, is_ban_confidential, cx.now);
     if decision == SignInDecision::NoPassword {
         explanations::record_wrong_credentials(cx, found.as_ref());
         let worked = passwords::dummy_verify(cx, &request.password, AfterDisconnect::Skip).await;
@@ -54,7 +55,7 @@ async fn try_sign_in(
         settle_guess(guess, passwords::is_correct(cx, &request.password, account, AfterDisconnect::Skip).await)?;
     let weak = if is_correct { passwords::weak_password_warning(cx, &request.password).await } else { None };
     hooks::report_password_attempt(cx, account.id, is_correct).await?;
-    let decision = decide(found.as_ref(), identifier, Some(is_correct), cx.now);
+    let decision = decide(found.as_ref(), identifier, Some(is_correct), is_ban_confidential, cx.now);
     if decision != SignInDecision::SignIn {
         explanations::record_sign_in(cx, &decision, account);
         return Err(decision.error());

@@ -110,22 +110,26 @@ impl MessageLimits {
 
     /// Those of a message that is requested without authentication.
     fn of_public(cx: &RequestContext, to: &Contact) -> Self {
-        let limits = Self::of_user(cx, to);
+        let policy = &cx.app.policy;
         let per = channel_limits(cx, to).frequency;
-        let gap = limits.bucket.map(|bucket| Bucket { events: 1.0, per, burst: 1.0, ..bucket });
-        Self { gap: gap.filter(|gap| !gap.per.is_zero()), ..limits }
+        let is_fixed = matches!(to, Contact::Phone(phone) if policy.sms.test_code(phone.as_str(), cx.now).is_some());
+        let is_counted = policy.limits.targets.is_message_gap_counted && !is_fixed && !per.is_zero();
+        let gap = Bucket { events: 1.0, per, burst: 1.0, evicted_after: per };
+        Self { gap: is_counted.then_some(gap), ..Self::of_user(cx, to) }
     }
 
     /// The limits of the recipient, the minimum interval first.
     fn recipient_operations(&self) -> Vec<LimitOperation<'_>> {
-        let Some(bucket) = self.bucket else { return Vec::new() };
         let take = |what, key, bucket| LimitOperation::Take { what, key, bucket };
         let gap = self.gap.map(|gap| take(CountedEvent::MessageGap, self.address.as_str(), gap));
-        let operations = gap.into_iter().chain([
-            take(CountedEvent::Messages, self.mailbox.as_str(), bucket),
-            LimitOperation::Grant { to: &self.network, tries: GRANTED_CODE_ATTEMPTS, lifetime: self.lifetime },
-        ]);
-        operations.collect()
+        let messages = self.bucket.map(|bucket| take(CountedEvent::Messages, self.mailbox.as_str(), bucket));
+        let mut operations: Vec<_> = gap.into_iter().chain(messages).collect();
+        if !operations.is_empty() {
+            let grant =
+                LimitOperation::Grant { to: &self.network, tries: GRANTED_CODE_ATTEMPTS, lifetime: self.lifetime };
+            operations.push(grant);
+        }
+        operations
     }
 
     /// All limits, in the order in which the handler asks for them.
@@ -178,15 +182,21 @@ pub(super) async fn find_message(cx: &RequestContext, what: LimitedRoute) -> Opt
 ///
 /// In a shared store the quota that is used later is counted in the same round trip.
 async fn count_message(cx: &RequestContext, to: &Contact, limits: &MessageLimits) -> Result<()> {
-    let Some(bucket) = limits.bucket else { return Ok(()) };
+    let operations = limits.recipient_operations();
+    if operations.is_empty() {
+        return Ok(());
+    }
     let code = channel_limits(cx, to).code;
-    match count_all_ahead(cx, &limits.recipient_operations(), limits.quota.as_slice()).await.refusal {
-        None => Ok(()),
-        Some((_, LimitRefusal::Unavailable)) => Err(limits_unavailable_error()),
-        Some((0, LimitRefusal::Exceeded(too_many))) if limits.gap.is_some() => {
+    match (count_all_ahead(cx, &operations, limits.quota.as_slice()).await.refusal, limits.bucket) {
+        (None, _) => Ok(()),
+        (Some((_, LimitRefusal::Unavailable)), _) => Err(limits_unavailable_error()),
+        (Some((0, LimitRefusal::Exceeded(too_many))), _) if limits.gap.is_some() => {
             Err(too_soon_error(cx, code, whole_seconds(too_many).cast_signed()))
         }
-        Some((_, LimitRefusal::Exceeded(too_many))) => {
+        (Some((_, LimitRefusal::Exceeded(too_many))), None) => {
+            Err(too_soon_error(cx, code, whole_seconds(too_many).cast_signed()))
+        }
+        (Some((_, LimitRefusal::Exceeded(too_many))), Some(bucket)) => {
             let error = Error::new(code, "Message rate limit reached");
             let limit = LimitSetting::bucket("basalt.rate_limit.messages", "messages to one recipient", bucket);
             let why = "too many messages to one recipient; the latest is still good";

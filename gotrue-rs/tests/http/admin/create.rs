@@ -75,6 +75,17 @@ async fn overlong_password_is_answered_like_gotrue() {
 }
 
 #[tokio::test]
+async fn overlong_password_is_an_input_error_with_hardened_policy() {
+    let world = World::builder().as_served().build().await;
+    for password in ["x".repeat(73), "ü".repeat(37)] {
+        let answer = create(&world, json!({"email": ANN, "password": password})).await;
+        assert_eq!(answer.refusal(), (400, "validation_failed"));
+        assert_eq!(answer.str("msg"), "Password cannot be longer than 72 characters");
+    }
+    create(&world, json!({"email": ANN, "password": "x".repeat(72)})).await.expect(200);
+}
+
+#[tokio::test]
 async fn validation_errors_follow_the_documented_order() {
     let world = World::new().await;
     account(&world, ANN).await;

@@ -155,3 +155,27 @@ async fn requests_refused_for_other_reasons_are_not_counted() {
     assert_eq!(weak.status, 422);
     world.post("/signup", json!({"email": ANN, "password": PASSWORD})).await.expect(200);
 }
+
+#[tokio::test]
+async fn interval_holds_for_known_and_unknown_without_a_limit_of_messages() {
+    let world = served(|policy| {
+        policy.limits.targets.messages = None;
+        policy.mail.max_frequency = Duration::from_mins(1);
+    })
+    .await;
+    world.create_user("known@example.com").await;
+    world.advance(TimeDelta::hours(2));
+    for (n, (path, _)) in requests(ANN).iter().enumerate() {
+        let mut answers = Vec::new();
+        for who in ["known@example.com", "unknown@example.com"] {
+            let body = requests(who)[n].1.clone();
+            let first = world.post_from(network(n), path, &[], body.clone()).await;
+            world.advance(TimeDelta::seconds(10));
+            let second = world.post_from(network(n), path, &[], body).await;
+            answers.push((first.status, second.status, second.str("error_code").to_owned()));
+            world.advance(TimeDelta::hours(2));
+        }
+        assert_eq!(answers[0], answers[1], "{path}");
+        assert_eq!(answers[0].1, 429, "{path}");
+    }
+}

@@ -257,3 +257,18 @@ async fn d5_guesses_do_not_lock_out_or_delay_the_owner() {
     let body = json!({"email": ANN, "password": PASSWORD});
     world.post_from(address("198.51.100.1"), "/token?grant_type=password", &[], body).await.expect(200);
 }
+
+#[tokio::test]
+async fn d1_only_the_right_password_tells_of_a_ban() {
+    for is_served in [true, false] {
+        let world = if is_served { World::builder().as_served().build().await } else { World::new().await };
+        world.create_user("ann@example.com").await;
+        world.database.query("UPDATE auth.users SET banned_until = 'infinity'").await;
+        let (banned, invalid) = ((400, "user_banned"), (400, "invalid_credentials"));
+        let wrong = world.try_password("ann@example.com", "a wrong password").await;
+        assert_eq!(wrong.refusal(), if is_served { invalid } else { banned });
+        assert_eq!(world.try_password("ann@example.com", PASSWORD).await.refusal(), banned);
+        let unknown = world.try_password("eve@example.com", "a wrong password").await;
+        assert_eq!(unknown.refusal(), invalid);
+    }
+}

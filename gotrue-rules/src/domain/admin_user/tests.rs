@@ -59,7 +59,7 @@ fn password_is_plain_or_hashed_or_random() {
         (json!({"password": null, "password_hash": "h"}), NewPassword::Hashed("h")),
         (json!({"password_hash": "h"}), NewPassword::Hashed("h")),
     ] {
-        assert_eq!(parse_new_password(&request(&body)).unwrap(), password);
+        assert_eq!(parse_new_password(&request(&body), false).unwrap(), password);
     }
     for (body, message) in [
         (json!({"password": "", "password_hash": "h"}), "Only a password or a password hash should be provided"),
@@ -67,7 +67,7 @@ fn password_is_plain_or_hashed_or_random() {
         (json!({"password": long, "password_hash": "h"}), "Only a password or a password hash should be provided"),
         (json!({"password": long}), "Internal Server Error"),
     ] {
-        assert_eq!(parse_new_password(&request(&body)).unwrap_err().message(), message);
+        assert_eq!(parse_new_password(&request(&body), false).unwrap_err().message(), message);
     }
 }
 

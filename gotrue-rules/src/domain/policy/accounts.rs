@@ -60,6 +60,8 @@ pub struct PasswordPolicy {
     pub hash: PasswordHash,
     /// A password hash of another algorithm is replaced after a successful sign-in. Default false.
     pub should_rehash_after_sign_in: bool,
+    /// A password that an administrator gives and that is too long is a 400. Default false: a 500.
+    pub is_overlong_input_error: bool,
 }
 
 impl Default for PasswordPolicy {
@@ -70,6 +72,7 @@ impl Default for PasswordPolicy {
             hibp: HibpPolicy::default(),
             hash: PasswordHash::default(),
             should_rehash_after_sign_in: false,
+            is_overlong_input_error: false,
         }
     }
 }

@@ -22,8 +22,11 @@ impl Policy {
         self.sign_up.should_disclose_taken_by_kind = true;
         self.site.is_redirect_validation_strict = true;
         self.jwt.is_signature_encoding_strict = true;
+        self.jwt.is_critical_header_rejected = true;
         self.security.is_linking_strict = true;
         self.security.is_equal_work_enabled = true;
+        self.security.is_ban_confidential = true;
+        self.password.is_overlong_input_error = true;
         self.api.has_security_headers = true;
         self.api.metadata_limits = Some(MetadataLimits::RECOMMENDED);
         self.mfa.is_totp_replay_rejected = true;
@@ -34,10 +37,15 @@ impl Policy {
         self.passkeys.requires_user_verification = true;
         self.external.is_id_token_validation_strict = true;
         self.oauth_server.is_comma_rejected = true;
+        self.oauth_server.are_redirect_uris_strict = true;
         self.oauth_server.requires_web_uris = true;
         self.oauth_server.is_plain_challenge_rejected = true;
         self.oauth_server.is_repeated_parameter_rejected = true;
         self.oauth_server.are_clients_restricted = true;
+        self.oauth_server.are_claims_limited_by_scopes = true;
+        self.oauth_server.has_service_scopes = true;
+        self.oauth_server.are_unconfirmed_redirects_rejected = true;
+        self.oauth_server.requires_consent_of_native_clients = true;
         self.oauth_server.should_sign_out_deleted_clients = true;
         self.oauth_server.has_standard_responses = true;
         self.oauth_server.should_revoke_on_code_replay = true;

@@ -95,10 +95,22 @@ pub const SWITCHES: &[HardenedSwitch] = switches! {
         "A list of refused tokens, or of tokens seen before, misses another spelling of the same token.",
         "RFC 4648 §3.5"
         => "sessions::signature_with_other_unused_bits_is_refused_with_hardened_policy",
+    jwt.is_critical_header_rejected:
+        "A token whose header demands an extension is accepted without it.",
+        "RFC 7515 §4.1.11"
+        => "sessions::token_with_crit_is_refused_with_hardened_policy",
     security.is_linking_strict:
         "An address that a provider did not verify gives access to the account that has it.",
         "CVE-2026-41574, CVE-2026-44166"
         => "linking::strict::b1_autoconfirm_does_not_link_unverified_emails",
+    security.is_ban_confidential:
+        "A stranger learns without a password that an address has an account, and that it is banned.",
+        "OWASP ASVS 6.3.8"
+        => "threats::guessing::d1_only_the_right_password_tells_of_a_ban",
+    password.is_overlong_input_error:
+        "An input that is too long looks like a fault of the server, and wakes its operator.",
+        "RFC 9110 §15.6"
+        => "admin::create::overlong_password_is_an_input_error_with_hardened_policy",
     security.is_equal_work_enabled:
         "The duration of a response reveals whether an address has an account.",
         "CVE-2026-23511"
@@ -135,6 +147,10 @@ pub const SWITCHES: &[HardenedSwitch] = switches! {
         "A redirect URI with a comma is stored as two, of which the second is not validated.",
         "RFC 6749 §3.1.2.3"
         => "threats::oauth_server::a2_redirect_uri_with_comma_is_refused",
+    oauth_server.are_redirect_uris_strict:
+        "A registered redirect URI opens another program, a document or an unclear host.",
+        "RFC 9700 §2.1, RFC 8252 §8.4"
+        => "threats::oauth_redirects::a2_risky_redirect_uris_are_not_registered",
     oauth_server.requires_web_uris:
         "The consent page links to a script that a client registered as its web page.",
         "CVE-2024-29891, RFC 7591 §5"
@@ -151,6 +167,24 @@ pub const SWITCHES: &[HardenedSwitch] = switches! {
         "A client with one scope uses its token to change the account or to consent to more scopes.",
         "GHSA-7qjx-gp9h-65qj, RFC 9700 §2.3"
         => "threats::oauth_server::b8_client_token_has_limited_access",
+    oauth_server.are_claims_limited_by_scopes:
+        "A client with the scope `openid` reads address, number, metadata and identities of its user.",
+        "RFC 6749 §3.3, OIDC Core §5.4"
+        => "threats::oauth_scopes::b8_access_token_has_only_claims_of_its_scopes"
+        | "threats::oauth_scopes::b8_user_of_client_token_is_limited_by_scopes"
+        | "threats::oauth_scopes::b8_name_is_never_an_address",
+    oauth_server.has_service_scopes:
+        "A client that only signs users in calls functions and reads the data of its user.",
+        "RFC 9700 §2.3"
+        => "threats::oauth_scopes::b8_service_scopes_are_requested_and_listed",
+    oauth_server.are_unconfirmed_redirects_rejected:
+        "A link to this server leads to the page of an attacker, who registered it as a client.",
+        "RFC 9700 §4.11.2"
+        => "threats::oauth_redirects::a2_error_of_unconfirmed_client_is_not_redirected",
+    oauth_server.requires_consent_of_native_clients:
+        "A program that imitates an approved native client gets a code without the user's knowledge.",
+        "RFC 8252 §8.6"
+        => "threats::oauth_redirects::b7_native_public_client_needs_consent_each_time",
     oauth_server.should_sign_out_deleted_clients:
         "Tokens of a deleted, compromised client stay valid.",
         "RFC 7592 §2.3"

@@ -74,6 +74,10 @@ pub struct TargetLimits {
     pub wrong_codes: Option<Bucket>,
     /// Requested messages for one address or number.
     pub messages: Option<Bucket>,
+    /// Whether the minimum interval between two messages also holds for addresses and numbers that no user has.
+    ///
+    /// Default false: it is that of a user, so that a second request tells whether there is one.
+    pub is_message_gap_counted: bool,
 }
 
 impl TargetLimits {
@@ -83,6 +87,7 @@ impl TargetLimits {
             wrong_passwords: Some(Bucket::for_target(30.0)),
             wrong_codes: Some(Bucket::for_target(30.0)),
             messages: Some(Bucket::for_target(12.0)),
+            is_message_gap_counted: true,
         }
     }
 }

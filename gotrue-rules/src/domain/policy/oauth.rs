@@ -30,6 +30,8 @@ pub struct SamlPolicy {
     ///
     /// These are audience, bearer subject confirmation and expiry; without the setting, missing elements are accepted.
     pub must_assertions_be_complete: bool,
+    /// Asserted addresses must lie in the domains of their provider, if it has any. Default false.
+    pub requires_provider_domain: bool,
     /// Errors omit the rejected response, which contains personal data. Default false.
     pub is_rejected_response_hidden: bool,
 }
@@ -61,6 +63,7 @@ impl Default for SamlPolicy {
             private_key: Secret::default(),
             private_key_next: None,
             allow_encrypted_assertions: false,
+            requires_provider_domain: false,
             relay_state_validity: Duration::from_mins(2),
             external_url: None,
             request_signature: RequestSignature::default(),
@@ -91,6 +94,9 @@ pub struct OAuthServerPolicy {
     ///
     /// The database stores such a URI as two, of which only the first was validated.
     pub is_comma_rejected: bool,
+    /// Redirect URIs with a scheme that opens documents or other programs, an unclear host or over 2,000 characters are
+    /// rejected, at registration and at redirects. Default false.
+    pub are_redirect_uris_strict: bool,
     /// `client_uri` and `logo_uri` must be web URLs. Default false: any scheme, even `javascript:`.
     pub requires_web_uris: bool,
     /// Challenges must use `S256`. Default false: `plain` is accepted too.
@@ -99,6 +105,17 @@ pub struct OAuthServerPolicy {
     pub is_repeated_parameter_rejected: bool,
     /// A client's access token can use only the routes that a client needs. Default false: all user routes.
     pub are_clients_restricted: bool,
+    /// A client's tokens, and what it reads with them, contain of its user only what its scopes name. Default false.
+    pub are_claims_limited_by_scopes: bool,
+    /// Clients may request the scopes of services (`functions`, `rest`, …), which open these to their tokens. Default
+    /// false.
+    pub has_service_scopes: bool,
+    /// An error of a dynamically registered client is shown here, not redirected to its URI. Default false.
+    ///
+    /// No user has approved the client yet, and registration is open (RFC 9700 §4.11.2).
+    pub are_unconfirmed_redirects_rejected: bool,
+    /// A public client whose redirect URI is loopback or not `https` gets no code without a new consent. Default false.
+    pub requires_consent_of_native_clients: bool,
     /// Deleting a client ends its sessions. Default false.
     pub should_sign_out_deleted_clients: bool,
     /// Errors and responses follow RFC 6749 and RFC 7591. Default false: as in GoTrue.
@@ -122,10 +139,15 @@ impl Default for OAuthServerPolicy {
             authorization_ttl: Duration::from_mins(10),
             default_scope: "email".to_owned(),
             is_comma_rejected: false,
+            are_redirect_uris_strict: false,
             requires_web_uris: false,
             is_plain_challenge_rejected: false,
             is_repeated_parameter_rejected: false,
             are_clients_restricted: false,
+            are_claims_limited_by_scopes: false,
+            has_service_scopes: false,
+            are_unconfirmed_redirects_rejected: false,
+            requires_consent_of_native_clients: false,
             should_sign_out_deleted_clients: false,
             has_standard_responses: false,
             should_revoke_on_code_replay: false,

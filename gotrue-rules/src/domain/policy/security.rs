@@ -29,6 +29,8 @@ pub struct SecurityPolicy {
     ///
     /// Responses about addresses and codes end at a time step, too. Requires the schema `basalt`.
     pub is_equal_work_enabled: bool,
+    /// A sign-in by password tells only after the right one that the user is banned. Default false: at once.
+    pub is_ban_confidential: bool,
     /// Encryption of secrets in the database.
     pub encryption: Encryption,
 }

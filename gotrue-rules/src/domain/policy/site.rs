@@ -94,6 +94,8 @@ pub struct JwtPolicy {
     pub valid_methods: Option<Vec<String>>,
     /// Whether bits of a signature's base64url that encode nothing must be zero. Default false.
     pub is_signature_encoding_strict: bool,
+    /// Whether a token with the header parameter `crit` is rejected (RFC 7515 §4.1.11). Default false: it is ignored.
+    pub is_critical_header_rejected: bool,
 }
 
 impl Default for JwtPolicy {
@@ -107,6 +109,7 @@ impl Default for JwtPolicy {
             issuer: String::new(),
             valid_methods: None,
             is_signature_encoding_strict: false,
+            is_critical_header_rejected: false,
         }
     }
 }
