@@ -6,11 +6,15 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use gotrue_rs::app::App;
-use http::HeaderMap;
+use gotrue_rules::domain::oauth_server::token_use::{TokenUse, classify_token};
 use http::header::AUTHORIZATION;
+use http::{HeaderMap, StatusCode};
 use http_edge::request::{APIKEY, ApiKeyRing, ApiKeyRole, BearerWhitespace, HeaderText, single_header};
 use serde_json::{Map, Value};
 use uuid::Uuid;
+
+/// The OAuth scope that opens functions to the token of a client.
+const SERVICE_SCOPE: &str = "functions";
 
 /// The authenticated caller of a function.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,13 +34,28 @@ pub enum Caller {
 pub struct User {
     /// Claim `sub`.
     pub id: Uuid,
+    /// Claim `session_id`.
+    pub session_id: Option<Uuid>,
     /// Claim `email`, unless empty.
     pub email: Option<String>,
     /// Claim `role`.
     pub role: String,
 }
 
-/// Why authentication failed; the status is always 401.
+impl User {
+    /// Returns the user of the verified claims of an access token; `None` without `sub`, and for malformed ids.
+    pub fn from_claims(claims: &Map<String, Value>) -> Option<Self> {
+        let text = |name: &str| claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        Some(Self {
+            id: Uuid::try_parse(text("sub")?).ok()?,
+            session_id: text("session_id").map(Uuid::try_parse).transpose().ok()?.filter(|id| !id.is_nil()),
+            email: text("email").map(str::to_owned),
+            role: text("role").unwrap_or_default().to_owned(),
+        })
+    }
+}
+
+/// Why authentication failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthenticationError {
     /// The function requires a token or key, and there is none.
@@ -45,6 +64,10 @@ pub enum AuthenticationError {
     Token,
     /// The API key is unknown.
     Key,
+    /// The token was issued to an OAuth client without the scope `functions`.
+    Scope,
+    /// The user of the token is deleted or banned, or its session has ended.
+    Session,
 }
 
 impl AuthenticationError {
@@ -54,6 +77,8 @@ impl AuthenticationError {
             Self::Missing => "UNAUTHORIZED_NO_AUTH_HEADER",
             Self::Token => "UNAUTHORIZED_INVALID_JWT_FORMAT",
             Self::Key => "UNAUTHORIZED_INVALID_API_KEY",
+            Self::Scope => "FORBIDDEN_INSUFFICIENT_SCOPE",
+            Self::Session => "UNAUTHORIZED_SESSION_ENDED",
         }
     }
 
@@ -63,7 +88,14 @@ impl AuthenticationError {
             Self::Missing => "Missing authorization header",
             Self::Token => "Invalid JWT",
             Self::Key => "Invalid API key",
+            Self::Scope => "An OAuth client needs the scope functions",
+            Self::Session => "The session of the token has ended. Sign in again",
         }
+    }
+
+    /// Returns the status of the response.
+    pub fn status(self) -> StatusCode {
+        if self == Self::Scope { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED }
     }
 }
 
@@ -105,11 +137,27 @@ impl CredentialVerifier {
     }
 
     /// Returns the caller that a key or token identifies.
-    fn find_caller(&self, credential: &str, now: DateTime<Utc>) -> Option<Caller> {
+    ///
+    /// # Errors
+    /// Returns `unknown` for a key or token that is not one of this project, [`AuthenticationError::Scope`] for the token
+    /// of an OAuth client that may not call functions.
+    fn find_caller(
+        &self,
+        credential: &str,
+        now: DateTime<Utc>,
+        unknown: AuthenticationError,
+    ) -> Result<Caller, AuthenticationError> {
         match self.keys.find_role(credential) {
-            Some(ApiKeyRole::Service) => Some(Caller::ServiceRole),
-            Some(ApiKeyRole::Anon) => Some(Caller::Anonymous),
-            None => caller_from_claims((self.check_token)(credential, now)?.as_ref()),
+            Some(ApiKeyRole::Service) => Ok(Caller::ServiceRole),
+            Some(ApiKeyRole::Anon) => Ok(Caller::Anonymous),
+            None => {
+                let claims = (self.check_token)(credential, now).ok_or(unknown)?;
+                let token = classify_token(&claims);
+                if matches!(token, TokenUse::Client(_)) && !token.opens_service(SERVICE_SCOPE) {
+                    return Err(AuthenticationError::Scope);
+                }
+                caller_from_claims(&claims, token).ok_or(unknown)
+            }
         }
     }
 }
@@ -118,29 +166,24 @@ impl Verifier for CredentialVerifier {
     fn verify(&self, headers: &HeaderMap, now: DateTime<Utc>) -> Result<Caller, AuthenticationError> {
         let by_key = match single_header(headers, &APIKEY) {
             HeaderText::Missing => Caller::Unauthenticated,
-            HeaderText::Present(key) => self.find_caller(key, now).ok_or(AuthenticationError::Key)?,
+            HeaderText::Present(key) => self.find_caller(key, now, AuthenticationError::Key)?,
             HeaderText::Invalid => return Err(AuthenticationError::Key),
         };
         match single_header(headers, &AUTHORIZATION).bearer(BearerWhitespace::Trimmed) {
             HeaderText::Missing => Ok(by_key),
-            HeaderText::Present(token) => self.find_caller(token, now).ok_or(AuthenticationError::Token),
+            HeaderText::Present(token) => self.find_caller(token, now, AuthenticationError::Token),
             HeaderText::Invalid => Err(AuthenticationError::Token),
         }
     }
 }
 
-/// Returns the caller of verified claims; `None` without a user and without a role of an API key.
-fn caller_from_claims(claims: &Map<String, Value>) -> Option<Caller> {
-    let text = |name: &str| claims.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    match (text("sub"), text("role")) {
-        (Some(id), role) => Some(Caller::User(User {
-            id: Uuid::try_parse(id).ok()?,
-            email: text("email").map(str::to_owned),
-            role: role.unwrap_or_default().to_owned(),
-        })),
-        (None, Some("service_role")) => Some(Caller::ServiceRole),
-        (None, Some("anon")) => Some(Caller::Anonymous),
-        (None, _) => None,
+/// Returns the caller of verified claims; `None` for an ID token, for malformed ids and for roles of no API key.
+fn caller_from_claims(claims: &Map<String, Value>, token: TokenUse<'_>) -> Option<Caller> {
+    match token {
+        TokenUse::User | TokenUse::Client(_) => User::from_claims(claims).map(Caller::User),
+        TokenUse::ApiKey("service_role") => Some(Caller::ServiceRole),
+        TokenUse::ApiKey("anon") => Some(Caller::Anonymous),
+        TokenUse::ApiKey(_) | TokenUse::Other => None,
     }
 }
 
@@ -161,6 +204,12 @@ mod tests {
                 "service" => json!({ "role": "service_role" }),
                 "stranger" => json!({ "sub": "not-a-uuid", "role": "authenticated" }),
                 "empty" => json!({}),
+                "id-token" => json!({ "sub": USER, "aud": USER, "client_id": USER, "scope": "functions" }),
+                "client" => json!({ "sub": USER, "session_id": USER, "client_id": USER, "scope": "openid email" }),
+                "calling-client" => {
+                    json!({ "sub": USER, "session_id": USER, "client_id": USER, "scope": "functions" })
+                }
+                "odd-session" => json!({ "sub": USER, "session_id": "x" }),
                 _ => return None,
             };
             claims.as_object().cloned().map(Arc::new)
@@ -177,7 +226,7 @@ mod tests {
 
     fn user(email: Option<&str>) -> Caller {
         let id = USER.parse().expect("a UUID");
-        Caller::User(User { id, email: email.map(str::to_owned), role: "authenticated".to_owned() })
+        Caller::User(User { id, session_id: None, email: email.map(str::to_owned), role: "authenticated".to_owned() })
     }
 
     #[test]
@@ -199,6 +248,13 @@ mod tests {
     }
 
     #[test]
+    fn client_with_the_scope_calls_as_its_user() {
+        let id = Uuid::try_parse(USER).expect("a UUID");
+        let expected = User { id, session_id: Some(id), email: None, role: String::new() };
+        assert_eq!(caller(&[("authorization", "Bearer calling-client")]), Ok(Caller::User(expected)));
+    }
+
+    #[test]
     fn invalid_key_or_token_is_rejected() {
         let cases = [
             (vec![("authorization", "Bearer expired"), ("apikey", "sb_publishable_1")], AuthenticationError::Token),
@@ -207,6 +263,10 @@ mod tests {
             (vec![("authorization", "Bearer user"), ("authorization", "Bearer anon")], AuthenticationError::Token),
             (vec![("authorization", "Bearer stranger")], AuthenticationError::Token),
             (vec![("authorization", "Bearer empty")], AuthenticationError::Token),
+            (vec![("authorization", "Bearer id-token")], AuthenticationError::Token),
+            (vec![("authorization", "Bearer odd-session")], AuthenticationError::Token),
+            (vec![("apikey", "id-token")], AuthenticationError::Key),
+            (vec![("authorization", "Bearer client"), ("apikey", "sb_publishable_1")], AuthenticationError::Scope),
             (vec![("authorization", "Bearer user"), ("apikey", "sb_publishable_2")], AuthenticationError::Key),
             (vec![("apikey", "")], AuthenticationError::Key),
             (vec![("apikey", "sb_publishable_1"), ("apikey", "sb_secret_1")], AuthenticationError::Key),

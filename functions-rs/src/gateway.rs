@@ -16,7 +16,7 @@ use axum::response::Response;
 use axum::routing::any;
 use bytes::Bytes;
 use futures::FutureExt;
-use futures::future::{Either, select};
+use futures::future::{BoxFuture, Either, select};
 use gotrue_rs::explanation::{Explanations, insert_link};
 use gotrue_rs::journal::{Journal, Step};
 use gotrue_rs::ports::clock::SharedClock;
@@ -29,7 +29,7 @@ use telemetry::tracer::RequestTrace;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
-use crate::caller::{AuthenticationError, Caller, Verifier};
+use crate::caller::{AuthenticationError, Caller, User, Verifier};
 use crate::function::{Answer, Function, FunctionError, Invocation};
 use explain::CallSummary;
 
@@ -65,7 +65,13 @@ pub struct Functions {
     proxies: TrustedProxies,
     limits: CallLimits,
     explanations: Explanations,
+    check_standing: Option<CheckStanding>,
 }
+
+/// Returns whether the user of a verified token, with the id of its session, may still act.
+///
+/// `None` if the database does not answer.
+pub type CheckStanding = Arc<dyn Fn(User, Arc<Journal>) -> BoxFuture<'static, Option<bool>> + Send + Sync>;
 
 struct RegisteredFunction {
     function: Box<dyn Function>,
@@ -82,7 +88,14 @@ impl Functions {
     /// Creates a gateway without functions and without trusted proxies.
     pub fn new(verifier: Arc<dyn Verifier>, clock: SharedClock, entropy: Entropy) -> Self {
         let (registry, proxies, limits, explanations) = Default::default();
-        Self { registry, verifier, clock, entropy, proxies, limits, explanations }
+        Self { registry, verifier, clock, entropy, proxies, limits, explanations, check_standing: None }
+    }
+
+    /// Refuses tokens of ended sessions and of deleted or banned users. Without it a token is valid until it expires.
+    #[must_use]
+    pub fn with_standing_check(mut self, check: CheckStanding) -> Self {
+        self.check_standing = Some(check);
+        self
     }
 
     /// Registers a function under its name.
@@ -240,6 +253,7 @@ impl Functions {
         if let Caller::User(user) = &caller {
             journal.trace(|trace| trace.user_id = Some(user.id));
             span.record("user.id", tracing::field::display(user.id));
+            self.require_good_standing(user, journal).await?;
         }
         let work = async {
             let body = self.read_body(body).await?;
@@ -256,6 +270,19 @@ impl Functions {
                 StatusCode::GATEWAY_TIMEOUT,
                 "IDLE_TIMEOUT",
                 "The function did not answer in time. Try again in a moment",
+            )),
+        }
+    }
+
+    async fn require_good_standing(&self, user: &User, journal: &Arc<Journal>) -> Result<(), FunctionError> {
+        let Some(check) = &self.check_standing else { return Ok(()) };
+        match check(user.clone(), Arc::clone(journal)).await {
+            Some(true) => Ok(()),
+            Some(false) => Err(authentication_error(AuthenticationError::Session)),
+            None => Err(FunctionError::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "DATABASE_UNAVAILABLE",
+                "The database does not answer. Try again in a moment",
             )),
         }
     }
@@ -320,5 +347,5 @@ impl RegisteredFunction {
 }
 
 fn authentication_error(refused: AuthenticationError) -> FunctionError {
-    FunctionError::new(StatusCode::UNAUTHORIZED, refused.code(), refused.message())
+    FunctionError::new(refused.status(), refused.code(), refused.message())
 }

@@ -229,7 +229,9 @@ impl App {
     pub fn build(policy: Policy, keys: KeySettings<'_>, ports: Ports) -> Result<Self, BuildError> {
         let host = Url::parse(&policy.site.external_url).ok().and_then(|url| url.host_str().map(str::to_owned));
         Ok(Self {
-            keys: KeyRing::build(keys)?.with_strict_signature_encoding(policy.jwt.is_signature_encoding_strict),
+            keys: KeyRing::build(keys)?
+                .with_strict_signature_encoding(policy.jwt.is_signature_encoding_strict)
+                .with_critical_header_rejected(policy.jwt.is_critical_header_rejected),
             saml: SamlServiceProvider::build(&policy.saml, &policy.site.external_url)?,
             static_responses: StaticResponses::from_policy(&policy)?,
             redirect_allow_list: AllowList::compile(&policy.site.site_url, &policy.site.redirect_allow_list)?

@@ -99,6 +99,18 @@ fn explain_error(functions: &Functions, call: &CallSummary, error: &FunctionErro
         let token = call.credential.as_deref().unwrap_or_default();
         return Some(explain_token(token, error.message.as_ref(), call.started));
     }
+    if is(AuthenticationError::Scope) {
+        let decision =
+            DecisionRecord::refused("oauth_client.scope", "The token of an OAuth client has no scope for functions.")
+                .with_remedy("Let the client request the scope `functions`, which its user then grants.");
+        return Some(decision);
+    }
+    if is(AuthenticationError::Session) {
+        let decision =
+            DecisionRecord::refused("session.ended", "The user is deleted or banned, or the session has ended.")
+                .with_remedy("Sign in again, or refresh the session: supabase-js does so when the session is read.");
+        return Some(decision);
+    }
     is(AuthenticationError::Key).then(|| {
         DecisionRecord::refused("api_key.invalid", "The API key is not one of this server.")
             .with_remedy("Send a key that `basalt status` prints; keys of another project are not valid here.")

@@ -6,6 +6,7 @@ use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::explanation::tokens::explain_token;
 use gotrue_rules::domain::oauth_server::confinement;
+use gotrue_rules::domain::oauth_server::disclosure::limit_user;
 use gotrue_rules::domain::session_rules::session_not_found;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::uuid::parse_uuid;
@@ -30,10 +31,16 @@ pub(super) async fn require_read_only_caller(cx: &mut RequestContext) -> Result<
     let subject = Subject::from_claims(&claims)?;
     let found = users::find_to_read(&mut cx.db(), subject.user_id, subject.session_to_load()).await;
     let found = subject.require_loaded(cx, &claims, found, |found| found.session.is_some())?;
-    let session_client = found.session.and_then(|session| session.oauth_client_id);
+    let session_client = found.session.as_ref().and_then(|session| session.oauth_client_id);
     let is_client_token = is_oauth_client_token(&claims, session_client);
     require_access(cx, &found.account, found.session.is_some(), is_client_token)?;
-    cx.guard_results.read_only_caller = Some(ReadOnlyCaller { account: found.account, claims });
+    let account = if is_client_token && cx.app.policy.oauth_server.are_claims_limited_by_scopes {
+        let scopes = found.session.and_then(|session| session.scopes);
+        limit_user(&found.account, scopes.as_deref().unwrap_or_default())
+    } else {
+        found.account
+    };
+    cx.guard_results.read_only_caller = Some(ReadOnlyCaller { account, claims });
     Ok(())
 }
 

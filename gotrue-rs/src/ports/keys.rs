@@ -49,6 +49,7 @@ pub struct KeyRing {
     jwks_json: String,
     verified: VerifiedTokens,
     is_signature_encoding_strict: bool,
+    is_critical_header_rejected: bool,
 }
 
 impl KeyRing {
@@ -94,6 +95,7 @@ impl KeyRing {
             jwks_json,
             verified: VerifiedTokens::new(),
             is_signature_encoding_strict: false,
+            is_critical_header_rejected: false,
         };
         match ring.sign(&json!({})) {
             Ok(_) => Ok(ring),
@@ -105,6 +107,12 @@ impl KeyRing {
     #[must_use]
     pub fn with_strict_signature_encoding(self, is_strict: bool) -> Self {
         Self { is_signature_encoding_strict: is_strict, ..self }
+    }
+
+    /// Sets whether tokens with the header parameter `crit` are refused.
+    #[must_use]
+    pub fn with_critical_header_rejected(self, is_rejected: bool) -> Self {
+        Self { is_critical_header_rejected: is_rejected, ..self }
     }
 
     /// Signs a token with these claims.
@@ -126,6 +134,9 @@ impl KeyRing {
             return Ok(claims);
         }
         let parts = token::parse_token(token)?;
+        if parts.is_critical && self.is_critical_header_rejected {
+            return Err(VerifyError::Critical);
+        }
         if !self.valid_methods.contains(&parts.method) {
             return Err(VerifyError::MethodRefused(parts.method));
         }

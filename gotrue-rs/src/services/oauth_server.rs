@@ -4,6 +4,7 @@ use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::client_auth::{
     ClientCredentials, encode_secret, hash_secret, malformed_credentials, unknown_client,
 };
+use gotrue_rules::domain::oauth_server::redirect_uri::RedirectUriRules;
 use gotrue_rules::domain::oauth_server::registration::{register as accept, require_web_uris};
 use gotrue_rules::domain::oauth_server::{ClientType, OAuthClient, RegistrationType};
 use gotrue_rules::wire::oauth_server::{TokenRequest, invalid_client_body, parse_credentials, parse_registration};
@@ -88,7 +89,7 @@ pub async fn register_client(
     registered: RegistrationType,
 ) -> Result<(OAuthClient, Option<String>)> {
     let body = cx.read_body().await.map_err(invalid_client_body)?;
-    let accepted = accept(parse_registration(&body)?, cx.app.policy.oauth_server.is_comma_rejected)?;
+    let accepted = accept(parse_registration(&body)?, RedirectUriRules::from_policy(&cx.app.policy.oauth_server))?;
     if cx.app.policy.oauth_server.requires_web_uris {
         require_web_uris(&accepted.uri, &accepted.logo_uri)?;
     }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use chrono::{DateTime, Utc};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
-use gotrue_rules::domain::user::{Factor, Identity, User};
+use gotrue_rules::domain::user::{Factor, Identity, Time, User};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -125,10 +125,12 @@ pub struct UserToRead {
 }
 
 /// The OAuth client that a session was issued to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct SessionOrigin {
     /// `oauth_client_id`.
     pub oauth_client_id: Option<Uuid>,
+    /// `scopes`.
+    pub scopes: Option<String>,
 }
 
 impl FromRow<'_, PgRow> for UserToRead {
@@ -137,10 +139,29 @@ impl FromRow<'_, PgRow> for UserToRead {
         let mut account = read_shown_user(&mut columns)?;
         read_user_lists(&mut columns, &mut account)?;
         let session = match columns.get::<Option<Uuid>>("session_id")? {
-            Some(_) => Some(SessionOrigin { oauth_client_id: columns.get("session_oauth_client_id")? }),
+            Some(_) => Some(SessionOrigin {
+                oauth_client_id: columns.get("session_oauth_client_id")?,
+                scopes: columns.get("session_scopes")?,
+            }),
             None => None,
         };
         Ok(Self { account, session })
+    }
+}
+
+/// Whether a user and a session may act now.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    /// End of the user's ban, which may have passed.
+    pub banned_until: Option<Time>,
+    /// Whether the requested session exists.
+    pub has_session: bool,
+}
+
+impl FromRow<'_, PgRow> for Standing {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let mut columns = ColumnReader::new(row);
+        Ok(Self { banned_until: columns.some_time("banned_until")?, has_session: columns.get("has_session")? })
     }
 }
 

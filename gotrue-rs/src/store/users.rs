@@ -8,7 +8,8 @@ use uuid::Uuid;
 use super::Result;
 use super::binding::{bind, statements};
 use super::rows::{
-    AccountAndSession, AccountRow, UserToRead, account_columns, session_columns, shown_user_columns, user_list_columns,
+    AccountAndSession, AccountRow, Standing, UserToRead, account_columns, session_columns, shown_user_columns,
+    user_list_columns,
 };
 use super::statement::Connection;
 
@@ -78,8 +79,10 @@ statements! {
         shown_user_columns!(),
         ", ",
         user_list_columns!(),
-        ", s.id AS session_id, s.oauth_client_id AS session_oauth_client_id"
+        ", s.id AS session_id, s.oauth_client_id AS session_oauth_client_id, s.scopes AS session_scopes"
     ));
+
+    STANDING = "users.standing": with_session!("u.banned_until, s.id IS NOT NULL AS has_session");
 
     BY_EMAIL = "users.by_email": concat!(
         "SELECT ",
@@ -187,6 +190,11 @@ pub async fn find_with_session(
 /// It reads half as many columns as [`find_with_session`], and no secret.
 pub async fn find_to_read(db: &mut Connection, id: Uuid, session: Option<Uuid>) -> Result<Option<UserToRead>> {
     db.fetch_optional(bind!(TO_READ, user_id: id, session_id: session, instance_id: INSTANCE)).await
+}
+
+/// Returns whether the user of that id is banned and whether the session exists; `None` without such a user.
+pub async fn find_standing(db: &mut Connection, id: Uuid, session: Option<Uuid>) -> Result<Option<Standing>> {
+    db.fetch_optional(bind!(STANDING, user_id: id, session_id: session, instance_id: INSTANCE)).await
 }
 
 /// Returns the user with that address (lower case) in that audience; SSO users are excluded.

@@ -1,8 +1,11 @@
 //! The guard `Caller`, and `POST /logout`.
 
+use aws_lc_rs::hmac;
 use axum::body::Body;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
-use gotrue_rs::testing::{TestUser, World};
+use gotrue_rs::testing::{SECRET, TestUser, World};
 use http::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -237,4 +240,27 @@ async fn signature_with_other_unused_bits_is_refused_with_hardened_policy() {
     let user = world.create_user(ANN).await;
     assert_eq!(world.get_as(&respelled(&user.access_token), "/user").await.refusal(), (403, "bad_jwt"));
     world.get_as(&user.access_token, "/user").await.expect(200);
+}
+
+/// A token of the server's own claims whose header demands extensions.
+fn with_critical_header(token: &str, header: &Value) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes());
+    let claims = token.split('.').nth(1).expect("claims");
+    let signed = format!("{}.{claims}", URL_SAFE_NO_PAD.encode(header.to_string()));
+    format!("{signed}.{}", URL_SAFE_NO_PAD.encode(hmac::sign(&key, signed.as_bytes())))
+}
+
+#[tokio::test]
+async fn token_with_crit_is_refused_with_hardened_policy() {
+    for is_served in [true, false] {
+        let world = if is_served { World::builder().as_served().build().await } else { World::new().await };
+        let user = world.create_user(ANN).await;
+        let plain = with_critical_header(&user.access_token, &json!({"alg": "HS256", "typ": "JWT"}));
+        world.get_as(&plain, "/user").await.expect(200);
+        for crit in [json!(["exp"]), json!([]), Value::Null, json!(["b64"])] {
+            let header = json!({"alg": "HS256", "crit": crit, "b64": true});
+            let answer = world.get_as(&with_critical_header(&user.access_token, &header), "/user").await;
+            assert_eq!(answer.status, if is_served { 403 } else { 200 }, "{crit}: {}", answer.text);
+        }
+    }
 }

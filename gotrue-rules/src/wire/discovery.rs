@@ -57,7 +57,7 @@ impl<'a> From<&'a Policy> for DiscoveryJson<'a> {
             jwks_uri: at("/.well-known/jwks.json"),
             userinfo_endpoint: at("/oauth/userinfo"),
             registration_endpoint: may_register.then(|| at("/oauth/clients/register")),
-            scopes_supported: &scope::SUPPORTED,
+            scopes_supported: scope::list_supported(&policy.oauth_server),
             response_types_supported: &["code"],
             response_modes_supported: &["query"],
             grant_types_supported: &["authorization_code", "refresh_token"],

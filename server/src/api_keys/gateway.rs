@@ -9,6 +9,7 @@ use gotrue_rules::domain::redirect::is_loopback_url;
 use http::header::{AUTHORIZATION, ORIGIN};
 use http::{HeaderMap, Uri};
 use http_edge::request::{APIKEY, ApiKeyRole, BearerWhitespace, bearer_value, parse_bearer};
+use serde_json::{Map, Value};
 
 use super::live::LiveApiKeys;
 
@@ -16,8 +17,11 @@ use super::live::LiveApiKeys;
 #[derive(Clone)]
 pub(crate) struct ApiKeyGateway {
     keys: LiveApiKeys,
-    verify_token: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    verify_token: Arc<VerifyToken>,
 }
+
+/// Returns the claims of a token that is signed with this project's key and unexpired.
+type VerifyToken = dyn Fn(&str) -> Option<Arc<Map<String, Value>>> + Send + Sync;
 
 /// The credentials of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +46,20 @@ pub(crate) struct PresentedKey {
 
 impl ApiKeyGateway {
     /// Creates the gateway.
-    /// `verifies` returns whether a token is signed with this project's key and unexpired.
-    pub(crate) fn new(keys: LiveApiKeys, verifies: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self { keys, verify_token: Arc::new(verifies) }
+    /// `verify` returns the claims of a token that is signed with this project's key and unexpired.
+    pub(crate) fn new(
+        keys: LiveApiKeys,
+        verify: impl Fn(&str) -> Option<Arc<Map<String, Value>>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { keys, verify_token: Arc::new(verify) }
+    }
+
+    /// Returns the claims of every token of this project in a request, which may carry several.
+    pub(crate) fn verified_claims(&self, uri: &Uri, headers: &HeaderMap) -> Vec<Arc<Map<String, Value>>> {
+        let keys = presented_keys(uri, headers).into_iter().map(|(_, key)| key);
+        keys.filter(|key| self.keys.ring().find_role(key).is_none() && !key.starts_with("sb_"))
+            .filter_map(|key| (self.verify_token)(&key))
+            .collect()
     }
 
     /// Authenticates a request by its API key.
@@ -121,7 +136,7 @@ impl ApiKeyGateway {
             None => RequestCredentials::Missing,
             Some(key) => match self.keys.ring().find_role(key) {
                 Some(role) => RequestCredentials::Key(role),
-                None if !key.starts_with("sb_") && (self.verify_token)(key) => RequestCredentials::Token,
+                None if !key.starts_with("sb_") && (self.verify_token)(key).is_some() => RequestCredentials::Token,
                 None => RequestCredentials::Invalid,
             },
         }
@@ -148,7 +163,7 @@ fn presented_keys(uri: &Uri, headers: &HeaderMap) -> Vec<(&'static str, String)>
 /// Returns the claim `role` of a token, which is not verified.
 fn find_role_claim(token: &str) -> Option<String> {
     let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
-    let claims: serde_json::Value = serde_json::from_slice(&payload).ok()?;
+    let claims: Value = serde_json::from_slice(&payload).ok()?;
     Some(claims.get("role")?.as_str().unwrap_or("another").to_owned())
 }
 
@@ -186,7 +201,7 @@ mod tests {
             publishable_key: key("sb_publishable_p"),
             secret_key: key("sb_secret_s"),
         };
-        ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| token == "jwt.of.user")
+        ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| (token == "jwt.of.user").then(Arc::default))
     }
 
     /// Rows: `apikey`, query and `Authorization` of a request; the result and the new `Authorization`.

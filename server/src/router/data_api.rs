@@ -17,6 +17,8 @@ use crate::api_keys::RequestCredentials;
 
 /// The path of the data API.
 pub(super) const MOUNT: &str = "/rest/v1";
+/// The OAuth scope that opens the data API to the token of a client.
+const SCOPE: &str = "rest";
 /// The time that a body may take to arrive: large inserts take longer than requests to the auth API.
 const BODY_LIMIT: Duration = BODY_DEADLINE.saturating_mul(6);
 
@@ -32,6 +34,9 @@ impl EdgeRouter {
         let response = match found {
             // The API verifies the token, and names what is wrong with it.
             RequestCredentials::Key(_) | RequestCredentials::Token => {
+                if let Some(refused) = self.refuse_token_use(SCOPE, &uri, request.headers()) {
+                    return cors::FORWARDED.apply(refused);
+                }
                 *request.uri_mut() = without_key(&uri);
                 answer(api, request).await
             }

@@ -24,6 +24,28 @@ pub(super) fn invalid_api_key() -> Response {
     json(StatusCode::UNAUTHORIZED, "Invalid API key", hint)
 }
 
+/// The token was issued to an OAuth client, whose user granted no scope for the service.
+pub(super) fn insufficient_scope(scope: &str) -> Response {
+    let hint = format!("Let the client request the scope `{scope}`, which its user then grants.");
+    json(StatusCode::FORBIDDEN, "The token does not open this service", &hint)
+}
+
+/// The token is no access token.
+pub(super) fn no_access_token() -> Response {
+    let hint = "An ID token tells a client who the user is. Send the access token instead.";
+    json(StatusCode::UNAUTHORIZED, "The token is no access token", hint)
+}
+
+/// The session of the token has ended, or its user is deleted or banned.
+pub(super) fn ended_session() -> Response {
+    json(StatusCode::UNAUTHORIZED, "The session of the token has ended", "Sign in again.")
+}
+
+/// The database does not answer.
+pub(super) fn database_unavailable() -> Response {
+    json(StatusCode::SERVICE_UNAVAILABLE, "The database does not answer", "Try again in a moment.")
+}
+
 /// The path belongs to a service of Supabase that Basalt does not have.
 pub(super) fn not_served(mount: &str, what: &str) -> Response {
     let message = format!("Basalt does not serve {mount} ({what})");

@@ -4,9 +4,10 @@ use axum::extract::Request;
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use functions_rs::gateway::CheckStanding;
 use gateway::{Gateway, Route, RouteAccess, Service, build_error};
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use http_edge::request::{ApiKeyRole, BearerWhitespace, cors, parse_bearer};
 
 use super::{Area, EdgeRouter, error_responses};
@@ -24,6 +25,8 @@ pub(crate) struct ForwardedServices {
     pub built_in_functions: Vec<&'static str>,
     /// Access of callers on this machine in development.
     pub access: Access,
+    /// Whether users may still call functions.
+    pub check_standing: CheckStanding,
 }
 
 impl ForwardedServices {
@@ -90,6 +93,11 @@ impl EdgeRouter {
                 })
             }
         };
+        if matches!(permission, Permission::Granted(_))
+            && let Some(response) = self.refuse_forwarded_token(services, route, &uri, request.headers()).await
+        {
+            return if has_cors { cors::FORWARDED.apply(response) } else { response };
+        }
         let response = match permission {
             Permission::Granted(role) => {
                 let token = role.map(|role| self.gateway.role_token(role));
@@ -98,6 +106,26 @@ impl EdgeRouter {
             refused => self.refuse(&refused, route, &request),
         };
         if has_cors { cors::FORWARDED.apply(response) } else { response }
+    }
+
+    /// Refuses a token that does not open the service, and at functions one of an ended session.
+    async fn refuse_forwarded_token(
+        &self,
+        services: &ForwardedServices,
+        route: Route,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Option<Response> {
+        if route.service == Service::Studio {
+            return None;
+        }
+        if let Some(refused) = self.refuse_token_use(route.service.name(), uri, headers) {
+            return Some(refused);
+        }
+        if route.service != Service::Functions {
+            return None;
+        }
+        self.refuse_ended_session(&services.check_standing, uri, headers).await
     }
 
     fn refuse(&self, permission: &Permission, route: Route, request: &Request) -> Response {

@@ -8,6 +8,7 @@ mod explain;
 mod form_visits;
 mod forwarded;
 mod submission_form;
+mod token_use;
 mod transport_security;
 
 use std::net::{IpAddr, SocketAddr};
@@ -261,13 +262,18 @@ impl EdgeRouter {
         response
     }
 
-    /// Answers CORS here, so that error responses of the gateway carry it too; the auth API sees no origin.
+    /// Answers CORS here, so that error responses of the gateway carry it too.
+    ///
+    /// The auth API sees no origin, except where it decides by it: pages of other origins than this server's must be allowed
+    /// redirect targets in order to decide about an OAuth client.
     async fn handle_auth(&self, mut request: Request) -> Response {
         if cors::is_preflight(request.method(), request.headers()) {
             return self.explanations.preflight(&request, cors::GATEWAY.preflight_response(request.headers()));
         }
-        request.headers_mut().remove(ORIGIN);
         let uri = strip_mount(request.uri(), "/auth/v1");
+        if !is_consent_path(uri.path()) || submission_form::is_same_origin(request.headers()) {
+            request.headers_mut().remove(ORIGIN);
+        }
         let found = self.gateway.authenticate(&uri, request.headers_mut());
         let open = is_keyless_path(uri.path());
         *request.uri_mut() = uri;
@@ -292,6 +298,11 @@ impl EdgeRouter {
             client: peer_address(request).map(|peer| self.proxies.find_client(peer, headers)),
         }
     }
+}
+
+/// Returns whether a path of the auth API shows or decides a request of an OAuth client.
+fn is_consent_path(path: &str) -> bool {
+    is_below(path, "/oauth/authorizations")
 }
 
 /// Returns whether a path is that of a mount, or below it.

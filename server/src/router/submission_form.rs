@@ -101,10 +101,10 @@ fn has_form_type(headers: &HeaderMap) -> bool {
     media_type.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(FORM_TYPE))
 }
 
-/// Returns whether no page of another site sent the form.
+/// Returns whether no page of another origin sent the request.
 ///
 /// Browsers say so in `Sec-Fetch-Site`; older ones name the page's origin. Without either, it is no browser.
-fn is_same_origin(headers: &HeaderMap) -> bool {
+pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
     if let Some(site) = headers.get(SEC_FETCH_SITE) {
         return site == "same-origin" || site == "none";
     }

@@ -6,6 +6,7 @@ use gotrue_rs::ports::entropy::Entropy;
 use http::{HeaderMap, HeaderValue};
 
 use proptest::prelude::*;
+use serde_json::Map;
 
 use std::time::Duration;
 
@@ -52,7 +53,9 @@ fn echo_router() -> Arc<EdgeRouter> {
         form_visits: FormVisits::new(Arc::new(gotrue_rs::ports::clock::SystemClock)),
         orders: None,
         dev: DevelopmentPages::new(None, Access::default()),
-        gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| token == "jwt.user"),
+        gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| {
+            (token == "jwt.user").then(|| Arc::new(Map::from_iter([("sub".to_owned(), "u".into())])))
+        }),
         proxies,
         transport_security: TransportSecurity::new(true, Duration::from_hours(1)),
         explanations: RouterExplanations::default(),

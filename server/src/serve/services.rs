@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use functions_rs::Functions;
 use functions_rs::functions::send_submission::SendSubmission;
+use functions_rs::gateway::CheckStanding;
 use gateway::{Gateway, PublicOrigin, Service};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
@@ -13,6 +14,7 @@ use gotrue_rs::explanation::{ExplanationStore, Explanations};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::ports::mail::{MailFaultInjector, SharedMailer};
+use gotrue_rs::services::sessions::standing;
 use gotrue_rs::store::Pool;
 use gotrue_rs::store::outbox::OutboxTable;
 use provider_simulator::Simulator;
@@ -158,7 +160,7 @@ impl Services {
         let is_https = basalt.tls.is_some() || url.starts_with("https:");
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
-            forwarded: build_forwarded(project, &functions, url, access.clone())?,
+            forwarded: build_forwarded(project, &functions, url, access.clone(), build_standing_check(&current))?,
             functions: functions_rs::router(functions),
             data_api: data_api.as_ref().map(|running| Arc::clone(&running.api)),
             shop,
@@ -200,7 +202,19 @@ fn start_worker(
 fn build_api_key_gateway(keys: &LiveApiKeys, current: watch::Receiver<Arc<App>>) -> ApiKeyGateway {
     ApiKeyGateway::new(keys.clone(), move |token: &str| {
         let app = Arc::clone(&current.borrow());
-        app.keys.verify(token, app.clock.now()).is_ok()
+        app.keys.verify(token, app.clock.now()).ok()
+    })
+}
+
+/// Builds the check whether users may still call functions, by the present application.
+fn build_standing_check(current: &watch::Receiver<Arc<App>>) -> CheckStanding {
+    let current = current.clone();
+    Arc::new(move |user, journal| {
+        let app = Arc::clone(&current.borrow());
+        Box::pin(async move {
+            let now = app.clock.now();
+            standing::is_in_good_standing(&app, user.id, user.session_id, journal, now).await.ok()
+        })
     })
 }
 
@@ -210,6 +224,7 @@ fn build_forwarded(
     functions: &Functions,
     url: &str,
     access: Access,
+    check_standing: CheckStanding,
 ) -> anyhow::Result<Option<ForwardedServices>> {
     let basalt = &project.file.basalt;
     if basalt.upstreams.is_empty() {
@@ -217,7 +232,7 @@ fn build_forwarded(
     }
     let gateway = Gateway::new(basalt.upstreams.clone(), basalt.upstream_limits, PublicOrigin::parse(url))
         .context("reading the root certificates for the addresses of [basalt.upstreams]")?;
-    Ok(Some(ForwardedServices { gateway, built_in_functions: functions.names().collect(), access }))
+    Ok(Some(ForwardedServices { gateway, built_in_functions: functions.names().collect(), access, check_standing }))
 }
 
 /// Fetches and validates remote mail templates at startup, in the background.
@@ -274,7 +289,8 @@ fn build_functions(
     let (app, checking) = (Arc::clone(&current.borrow()), current.clone());
     let check_token = Arc::new(move |token: &str, now| Arc::clone(&checking.borrow()).keys.verify(token, now).ok());
     let verifier = Arc::new(functions_rs::CredentialVerifier::new(keys.opaque_ring(), check_token));
-    let mut functions = Functions::new(verifier, app.clock.clone(), app.entropy.fork());
+    let mut functions = Functions::new(verifier, app.clock.clone(), app.entropy.fork())
+        .with_standing_check(build_standing_check(current));
 
     let wanted = project.file.functions();
     let send_submission = FunctionSettings::for_function(&wanted, BUILT_IN_FUNCTIONS[0]);

@@ -61,6 +61,7 @@ mod telemetry;
 mod test_mode;
 mod timing;
 mod tls;
+mod token_use;
 mod users;
 mod world_accounts;
 mod world_clock;

@@ -3,6 +3,7 @@
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::oauth_server::RegistrationType;
 use gotrue_rules::domain::oauth_server::client::not_found;
+use gotrue_rules::domain::oauth_server::redirect_uri::RedirectUriRules;
 use gotrue_rules::domain::oauth_server::registration::require_web_uris;
 use gotrue_rules::wire::oauth_server::{ClientJson, ClientsJson, invalid_client_body, parse_client_changes};
 use http::StatusCode;
@@ -37,7 +38,7 @@ pub async fn update(cx: RequestContext) -> Result<Reply> {
     let client = cx.client()?;
     let body = cx.read_body().await.map_err(invalid_client_body)?;
     let changes = parse_client_changes(&body)?;
-    changes.validate(client, cx.app.policy.oauth_server.is_comma_rejected)?;
+    changes.validate(client, RedirectUriRules::from_policy(&cx.app.policy.oauth_server))?;
     if cx.app.policy.oauth_server.requires_web_uris {
         require_web_uris(changes.uri.as_deref().unwrap_or_default(), changes.logo_uri.as_deref().unwrap_or_default())?;
     }

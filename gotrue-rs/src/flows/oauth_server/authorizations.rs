@@ -7,6 +7,7 @@ use gotrue_rules::domain::oauth_server::authorization::{
     Authorization, ConsentDecision, ViewDecision, cannot_be_processed, decide_consent, decide_view, no_longer_pending,
     not_found,
 };
+use gotrue_rules::domain::oauth_server::redirect_uri::requires_new_consent;
 use gotrue_rules::domain::oauth_server::{OAuthClient, scope};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::oauth_server::{
@@ -38,6 +39,9 @@ pub async fn show(cx: RequestContext) -> Result<Reply> {
 async fn try_show(cx: &RequestContext, caller: &User) -> Result<Option<Reply>> {
     let AuthorizationDetails { authorization, client, granted_scopes: granted } =
         load_authorization(cx, caller).await?;
+    let is_new_consent_required =
+        |client: &OAuthClient| requires_new_consent(&cx.app.policy.oauth_server, client, &authorization.redirect_uri);
+    let granted = granted.filter(|_| !client.as_ref().is_some_and(is_new_consent_required));
     let outcome = decide_view(&authorization, caller.id, granted.as_deref(), cx.now);
     if outcome == ViewDecision::Expired {
         authorizations::expire(&mut cx.db(), authorization.id).await.or_internal_error(LOOKUP_FAILED)?;

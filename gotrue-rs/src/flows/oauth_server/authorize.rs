@@ -1,6 +1,7 @@
 //! `GET /oauth/authorize`: stores a client's request and redirects the browser to the consent page.
 //!
-//! Until client and redirect URI are validated, errors are returned instead of redirected.
+//! Until client and redirect URI are validated, errors are returned instead of redirected; those of dynamically registered
+//! clients always, where the policy says so.
 
 use chrono::TimeDelta;
 use gotrue_rules::domain::error::chain::ErrorChain;
@@ -8,7 +9,8 @@ use gotrue_rules::domain::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::authorization::{
     AuthorizationParameters, AuthorizationRequest, validate_parameters,
 };
-use gotrue_rules::domain::oauth_server::{OAuthClient, redirect_uri};
+use gotrue_rules::domain::oauth_server::redirect_uri::{RedirectUriRules, validate_redirect_uri};
+use gotrue_rules::domain::oauth_server::{OAuthClient, RegistrationType};
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::redirect::encode_location;
 use gotrue_rules::wire::uuid::parse_uuid;
@@ -31,6 +33,8 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         Ok(page) => page,
         // Nothing is stored: the browser may send the request again.
         Err(_) if cx.journal.has_lost_database() => return Err(Error::database_unavailable()),
+        // A link to this server must not lead to the page of a client that no user has approved.
+        Err((error, description)) if is_unconfirmed(&cx, &client) => return Err(Error::oauth(error, description)),
         Err((error, description)) => {
             cx.journal.record_redirected_error(&Error::oauth(error, description.clone()));
             let members = [("error", error.as_str()), ("error_description", &*description)];
@@ -48,6 +52,12 @@ fn is_repeated_refused(cx: &RequestContext, name: &str) -> bool {
     cx.app.policy.oauth_server.is_repeated_parameter_rejected && cx.request.is_repeated(name)
 }
 
+/// Whether no one vouches for the client's redirect URI: it registered itself, and the user is not known yet.
+fn is_unconfirmed(cx: &RequestContext, client: &OAuthClient) -> bool {
+    cx.app.policy.oauth_server.are_unconfirmed_redirects_rejected
+        && client.registration_type == RegistrationType::Dynamic
+}
+
 /// Loads the client and validates its redirect URI.
 async fn load_client(cx: &RequestContext) -> Result<OAuthClient> {
     for name in ["client_id", "redirect_uri"] {
@@ -63,8 +73,9 @@ async fn load_client(cx: &RequestContext) -> Result<OAuthClient> {
     let found = oauth_clients::find_by_id(&mut cx.db(), id).await.or_internal_error("error validating client")?;
     let client = found.ok_or_else(|| unknown("invalid client_id"))?;
     let target = query_parameter(cx, "redirect_uri");
-    let is_careful = cx.app.policy.oauth_server.is_comma_rejected;
-    if !client.has_redirect_uri(target) || is_careful && redirect_uri::validate_redirect_uri(target, true).is_err() {
+    let rules = RedirectUriRules::from_policy(&cx.app.policy.oauth_server);
+    let is_careful = rules.is_comma_rejected || rules.is_strict;
+    if !client.has_redirect_uri(target) || is_careful && validate_redirect_uri(target, rules).is_err() {
         return Err(Error::invalid("invalid redirect_uri"));
     }
     Ok(client)

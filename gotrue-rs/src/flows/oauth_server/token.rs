@@ -101,6 +101,7 @@ async fn exchange_code(cx: &RequestContext, client: &OAuthClient, request: &Toke
         client: client.id,
         nonce: &authorization.nonce,
         scopes: &authorization.scope,
+        are_claims_limited: cx.app.policy.oauth_server.are_claims_limited_by_scopes,
     };
     let signed = cx.app.keys.sign(&build_id_token_claims(&issued.account, claims, cx.now));
     let signed = signed.map_err(|cause| Error::internal("Error generating ID token").with_cause(cause))?;

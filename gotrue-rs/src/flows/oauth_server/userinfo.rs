@@ -12,5 +12,6 @@ use crate::request_context::RequestContext;
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let caller = cx.caller()?;
     let scopes = caller.session.as_ref().and_then(|session| session.scopes.as_deref());
-    Ok(Reply::json(&build_userinfo(&caller.account, scopes.unwrap_or_default())))
+    let are_limited = cx.app.policy.oauth_server.are_claims_limited_by_scopes;
+    Ok(Reply::json(&build_userinfo(&caller.account, scopes.unwrap_or_default(), are_limited)))
 }

@@ -51,6 +51,9 @@ pub enum VerifyError {
     /// The signature is invalid.
     #[error("token signature is invalid: {0}")]
     Signature(&'static str),
+    /// The header demands extensions, of which none is supported.
+    #[error("token is unverifiable: header parameter crit is not supported")]
+    Critical,
     /// `exp` has passed.
     #[error("token has invalid claims: token is expired")]
     Expired,
@@ -79,6 +82,8 @@ const LOOSE_BASE64: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_
 pub(super) struct TokenParts<'a> {
     pub method: String,
     pub kid: Option<Value>,
+    /// Whether the header has the parameter `crit` (RFC 7515 §4.1.11).
+    pub is_critical: bool,
     pub claims: Object,
     /// Encoded header and claims: the signing input.
     pub signed: &'a str,
@@ -105,7 +110,14 @@ pub(super) fn parse_token(token: &str) -> Result<TokenParts<'_>, VerifyError> {
     if !METHODS.contains(&method.as_str()) {
         return Err(VerifyError::UnknownMethod);
     }
-    Ok(TokenParts { method, kid: header.remove("kid"), claims, signed, signature })
+    Ok(TokenParts {
+        method,
+        kid: header.remove("kid"),
+        is_critical: header.contains_key("crit"),
+        claims,
+        signed,
+        signature,
+    })
 }
 
 /// A decoded signature.

@@ -4,9 +4,11 @@ pub mod create;
 pub mod elevate;
 pub mod preset;
 pub mod refresh;
+pub mod standing;
 
 use gotrue_rules::domain::claims::{AccessClaims, build_access_claims};
 use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::oauth_server::disclosure::limit_access_claims;
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::user::User;
@@ -113,7 +115,11 @@ async fn build_claims(
 ) -> Result<AccessClaims> {
     cx.record_user(account.id);
     let AccessClaims { claims, expires_at } = build_access_claims(&cx.app.policy, account, session, cx.now);
-    let claims = hooks::customize_claims(cx, db, account.id, method, claims).await?;
+    let mut claims = hooks::customize_claims(cx, db, account.id, method, claims).await?;
+    // After the hook, which must return the claims that its schema requires.
+    if cx.app.policy.oauth_server.are_claims_limited_by_scopes {
+        limit_access_claims(&mut claims, account, session);
+    }
     Ok(AccessClaims { claims, expires_at })
 }
 

@@ -11,6 +11,8 @@ mod id_tokens;
 mod links;
 mod logs;
 mod oauth_clients;
+mod oauth_redirects;
+mod oauth_scopes;
 mod oauth_server;
 mod passkeys;
 mod passwordless;

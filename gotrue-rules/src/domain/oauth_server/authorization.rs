@@ -41,7 +41,7 @@ pub fn validate_parameters(
         return Err("only response_type=code is supported".to_owned());
     }
     let scope = if parameters.scope.is_empty() { &policy.default_scope } else { parameters.scope };
-    scope::validate_scopes(scope)?;
+    scope::validate_scopes(scope, policy)?;
     resource::validate_resource(parameters.resource)?;
     let challenge = validate_challenge(parameters, policy.is_plain_challenge_rejected)?;
     Ok(AuthorizationRequest { scope: scope.to_owned(), challenge })
@@ -141,7 +141,7 @@ pub enum ViewDecision {
     Ask,
 }
 
-/// Decides about viewing a request. `granted` are the scopes that the caller has granted to the client.
+/// Decides about viewing a request. `granted` are the scopes that the caller has granted to the client, and count.
 pub fn decide_view(request: &Authorization, caller: Uuid, granted: Option<&str>, now: Time) -> ViewDecision {
     if request.is_expired(now) {
         return ViewDecision::Expired;

@@ -1,8 +1,11 @@
 //! Claims about a user for OAuth clients, in ID tokens and at the userinfo endpoint, limited by scopes.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::disclosure::{is_address, limit_user};
 use super::scope::{EMAIL, PHONE, PROFILE, contains_scope};
 use crate::domain::user::{Time, User};
 
@@ -20,6 +23,8 @@ pub struct IdTokenParameters<'a> {
     pub nonce: &'a str,
     /// The granted scopes.
     pub scopes: &'a str,
+    /// Whether the scopes limit claims strictly, as in [`build_userinfo`].
+    pub are_claims_limited: bool,
 }
 
 /// Builds the claims of an ID token.
@@ -50,13 +55,19 @@ pub fn build_id_token_claims(account: &User, token: IdTokenParameters<'_>, now: 
         put("phone_number", json!(phone));
     }
     if has(PROFILE) {
-        claims.extend(profile_claims(account));
+        claims.extend(profile_claims(&seen_by_client(account, token.scopes, token.are_claims_limited)));
+    }
+    if token.are_claims_limited {
+        remove_address_names(&mut claims);
     }
     claims
 }
 
 /// Builds the userinfo response for the granted scopes; without scopes it contains only `sub`.
-pub fn build_userinfo(account: &User, scopes: &str) -> Map<String, Value> {
+///
+/// With `are_claims_limited` metadata tells no address or number that the scopes do not name, and a name is no address.
+pub fn build_userinfo(account: &User, scopes: &str, are_claims_limited: bool) -> Map<String, Value> {
+    let account = &*seen_by_client(account, scopes, are_claims_limited);
     let has = |scope: &str| contains_scope(scopes, scope);
     let mut claims = Map::new();
     let mut put = |name: &str, value: Value| claims.insert(name.to_owned(), value);
@@ -73,7 +84,21 @@ pub fn build_userinfo(account: &User, scopes: &str) -> Map<String, Value> {
         put("user_metadata", Value::Object(account.user_metadata.clone()));
         claims.extend(profile_claims(account));
     }
+    if are_claims_limited {
+        remove_address_names(&mut claims);
+    }
     claims
+}
+
+fn seen_by_client<'a>(account: &'a User, scopes: &str, are_claims_limited: bool) -> Cow<'a, User> {
+    if are_claims_limited { Cow::Owned(limit_user(account, scopes)) } else { Cow::Borrowed(account) }
+}
+
+/// Removes names that are addresses, which the reference falls back to.
+fn remove_address_names(claims: &mut Map<String, Value>) {
+    if claims.get("name").and_then(Value::as_str).is_some_and(is_address) {
+        claims.remove("name");
+    }
 }
 
 /// Returns the claims of the scope `profile`.
@@ -122,16 +147,22 @@ mod tests {
             ("phone", vec!["phone", "sub"]),
             ("profile", vec!["name", "picture", "preferred_username", "sub", "updated_at", "user_metadata"]),
         ] {
-            assert_eq!(names(&build_userinfo(&user(), scopes)), expected, "{scopes}");
+            assert_eq!(names(&build_userinfo(&user(), scopes, false)), expected, "{scopes}");
         }
-        let claims = build_userinfo(&user(), "profile");
+        let claims = build_userinfo(&user(), "profile", false);
         assert_eq!((&claims["name"], &claims["preferred_username"]), (&json!("ann@example.com"), &json!("ann")));
     }
 
     #[test]
     fn id_token_has_client_audience_and_claims_of_granted_scopes() {
         let client = Uuid::from_u128(7);
-        let token = IdTokenParameters { issuer: "https://auth.example.com", client, nonce: "n", scopes: "openid" };
+        let token = IdTokenParameters {
+            issuer: "https://auth.example.com",
+            client,
+            nonce: "n",
+            scopes: "openid",
+            are_claims_limited: false,
+        };
         let always = ["aud", "auth_time", "client_id", "email_verified", "exp", "iat", "iss", "nonce"];
         let claims = build_id_token_claims(&user(), token, Time::from_timestamp(1000, 0).unwrap());
         assert_eq!(names(&claims), [&always[..], &["phone_number_verified", "sub"]].concat());

@@ -1,7 +1,7 @@
 //! Validation of client registrations (RFC 7591) and of client updates.
 
 use super::client::{AuthMethod, ClientType, GRANT_TYPES, OAuthClient};
-use super::redirect_uri;
+use super::redirect_uri::{self, RedirectUriRules};
 use crate::domain::error::{Error, Result};
 use crate::domain::redirect::go_url::Url;
 
@@ -52,9 +52,9 @@ pub struct ClientRegistration {
 
 /// Validates a registration and fills in defaults.
 /// An error is a 400 `validation_failed` with GoTrue's nested wording.
-pub fn register(request: ClientRegistrationRequest, commas_refused: bool) -> Result<ClientRegistration> {
+pub fn register(request: ClientRegistrationRequest, rules: RedirectUriRules) -> Result<ClientRegistration> {
     let (client_type, auth_method) =
-        validate_request(&request, commas_refused).map_err(|text| Error::invalid(format!("400: {text}")))?;
+        validate_request(&request, rules).map_err(|text| Error::invalid(format!("400: {text}")))?;
     let grant_types =
         if request.grant_types.is_empty() { GRANT_TYPES.map(str::to_owned).to_vec() } else { request.grant_types };
     Ok(ClientRegistration {
@@ -70,12 +70,12 @@ pub fn register(request: ClientRegistrationRequest, commas_refused: bool) -> Res
 
 fn validate_request(
     request: &ClientRegistrationRequest,
-    commas_refused: bool,
+    rules: RedirectUriRules,
 ) -> Result<(ClientType, AuthMethod), String> {
     if request.redirect_uris.is_empty() {
         return Err("redirect_uris is required".to_owned());
     }
-    validate_redirect_uris(&request.redirect_uris, commas_refused)?;
+    validate_redirect_uris(&request.redirect_uris, rules)?;
     if !request.grant_types.is_empty() {
         validate_grant_types(&request.grant_types)?;
     }
@@ -133,11 +133,11 @@ pub struct ClientChanges {
 
 impl ClientChanges {
     /// Validates the changes for the client; 400 `validation_failed`.
-    pub fn validate(&self, client: &OAuthClient, commas_refused: bool) -> Result<()> {
+    pub fn validate(&self, client: &OAuthClient, rules: RedirectUriRules) -> Result<()> {
         if *self == Self::default() {
             return Err(Error::invalid("No fields provided for update"));
         }
-        self.validate_members(commas_refused).map_err(Error::invalid)?;
+        self.validate_members(rules).map_err(Error::invalid)?;
         let Some(word) = &self.auth_method else { return Ok(()) };
         let fitting = client.client_type.auth_methods();
         if fitting.iter().any(|method| method.as_str() == word) {
@@ -150,9 +150,9 @@ impl ClientChanges {
         )))
     }
 
-    fn validate_members(&self, commas_refused: bool) -> Result<(), String> {
+    fn validate_members(&self, rules: RedirectUriRules) -> Result<(), String> {
         if let Some(uris) = &self.redirect_uris {
-            validate_redirect_uris(uris, commas_refused)?;
+            validate_redirect_uris(uris, rules)?;
         }
         if let Some(grant_types) = &self.grant_types {
             validate_grant_types(grant_types)?;
@@ -169,7 +169,7 @@ impl ClientChanges {
     }
 }
 
-fn validate_redirect_uris(uris: &[String], commas_refused: bool) -> Result<(), String> {
+fn validate_redirect_uris(uris: &[String], rules: RedirectUriRules) -> Result<(), String> {
     if uris.is_empty() {
         return Err("redirect_uris cannot be empty".to_owned());
     }
@@ -177,8 +177,7 @@ fn validate_redirect_uris(uris: &[String], commas_refused: bool) -> Result<(), S
         return Err(format!("redirect_uris cannot exceed {MAX_REDIRECT_URIS} items"));
     }
     uris.iter().try_for_each(|uri| {
-        redirect_uri::validate_redirect_uri(uri, commas_refused)
-            .map_err(|why| format!("invalid redirect_uri '{uri}': {why}"))
+        redirect_uri::validate_redirect_uri(uri, rules).map_err(|why| format!("invalid redirect_uri '{uri}': {why}"))
     })
 }
 

@@ -1,5 +1,7 @@
 //! OAuth scopes.
 
+use crate::domain::policy::OAuthServerPolicy;
+
 /// Requests an ID token.
 pub const OPENID: &str = "openid";
 /// Name, picture and other profile claims.
@@ -13,6 +15,19 @@ pub const OFFLINE_ACCESS: &str = "offline_access";
 
 /// All supported scopes, in the order of the metadata document.
 pub const SUPPORTED: [&str; 5] = [OPENID, PROFILE, EMAIL, PHONE, OFFLINE_ACCESS];
+
+/// The scopes of services, each of which opens its service to the client's access token, after those of the user.
+///
+/// They have the names of the paths `/functions/v1`, `/rest/v1`, `/graphql/v1`, `/storage/v1` and `/realtime/v1`.
+pub const SERVICES: [&str; 5] = ["functions", "rest", "graphql", "storage", "realtime"];
+/// All scopes with those of services, in the order of the metadata document.
+pub const SUPPORTED_WITH_SERVICES: [&str; 10] =
+    [OPENID, PROFILE, EMAIL, PHONE, OFFLINE_ACCESS, "functions", "rest", "graphql", "storage", "realtime"];
+
+/// Returns the scopes that a client may request.
+pub fn list_supported(policy: &OAuthServerPolicy) -> &'static [&'static str] {
+    if policy.has_service_scopes { &SUPPORTED_WITH_SERVICES } else { &SUPPORTED }
+}
 
 /// Splits a space-separated list.
 pub fn split_scopes(text: &str) -> impl Iterator<Item = &str> {
@@ -30,14 +45,14 @@ pub fn covers(granted: &str, requested: &str) -> bool {
 }
 
 /// Validates a requested scope list; the error describes the problem.
-pub fn validate_scopes(text: &str) -> Result<(), String> {
+pub fn validate_scopes(text: &str, policy: &OAuthServerPolicy) -> Result<(), String> {
     if text.is_empty() {
         return Err("scope parameter is required".to_owned());
     }
     if split_scopes(text).next().is_none() {
         return Err("scope parameter cannot be empty".to_owned());
     }
-    match split_scopes(text).find(|scope| !SUPPORTED.contains(scope)) {
+    match split_scopes(text).find(|scope| !list_supported(policy).contains(scope)) {
         Some(unknown) => Err(format!("unsupported scope: {unknown}")),
         None => Ok(()),
     }
@@ -74,7 +89,11 @@ mod tests {
             ("email,profile", "unsupported scope: email,profile"),
             ("email\tprofile", "unsupported scope: email\tprofile"),
         ] {
-            assert_eq!(validate_scopes(text).err().unwrap_or_default(), complaint, "{text:?}");
+            assert_eq!(
+                validate_scopes(text, &OAuthServerPolicy::default()).err().unwrap_or_default(),
+                complaint,
+                "{text:?}"
+            );
         }
     }
 
@@ -96,7 +115,7 @@ mod tests {
     proptest! {
         #[test]
         fn normalize_keeps_every_scope(text in any::<String>(), other in any::<String>()) {
-            let _ = (validate_scopes(&text), covers(&text, &other));
+            let _ = (validate_scopes(&text, &OAuthServerPolicy::default()), covers(&text, &other));
             let kept = normalize_scopes(&text);
             prop_assert!(covers(&kept, &text) && covers(&text, &kept));
             prop_assert_eq!(normalize_scopes(&kept), kept);

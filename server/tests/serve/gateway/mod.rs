@@ -4,5 +4,5 @@ mod access;
 mod failures;
 mod streaming;
 mod translation;
-mod upstream;
+pub(crate) mod upstream;
 mod websocket;

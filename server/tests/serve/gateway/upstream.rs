@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::support::{Basalt, TempFolder};
 
 /// A request as the service receives it; the service closes the connection after the response.
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     /// The request line and the headers, names in lower case.
     pub head: Vec<String>,
     /// The connection, behind the head.
@@ -28,18 +28,18 @@ impl Exchange {
     }
 
     /// Sends bytes.
-    pub(super) fn send(&mut self, text: &str) {
+    pub(crate) fn send(&mut self, text: &str) {
         let _ = self.stream.get_mut().write_all(text.as_bytes());
     }
 
     /// Responds with 200 and a text.
-    pub(super) fn respond(&mut self, text: &str) {
+    pub(crate) fn respond(&mut self, text: &str) {
         let length = text.len();
         self.send(&format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{text}"));
     }
 
     /// Responds with the request line and these headers.
-    pub(super) fn echo(&mut self, names: &[&str]) {
+    pub(crate) fn echo(&mut self, names: &[&str]) {
         let mut text = self.head[0].clone();
         for &name in names {
             text.extend(["\n", name, ": ", self.header(name)]);
@@ -49,7 +49,7 @@ impl Exchange {
 }
 
 /// Starts a service and returns its URL.
-pub(super) fn start(answer: impl Fn(Exchange) + Send + Sync + 'static) -> String {
+pub(crate) fn start(answer: impl Fn(Exchange) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let answer = Arc::new(answer);

@@ -1,6 +1,8 @@
 use super::super::client::tests::client;
 use super::*;
 
+const RECORDED: RedirectUriRules = RedirectUriRules { is_comma_rejected: false, is_strict: false };
+
 fn request() -> ClientRegistrationRequest {
     ClientRegistrationRequest {
         redirect_uris: vec!["https://app.example.com/cb".into()],
@@ -24,7 +26,7 @@ fn type_and_method_are_derived_from_each_other() {
     ] {
         let request =
             ClientRegistrationRequest { client_type: client_type.into(), auth_method: auth_method.into(), ..request() };
-        let got = register(request, false).ok();
+        let got = register(request, RECORDED).ok();
         let got = got.as_ref().map(|it| (it.client_type.as_str(), it.auth_method.as_str()));
         assert_eq!(got, settled, "{client_type} {auth_method}");
     }
@@ -82,7 +84,7 @@ fn first_registration_error_is_reported() {
              (expected client_type 'confidential')",
         ),
     ] {
-        let refused = register(request, false).unwrap_err();
+        let refused = register(request, RECORDED).unwrap_err();
         assert_eq!((refused.code().as_str(), refused.message()), ("validation_failed", message));
     }
 }
@@ -100,7 +102,7 @@ fn uris_are_absolute_or_root_relative() {
         ("?a", false),
     ] {
         assert_eq!(
-            register(ClientRegistrationRequest { uri: uri.into(), ..request() }, false).is_ok(),
+            register(ClientRegistrationRequest { uri: uri.into(), ..request() }, RECORDED).is_ok(),
             is_good,
             "{uri}"
         );
@@ -125,9 +127,9 @@ fn client_and_logo_uri_must_be_web_uris() {
 
 #[test]
 fn missing_grant_types_default_to_both() {
-    assert_eq!(register(request(), false).unwrap().grant_types, GRANT_TYPES);
+    assert_eq!(register(request(), RECORDED).unwrap().grant_types, GRANT_TYPES);
     let one = ClientRegistrationRequest { grant_types: vec!["refresh_token".into()], ..request() };
-    assert_eq!(register(one, false).unwrap().grant_types, ["refresh_token"]);
+    assert_eq!(register(one, RECORDED).unwrap().grant_types, ["refresh_token"]);
 }
 
 #[test]
@@ -168,7 +170,7 @@ fn changes_must_match_client_type() {
         ),
     ] {
         let actual =
-            changes.validate(client, false).map_or_else(|error| error.message().to_owned(), |()| String::new());
+            changes.validate(client, RECORDED).map_or_else(|error| error.message().to_owned(), |()| String::new());
         assert_eq!(actual, message);
     }
 }
