@@ -292,6 +292,7 @@ async fn confirm_existing_user(
         now: cx.now,
         password: None,
         app_metadata: None,
+        was_anonymous: known.is_anonymous,
         should_verify_identity: false,
         audit: audit::build_rows(cx, &known, [sign_up_entry(newcomer)]),
     };

@@ -130,6 +130,7 @@ fn build_confirmation<'a>(cx: &RequestContext, good: &'a VerifiedToken, entry: A
         now: cx.now,
         password: good.password.as_deref(),
         app_metadata: Some(Value::Object(app_metadata_with_providers(&good.account))),
+        was_anonymous: good.account.is_anonymous,
         should_verify_identity: false,
         audit: audit::build_rows(cx, &good.account, [entry]),
     }

@@ -13,6 +13,7 @@ use super::binding::{BoundStatement, bind, statements};
 pub use super::insertion::UserInsertion;
 use super::insertion::{has_update_triggers, with_shown_parts};
 use super::merged_metadata::merged_metadata;
+use super::parts::optional;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::{AccountRow, account_columns};
 use super::statement::Connection;
@@ -25,9 +26,9 @@ macro_rules! recover {
                  UPDATE users
                  SET recovery_token = '', ",
             $more,
+            optional!("password", "encrypted_password = :encrypted_password::text,"),
+            optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
             "
-                     encrypted_password = COALESCE(:encrypted_password, encrypted_password),
-                     raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
                      updated_at = :now
                  WHERE id = :user_id
                    AND recovery_token = :token
@@ -111,11 +112,17 @@ statements! {
                  email_confirmed_at = :now,
                  raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data
                                            ELSE '{}' END || '{\"email_verified\": true}',
-                 encrypted_password = COALESCE(:encrypted_password, encrypted_password),
                  ",
-        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
-        ",
-                 raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
+        optional!(
+            "password",
+            concat!(
+                "encrypted_password = :encrypted_password::text,",
+                clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
+                ","
+            )
+        ),
+        optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
+        "
                  updated_at = :now
              WHERE id = :user_id
                AND confirmation_token = :token
@@ -143,10 +150,11 @@ statements! {
         "WITH u AS (
              UPDATE users
              SET confirmation_token = '',
-                 phone_confirmed_at = :now,
-                 is_anonymous = false,
-                 encrypted_password = COALESCE(:encrypted_password, encrypted_password),
-                 raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
+                 phone_confirmed_at = :now,",
+        optional!("anonymous", "is_anonymous = false,"),
+        optional!("password", "encrypted_password = :encrypted_password::text,"),
+        optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
+        "
                  updated_at = :now
              WHERE id = :user_id
                AND confirmation_token = :token
@@ -175,17 +183,24 @@ statements! {
     UPDATE = "accounts.update": concat!(
         "WITH u AS (
              UPDATE users
-             SET raw_user_meta_data = COALESCE(",
-        merged_metadata!("raw_user_meta_data", ":user_metadata"),
-        ", raw_user_meta_data),
-                 raw_app_meta_data = COALESCE(",
-        merged_metadata!("raw_app_meta_data", ":app_metadata"),
-        ", raw_app_meta_data),
-                 encrypted_password = COALESCE(:encrypted_password::text, encrypted_password),
-                 confirmation_token = CASE WHEN :encrypted_password::text IS NULL THEN confirmation_token ELSE '' END,
-                 ",
-        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
-        ",
+             SET ",
+        optional!(
+            "user_metadata",
+            concat!("raw_user_meta_data = ", merged_metadata!("raw_user_meta_data", ":user_metadata"), ",")
+        ),
+        optional!(
+            "app_metadata",
+            concat!("raw_app_meta_data = ", merged_metadata!("raw_app_meta_data", ":app_metadata"), ",")
+        ),
+        optional!(
+            "password",
+            concat!(
+                "encrypted_password = :encrypted_password::text, confirmation_token = '',",
+                clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
+                ","
+            )
+        ),
+        "
                  updated_at = :now
              WHERE id = :user_id
              RETURNING *
@@ -320,6 +335,8 @@ pub struct UserConfirmation<'a> {
     pub password: Option<&'a str>,
     /// The new `users.raw_app_meta_data`; `None` leaves it unchanged.
     pub app_metadata: Option<Value>,
+    /// Whether the user is anonymous until this confirmation of a number.
+    pub was_anonymous: bool,
     /// Whether the identities of the address are marked as verified, too.
     pub should_verify_identity: bool,
     /// Audit rows of the confirmation.
@@ -330,7 +347,12 @@ pub struct UserConfirmation<'a> {
 macro_rules! bind_confirmation {
     ($statement:ident, $confirmation:ident) => {{
         let audit = AuditArrays::from_rows($confirmation.audit);
-        bind!(
+        let parts = [
+            ("password", $confirmation.password.is_some()),
+            ("app_metadata", $confirmation.app_metadata.is_some()),
+            ("anonymous", $confirmation.was_anonymous),
+        ];
+        let bound = bind!(
             $statement,
             user_id: $confirmation.user_id,
             token: $confirmation.token,
@@ -339,7 +361,8 @@ macro_rules! bind_confirmation {
             verifies_identity: $confirmation.should_verify_identity,
             app_metadata: $confirmation.app_metadata,
             ..audit,
-        )
+        );
+        bound.with_changed(&parts)
     }};
 }
 
@@ -408,6 +431,11 @@ pub async fn update(
         kept_session_id: changes.keep_session,
         ..audit,
     );
+    let bound = bound.with_changed(&[
+        ("user_metadata", changes.user_metadata.is_some()),
+        ("app_metadata", changes.app_metadata.is_some()),
+        ("password", changes.password.is_some()),
+    ]);
     fetch_user(db, bound).await
 }
 

@@ -13,6 +13,7 @@ use super::accounts::{take_later_steps, without_later_steps};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
 use super::insertion::{UserInsertion, has_update_triggers};
+use super::parts::optional;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::account_columns;
 use super::statement::Connection;
@@ -112,24 +113,36 @@ statements! {
     UPDATE = "admin.update": concat!(
         "WITH u AS (
              UPDATE users
-             SET role = COALESCE(:role, role),
-                 email = COALESCE(:email, email),
-                 phone = COALESCE(:phone, phone),
-                 email_confirmed_at = CASE WHEN :confirms_email THEN :now ELSE email_confirmed_at END,
-                 phone_confirmed_at = CASE WHEN :confirms_phone THEN :now ELSE phone_confirmed_at END,
-                 confirmation_token = CASE WHEN :clears_pending THEN '' ELSE confirmation_token END,
-                 encrypted_password = COALESCE(:encrypted_password::text, encrypted_password),
-                 ",
-        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
-        ",
-                 raw_app_meta_data = ",
-        merged!("raw_app_meta_data", ":app_metadata", ":removed_app_metadata"),
-        ",
-                 raw_user_meta_data = ",
-        merged!("raw_user_meta_data", ":user_metadata", ":removed_user_metadata"),
-        ",
-                 is_anonymous = is_anonymous AND NOT :becomes_permanent,
-                 banned_until = CASE WHEN :changes_ban THEN :banned_until ELSE banned_until END,
+             SET ",
+        optional!("role", "role = :role,"),
+        optional!("email", "email = :email,"),
+        optional!("phone", "phone = :phone,"),
+        optional!("email_confirmed_at", "email_confirmed_at = :now,"),
+        optional!("phone_confirmed_at", "phone_confirmed_at = :now,"),
+        optional!("confirmation_token", "confirmation_token = '',"),
+        optional!(
+            "password",
+            concat!(
+                "encrypted_password = :encrypted_password::text,",
+                clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
+                ","
+            )
+        ),
+        optional!(
+            "app_metadata",
+            concat!("raw_app_meta_data = ", merged!("raw_app_meta_data", ":app_metadata", ":removed_app_metadata"), ",")
+        ),
+        optional!(
+            "user_metadata",
+            concat!(
+                "raw_user_meta_data = ",
+                merged!("raw_user_meta_data", ":user_metadata", ":removed_user_metadata"),
+                ","
+            )
+        ),
+        optional!("is_anonymous", "is_anonymous = false,"),
+        optional!("ban", "banned_until = :banned_until,"),
+        "
                  updated_at = :updated_at
              WHERE id = :user_id
              RETURNING id
@@ -274,17 +287,13 @@ pub async fn update(db: &mut Connection, update: AdminUserUpdate<'_>) -> Result<
         role: change.role.as_deref(),
         email: change.contacts.email.as_ref().map(Email::as_str),
         phone: change.contacts.phone.as_ref().map(Phone::as_str),
-        confirms_email: change.is_email_confirmed,
-        confirms_phone: change.is_phone_confirmed,
         encrypted_password: change.encrypted_password.as_deref(),
         app_metadata: app_metadata.members,
         removed_app_metadata: app_metadata.removed,
         user_metadata: user_metadata.members,
         removed_user_metadata: user_metadata.removed,
-        changes_ban: change.ban.is_some(),
         banned_until: after.banned_until,
         clears_pending: change.should_clear_pending(),
-        becomes_permanent: change.should_become_permanent(),
         updated_at: after.updated_at,
         identity_ids: identities.ids,
         identity_providers: identities.providers,
@@ -292,6 +301,19 @@ pub async fn update(db: &mut Connection, update: AdminUserUpdate<'_>) -> Result<
         identity_times: identities.times,
         ..audit,
     );
+    let bound = bound.with_changed(&[
+        ("role", change.role.is_some()),
+        ("email", change.contacts.email.is_some()),
+        ("phone", change.contacts.phone.is_some()),
+        ("email_confirmed_at", change.is_email_confirmed),
+        ("phone_confirmed_at", change.is_phone_confirmed),
+        ("confirmation_token", change.should_clear_pending()),
+        ("password", change.encrypted_password.is_some()),
+        ("app_metadata", change.app_metadata.is_some()),
+        ("user_metadata", change.user_metadata.is_some()),
+        ("is_anonymous", change.should_become_permanent()),
+        ("ban", change.ban.is_some()),
+    ]);
     let updated: Option<(Uuid,)> = db.fetch_optional(bound).await?;
     Ok(updated.is_some())
 }

@@ -3,11 +3,13 @@
 //! SQL names its parameters, `:name`. [`bind!`](crate::bind) compares these names with those of the values at compile
 //! time, so that no value can be bound to another parameter or statement.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use sqlx::error::BoxDynError;
 use sqlx::{Encode, Postgres, Type};
 
+use super::parts::select_parts;
 use super::placeholders::{NumberedSql, Placeholder, is_same};
 use super::values::EncodedValues;
 
@@ -42,6 +44,11 @@ impl Statement {
     /// The SQL with `$1` … for values; unqualified names resolve by the connection's search path.
     pub const fn sql(&self) -> &'static str {
         self.sql
+    }
+
+    /// The SQL without its optional parts; see [`super::parts`].
+    pub fn sql_without_parts(&self) -> String {
+        select_parts(self.sql, self.placeholders, &[]).0
     }
 
     /// Whether it only reads, so that executing it twice has the effect of executing it once.
@@ -131,8 +138,8 @@ fn is_read(sql: &str) -> bool {
 /// A statement with the values of all its parameters, built by [`bind!`](crate::bind).
 pub struct BoundStatement {
     pub(super) name: &'static str,
-    pub(super) sql: &'static str,
-    pub(super) placeholders: &'static [Placeholder],
+    pub(super) sql: Cow<'static, str>,
+    pub(super) placeholders: Cow<'static, [Placeholder]>,
     /// The values, or why one cannot be encoded.
     pub(super) values: Result<EncodedValues, BoxDynError>,
 }
@@ -148,7 +155,17 @@ impl BoundStatement {
 
     /// Whether it only reads; see [`Statement::is_read`].
     pub(super) fn is_read(&self) -> bool {
-        is_read(self.sql)
+        is_read(&self.sql)
+    }
+
+    /// Keeps the optional parts that change something and leaves out the others; see [`super::parts`].
+    ///
+    /// Names of parts that the statement does not have are ignored: statements share the computation of their parts.
+    #[must_use]
+    pub fn with_changed(self, parts: &[(&str, bool)]) -> Self {
+        let changed: Vec<&str> = parts.iter().filter(|(_, is_changed)| *is_changed).map(|(part, _)| *part).collect();
+        let (sql, placeholders) = select_parts(&self.sql, &self.placeholders, &changed);
+        Self { sql: sql.into(), placeholders: placeholders.into(), ..self }
     }
 
     /// Encodes the values in the order of the parameters.
@@ -161,7 +178,7 @@ impl BoundStatement {
         let mut values = EncodedValues::with_capacity(COUNT);
         let encoded = order.into_iter().try_for_each(|index| encoders[index](&mut values));
         let Statement { name, sql, placeholders, .. } = *statement;
-        Self { name, sql, placeholders, values: encoded.map(|()| values) }
+        Self { name, sql: sql.into(), placeholders: placeholders.into(), values: encoded.map(|()| values) }
     }
 }
 

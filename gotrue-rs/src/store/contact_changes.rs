@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
+use super::parts::optional;
 use super::statement::Connection;
 
 /// The common end of both statements: identity, one-time tokens, audit rows.
@@ -143,14 +144,19 @@ statements! {
                  email_change_token_new = '',
                  email_change_token_current = '',
                  email_change_confirm_status = 0,
-                 email_confirmed_at = :email_confirmed_at,
-                 confirmation_token = CASE WHEN email_confirmed_at IS NULL THEN '' ELSE confirmation_token END,
-                 raw_user_meta_data = CASE WHEN email_confirmed_at IS NULL
-                                           THEN COALESCE(NULLIF(raw_user_meta_data, 'null'), '{}')
-                                                || '{\"email_verified\": true}'
-                                           ELSE raw_user_meta_data END,
-                 raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
-                 is_anonymous = false,
+                 ",
+        optional!(
+            "confirmation",
+            "email_confirmed_at = :email_confirmed_at,
+             confirmation_token = CASE WHEN email_confirmed_at IS NULL THEN '' ELSE confirmation_token END,
+             raw_user_meta_data = CASE WHEN email_confirmed_at IS NULL
+                                       THEN COALESCE(NULLIF(raw_user_meta_data, 'null'), '{}')
+                                            || '{\"email_verified\": true}'
+                                       ELSE raw_user_meta_data END,"
+        ),
+        optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
+        optional!("anonymous", "is_anonymous = false,"),
+        "
                  updated_at = :now
              WHERE id = :user_id
                AND email_change_token_new = :email_change_token_new
@@ -166,8 +172,10 @@ statements! {
                  phone_change = '',
                  phone_change_token = '',
                  phone_confirmed_at = :phone_confirmed_at,
-                 raw_app_meta_data = COALESCE(:app_metadata, raw_app_meta_data),
-                 is_anonymous = false,
+                 ",
+        optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
+        optional!("anonymous", "is_anonymous = false,"),
+        "
                  updated_at = :now
              WHERE id = :user_id
                AND phone_change_token = :phone_change_token
@@ -281,6 +289,7 @@ pub struct AppliedContactChange<'a> {
 
 /// Replaces the address; false if the tokens are no longer those of `before`.
 pub async fn apply_email(db: &mut Connection, it: AppliedContactChange<'_>) -> Result<bool> {
+    let parts = changed_parts(&it);
     let audit = AuditArrays::from_rows(it.audit);
     let bound = bind!(
         APPLY_EMAIL,
@@ -297,12 +306,13 @@ pub async fn apply_email(db: &mut Connection, it: AppliedContactChange<'_>) -> R
         email_change_token_current: it.before.email_change_token_current.as_str(),
         ..audit,
     );
-    let (written,): (bool,) = db.fetch_one(bound).await?;
+    let (written,): (bool,) = db.fetch_one(bound.with_changed(&parts)).await?;
     Ok(written)
 }
 
 /// Replaces the number; false if the token is no longer that of `before`.
 pub async fn apply_phone(db: &mut Connection, it: AppliedContactChange<'_>) -> Result<bool> {
+    let parts = changed_parts(&it);
     let audit = AuditArrays::from_rows(it.audit);
     let bound = bind!(
         APPLY_PHONE,
@@ -318,6 +328,15 @@ pub async fn apply_phone(db: &mut Connection, it: AppliedContactChange<'_>) -> R
         phone_change_token: it.before.phone_change_token.as_str(),
         ..audit,
     );
-    let (written,): (bool,) = db.fetch_one(bound).await?;
+    let (written,): (bool,) = db.fetch_one(bound.with_changed(&parts)).await?;
     Ok(written)
+}
+
+/// The optional parts of a change, and whether it has them.
+fn changed_parts(it: &AppliedContactChange<'_>) -> [(&'static str, bool); 3] {
+    [
+        ("confirmation", it.before.email_confirmed_at != it.after.email_confirmed_at),
+        ("app_metadata", it.app_metadata.is_some()),
+        ("anonymous", it.before.is_anonymous),
+    ]
 }

@@ -4,15 +4,54 @@ use gotrue_rules::domain::linking::manual::UnlinkingOutcome;
 use gotrue_rules::domain::linking::outcome::LinkingOutcome;
 use gotrue_rules::domain::user::{Identity, Time, User};
 use serde_json::{Map, Value};
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::Result;
+use super::accounts::{take_later_steps, without_later_steps};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::binding::{bind, statements};
+use super::insertion::{has_update_triggers, with_shown_parts};
+use super::parts::optional;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::{AccountRow, account_columns};
 use super::statement::Connection;
+use super::{Error, Result};
 use crate::journal::{EndedSessions, Fact, FactCondition};
+
+/// The columns that a change of identities may change.
+macro_rules! changed_columns {
+    () => {
+        concat!(
+            optional!("email", "email = :email,"),
+            optional!("phone", "phone = :phone,"),
+            optional!("email_confirmed_at", "email_confirmed_at = :email_confirmed_at,"),
+            optional!("phone_confirmed_at", "phone_confirmed_at = :phone_confirmed_at,"),
+            optional!("confirmation_token", "confirmation_token = :confirmation_token,"),
+            optional!(
+                "pending",
+                concat!(clear_pending_tokens!(":clears_pending::boolean", with contact changes), ",")
+            ),
+            optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
+            optional!("user_metadata", "raw_user_meta_data = :user_metadata,"),
+        )
+    };
+}
+
+/// The optional parts of a change of a user, and whether it has them.
+fn changed_parts(before: &User, after: &User, clears_pending: bool) -> Vec<(&'static str, bool)> {
+    vec![
+        ("email", before.email != after.email),
+        ("phone", before.phone != after.phone),
+        ("email_confirmed_at", before.email_confirmed_at != after.email_confirmed_at),
+        ("phone_confirmed_at", before.phone_confirmed_at != after.phone_confirmed_at),
+        ("confirmation_token", before.confirmation_token != after.confirmation_token),
+        ("pending", clears_pending),
+        ("app_metadata", before.app_metadata != after.app_metadata),
+        ("user_metadata", before.user_metadata != after.user_metadata),
+        ("is_anonymous", before.is_anonymous != after.is_anonymous),
+    ]
+}
 
 statements! {
     FIND_CANDIDATES = "identities.find_candidates": concat!(
@@ -41,17 +80,22 @@ statements! {
     );
 
     INSERT_USER = "identities.insert_user": concat!(
-        "WITH u AS (
+        "WITH t AS (",
+        has_update_triggers!(),
+        "),
+         u AS (
              INSERT INTO users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at,
                                 confirmation_token, recovery_token, email_change_token_new, email_change,
                                 email_change_token_current, email_change_confirm_status, phone_change,
                                 phone_change_token, reauthentication_token, raw_app_meta_data, raw_user_meta_data,
                                 is_super_admin, is_sso_user, is_anonymous, created_at, updated_at)
-             VALUES ('00000000-0000-0000-0000-000000000000', :user_id, :audience, :role, :email, :encrypted_password,
-                     :email_confirmed_at, '', '', '', '', '', 0, '', '', '',
-                     :app_metadata, :user_metadata, NULL, :is_sso_user, false, :now, :now)
+             SELECT '00000000-0000-0000-0000-000000000000', :user_id, :audience, :role, :email, :encrypted_password,
+                    :email_confirmed_at, '', '', '', '', '', 0, '', '', '',
+                    :app_metadata, :user_metadata, NULL, :is_sso_user, false, :now, :now
+             FROM t
+             WHERE NOT t.has_update_triggers
              ON CONFLICT DO NOTHING
-             RETURNING id
+             RETURNING *
          ), i AS (
              INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
                                      updated_at)
@@ -61,7 +105,9 @@ statements! {
          ), a AS (",
         audit_insert!(),
         " WHERE EXISTS (SELECT FROM i))
-         SELECT EXISTS (SELECT FROM u), EXISTS (SELECT FROM i)"
+         SELECT t.has_update_triggers, EXISTS (SELECT FROM i) AS has_identity, ",
+        account_columns!(),
+        " FROM t LEFT JOIN u ON true"
     );
 
     DELETE_USER = "identities.delete_user": "DELETE FROM users WHERE id = :user_id";
@@ -78,18 +124,11 @@ statements! {
              RETURNING id
          ), u AS (
              UPDATE users
-             SET email = :email,
-                 phone = :phone,
-                 encrypted_password = CASE WHEN :removes_credentials::boolean THEN NULL ELSE encrypted_password END,
-                 email_confirmed_at = :email_confirmed_at,
-                 phone_confirmed_at = :phone_confirmed_at,
-                 confirmation_token = :confirmation_token,
-                 ",
-        clear_pending_tokens!(":clears_pending::boolean", with contact changes),
-        ",
-                 raw_app_meta_data = :app_metadata,
-                 raw_user_meta_data = :user_metadata,
-                 is_anonymous = :is_anonymous,
+             SET ",
+        changed_columns!(),
+        optional!("password", "encrypted_password = NULL,"),
+        optional!("is_anonymous", "is_anonymous = :is_anonymous,"),
+        "
                  updated_at = :now
              WHERE id = :user_id
                AND EXISTS (SELECT FROM i)
@@ -140,16 +179,9 @@ statements! {
              DELETE FROM identities WHERE id = :identity_id AND user_id = :user_id RETURNING id
          ), u AS (
              UPDATE users
-             SET email = :email,
-                 phone = :phone,
-                 email_confirmed_at = :email_confirmed_at,
-                 phone_confirmed_at = :phone_confirmed_at,
-                 confirmation_token = :confirmation_token,
-                 ",
-        clear_pending_tokens!(":clears_pending::boolean", with contact changes),
-        ",
-                 raw_app_meta_data = :app_metadata,
-                 raw_user_meta_data = :user_metadata,
+             SET ",
+        changed_columns!(),
+        "
                  updated_at = :now
              WHERE id = :user_id
                AND EXISTS (SELECT FROM i)
@@ -191,15 +223,57 @@ pub async fn find_candidates(db: &mut Connection, query: IdentityQuery<'_>) -> R
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
-/// Inserts a user with its identity; false if identity or address were stored concurrently.
+/// Inserts a user with its identity, in steps where the project has triggers on updates.
 ///
-/// Of two concurrent inserts the later waits for the earlier.
-pub async fn insert_user(db: &mut Connection, outcome: &LinkingOutcome, audit: Vec<AuditRow>) -> Result<bool> {
-    let account = &outcome.account;
-    let Some(identity) = account.identities.iter().find(|it| it.id == outcome.identity) else { return Ok(false) };
+/// Returns the user as it is stored; `None` if identity or address were stored concurrently. Of two concurrent inserts the
+/// later waits for the earlier. Requires a transaction.
+///
+/// # Errors
+/// A trigger refused the row, or the database failed.
+pub async fn insert_user(db: &mut Connection, outcome: &LinkingOutcome, audit: Vec<AuditRow>) -> Result<Option<User>> {
+    let inserted = insert_user_row(db, outcome, &outcome.account, false, audit.clone()).await?;
+    if !inserted.has_update_triggers {
+        return finish_insert(db, outcome, inserted).await;
+    }
+    let first = without_later_steps(&outcome.account);
+    let inserted = insert_user_row(db, outcome, &first, true, audit).await?;
+    match finish_insert(db, outcome, inserted).await? {
+        Some(stored) => take_later_steps(db, &outcome.account, stored).await?.into_result().map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The row of a statement that inserts a user with its identity.
+struct InsertedUserRow {
+    has_update_triggers: bool,
+    has_identity: bool,
+    stored: Option<User>,
+}
+
+impl FromRow<'_, PgRow> for InsertedUserRow {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let is_stored = row.try_get::<Option<Uuid>, _>("id")?.is_some();
+        Ok(Self {
+            has_update_triggers: row.try_get("has_update_triggers")?,
+            has_identity: row.try_get("has_identity")?,
+            stored: if is_stored { Some(AccountRow::from_row(row)?.0) } else { None },
+        })
+    }
+}
+
+async fn insert_user_row(
+    db: &mut Connection,
+    outcome: &LinkingOutcome,
+    account: &User,
+    is_in_steps: bool,
+    audit: Vec<AuditRow>,
+) -> Result<InsertedUserRow> {
+    let identity = account.identities.iter().find(|it| it.id == outcome.identity);
+    let identity = identity.ok_or_else(|| Error::in_statement("identities.insert_user", sqlx::Error::RowNotFound))?;
     let audit = AuditArrays::from_rows(audit);
     let bound = bind!(
         INSERT_USER,
+        is_in_steps,
         user_id: account.id,
         audience: account.aud.as_str(),
         role: account.role.as_str(),
@@ -216,11 +290,25 @@ pub async fn insert_user(db: &mut Connection, outcome: &LinkingOutcome, audit: V
         encrypted_password: (!outcome.removes_other_credentials).then_some(""),
         ..audit,
     );
-    let (has_account, has_identity): (bool, bool) = db.fetch_one(bound).await?;
-    if has_account && !has_identity {
-        db.execute(bind!(DELETE_USER, user_id: account.id)).await?;
+    db.fetch_one(bound).await
+}
+
+/// Removes a user whose identity another request stored first, and tells a concurrent request from a refusing trigger.
+async fn finish_insert(
+    db: &mut Connection,
+    outcome: &LinkingOutcome,
+    inserted: InsertedUserRow,
+) -> Result<Option<User>> {
+    match inserted {
+        InsertedUserRow { stored: Some(stored), has_identity: true, .. } => {
+            Ok(Some(with_shown_parts(stored, &outcome.account)))
+        }
+        InsertedUserRow { stored: Some(_), .. } => {
+            db.execute(bind!(DELETE_USER, user_id: outcome.account.id)).await?;
+            Ok(None)
+        }
+        InsertedUserRow { stored: None, .. } => Ok(None),
     }
-    Ok(has_identity)
 }
 
 /// Links a new identity, moves one from another user, or updates a known one.
@@ -259,7 +347,9 @@ pub async fn link(db: &mut Connection, outcome: &LinkingOutcome, now: Time, audi
         resets_account: outcome.resets_account,
         ..audit,
     );
-    let (written,): (bool,) = db.fetch_one(bound).await?;
+    let mut parts = changed_parts(&outcome.before, account, outcome.voids_pending_requests);
+    parts.push(("password", outcome.removes_other_credentials));
+    let (written,): (bool,) = db.fetch_one(bound.with_changed(&parts)).await?;
     Ok(written)
 }
 
@@ -310,6 +400,7 @@ pub async fn unlink(db: &mut Connection, parting: &UnlinkingOutcome, now: Time, 
         clears_pending: parting.voids_pending_requests,
         ..audit,
     );
-    let (written,): (bool,) = db.fetch_one(bound).await?;
+    let parts = changed_parts(&parting.before, account, parting.voids_pending_requests);
+    let (written,): (bool,) = db.fetch_one(bound.with_changed(&parts)).await?;
     Ok(written)
 }

@@ -16,6 +16,7 @@ mod merged_metadata;
 pub mod migrate;
 mod opening;
 mod outage;
+pub mod parts;
 mod pending_tokens;
 pub mod placeholders;
 pub mod pool;

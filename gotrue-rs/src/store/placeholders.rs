@@ -31,6 +31,14 @@ impl Placeholder {
         Self { start: start as u16, end: end as u16, parameter: parameter as u16 }
     }
 
+    /// The same placeholder in a text into which a part was copied: from the offset `from` to the offset `to`.
+    ///
+    /// # Panics
+    /// The offset is too large, which a part of the text excludes.
+    pub(super) fn moved(self, from: usize, to: usize) -> Self {
+        Self::new(self.start as usize - from + to, self.end as usize - from + to, self.parameter as usize)
+    }
+
     /// Where it is in the text, in bytes.
     pub const fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize

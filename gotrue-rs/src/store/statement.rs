@@ -2,6 +2,7 @@
 //!
 //! Statements have names, so that the journal can record them and tests can inject faults.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -59,7 +60,7 @@ const LONG_STATEMENT: Duration = Duration::from_mins(1);
 /// What is sent for a statement.
 enum Message {
     /// The values of a statement that is prepared at its first use on a connection.
-    Prepared(&'static str, PgArguments),
+    Prepared(Cow<'static, str>, PgArguments),
     /// A text with all values: one message, no preparation.
     Text(String),
 }
@@ -67,14 +68,18 @@ enum Message {
 impl Message {
     async fn fetch_all(self, connection: &mut PgConnection) -> sqlx::Result<Vec<PgRow>> {
         match self {
-            Self::Prepared(sql, values) => sqlx::query_with::<Postgres, _>(sql, values).fetch_all(connection).await,
+            Self::Prepared(sql, values) => {
+                sqlx::query_with::<Postgres, _>(AssertSqlSafe(sql), values).fetch_all(connection).await
+            }
             Self::Text(sql) => sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await,
         }
     }
 
     async fn execute(self, connection: &mut PgConnection) -> sqlx::Result<PgQueryResult> {
         match self {
-            Self::Prepared(sql, values) => sqlx::query_with::<Postgres, _>(sql, values).execute(connection).await,
+            Self::Prepared(sql, values) => {
+                sqlx::query_with::<Postgres, _>(AssertSqlSafe(sql), values).execute(connection).await
+            }
             Self::Text(sql) => sqlx::raw_sql(AssertSqlSafe(sql)).execute(connection).await,
         }
     }
@@ -97,13 +102,13 @@ impl Content {
         match (self, settings) {
             (Self::Untyped(sql), _) => text.push_str(sql),
             (Self::Bound(bound) | Self::BoundAndSettings(bound), None) => {
-                return Ok(Message::Prepared(bound.sql, bound.values()?.to_arguments()?));
+                return Ok(Message::Prepared(bound.sql.clone(), bound.values()?.to_arguments()?));
             }
             (Self::Bound(bound), Some(_)) => {
-                bound.values()?.push_statement(&mut text, bound.sql, bound.placeholders)?;
+                bound.values()?.push_statement(&mut text, &bound.sql, &bound.placeholders)?;
             }
             (Self::BoundAndSettings(bound), Some(settings)) => {
-                bound.values()?.push_statement(&mut text, bound.sql, bound.placeholders)?;
+                bound.values()?.push_statement(&mut text, &bound.sql, &bound.placeholders)?;
                 text.push_str("; ");
                 text.push_str(settings);
             }
@@ -149,7 +154,7 @@ macro_rules! on {
             log_slow($name, elapsed);
             count_statement($name, &outcome, elapsed);
             let record = |trace: &mut Trace| {
-                trace.record_statement(trace_statement($name, &outcome, elapsed), $sql, is_transaction);
+                trace.record_statement(trace_statement($name, &outcome, elapsed), &$sql, is_transaction);
             };
             $self.journal.trace(record);
             let failed = outcome.as_ref().err().filter(|cause| !is_transaction && content.can_be_repeated(cause));
@@ -305,7 +310,7 @@ impl Connection {
     /// The future is boxed, so that a program contains its code once and not for each type and each crate.
     fn fetch_rows(&mut self, statement: BoundStatement) -> BoxFuture<'_, Result<Vec<PgRow>>> {
         Box::pin(async move {
-            let (name, sql) = (statement.name, statement.sql);
+            let (name, sql) = (statement.name, statement.sql.clone());
             self.start(&statement).await?;
             let content = Content::Bound(statement);
             on!(self, name, sql, content, |connection, message| message.fetch_all(connection))
@@ -314,20 +319,20 @@ impl Connection {
 
     /// Executes the statement and returns the number of written rows.
     pub async fn execute(&mut self, statement: BoundStatement) -> Result<u64> {
-        let (name, sql) = (statement.name, statement.sql);
+        let (name, sql) = (statement.name, statement.sql.clone());
         self.start(&statement).await?;
         self.run(name, sql, Content::Bound(statement)).await
     }
 
     /// Executes a statement that resets settings of the transaction to those of the session.
     pub(super) async fn execute_reset(&mut self, statement: BoundStatement) -> Result<u64> {
-        let (name, sql) = (statement.name, statement.sql);
+        let (name, sql) = (statement.name, statement.sql.clone());
         self.start(&statement).await?;
         self.run(name, sql, Content::BoundAndSettings(statement)).await
     }
 
     /// Boxed as [`Self::fetch_rows`].
-    fn run<'a>(&'a mut self, name: &'static str, sql: &'static str, content: Content) -> BoxFuture<'a, Result<u64>> {
+    fn run(&mut self, name: &'static str, sql: Cow<'static, str>, content: Content) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async move {
             let done = on!(self, name, sql, content, |connection, message| message.execute(connection));
             done.map(|done| done.rows_affected())

@@ -2,6 +2,7 @@
 //! lets them see.
 
 use gotrue_rs::testing::World;
+use http::Method;
 use serde_json::{Value, json};
 
 const ANN: &str = "ann@example.com";
@@ -116,4 +117,118 @@ async fn trigger_that_refuses_a_step_of_a_new_user_leaves_nothing() {
     let confirmed = json!({"email": ANN, "email_confirm": true});
     assert_eq!(administer(&world, "/admin/users", confirmed).await.status, 500);
     assert_eq!(count(&world, "auth.users").await, "0");
+}
+
+async fn put(world: &World, token: &str, path: &str, change: &Value) {
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", bearer.as_str())];
+    world.request(Method::PUT, path, &headers, Some(change.clone())).await.expect(200);
+}
+
+/// Logs each column of `auth.users` that an update names, by a trigger on that column.
+async fn log_named_columns(world: &World) {
+    world.database.query("CREATE TABLE public.named (column_name text)").await;
+    let function = "CREATE FUNCTION public.log_column() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+                    $f$ BEGIN INSERT INTO public.named VALUES (TG_ARGV[0]); RETURN NEW; END $f$";
+    world.database.query(function).await;
+    let columns = "SELECT column_name::text FROM information_schema.columns
+                   WHERE table_schema = 'auth' AND table_name = 'users' AND is_generated = 'NEVER'";
+    for column in world.database.query(columns).await {
+        let trigger = format!(
+            "CREATE TRIGGER log_{column} AFTER UPDATE OF {column} ON auth.users
+             FOR EACH ROW EXECUTE FUNCTION public.log_column('{column}')"
+        );
+        world.database.query(&trigger).await;
+    }
+}
+
+/// The columns that were named since the last call, but for `updated_at`, which every update names.
+async fn named_columns(world: &World) -> Vec<String> {
+    let named = "SELECT DISTINCT column_name FROM public.named WHERE column_name <> 'updated_at' ORDER BY 1";
+    let columns = world.database.query(named).await;
+    world.database.query("DELETE FROM public.named").await;
+    columns
+}
+
+/// The columns that the reference names when a password is set: the hash and every pending token.
+const PASSWORD_COLUMNS: [&str; 12] = [
+    "confirmation_sent_at",
+    "confirmation_token",
+    "email_change_sent_at",
+    "email_change_token_current",
+    "email_change_token_new",
+    "encrypted_password",
+    "phone_change_sent_at",
+    "phone_change_token",
+    "reauthentication_sent_at",
+    "reauthentication_token",
+    "recovery_sent_at",
+    "recovery_token",
+];
+
+#[tokio::test]
+async fn administrator_names_only_columns_that_the_request_changes() {
+    for builder in [World::builder(), World::builder().as_served()] {
+        let world = builder.policy(|policy| policy.sign_up.phone_enabled = true).build().await;
+        log_named_columns(&world).await;
+        let made = administer(&world, "/admin/users", json!({"email": ANN, "email_confirm": true})).await.expect(200);
+        named_columns(&world).await;
+        let path = format!("/admin/users/{}", made.str("id"));
+        for (change, expected) in [
+            (json!({"user_metadata": {"a": 1}}), vec!["raw_user_meta_data"]),
+            (json!({"app_metadata": {"a": 1}}), vec!["raw_app_meta_data"]),
+            (json!({"ban_duration": "1h"}), vec!["banned_until"]),
+            (json!({"ban_duration": "none"}), vec!["banned_until"]),
+            (json!({"role": "editor"}), vec!["role"]),
+            (json!({"email": "bea@example.com"}), vec!["email"]),
+            (json!({"phone": "15550100"}), vec!["phone"]),
+            (json!({"phone_confirm": true}), vec!["confirmation_token", "phone_confirmed_at"]),
+            (json!({"password": "another password"}), PASSWORD_COLUMNS.to_vec()),
+            (json!({"role": "editor", "ban_duration": "none"}), vec!["banned_until", "role"]),
+        ] {
+            let token = world.service_token();
+            put(&world, &token, &path, &change).await;
+            assert_eq!(named_columns(&world).await, expected, "{change}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn user_names_only_columns_that_the_request_changes() {
+    for builder in [World::builder(), World::builder().as_served()] {
+        let world = builder.policy(|policy| policy.mail.autoconfirm = true).build().await;
+        let ann = world.create_user(ANN).await;
+        log_named_columns(&world).await;
+        for (change, expected) in [
+            (json!({"data": {"a": 1}}), vec!["raw_user_meta_data"]),
+            (json!({"password": "another long password"}), PASSWORD_COLUMNS.to_vec()),
+        ] {
+            put(&world, &ann.access_token, "/user", &change).await;
+            assert_eq!(named_columns(&world).await, expected, "{change}");
+        }
+        world.try_password(ANN, "another long password").await.expect(200);
+        assert_eq!(named_columns(&world).await, ["last_sign_in_at"]);
+    }
+}
+
+#[tokio::test]
+async fn confirmations_name_only_columns_that_they_change() {
+    for builder in [World::builder(), World::builder().as_served()] {
+        let world = builder.policy(|policy| policy.mail.max_frequency = std::time::Duration::ZERO).build().await;
+        log_named_columns(&world).await;
+        sign_up(&world, ANN).await.expect(200);
+        named_columns(&world).await;
+        let verify =
+            |kind: &'static str, email: &'static str| json!({"type": kind, "email": email, "token": world.code(email)});
+        let session = world.post("/verify", verify("signup", ANN)).await.expect(200);
+        let confirmation =
+            ["confirmation_token", "email_confirmed_at", "last_sign_in_at", "raw_app_meta_data", "raw_user_meta_data"];
+        assert_eq!(named_columns(&world).await, confirmation);
+        world.post("/recover", json!({"email": ANN})).await.expect(200);
+        assert_eq!(named_columns(&world).await, ["recovery_sent_at", "recovery_token"]);
+        world.post("/verify", verify("recovery", ANN)).await.expect(200);
+        assert_eq!(named_columns(&world).await, ["last_sign_in_at", "raw_app_meta_data", "recovery_token"]);
+        world.refresh(session.str("refresh_token")).await.expect(200);
+        assert_eq!(named_columns(&world).await, Vec::<String>::new());
+    }
 }

@@ -115,8 +115,8 @@ pub async fn sign_in(
         let decision = decide(external_user, known, &cx.audience(), policy);
         cx.journal.record(Step::Decision(decision.name()));
         let (new, identity_id) = (new_account(cx), cx.entropy.uuid());
-        let outcome = outcome::apply_decision(external_user, decision, new, identity_id, policy)?;
-        if write_link(cx, db, &outcome, &outcome.account).await? {
+        let mut outcome = outcome::apply_decision(external_user, decision, new, identity_id, policy)?;
+        if write_link(cx, db, &mut outcome, None).await? {
             return finish_link(cx, db, outcome).await;
         }
     }
@@ -137,8 +137,8 @@ pub async fn link_to_user(
         let is_taken = is_email_taken(&known, external_user, account.id);
         let current = known.into_iter().find(|it| it.id == account.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
         let actor = current.clone();
-        let outcome = outcome::link_identity(external_user, current, is_taken, new_identity(cx), &cx.app.policy)?;
-        if write_link(cx, db, &outcome, &actor).await? {
+        let mut outcome = outcome::link_identity(external_user, current, is_taken, new_identity(cx), &cx.app.policy)?;
+        if write_link(cx, db, &mut outcome, Some(&actor)).await? {
             return finish_link(cx, db, outcome).await;
         }
     }
@@ -156,8 +156,8 @@ pub async fn accept_invitation(
         .await
         .or_internal_error(LOOKUP_FAILED)?;
     let invited = invited.ok_or_else(|| Error::new(ErrorCode::InviteNotFound, "Invite not found"))?;
-    let outcome = outcome::accept_invitation(external_user, invited, new_identity(cx), &cx.app.policy)?;
-    if write_link(cx, db, &outcome, &outcome.account).await? {
+    let mut outcome = outcome::accept_invitation(external_user, invited, new_identity(cx), &cx.app.policy)?;
+    if write_link(cx, db, &mut outcome, None).await? {
         return finish_link(cx, db, outcome).await;
     }
     Err(Error::internal("Error creating identity").with_cause("the identity belongs to another user"))
@@ -188,11 +188,21 @@ fn is_email_taken(known: &[User], external_user: &ExternalUser<'_>, account: Uui
     !email.is_empty() && known.iter().any(has)
 }
 
-/// Writes the outcome; the audit log names the actor by the address that `actor` has.
-async fn write_link(cx: &RequestContext, db: &mut Connection, outcome: &LinkingOutcome, actor: &User) -> Result<bool> {
-    let rows = audit::build_rows(cx, actor, outcome.audit_entries.clone());
+/// Writes the outcome, and reads a new user as it is stored; false if another request was first.
+///
+/// The audit log names the actor by the address that `actor` has, by default the user.
+async fn write_link(
+    cx: &RequestContext,
+    db: &mut Connection,
+    outcome: &mut LinkingOutcome,
+    actor: Option<&User>,
+) -> Result<bool> {
+    let rows = audit::build_rows(cx, actor.unwrap_or(&outcome.account), outcome.audit_entries.clone());
     if outcome.is_new {
-        return identities::insert_user(db, outcome, rows).await.or_internal_error(INSERT_FAILED);
+        let stored = identities::insert_user(db, outcome, rows).await.or_internal_error(INSERT_FAILED)?;
+        let is_written = stored.is_some();
+        outcome.account = stored.unwrap_or_else(|| outcome.account.clone());
+        return Ok(is_written);
     }
     match identities::link(db, outcome, cx.now, rows).await {
         Err(error) if error.constraint() == Some("users_email_partial_key") => {

@@ -178,3 +178,56 @@ async fn new_identity_shows_the_email_in_the_case_of_the_claim() {
     let again = setting.give(&token, &json!({})).await.expect(200);
     assert_eq!(again.str("user/identities/0/email"), ANN);
 }
+
+/// Creates a trigger on `auth.users` whose function has this body.
+async fn create_trigger(world: &World, body: &str, when: &str) {
+    let function = format!(
+        "CREATE FUNCTION public.act() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $f$
+         BEGIN {body} END $f$"
+    );
+    world.database.query(&function).await;
+    world.database.query(&format!("CREATE TRIGGER act {when} FOR EACH ROW EXECUTE FUNCTION public.act()")).await;
+}
+
+#[tokio::test]
+async fn user_of_a_provider_is_answered_as_triggers_store_it() {
+    for builder in [World::builder(), World::builder().as_served()] {
+        let setting = IdTokenFixture::of(builder).await;
+        let body = "NEW.raw_app_meta_data = NEW.raw_app_meta_data || '{\"tier\": \"free\"}'; RETURN NEW;";
+        create_trigger(&setting.world, body, "BEFORE INSERT ON auth.users").await;
+        let answer = setting.give(&setting.user_token(ANN), &json!({})).await.expect(200);
+        assert_eq!(answer.json["user"]["app_metadata"]["tier"], "free", "{}", answer.text);
+        let claims = setting.world.decode_claims(answer.str("access_token"));
+        assert_eq!(claims["app_metadata"]["tier"], "free");
+    }
+}
+
+#[tokio::test]
+async fn user_of_a_provider_that_a_trigger_refuses_is_an_error() {
+    for builder in [World::builder(), World::builder().as_served()] {
+        let setting = IdTokenFixture::of(builder).await;
+        create_trigger(&setting.world, "RETURN NULL;", "BEFORE INSERT ON auth.users").await;
+        setting.give(&setting.user_token(ANN), &json!({})).await.expect(500);
+        let rows = "SELECT (SELECT count(*) FROM auth.users) + (SELECT count(*) FROM auth.identities)";
+        assert_eq!(setting.world.database.query(&format!("SELECT ({rows})::text")).await, ["0"]);
+    }
+}
+
+#[tokio::test]
+async fn triggers_on_updates_see_the_confirmation_by_a_provider() {
+    for builder in [World::builder(), World::builder().as_served()] {
+        let setting = IdTokenFixture::of(builder).await;
+        setting.world.database.query("CREATE TABLE public.seen (before text, after text)").await;
+        let body =
+            "INSERT INTO public.seen VALUES (OLD.email_confirmed_at::text, NEW.email_confirmed_at::text); RETURN NEW;";
+        create_trigger(&setting.world, body, "AFTER UPDATE OF email_confirmed_at ON auth.users").await;
+        let answer = setting.give(&setting.user_token(ANN), &json!({})).await.expect(200);
+        assert_eq!(answer.str("user/role"), "authenticated");
+        assert!(!answer.str("user/email_confirmed_at").is_empty(), "{}", answer.text);
+        let seen = "SELECT (before IS NULL AND after IS NOT NULL)::text FROM public.seen";
+        assert_eq!(setting.world.database.query(seen).await, ["true"]);
+        // A later sign-in confirms nothing.
+        setting.give(&setting.user_token(ANN), &json!({})).await.expect(200);
+        assert_eq!(setting.world.database.query(seen).await, ["true"]);
+    }
+}

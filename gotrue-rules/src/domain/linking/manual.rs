@@ -55,6 +55,8 @@ pub fn find_unlinkable_identity(account: &User, identity: Uuid) -> Result<&Ident
 /// The outcome of unlinking an identity.
 #[derive(Debug)]
 pub struct UnlinkingOutcome {
+    /// The user before the change.
+    pub before: User,
     /// The user after the change.
     pub account: User,
     /// The removed identity.
@@ -71,13 +73,14 @@ pub fn unlink_identity(
     autoconfirm: bool,
 ) -> Result<UnlinkingOutcome> {
     let identity = find_unlinkable_identity(&account, identity)?.clone();
+    let before = account.clone();
     account.identities.retain(|it| it.id != identity.id);
     account.app_metadata = app_metadata_with_providers(&account);
     let mut forgets = false;
     if identity.provider == "phone" {
         account.phone = None;
         account.phone_confirmed_at = None;
-        return Ok(UnlinkingOutcome { account, identity, voids_pending_requests: forgets });
+        return Ok(UnlinkingOutcome { before, account, identity, voids_pending_requests: forgets });
     }
     match select_email(account.email.as_deref(), &account.identities, taken, autoconfirm) {
         EmailSelection::Unchanged => {}
@@ -90,7 +93,7 @@ pub fn unlink_identity(
             return Err(Error::new(ErrorCode::EmailConflictIdentityNotDeletable, message));
         }
     }
-    Ok(UnlinkingOutcome { account, identity, voids_pending_requests: forgets })
+    Ok(UnlinkingOutcome { before, account, identity, voids_pending_requests: forgets })
 }
 
 /// The user's address given the remaining identities.

@@ -15,6 +15,8 @@ use super::{DEFAULT_LINKING_DOMAIN, ExternalUser, LinkingDecision, manual};
 /// The changes to a user.
 #[derive(Debug)]
 pub struct LinkingOutcome {
+    /// The user before the change; a new user as it is created.
+    pub before: User,
     /// The user after the change.
     pub account: User,
     /// The identity that signed in, one of the user's.
@@ -213,6 +215,7 @@ pub fn build_account(
 }
 
 fn sign_in_existing(external_user: &ExternalUser<'_>, mut account: User, now: Time) -> LinkingOutcome {
+    let unchanged = account.clone();
     let data = identity_data(external_user);
     let subject = &external_user.profile.claims.subject;
     let is_the = |it: &&mut Identity| it.provider == external_user.provider && it.provider_id == *subject;
@@ -226,10 +229,11 @@ fn sign_in_existing(external_user: &ExternalUser<'_>, mut account: User, now: Ti
     }
     account.user_metadata = merge_metadata(account.user_metadata, &data);
     account.app_metadata = app_metadata_with_providers(&account);
-    LinkingOutcome { previous_identities: before, ..build_outcome(account, id, now) }
+    LinkingOutcome { before: unchanged, previous_identities: before, ..build_outcome(account, id, now) }
 }
 
 fn link_to_account(external_user: &ExternalUser<'_>, mut account: User, id: Uuid, now: Time) -> LinkingOutcome {
+    let unchanged = account.clone();
     let identity = build_identity(external_user, id, account.id, now);
     let entry = AuditEntry::new(AuditAction::IdentityLinked)
         .with_trait("identity_id", json!(id))
@@ -240,6 +244,7 @@ fn link_to_account(external_user: &ExternalUser<'_>, mut account: User, id: Uuid
     account.identities.push(identity);
     account.app_metadata = app_metadata_with_providers(&account);
     LinkingOutcome {
+        before: unchanged,
         audit_entries: vec![entry],
         previous_identities: identities_before,
         ..build_outcome(account, id, now)
@@ -265,6 +270,7 @@ fn create_account(
 
 fn build_outcome(account: User, identity: Uuid, now: Time) -> LinkingOutcome {
     LinkingOutcome {
+        before: account.clone(),
         account: User { updated_at: now, ..account },
         identity,
         previous_identities: Vec::new(),
