@@ -84,9 +84,24 @@ statements! {
         account_columns!()
     );
 
+    SET_NEW_METADATA = "accounts.set_new_metadata": concat!(
+        "UPDATE users u
+         SET raw_app_meta_data = u.raw_app_meta_data || :app_metadata,
+             raw_user_meta_data = u.raw_user_meta_data || :user_metadata,
+             updated_at = :now
+         WHERE u.id = :user_id
+         RETURNING ",
+        account_columns!()
+    );
+
     CONFIRM_NEW_EMAIL = "accounts.confirm_new_email": concat!(
         "UPDATE users u
-         SET confirmation_token = '', email_confirmed_at = :now, updated_at = :now
+         SET confirmation_token = '', email_confirmed_at = :now,
+             raw_user_meta_data = CASE WHEN jsonb_typeof(u.raw_user_meta_data) = 'object'
+                                            AND u.raw_user_meta_data ? 'email_verified'
+                                       THEN u.raw_user_meta_data || '{\"email_verified\": true}'
+                                       ELSE u.raw_user_meta_data END,
+             updated_at = :now
          WHERE u.id = :user_id
          RETURNING ",
         account_columns!()
@@ -244,7 +259,17 @@ pub async fn insert(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -
 /// Inserts a user in the steps of the reference, which triggers on updates see. Requires a transaction.
 pub async fn insert_in_steps(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
     match insert_row(db, &without_later_steps(account), true, audit).await? {
-        UserInsertion::Written(stored) => take_later_steps(db, account, *stored).await,
+        UserInsertion::Written(_) => {
+            let bound = bind!(
+                SET_NEW_METADATA,
+                user_id: account.id,
+                now: account.created_at,
+                app_metadata: Value::Object(account.app_metadata.clone()),
+                user_metadata: Value::Object(account.user_metadata.clone()),
+            );
+            let AccountRow(stored) = db.fetch_one(bound).await?;
+            take_later_steps(db, account, stored).await
+        }
         other => Ok(other),
     }
 }

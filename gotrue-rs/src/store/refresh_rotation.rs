@@ -89,7 +89,9 @@ statements! {
              WHERE id = (SELECT session_id FROM t)
              RETURNING *
          ), u AS (
-             UPDATE users SET updated_at = :now WHERE id = (SELECT user_id FROM t) RETURNING *
+             UPDATE users SET last_sign_in_at = last_sign_in_at, updated_at = :now
+             WHERE id = (SELECT user_id FROM t)
+             RETURNING *
          ), a AS (", refresh_audit_insert!(), ")
          SELECT ", account_columns!(), ", ", session_columns!(), " FROM u CROSS JOIN s"
     );

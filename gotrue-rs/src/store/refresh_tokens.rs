@@ -108,7 +108,8 @@ statements! {
              FROM s
              WHERE :token_id::bigint IS NOT NULL
          ), touched AS (
-             UPDATE users SET updated_at = :now WHERE id = :user_id AND :token_id::bigint IS NOT NULL
+             UPDATE users SET last_sign_in_at = last_sign_in_at, updated_at = :now
+             WHERE id = :user_id AND :token_id::bigint IS NOT NULL
          ), a AS (", audit_insert!(), ")
          SELECT ", account_columns!(), ", ", session_columns!(), "
          FROM users u CROSS JOIN s

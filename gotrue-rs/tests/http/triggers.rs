@@ -185,6 +185,7 @@ async fn administrator_names_only_columns_that_the_request_changes() {
             (json!({"phone_confirm": true}), vec!["confirmation_token", "phone_confirmed_at"]),
             (json!({"password": "another password"}), PASSWORD_COLUMNS.to_vec()),
             (json!({"role": "editor", "ban_duration": "none"}), vec!["banned_until", "role"]),
+            (json!({"email_confirm": true}), vec!["confirmation_token", "email_confirmed_at", "raw_user_meta_data"]),
         ] {
             let token = world.service_token();
             put(&world, &token, &path, &change).await;
@@ -229,6 +230,43 @@ async fn confirmations_name_only_columns_that_they_change() {
         world.post("/verify", verify("recovery", ANN)).await.expect(200);
         assert_eq!(named_columns(&world).await, ["last_sign_in_at", "raw_app_meta_data", "recovery_token"]);
         world.refresh(session.str("refresh_token")).await.expect(200);
-        assert_eq!(named_columns(&world).await, Vec::<String>::new());
+        assert_eq!(named_columns(&world).await, ["last_sign_in_at"], "as the reference does");
+        let change = json!({"email": "new@example.com"});
+        put(&world, session.str("access_token"), "/user", &change).await;
+        let requested = [
+            "email_change",
+            "email_change_confirm_status",
+            "email_change_sent_at",
+            "email_change_token_current",
+            "email_change_token_new",
+        ];
+        assert_eq!(named_columns(&world).await, requested);
+        world.post("/verify", verify("email_change", ANN)).await.expect(200);
+        assert_eq!(named_columns(&world).await, [requested[1], requested[3], requested[4]]);
+        world.post("/verify", verify("email_change", "new@example.com")).await.expect(200);
+        let mut applied = named_columns(&world).await;
+        applied.retain(|column| !requested.contains(&column.as_str()));
+        assert_eq!(applied, ["email", "last_sign_in_at", "raw_app_meta_data"]);
+    }
+}
+
+#[tokio::test]
+async fn new_user_names_the_columns_of_its_steps() {
+    let confirmed = ["confirmation_token", "email_confirmed_at", "last_sign_in_at"];
+    let named = ["raw_app_meta_data", "raw_user_meta_data", "role"];
+    for (autoconfirm, expected) in [
+        (true, [&confirmed[..], &named].concat()),
+        (false, [&["confirmation_sent_at", "confirmation_token"][..], &named].concat()),
+    ] {
+        for builder in [World::builder(), World::builder().as_served()] {
+            let world = builder.policy(|policy| policy.mail.autoconfirm = autoconfirm).build().await;
+            log_named_columns(&world).await;
+            sign_up(&world, ANN).await.expect(200);
+            assert_eq!(named_columns(&world).await, expected, "{autoconfirm}");
+            let body = json!({"email": "bob@example.com", "email_confirm": true});
+            administer(&world, "/admin/users", body).await.expect(200);
+            let created = ["confirmation_token", "email_confirmed_at", "raw_user_meta_data", "role"];
+            assert_eq!(named_columns(&world).await, created);
+        }
     }
 }
