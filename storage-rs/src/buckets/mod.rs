@@ -1,0 +1,1 @@
+//! Buckets: create, list, get, update, empty, delete.

@@ -1,0 +1,1 @@
+//! Transformation of images.

@@ -1,0 +1,1 @@
+//! Objects: upload, download, list, move, copy, remove, sign, info.
