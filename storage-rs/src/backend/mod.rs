@@ -1,12 +1,16 @@
 //! Where the content of objects is kept.
 
+pub mod disk;
+
 use std::fmt::Debug;
 use std::ops::Range;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
+use futures::StreamExt;
 use futures::future::BoxFuture;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream};
+use uuid::Uuid;
 
 /// A file: the content of one version of one object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -57,6 +61,12 @@ pub enum ContentError {
     /// It is not what its digest says.
     #[error("the content does not match its digest")]
     DigestMismatch,
+    /// A chunk is not signed by the sender of the request.
+    #[error("the signature of a chunk is wrong")]
+    ChunkSignature,
+    /// The chunks are not those of `aws-chunked`.
+    #[error("the chunks are malformed: {0}")]
+    Chunk(&'static str),
     /// The file could not be read.
     #[error("reading content: {0}")]
     Read(#[source] std::io::Error),
@@ -85,6 +95,28 @@ pub enum BackendError {
         /// Why it failed.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+/// The space of a backend, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Space {
+    /// Of the file system.
+    pub total: u64,
+    /// That this process may still use.
+    pub available: u64,
+}
+
+/// A file as the backend lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedFile {
+    /// What names the file inside the backend: equal to [`Backend::identify`] of its key.
+    pub identity: String,
+    /// The version of the key.
+    pub version: Option<String>,
+    /// In bytes.
+    pub size: u64,
+    /// When it got this name.
+    pub named_at: DateTime<Utc>,
 }
 
 /// A store of files. Every write is all or nothing: a file that can be read is complete and stays after a crash.
@@ -117,4 +149,73 @@ pub trait Backend: Debug + Send + Sync {
 
     /// Deletes files; those that do not exist count as deleted.
     fn delete<'a>(&'a self, keys: &'a [FileKey]) -> BoxFuture<'a, Result<(), BackendError>>;
+
+    /// What names the file of a key inside the backend.
+    fn identify(&self, key: &FileKey) -> String;
+
+    /// Lists all files. The stream holds a bounded number of them.
+    fn list(&self) -> BoxStream<'_, Result<ListedFile, BackendError>>;
+
+    /// Deletes a listed file, if it still has the name that it had when it was listed.
+    fn delete_listed<'a>(&'a self, file: &'a ListedFile) -> BoxFuture<'a, Result<(), BackendError>>;
+
+    /// The space of the backend; `None` if it has no bounds.
+    fn space(&self) -> BoxFuture<'_, Result<Option<Space>, BackendError>>;
+
+    /// Content that arrives in several requests.
+    fn staging(&self) -> &dyn Staging;
+
+    /// Deletes what interrupted writes left behind and is older than this time.
+    fn delete_leftovers(&self, older_than: DateTime<Utc>) -> BoxFuture<'_, Result<u64, BackendError>>;
+}
+
+/// What an append kept.
+#[derive(Debug)]
+pub struct Appended {
+    /// The size with the bytes that were kept.
+    pub size: u64,
+    /// Why the content ended early: the bytes before that are kept.
+    pub interruption: Option<ContentError>,
+}
+
+/// Content that arrives in several requests, each of which may be interrupted. Bytes that an append reported stay after a
+/// crash. The caller lets one request at a time write to an upload.
+pub trait Staging: Debug + Send + Sync {
+    /// Begins an upload without content. The description is the caller's.
+    fn create<'a>(&'a self, id: Uuid, description: &'a [u8]) -> BoxFuture<'a, Result<(), BackendError>>;
+
+    /// Replaces the description.
+    fn describe<'a>(&'a self, id: Uuid, description: &'a [u8]) -> BoxFuture<'a, Result<(), BackendError>>;
+
+    /// The description.
+    fn description(&self, id: Uuid) -> BoxFuture<'_, Result<Vec<u8>, BackendError>>;
+
+    /// The bytes that arrived; [`BackendError::NotFound`] also when the upload became a file.
+    fn size(&self, id: Uuid) -> BoxFuture<'_, Result<u64, BackendError>>;
+
+    /// Appends content behind `offset`, which is the size.
+    fn append(&self, id: Uuid, offset: u64, content: Content) -> BoxFuture<'_, Result<Appended, BackendError>>;
+
+    /// Makes the content a file. A second call finds the file that the first one made.
+    fn finish<'a>(
+        &'a self,
+        id: Uuid,
+        target: &'a FileKey,
+        headers: &'a ContentHeaders,
+    ) -> BoxFuture<'a, Result<FileFacts, BackendError>>;
+
+    /// Deletes an upload: content and description. One that does not exist counts as deleted.
+    fn remove(&self, id: Uuid) -> BoxFuture<'_, Result<(), BackendError>>;
+
+    /// The uploads without a write since this time.
+    fn list_idle(&self, since: DateTime<Utc>) -> BoxFuture<'_, Result<Vec<Uuid>, BackendError>>;
+}
+
+/// Reads files one after the other.
+pub async fn concatenate(backend: &dyn Backend, keys: &[FileKey]) -> Result<Content, BackendError> {
+    let mut parts = Vec::with_capacity(keys.len());
+    for key in keys {
+        parts.push(backend.get(key, None).await?.1);
+    }
+    Ok(stream::iter(parts).flatten().boxed())
 }
