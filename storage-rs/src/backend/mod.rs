@@ -4,10 +4,11 @@ pub mod disk;
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use uuid::Uuid;
@@ -211,11 +212,20 @@ pub trait Staging: Debug + Send + Sync {
     fn list_idle(&self, since: DateTime<Utc>) -> BoxFuture<'_, Result<Vec<Uuid>, BackendError>>;
 }
 
-/// Reads files one after the other.
-pub async fn concatenate(backend: &dyn Backend, keys: &[FileKey]) -> Result<Content, BackendError> {
-    let mut parts = Vec::with_capacity(keys.len());
-    for key in keys {
-        parts.push(backend.get(key, None).await?.1);
-    }
-    Ok(stream::iter(parts).flatten().boxed())
+/// Reads files one after the other. Each is opened when the one before was read; the first at once.
+///
+/// # Errors
+/// The first file cannot be opened.
+pub async fn concatenate(backend: Arc<dyn Backend>, keys: Vec<FileKey>) -> Result<Content, BackendError> {
+    let mut keys = keys.into_iter();
+    let Some(first) = keys.next() else { return Ok(stream::empty().boxed()) };
+    let (_, first) = backend.get(&first, None).await?;
+    let rest = stream::iter(keys)
+        .then(move |key| {
+            let backend = Arc::clone(&backend);
+            async move { backend.get(&key, None).await.map(|(_, content)| content) }
+        })
+        .map_err(|error| ContentError::Read(std::io::Error::other(error)))
+        .try_flatten();
+    Ok(first.chain(rest).boxed())
 }
