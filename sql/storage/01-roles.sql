@@ -33,7 +33,16 @@ BEGIN
 END
 $$;
 
-CREATE SCHEMA IF NOT EXISTS storage;
+DO $$
+BEGIN
+    IF to_regnamespace('storage') IS NULL THEN
+        CREATE SCHEMA storage;
+    END IF;
+    IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        ALTER SCHEMA storage OWNER TO supabase_storage_admin;
+    END IF;
+END
+$$;
 COMMENT ON SCHEMA storage IS 'Basalt: the schema of the storage API, as Supabase Storage leaves it';
 GRANT USAGE ON SCHEMA storage TO anon, authenticated, service_role;
 GRANT ALL ON SCHEMA storage TO supabase_storage_admin;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use futures::{StreamExt, TryStreamExt};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 use uuid::Uuid;
 
 /// A file: the content of one version of one object.

@@ -172,7 +172,11 @@ fn whole(
     {
         return Err(problem(message));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number between 0 and the greatest one")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number between 0 and the greatest one"
+    )]
     Ok(Some(value.min(f64::from(u32::MAX)) as u32))
 }
 
@@ -227,7 +231,10 @@ impl Transformation {
     /// Reads the options of a signed URL. What is not valid is left out: the signer checked it.
     pub fn parse_signed(text: &str) -> Self {
         let find = |wanted: &str| {
-            text.split(',').filter_map(|part| part.split_once(':')).find(|(name, _)| *name == wanted).map(|(_, value)| value)
+            text.split(',')
+                .filter_map(|part| part.split_once(':'))
+                .find(|(name, _)| *name == wanted)
+                .map(|(_, value)| value)
         };
         let gravity = find("gravity").and_then(|value| {
             let mut parts = value.split(':');

@@ -7,7 +7,9 @@ use fast_image_resize::{IntoImageView, PixelType, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
 use image::metadata::Orientation;
-use image::{DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits};
+use image::{
+    DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits,
+};
 
 use super::{Format, ImageLimits, Resize, Transformation};
 
@@ -175,7 +177,11 @@ fn resize(
         // From the right and from below, offsets go the other way.
         let offset = if place > 0.5 && !is_focus { -offset } else { offset };
         let start = if is_focus { place * scaled - cut / 2.0 } else { (scaled - cut) * place + offset };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the side of an image")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and the side of an image"
+        )]
         let start = start.round().clamp(0.0, scaled - cut) as u32;
         start
     };
@@ -187,9 +193,7 @@ fn resize(
 fn scale(source: &DynamicImage, size: (u32, u32)) -> Result<DynamicImage, RenderProblem> {
     let pixels = source.pixel_type().unwrap_or(PixelType::U8x3);
     let mut scaled = Image::new(size.0, size.1, pixels);
-    Resizer::new()
-        .resize(source, &mut scaled, &ResizeOptions::new())
-        .map_err(|_| RenderProblem::Unsupported)?;
+    Resizer::new().resize(source, &mut scaled, &ResizeOptions::new()).map_err(|_| RenderProblem::Unsupported)?;
     let bytes = scaled.into_vec();
     let image = match pixels {
         PixelType::U8x4 => image::RgbaImage::from_raw(size.0, size.1, bytes).map(DynamicImage::from),

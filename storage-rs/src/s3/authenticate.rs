@@ -75,8 +75,9 @@ pub(super) fn verify_signature(
     call.caller = match (&signature.session_token, &config.service_key) {
         (Some(token), _) => Caller::authenticate(&storage.keys(), token, now)?,
         // The claims of the key are those that policies and triggers know.
-        (None, Some(key)) => Caller::authenticate(&storage.keys(), key, now)
-            .unwrap_or_else(|_| Caller::service(&config.service_role)),
+        (None, Some(key)) => {
+            Caller::authenticate(&storage.keys(), key, now).unwrap_or_else(|_| Caller::service(&config.service_role))
+        }
         (None, None) => Caller::service(&config.service_role),
     };
     Ok(Signed { secret: secret.to_owned(), signature })

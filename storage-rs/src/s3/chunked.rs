@@ -79,11 +79,8 @@ impl Chunking {
 
     /// Removes the coding from content.
     pub(crate) fn decode(self, content: Content) -> Content {
-        let digests = self
-            .trailers
-            .iter()
-            .filter_map(|name| Some((name.clone(), RunningDigest::of_header(name)?)))
-            .collect();
+        let digests =
+            self.trailers.iter().filter_map(|name| Some((name.clone(), RunningDigest::of_header(name)?))).collect();
         let decoder = Decoder {
             content,
             buffer: BytesMut::new(),

@@ -61,11 +61,14 @@ impl Request {
             let mut behind = None;
             for object in page.objects {
                 let name = object["name"].as_str().unwrap_or_default().to_owned();
-                if last.as_deref().is_some_and(|folder| found.folders.iter().any(|known| known["name"] == folder) && name.starts_with(folder)) {
+                if last.as_deref().is_some_and(|folder| {
+                    found.folders.iter().any(|known| known["name"] == folder) && name.starts_with(folder)
+                }) {
                     continue;
                 }
                 if found.folders.len() + found.objects.len() == limit {
-                    found.next = last.map(|name| (Cursor { name: behind_folder(&name, delimiter), ..Cursor::default() }, name));
+                    found.next =
+                        last.map(|name| (Cursor { name: behind_folder(&name, delimiter), ..Cursor::default() }, name));
                     return Ok(found);
                 }
                 let rest = name.get(request.prefix.len()..).unwrap_or_default();

@@ -227,17 +227,20 @@ impl Request {
 
     /// The metadata that the client gives an object: the fields `x-amz-meta-…`.
     fn user_metadata(&self) -> Option<serde_json::Value> {
-        read_user_metadata(self.call.parts.headers.iter().filter_map(|(name, value)| {
-            Some((name.as_str(), std::str::from_utf8(value.as_bytes()).ok()?))
-        }))
+        read_user_metadata(
+            self.call
+                .parts
+                .headers
+                .iter()
+                .filter_map(|(name, value)| Some((name.as_str(), std::str::from_utf8(value.as_bytes()).ok()?))),
+        )
     }
 }
 
 /// The fields `x-amz-meta-…` as a JSON object; `None` if there is none.
 fn read_user_metadata<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Option<serde_json::Value> {
-    let members: serde_json::Map<String, serde_json::Value> = fields
-        .filter_map(|(name, value)| Some((name.strip_prefix("x-amz-meta-")?.to_owned(), value.into())))
-        .collect();
+    let members: serde_json::Map<String, serde_json::Value> =
+        fields.filter_map(|(name, value)| Some((name.strip_prefix("x-amz-meta-")?.to_owned(), value.into()))).collect();
     (!members.is_empty()).then_some(serde_json::Value::Object(members))
 }
 

@@ -52,11 +52,7 @@ impl Request {
     }
 
     /// Tests whether the caller may write the object of an upload, and reads the limits of its bucket.
-    async fn authorize_upload(
-        &self,
-        metadata: Value,
-        user_metadata: Option<Value>,
-    ) -> Result<BucketLimits, Error> {
+    async fn authorize_upload(&self, metadata: Value, user_metadata: Option<Value>) -> Result<BucketLimits, Error> {
         let object = NewObject {
             target: self.target.clone(),
             version: write::new_version(),
@@ -357,10 +353,7 @@ impl Request {
             last = Some((key, id));
         }
         let count = uploads.len() + prefixes.len();
-        let mut children = vec![
-            Element::text("Name", self.target.bucket.as_str()),
-            Element::text("Prefix", prefix),
-        ];
+        let mut children = vec![Element::text("Name", self.target.bucket.as_str()), Element::text("Prefix", prefix)];
         let echo = |parameter: &str, element: &'static str| query(parameter).map(|value| Element::text(element, value));
         children.extend(echo("key-marker", "KeyMarker"));
         children.extend(echo("upload-id-marker", "UploadIdMarker"));
@@ -404,7 +397,8 @@ fn parse_parts(document: &str) -> Result<Vec<WantedPart>, Error> {
     children(root, "Part")
         .map(|part| {
             let number = child_text(part, "PartNumber").and_then(|number| number.trim().parse().ok());
-            let number = number.ok_or_else(|| Error::validation("Body, CompleteMultipartUpload, Part, PartNumber must be integer"))?;
+            let number = number
+                .ok_or_else(|| Error::validation("Body, CompleteMultipartUpload, Part, PartNumber must be integer"))?;
             let etag = child_text(part, "ETag").unwrap_or_default().trim().trim_matches('"').to_owned();
             Ok(WantedPart { number, etag })
         })
@@ -439,10 +433,19 @@ mod tests {
 
     #[test]
     fn parts_are_compared_with_what_arrived() {
-        let row = |number: i32| PartRow { id: String::new(), number, etag: format!("e{number}"), size: 1, created_at: String::new() };
+        let row = |number: i32| PartRow {
+            id: String::new(),
+            number,
+            etag: format!("e{number}"),
+            size: 1,
+            created_at: String::new(),
+        };
         let known = [row(1), row(2), row(3)];
-        let wanted = |text: &str| parse_parts(&format!("<CompleteMultipartUpload xmlns=\"x\">{text}</CompleteMultipartUpload>")).unwrap();
-        let part = |number: i32, etag: &str| format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
+        let wanted = |text: &str| {
+            parse_parts(&format!("<CompleteMultipartUpload xmlns=\"x\">{text}</CompleteMultipartUpload>")).unwrap()
+        };
+        let part =
+            |number: i32, etag: &str| format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
         let chosen = choose_parts("u", wanted(&(part(3, "&quot;e3&quot;") + &part(1, "e1"))), &known).unwrap();
         assert_eq!(chosen.iter().map(|part| part.number).collect::<Vec<_>>(), [1, 3]);
         assert_eq!(choose_parts("u", vec![], &known).unwrap().len(), 3);

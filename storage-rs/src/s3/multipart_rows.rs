@@ -163,7 +163,8 @@ impl Uploads {
             ],
         );
         // Parts of one number wait for one another.
-        let lock = sql("SELECT id FROM storage.s3_multipart_uploads WHERE id = $1 FOR UPDATE", [text(upload.id.as_str())]);
+        let lock =
+            sql("SELECT id FROM storage.s3_multipart_uploads WHERE id = $1 FOR UPDATE", [text(upload.id.as_str())]);
         let steps = [Step::As(&self.scope), Step::Run(lock), Step::Run(former), Step::Run(insertion)];
         let mut results = self.storage.database().fly(&steps, End::Commit).await?.into_iter();
         let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));

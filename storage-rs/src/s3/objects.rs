@@ -48,7 +48,8 @@ pub(super) async fn read_document(body: Body) -> Result<String, Error> {
     let bytes = axum::body::to_bytes(body, MAXIMUM_DOCUMENT)
         .await
         .map_err(|error| Error::new(Code::MalformedXML, 400, "Invalid XML payload").because(error))?;
-    String::from_utf8(bytes.to_vec()).map_err(|_| Error::new(Code::MalformedXML, 400, "Invalid XML payload: Invalid XML character"))
+    String::from_utf8(bytes.to_vec())
+        .map_err(|_| Error::new(Code::MalformedXML, 400, "Invalid XML payload: Invalid XML character"))
 }
 
 /// Parses a document. A type definition is refused, so that nothing in it expands.
@@ -78,7 +79,9 @@ impl Conditions<'_> {
     fn evaluate(&self, found: &Found) -> Verdict {
         let is_listed = |list: &str| {
             let etag = found.etag().unwrap_or_default().trim_matches('"');
-            list.split(',').map(|tag| tag.trim().trim_start_matches("W/").trim_matches('"')).any(|tag| tag == "*" || tag == etag)
+            list.split(',')
+                .map(|tag| tag.trim().trim_start_matches("W/").trim_matches('"'))
+                .any(|tag| tag == "*" || tag == etag)
         };
         let modified = found.last_modified().map(|time| time.timestamp());
         let compare = |text: &str| {
@@ -114,7 +117,8 @@ impl Request {
             [text(target.bucket.as_str()), text(target.name.as_str())],
         );
         let rows = self.call.storage.database().run(&self.call.scope(), statement).await?;
-        let found = rows.first().and_then(|row| Some(Found { document: json_column(row, 0)?, version: column(row, 1) }));
+        let found =
+            rows.first().and_then(|row| Some(Found { document: json_column(row, 0)?, version: column(row, 1) }));
         found.ok_or_else(|| Error::no_such_key(&target.name))
     }
 
@@ -210,14 +214,8 @@ impl Request {
             }
         }
         let user_metadata = self.user_metadata();
-        let order = CopyOrder {
-            source,
-            destination: self.target,
-            copies_metadata,
-            metadata,
-            user_metadata,
-            replaces: true,
-        };
+        let order =
+            CopyOrder { source, destination: self.target, copies_metadata, metadata, user_metadata, replaces: true };
         let copied = copy_object(self.call, order).await?;
         let member = |name: &str| copied["metadata"][name].as_str().unwrap_or_default().to_owned();
         Ok(S3Answer::document(&Element::new(

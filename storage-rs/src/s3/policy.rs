@@ -40,8 +40,8 @@ pub(crate) fn verify(
     let policy = policy.as_object().ok_or(invalid)?;
     let expiration = policy.get("expiration").and_then(Value::as_str);
     let expiration = expiration.ok_or(PolicyProblem::Invalid("Missing policy expiration"))?;
-    let expiration = DateTime::parse_from_rfc3339(expiration)
-        .map_err(|_| PolicyProblem::Invalid("Invalid policy expiration"))?;
+    let expiration =
+        DateTime::parse_from_rfc3339(expiration).map_err(|_| PolicyProblem::Invalid("Invalid policy expiration"))?;
     if expiration < now {
         return Err(PolicyProblem::Expired);
     }
@@ -59,9 +59,9 @@ pub(crate) fn verify(
     });
     match uncovered {
         None => Ok(sizes),
-        Some(name) => {
-            Err(PolicyProblem::Denied(format!("Policy condition failed: field \"{name}\" is not covered by the policy")))
-        }
+        Some(name) => Err(PolicyProblem::Denied(format!(
+            "Policy condition failed: field \"{name}\" is not covered by the policy"
+        ))),
     }
 }
 

@@ -10,9 +10,9 @@ use multer::{Constraints, Multipart, SizeLimit};
 use super::answer::S3Answer;
 use super::authenticate::verify_signature;
 use super::policy::{self, PolicyProblem};
+use super::read_user_metadata;
 use super::signature::Signature;
 use super::upload::{Announced, store};
-use super::read_user_metadata;
 use crate::backend::{ContentError, ContentHeaders};
 use crate::error::{Code, Error};
 use crate::objects::{LimitedContent, Target};
@@ -80,8 +80,7 @@ pub(super) async fn post_object(mut call: Call, target: Target, body: Body) -> R
         length: None,
     };
     let content = file.map(|part| part.map_err(|_| ContentError::Incomplete));
-    let etag =
-        store(&call, announced, Some(sizes), |_, limit| Ok(LimitedContent::new(content, limit).boxed())).await?;
+    let etag = store(&call, announced, Some(sizes), |_, limit| Ok(LimitedContent::new(content, limit).boxed())).await?;
     let status = match find("success_action_status").as_deref() {
         Some("201") => StatusCode::CREATED,
         Some("204") => StatusCode::NO_CONTENT,

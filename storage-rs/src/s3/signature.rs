@@ -166,7 +166,9 @@ impl Signature {
     /// # Errors
     /// There is none, or it is malformed.
     pub(crate) fn find(headers: &HeaderMap, query: &[(String, String)]) -> Result<Self, SignatureProblem> {
-        if let Some(parameters) = header(headers, "authorization").and_then(|value| value.strip_prefix("AWS4-HMAC-SHA256 ")) {
+        if let Some(parameters) =
+            header(headers, "authorization").and_then(|value| value.strip_prefix("AWS4-HMAC-SHA256 "))
+        {
             return Self::parse_header(parameters, headers);
         }
         if query.iter().any(|(name, _)| name == "X-Amz-Credential") {
@@ -193,7 +195,11 @@ impl Signature {
             value: value.ok_or(malformed)?.to_owned(),
             session_token: header(headers, "x-amz-security-token").map(str::to_owned),
             content_sha256: header(headers, "x-amz-content-sha256").map(str::to_owned),
-            covered: Covered::Request { headers: split_names(signed.ok_or(malformed)?), expires: None, is_presigned: false },
+            covered: Covered::Request {
+                headers: split_names(signed.ok_or(malformed)?),
+                expires: None,
+                is_presigned: false,
+            },
         })
     }
 
@@ -255,7 +261,9 @@ impl Signature {
             Covered::Request { expires: Some(seconds), .. } if signed_at + TimeDelta::seconds(*seconds) < now => {
                 Err(SignatureProblem::Expired)
             }
-            Covered::Request { expires: Some(_), .. } if signed_at - CLOCK_TOLERANCE > now => Err(SignatureProblem::Skewed),
+            Covered::Request { expires: Some(_), .. } if signed_at - CLOCK_TOLERANCE > now => {
+                Err(SignatureProblem::Skewed)
+            }
             Covered::Request { expires: Some(_), .. } => Ok(()),
             Covered::Request { expires: None, .. } if (now - signed_at).abs() > CLOCK_TOLERANCE => {
                 Err(SignatureProblem::Skewed)
@@ -421,7 +429,10 @@ pub(crate) fn encode_path(text: &str) -> String {
 pub(crate) fn parse_query(query: &str) -> Vec<(String, String)> {
     let decode = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
-    pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))).map(|(name, value)| (decode(name), decode(value))).collect()
+    pairs
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (decode(name), decode(value)))
+        .collect()
 }
 
 /// Reads hexadecimal digits.
@@ -455,13 +466,8 @@ pub(crate) fn sign(
         service: SERVICE.to_owned(),
     };
     let (path, host) = (request.paths.first(), request.hosts.first());
-    let canonical = canonical_request(
-        request,
-        path.map_or("/", String::as_str),
-        host.map_or("", String::as_str),
-        names,
-        hash,
-    );
+    let canonical =
+        canonical_request(request, path.map_or("/", String::as_str), host.map_or("", String::as_str), names, hash);
     let text = string_to_sign(&timestamp, &scope, &canonical);
     let value = hmac::sign(&scope.key(server.secret), text.as_bytes());
     let mut names = names.to_vec();

@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE_NO_PAD};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE_NO_PAD};
 use http::HeaderMap;
 
 use crate::error::{Code, Error};
@@ -90,7 +90,9 @@ impl Base<'_> {
         if let Some(forwarded) = self.header("forwarded") {
             for parameter in forwarded.split([',', ';']) {
                 match parameter.trim().split_once('=') {
-                    Some((name, value)) if name.eq_ignore_ascii_case("host") => host = host.or(Some(value.trim_matches('"'))),
+                    Some((name, value)) if name.eq_ignore_ascii_case("host") => {
+                        host = host.or(Some(value.trim_matches('"')))
+                    }
                     Some((name, value @ ("http" | "https"))) if name.eq_ignore_ascii_case("proto") => {
                         scheme = scheme.or(Some(value));
                     }
@@ -129,12 +131,18 @@ mod tests {
     fn origin_is_that_of_the_client() {
         for (fields, expected) in [
             (vec![("host", "a:54321")], "http://a:54321"),
-            (vec![("host", "a"), ("x-forwarded-proto", "https"), ("x-forwarded-host", "b.example")], "https://b.example"),
+            (
+                vec![("host", "a"), ("x-forwarded-proto", "https"), ("x-forwarded-host", "b.example")],
+                "https://b.example",
+            ),
             (vec![("x-forwarded-host", "b"), ("x-forwarded-port", "8443")], "http://b:8443"),
             (vec![("x-forwarded-host", "b:1"), ("x-forwarded-port", "8443")], "http://b:8443"),
             (vec![("x-forwarded-host", "b"), ("x-forwarded-port", "443")], "http://b"),
             (vec![("host", "a"), ("x-forwarded-port", "8443")], "http://a"),
-            (vec![("forwarded", "for=1.2.3.4;host=\"c.example:9\";proto=https"), ("x-forwarded-host", "b")], "https://c.example:9"),
+            (
+                vec![("forwarded", "for=1.2.3.4;host=\"c.example:9\";proto=https"), ("x-forwarded-host", "b")],
+                "https://c.example:9",
+            ),
         ] {
             assert_eq!(origin(&fields, None), expected, "{fields:?}");
             assert_eq!(origin(&fields, Some("https://public.example/storage/v1")), "https://public.example");

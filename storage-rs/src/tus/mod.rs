@@ -275,7 +275,16 @@ mod tests {
 
     #[test]
     fn numbers_have_one_form() {
-        for (text, expected) in [("0", true), ("9007199254740991", true), ("9007199254740992", false), ("01", false), ("+1", false), ("-1", false), ("1.0", false), ("", false)] {
+        for (text, expected) in [
+            ("0", true),
+            ("9007199254740991", true),
+            ("9007199254740992", false),
+            ("01", false),
+            ("+1", false),
+            ("-1", false),
+            ("1.0", false),
+            ("", false),
+        ] {
             assert_eq!(is_number(text), expected, "{text}");
         }
     }

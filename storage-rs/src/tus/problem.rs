@@ -64,10 +64,7 @@ impl TusProblem {
     }
 
     pub(super) fn concatenation_unsupported() -> Self {
-        Self::new(
-            501,
-            "Concatenation extension is not (yet) supported. Disable parallel uploads in the tus client.\n",
-        )
+        Self::new(501, "Concatenation extension is not (yet) supported. Disable parallel uploads in the tus client.\n")
     }
 
     pub(super) fn metadata_required() -> Self {

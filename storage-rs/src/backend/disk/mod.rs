@@ -23,9 +23,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 
-use super::{
-    Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging,
-};
+use super::{Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging};
 
 /// The bytes that are read from or written to a file at once.
 const BLOCK: usize = 256 * 1024;

@@ -45,12 +45,13 @@ fn content(parts: &[&'static [u8]]) -> Content {
 
 async fn read(backend: &DiskBackend, key: &FileKey, range: Option<Range<u64>>) -> Vec<u8> {
     let (_, content) = backend.get(key, range).await.unwrap();
-    content.try_fold(Vec::new(), |mut all, part| async move {
-        all.extend_from_slice(&part);
-        Ok(all)
-    })
-    .await
-    .unwrap()
+    content
+        .try_fold(Vec::new(), |mut all, part| async move {
+            all.extend_from_slice(&part);
+            Ok(all)
+        })
+        .await
+        .unwrap()
 }
 
 #[tokio::test]

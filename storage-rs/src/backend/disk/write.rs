@@ -107,7 +107,11 @@ impl Writer {
 }
 
 /// Writes content to a file. It is complete and on the disk when it gets its name.
-pub(super) async fn put(folders: Arc<Folders>, target: PathBuf, mut content: Content) -> Result<FileFacts, BackendError> {
+pub(super) async fn put(
+    folders: Arc<Folders>,
+    target: PathBuf,
+    mut content: Content,
+) -> Result<FileFacts, BackendError> {
     let mut writer = Writer::Unopened;
     let mut blocks = Blocks::default();
     while let Some(block) = content.next().await {
