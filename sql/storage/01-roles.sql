@@ -17,7 +17,12 @@ BEGIN
         ) AS roles (name, options)
     LOOP
         IF to_regrole(wanted.name) IS NULL THEN
-            EXECUTE format('CREATE ROLE %I %s', wanted.name, wanted.options);
+            BEGIN
+                EXECUTE format('CREATE ROLE %I %s', wanted.name, wanted.options);
+            EXCEPTION
+                -- Another database of the cluster got it at the same time.
+                WHEN duplicate_object OR unique_violation THEN NULL;
+            END;
         END IF;
     END LOOP;
 

@@ -11,8 +11,10 @@ const POLICY_VIOLATION: &str = "new row violates row-level security policy";
 pub fn translate(error: &tokio_postgres::Error) -> Error {
     match error.as_db_error() {
         Some(error) => translate_code(error),
-        None => Error::new(Code::DatabaseTimeout, 544, "The connection to the database timed out")
-            .because(postgrest_rs::execute::error_chain(error)),
+        None => {
+            let lost = Error::new(Code::DatabaseTimeout, 544, "The connection to the database timed out");
+            Error { may_have_happened: true, ..lost }.because(postgrest_rs::execute::error_chain(error))
+        }
     }
 }
 

@@ -85,6 +85,8 @@ pub struct Error {
     pub resource: Option<String>,
     /// What is logged alone.
     pub cause: Option<String>,
+    /// Whether what failed may have happened all the same: the connection was lost before the answer.
+    pub may_have_happened: bool,
 }
 
 impl Error {
@@ -94,7 +96,16 @@ impl Error {
             416 | 429 | 500 | 544 => status,
             _ => 400,
         };
-        Self { code, status, http_status, name: None, message: message.into(), resource: None, cause: None }
+        Self {
+            code,
+            status,
+            http_status,
+            name: None,
+            message: message.into(),
+            resource: None,
+            cause: None,
+            may_have_happened: false,
+        }
     }
 
     fn named(code: Code, status: u16, name: &'static str, message: impl Into<Cow<'static, str>>) -> Self {

@@ -158,7 +158,10 @@ async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Resul
     let results = call.storage.database().fly(&steps, End::Commit).await;
     let moved = results.and_then(|results| results.into_iter().next_back().unwrap_or_else(|| Ok(Vec::new())));
     let is_moved = moved.as_ref().is_ok_and(|rows| !rows.is_empty());
-    delete_files(&call.storage, &[if is_moved { old } else { new }]).await;
+    // After a lost connection either file may have the row: the sweeper decides.
+    if !moved.as_ref().is_err_and(|error| error.may_have_happened) {
+        delete_files(&call.storage, &[if is_moved { old } else { new }]).await;
+    }
     moved.map(|_| is_moved)
 }
 
@@ -214,7 +217,7 @@ pub(super) async fn copy(mut call: Call, body: Body) -> Result<Response<Body>, E
         metadata,
     };
     let key = order.destination.path();
-    let mut document = copy_object(call, order).await?;
+    let document = copy_object(call, order).await?;
     let mut answer = json!({ "Id": document["id"], "Key": key });
     if let (Value::Object(answer), Value::Object(document)) = (&mut answer, document) {
         answer.extend(document);

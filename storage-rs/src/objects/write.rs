@@ -25,7 +25,7 @@ const INSERT: &str = "INSERT INTO storage.objects (name, bucket_id, version, own
 
 /// What an object that exists gets.
 const REPLACE: &str = "DO UPDATE SET version = excluded.version, metadata = excluded.metadata, \
-    user_metadata = excluded.user_metadata, owner = coalesce(excluded.owner, objects.owner), \
+    user_metadata = coalesce(excluded.user_metadata, objects.user_metadata), owner = coalesce(excluded.owner, objects.owner), \
     owner_id = coalesce(excluded.owner_id, objects.owner_id)";
 
 /// The limits of a bucket.
@@ -127,11 +127,12 @@ impl NewObject {
         sql(&statement, self.values())
     }
 
-    /// The statement that writes the row; it returns the id and the version before.
+    /// The statement that writes the row; it returns the id and the version before, which is read in the state of before the
+    /// statement: the lock on the name keeps other writers away.
     pub(crate) fn write(&self) -> Sql {
         let statement = if self.replaces {
             format!(
-                "WITH former AS MATERIALIZED (SELECT version FROM storage.objects WHERE name = $1 AND bucket_id = $2 FOR UPDATE), \
+                "WITH former AS (SELECT version FROM storage.objects WHERE name = $1 AND bucket_id = $2), \
                  written AS ({INSERT} ON CONFLICT (name, bucket_id) {REPLACE} RETURNING id) \
                  SELECT written.id::text, former.version, (EXISTS (SELECT FROM former))::text \
                  FROM written LEFT JOIN former ON true"
@@ -232,6 +233,8 @@ pub(crate) async fn write(storage: Arc<Storage>, service: Scope, object: NewObje
                 super::delete_files(&storage, std::slice::from_ref(replaced)).await;
             }
         }
+        // After a lost connection the row may be there: the sweeper decides.
+        Err(error) if error.may_have_happened => {}
         Err(_) => super::delete_files(&storage, &[object.file()]).await,
     }
     outcome

@@ -100,7 +100,7 @@ pub async fn handle(storage: &Arc<Storage>, parts: Parts, body: Body, rest: &str
     if call.parts.method == Method::OPTIONS {
         return finish(&call.parts.method, Ok(describe(storage)));
     }
-    if !is_signed && let Err(error) = call.authenticate() {
+    if !is_signed && let Err(error) = call.authenticate_by_token() {
         return response::failure(&error);
     }
     let method = call.parts.method.clone();

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -11,7 +12,9 @@ use jsonwebtoken::{EncodingKey, Header};
 use serde_json::{Value, json};
 use storage_rs::backend::disk::DiskBackend;
 use storage_rs::config::{Config, Environment};
+use storage_rs::database::{Database, schema};
 use storage_rs::service::{Clock, Storage};
+use tokio::sync::OnceCell;
 use tokio_postgres::Client;
 
 use crate::cluster::cluster;
@@ -55,17 +58,30 @@ pub(crate) fn config(database: &str, folder: &str, more: &[(&str, &str)]) -> Con
     Config::from_environment(&Environment::new(variables)).unwrap()
 }
 
+/// The name of a database with the schema of the API.
+static TEMPLATE: OnceCell<String> = OnceCell::const_new();
+
+/// Makes a database with the schema of the API, as a superuser makes it in the embedded database.
+async fn make_template() -> String {
+    let name = cluster().create_database("template0").await;
+    let settings = Config { database_url: cluster().uri("postgres", &name), ..config(&name, "/", &[]) };
+    let database = Database::new(&settings).unwrap();
+    schema::create(&database).await.unwrap();
+    let admin = cluster().connect("postgres").await;
+    let connections = format!("SELECT count(*) FROM pg_stat_activity WHERE datname = '{name}'");
+    // A database is a template only while nothing is connected to it.
+    while admin.query_one(&connections, &[]).await.unwrap().get::<_, i64>(0) > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    name
+}
+
 impl TestApi {
     /// An API over a new database with the schema of the API.
     pub(crate) async fn start(more: &[(&str, &str)]) -> Self {
-        let database = cluster().create_database("template0").await;
+        let template = TEMPLATE.get_or_init(make_template).await;
+        let database = cluster().create_database(template).await;
         let admin = cluster().connect(&database).await;
-        // The schema is made by a superuser, as the embedded database makes it.
-        let roles = "SELECT pg_advisory_lock(1)";
-        admin.batch_execute(roles).await.unwrap();
-        let superuser = Config { database_url: cluster().uri("postgres", &database), ..config(&database, "/", more) };
-        let preparing = storage_rs::database::Database::new(&superuser).unwrap();
-        storage_rs::database::schema::create(&preparing).await.unwrap();
         let folder = std::env::temp_dir().join(format!("basalt-storage-{}-{database}", std::process::id()));
         let backend = Arc::new(DiskBackend::open(&folder).unwrap());
         let config = config(&database, folder.to_str().unwrap(), more);

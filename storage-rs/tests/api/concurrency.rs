@@ -13,6 +13,9 @@ use crate::api::{TestApi, json_of, send};
 /// The number of requests at the same time.
 const PARALLEL: usize = 6;
 
+/// Header fields of an upload that replaces an object.
+const REPLACING: [(&str, &str); 2] = [("content-type", "text/plain"), ("x-upsert", "true")];
+
 async fn create_bucket(api: &TestApi, name: &str) {
     let body = json!({ "name": name }).to_string();
     let response = send(&api.storage, "POST", "/bucket", &[("content-type", "application/json")], body).await;
@@ -50,11 +53,11 @@ async fn parallel_replacements_leave_one_file() {
     for _ in 0..20 {
         let uploads = (0..PARALLEL).map(|number| {
             let storage = if number % 2 == 0 { &api.storage } else { &replica };
-            let headers = [("content-type", "text/plain"), ("x-upsert", "true")];
-            send(storage, "POST", "/object/b/a.txt", &headers, format!("content {number}")).map_status()
+            send(storage, "POST", "/object/b/a.txt", &REPLACING, format!("content {number}")).map_status()
         });
         let reads = (0..PARALLEL).map(|_| api.send("GET", "/object/b/a.txt", Body::empty()).map_status());
-        let (written, read) = futures::join!(futures::future::join_all(uploads), futures::future::join_all(reads));
+        let (written, read) =
+            futures::future::join(futures::future::join_all(uploads), futures::future::join_all(reads)).await;
         assert!(written.iter().all(|status| *status == StatusCode::OK), "{written:?}");
         assert!(read.iter().all(|status| *status == StatusCode::OK || *status == StatusCode::BAD_REQUEST), "{read:?}");
     }
@@ -104,8 +107,8 @@ async fn content_of_unknown_length_obeys_the_limit() {
     let body = json!({ "name": "small", "file_size_limit": 1000 }).to_string();
     send(&api.storage, "POST", "/bucket", &[("content-type", "application/json")], body).await;
     let chunks = |size: usize| {
-        let chunks = vec![Ok::<_, std::io::Error>(Bytes::from(vec![b'x'; 100])); size / 100];
-        Body::from_stream(futures::stream::iter(chunks))
+        let chunk = |_| Ok::<_, std::io::Error>(Bytes::from(vec![b'x'; 100]));
+        Body::from_stream(futures::stream::iter((0..size / 100).map(chunk)))
     };
     assert_eq!(api.send("POST", "/object/small/a", chunks(1000)).await.status(), StatusCode::OK);
     let refused = api.send("POST", "/object/small/b", chunks(1100)).await;
@@ -118,12 +121,11 @@ async fn moved_and_replaced_objects_keep_their_content() {
     let api = TestApi::start(&[]).await;
     create_bucket(&api, "b").await;
     for round in 0..10 {
-        let headers = [("content-type", "text/plain"), ("x-upsert", "true")];
-        send(&api.storage, "POST", "/object/b/a", &headers, "first").await;
+        send(&api.storage, "POST", "/object/b/a", &REPLACING, "first").await;
         let order = json!({"bucketId": "b", "sourceKey": "a", "destinationKey": format!("m{round}")}).to_string();
         let moving = send(&api.storage, "POST", "/object/move", &[("content-type", "application/json")], order);
-        let replacing = send(&api.storage, "POST", "/object/b/a", &headers, "second");
-        let (moved, replaced) = futures::join!(moving, replacing);
+        let replacing = send(&api.storage, "POST", "/object/b/a", &REPLACING, "second");
+        let (moved, replaced) = futures::future::join(moving, replacing).await;
         assert_eq!(moved.status(), StatusCode::OK, "{moved:?}");
         assert_eq!(replaced.status(), StatusCode::OK, "{replaced:?}");
         // Every row has its file.

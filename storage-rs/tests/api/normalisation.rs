@@ -21,14 +21,12 @@ pub(crate) struct Normalisation {
     patterns: [Regex; 5],
 }
 
-/// JSON as Python writes it with sorted keys.
-fn python_json(value: &Value) -> String {
+/// JSON as Python writes it.
+pub(crate) fn python_json(value: &Value) -> String {
     match value {
         Value::Object(members) => {
-            let mut sorted: Vec<_> = members.iter().collect();
-            sorted.sort_by_key(|(name, _)| *name);
             let members: Vec<_> =
-                sorted.into_iter().map(|(name, value)| format!("{}: {}", json!(name), python_json(value))).collect();
+                members.iter().map(|(name, value)| format!("{}: {}", json!(name), python_json(value))).collect();
             format!("{{{}}}", members.join(", "))
         }
         Value::Array(elements) => format!("[{}]", elements.iter().map(python_json).collect::<Vec<_>>().join(", ")),
@@ -45,6 +43,7 @@ fn describe_token(token: &str) -> String {
         (Some(end), Some(start)) => (end - start).to_string(),
         _ => "None".to_owned(),
     };
+    claims.sort_keys();
     format!("<jwt {} life={life}>", python_json(&Value::Object(claims)))
 }
 

@@ -11,6 +11,26 @@ const SCENARIOS: &str = include_str!("../recordings/scenarios.json");
 const RECORDINGS: &str = include_str!("../recordings/recordings.json");
 const SETUP: &str = include_str!("../recordings/setup.sql");
 
+/// Describes where an answer is not as recorded.
+fn describe(differences: &mut String, place: &str, recorded: &Value, answered: &Value) {
+    match (recorded, answered) {
+        _ if recorded == answered => {}
+        (Value::Object(a), Value::Object(b)) => {
+            let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for name in names {
+                let (a, b) = (a.get(name).unwrap_or(&Value::Null), b.get(name).unwrap_or(&Value::Null));
+                describe(differences, &format!("{place}/{name}"), a, b);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                describe(differences, &format!("{place}/{index}"), a, b);
+            }
+        }
+        _ => writeln!(differences, "  {place}: recorded {recorded}, answered {answered}").unwrap(),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_are_as_recorded() {
     let scenarios: Value = serde_json::from_str(SCENARIOS).unwrap();
@@ -32,7 +52,8 @@ async fn answers_are_as_recorded() {
             && answer["status"] == recorded["status"]
             && std::mem::discriminant(&answer["json"]) == std::mem::discriminant(&recorded["json"]);
         if !is_same && !is_better {
-            writeln!(differences, "{id}\n  recorded {recorded}\n  answered {answer}").unwrap();
+            writeln!(differences, "{id}").unwrap();
+            describe(&mut differences, "", recorded, &answer);
         }
     }
     assert!(differences.is_empty(), "{differences}");

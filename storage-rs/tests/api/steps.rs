@@ -13,7 +13,7 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use crate::api::{SECRET, TestApi, sign};
-use crate::normalisation::Normalisation;
+use crate::normalisation::{Normalisation, python_json};
 use crate::signature::{self, Signer};
 
 const HOST: &str = "127.0.0.1:5000";
@@ -167,7 +167,7 @@ impl<'a> Runner<'a> {
     fn body(&self, step: &Value, headers: &mut Vec<(String, String)>) -> Option<Vec<u8>> {
         if step.get("json").is_some() {
             set(headers, "content-type", "application/json");
-            return Some(self.resolve(&step["json"]).to_string().into_bytes());
+            return Some(python_json(&self.resolve(&step["json"])).into_bytes());
         }
         if let Some(text) = step["text"].as_str() {
             return Some(self.resolve_text(text).into_bytes());
