@@ -36,16 +36,12 @@ fn split(value: &str) -> Vec<&str> {
         } else {
             rest.find(',')
         };
-        match end {
-            Some(end) => {
-                rules.push(rest[..end].trim());
-                rest = &rest[end + 1..];
-            }
-            None => {
-                rules.push(rest);
-                return rules;
-            }
-        }
+        let Some(end) = end else {
+            rules.push(rest);
+            return rules;
+        };
+        rules.push(rest[..end].trim());
+        rest = &rest[end + 1..];
         if rest.trim().is_empty() {
             return rules;
         }

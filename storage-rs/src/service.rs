@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::database::{Database, schema};
 use crate::error::Error;
 use crate::image::{ImageLimits, ImageRenderer};
-use crate::request::{Call, Query};
+use crate::request::{Call, MalformedPath, Query};
 use crate::tus::lock::UploadLocks;
 use crate::{buckets, objects, response, s3, tus};
 
@@ -179,12 +179,12 @@ impl Storage {
         let outcome = match area {
             "bucket" => match buckets::Route::find(&method, &segments[1..]) {
                 Some(Ok(route)) => buckets::answer(call, route, body).await,
-                Some(Err(())) => return response::bad_path(&path),
+                Some(Err(MalformedPath)) => return response::bad_path(&path),
                 None => return response::no_route(method.as_str(), &target, true),
             },
             "object" | "render" => match objects::Route::find(&method, &segments, self.config.images.is_enabled) {
                 Some(Ok(route)) => objects::answer(call, route, body).await,
-                Some(Err(())) => return response::bad_path(&path),
+                Some(Err(MalformedPath)) => return response::bad_path(&path),
                 None => {
                     return response::no_route(
                         method.as_str(),

@@ -11,17 +11,43 @@ const FIELD: &str = "file_size_limit";
 /// The unit of a size in bytes. Units are decimal.
 const UNITS: [(&str, f64); 4] = [("gb", 1e9), ("mb", 1e6), ("kb", 1e3), ("b", 1.0)];
 
-/// The limit in a request: `None` when it is missing, `Some(None)` for none.
-pub(super) fn read_size(fields: &Fields) -> Result<Option<Option<i64>>, Error> {
+/// What a request does with a limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum LimitChange<T> {
+    /// It stays as it is.
+    Keep,
+    /// There is none any more.
+    Lift,
+    /// It gets another value.
+    Set(T),
+}
+
+impl<T> LimitChange<T> {
+    /// The new value.
+    pub(super) fn value(&self) -> Option<&T> {
+        match self {
+            Self::Set(value) => Some(value),
+            Self::Keep | Self::Lift => None,
+        }
+    }
+
+    /// Whether the column gets a value or null.
+    pub(super) fn is_change(&self) -> bool {
+        !matches!(self, Self::Keep)
+    }
+}
+
+/// The size limit in a request, in bytes.
+pub(super) fn read_size(fields: &Fields) -> Result<LimitChange<i64>, Error> {
     match fields.raw(FIELD) {
-        None => Ok(None),
-        Some(Value::Null) => Ok(Some(None)),
+        None => Ok(LimitChange::Keep),
+        Some(Value::Null) => Ok(LimitChange::Lift),
         Some(Value::String(text)) => match parse_size(text).or_else(|| convert_integer(&Value::from(text.as_str()))) {
-            Some(size) if size >= 0 => Ok(Some(Some(size))),
+            Some(size) if size >= 0 => Ok(LimitChange::Set(size)),
             _ => Err(refuse()),
         },
         Some(value) => match convert_integer(value) {
-            Some(size) if size >= 0 => Ok(Some(Some(size))),
+            Some(size) if size >= 0 => Ok(LimitChange::Set(size)),
             Some(_) => Err(Error::validation(
                 "body/file_size_limit must be >= 0, body/file_size_limit must match pattern \
                  \"^[0-9]+(?:\\.[0-9]+)?(?:[gG][bB]|[mM][bB]|[kK][bB]|[bB])$\", body/file_size_limit must match a schema in anyOf",

@@ -7,12 +7,14 @@ use http::{Method, Response};
 use postgrest_rs::sql::Value as SqlValue;
 use serde_json::{Value, json};
 
+use self::limits::LimitChange;
+
 use crate::backend::FileKey;
 use crate::database::rows::{TIME, documents, text as column};
 use crate::database::{End, Step, array, nullable, sql, text};
 use crate::error::{Code, Error};
 use crate::request::fields::Fields;
-use crate::request::{Call, decode_path, json_body};
+use crate::request::{Call, MalformedPath, decode_path, json_body};
 use crate::{mime, names, objects, response};
 
 /// The objects that are deleted in one transaction.
@@ -37,13 +39,13 @@ pub enum Route {
 
 impl Route {
     /// The route of a path behind `/bucket`; `Err` when an id cannot be decoded.
-    pub fn find(method: &Method, segments: &[&str]) -> Option<Result<Self, ()>> {
+    pub fn find(method: &Method, segments: &[&str]) -> Option<Result<Self, MalformedPath>> {
         let is_read = matches!(*method, Method::GET | Method::HEAD);
-        let with = |id: &str, make: fn(String) -> Self| decode_path(id).map(make).ok_or(());
+        let with = |id: &str, make: fn(String) -> Self| decode_path(id).map(make).ok_or(MalformedPath);
         match segments {
             [] | [""] if is_read => Some(Ok(Self::List)),
             [] | [""] if method == Method::POST => Some(Ok(Self::Create)),
-            [id] if id.is_empty() => None,
+            [""] => None,
             [id] if is_read => Some(with(id, Self::Get)),
             [id] if method == Method::PUT => Some(with(id, Self::Update)),
             [id] if method == Method::DELETE => Some(with(id, Self::Delete)),
@@ -136,46 +138,42 @@ async fn get(mut call: Call, id: &str) -> Result<Response<Body>, Error> {
     Ok(response::ok(&bucket))
 }
 
-/// The limits of a bucket in a request: a field that is missing stays as it is, null lifts the limit.
-struct BucketLimits {
+/// The properties of a bucket in a request.
+struct BucketChange {
     public: Option<bool>,
-    size: Option<Option<i64>>,
-    types: Option<Option<Vec<String>>>,
+    size: LimitChange<i64>,
+    types: LimitChange<Vec<String>>,
 }
 
-impl BucketLimits {
+impl BucketChange {
     fn read(fields: &Fields) -> Result<Self, Error> {
         let public = fields.truth("public")?;
         let size = limits::read_size(fields)?;
         let types = if fields.is_null("allowed_mime_types") {
-            Some(None)
+            LimitChange::Lift
         } else {
             let types = fields.texts("allowed_mime_types", 0, usize::MAX)?;
-            types.map(|types| Some(types.into_iter().filter(|text| !text.is_empty()).collect()))
+            types.map_or(LimitChange::Keep, |types| {
+                LimitChange::Set(types.into_iter().filter(|text| !text.is_empty()).collect())
+            })
         };
         Ok(Self { public, size, types })
     }
 
     /// Checks the values, after the caller is known.
     fn check(&self, maximum: u64) -> Result<(), Error> {
-        if self.size.flatten().is_some_and(|size| u64::try_from(size).is_ok_and(|size| size > maximum)) {
+        if self.size.value().is_some_and(|size| u64::try_from(*size).is_ok_and(|size| size > maximum)) {
             return Err(Error::too_large());
         }
-        match &self.types {
-            Some(Some(types)) => mime::check_allowed(types),
-            _ => Ok(()),
-        }
+        self.types.value().map_or(Ok(()), |types| mime::check_allowed(types))
     }
 
     fn size_value(&self) -> SqlValue {
-        nullable(self.size.flatten().map(|size| size.to_string()))
+        nullable(self.size.value().map(ToString::to_string))
     }
 
     fn types_value(&self) -> SqlValue {
-        match &self.types {
-            Some(Some(types)) => array(types.iter().map(String::as_str)),
-            _ => SqlValue::Null,
-        }
+        self.types.value().map_or(SqlValue::Null, |types| array(types.iter().map(String::as_str)))
     }
 }
 
@@ -184,7 +182,7 @@ async fn create(mut call: Call, body: Body) -> Result<Response<Body>, Error> {
     fields.require(&["name"])?;
     let name = fields.text("name")?.unwrap_or_default();
     let id = fields.text("id")?.filter(|id| !id.is_empty()).unwrap_or_else(|| name.clone());
-    let limits = BucketLimits::read(&fields)?;
+    let limits = BucketChange::read(&fields)?;
     let kind = fields.choice("type", &["STANDARD", "ANALYTICS"])?;
     call.authenticate()?;
     names::check_new_bucket_name(&name)?;
@@ -200,7 +198,7 @@ async fn create(mut call: Call, body: Body) -> Result<Response<Body>, Error> {
 ///
 /// # Errors
 /// 409: it exists. 403: the caller may not.
-async fn insert(call: &Call, id: &str, name: &str, limits: &BucketLimits) -> Result<(), Error> {
+async fn insert(call: &Call, id: &str, name: &str, limits: &BucketChange) -> Result<(), Error> {
     let owner = call.caller.owner.clone();
     let statement = sql(
         "INSERT INTO storage.buckets (id, name, owner, owner_id, public, file_size_limit, allowed_mime_types, type) \
@@ -228,12 +226,13 @@ async fn insert(call: &Call, id: &str, name: &str, limits: &BucketLimits) -> Res
 /// As for other buckets.
 pub(crate) async fn create_plain(call: &Call, id: &str, is_public: bool) -> Result<(), Error> {
     names::check_new_bucket_name(id)?;
-    insert(call, id, id, &BucketLimits { public: Some(is_public), size: None, types: None }).await
+    insert(call, id, id, &BucketChange { public: Some(is_public), size: LimitChange::Keep, types: LimitChange::Keep })
+        .await
 }
 
 async fn update(mut call: Call, id: &str, body: Body) -> Result<Response<Body>, Error> {
     let fields = Fields::of_body(json_body::read(&call.parts.headers, body, false).await?)?;
-    let limits = BucketLimits::read(&fields)?;
+    let limits = BucketChange::read(&fields)?;
     if !["public", "file_size_limit", "allowed_mime_types"].iter().any(|name| fields.has(name)) {
         return Err(Error::validation(
             "body must have required property 'public', body must have required property 'file_size_limit', \
@@ -253,9 +252,9 @@ async fn update(mut call: Call, id: &str, body: Body) -> Result<Response<Body>, 
             text(id),
             text(limits.public.is_some().to_string()),
             nullable(limits.public.map(|public| public.to_string())),
-            text(limits.size.is_some().to_string()),
+            text(limits.size.is_change().to_string()),
             limits.size_value(),
-            text(limits.types.is_some().to_string()),
+            text(limits.types.is_change().to_string()),
             limits.types_value(),
         ],
     );
@@ -373,7 +372,7 @@ mod tests {
         assert_eq!(find(Method::POST, &[""]), Some(Ok(Route::Create)));
         assert_eq!(find(Method::GET, &["a%20b"]), Some(Ok(Route::Get("a b".to_owned()))));
         assert_eq!(find(Method::POST, &["a", "empty"]), Some(Ok(Route::Empty("a".to_owned()))));
-        assert_eq!(find(Method::GET, &["%zz"]), Some(Err(())));
+        assert_eq!(find(Method::GET, &["%zz"]), Some(Err(MalformedPath)));
         assert_eq!(find(Method::PATCH, &["a"]), None);
         assert_eq!(find(Method::DELETE, &[]), None);
     }

@@ -21,9 +21,9 @@ use crate::error::{Code, Error};
 use scope::Scope;
 
 /// How long a connection stays open without use.
-const IDLE: Duration = Duration::from_secs(60);
+const IDLE: Duration = Duration::from_mins(1);
 /// How long a connection stays open.
-const LIFETIME: Duration = Duration::from_secs(1800);
+const LIFETIME: Duration = Duration::from_mins(30);
 
 /// The database.
 #[derive(Debug)]

@@ -9,13 +9,11 @@ const POLICY_VIOLATION: &str = "new row violates row-level security policy";
 
 /// The error of a statement as clients see it.
 pub fn translate(error: &tokio_postgres::Error) -> Error {
-    match error.as_db_error() {
-        Some(error) => translate_code(error),
-        None => {
-            let lost = Error::new(Code::DatabaseTimeout, 544, "The connection to the database timed out");
-            Error { may_have_happened: true, ..lost }.because(postgrest_rs::execute::error_chain(error))
-        }
+    if let Some(error) = error.as_db_error() {
+        return translate_code(error);
     }
+    let lost = Error::new(Code::DatabaseTimeout, 544, "The connection to the database timed out");
+    Error { may_have_happened: true, ..lost }.because(postgrest_rs::execute::error_chain(error))
 }
 
 fn translate_code(error: &DbError) -> Error {

@@ -20,7 +20,7 @@ use http::{Method, Response};
 
 use crate::backend::FileKey;
 use crate::error::Error;
-use crate::request::{Call, decode_path};
+use crate::request::{Call, MalformedPath, decode_path};
 use crate::service::Storage;
 
 pub(crate) use content::{LimitedContent, body_content};
@@ -95,7 +95,7 @@ pub enum Route {
 
 impl Route {
     /// The route of a path; `Err` when a part cannot be decoded. `renders` tells whether images are transformed.
-    pub fn find(method: &Method, segments: &[&str], renders: bool) -> Option<Result<Self, ()>> {
+    pub fn find(method: &Method, segments: &[&str], renders: bool) -> Option<Result<Self, MalformedPath>> {
         match segments {
             ["render", "image", door, bucket, name @ ..] if renders && !name.is_empty() => {
                 let door = match *door {
@@ -112,7 +112,9 @@ impl Route {
                 Method::POST => Self::find_post(rest),
                 Method::PUT => Self::find_put(rest),
                 Method::DELETE => match rest {
-                    [bucket] if !bucket.is_empty() => Some(decode_path(bucket).map(Self::RemoveMany).ok_or(())),
+                    [bucket] if !bucket.is_empty() => {
+                        Some(decode_path(bucket).map(Self::RemoveMany).ok_or(MalformedPath))
+                    }
                     [bucket, name @ ..] if !name.is_empty() => Some(target(bucket, name).map(Self::Remove)),
                     _ => None,
                 },
@@ -122,7 +124,7 @@ impl Route {
         }
     }
 
-    fn find_read(segments: &[&str]) -> Option<Result<Self, ()>> {
+    fn find_read(segments: &[&str]) -> Option<Result<Self, MalformedPath>> {
         let door = |text: &str| match text {
             "public" => Some(Door::Public),
             "authenticated" => Some(Door::Authenticated),
@@ -150,8 +152,8 @@ impl Route {
         }
     }
 
-    fn find_post(segments: &[&str]) -> Option<Result<Self, ()>> {
-        let bucket = |text: &str, make: fn(String) -> Self| Some(decode_path(text).map(make).ok_or(()));
+    fn find_post(segments: &[&str]) -> Option<Result<Self, MalformedPath>> {
+        let bucket = |text: &str, make: fn(String) -> Self| Some(decode_path(text).map(make).ok_or(MalformedPath));
         match segments {
             ["move"] => Some(Ok(Self::Move)),
             ["copy"] => Some(Ok(Self::Copy)),
@@ -169,7 +171,7 @@ impl Route {
         }
     }
 
-    fn find_put(segments: &[&str]) -> Option<Result<Self, ()>> {
+    fn find_put(segments: &[&str]) -> Option<Result<Self, MalformedPath>> {
         match segments {
             ["upload", "sign", bucket, name @ ..] if !name.is_empty() => {
                 Some(target(bucket, name).map(Self::UploadSigned))
@@ -211,9 +213,9 @@ impl Route {
 }
 
 /// The object that the last parts of a path name.
-fn target(bucket: &str, name: &[&str]) -> Result<Target, ()> {
-    let bucket = decode_path(bucket).ok_or(())?;
-    let name = decode_path(&name.join("/")).ok_or(())?;
+fn target(bucket: &str, name: &[&str]) -> Result<Target, MalformedPath> {
+    let bucket = decode_path(bucket).ok_or(MalformedPath)?;
+    let name = decode_path(&name.join("/")).ok_or(MalformedPath)?;
     Ok(Target { bucket, name })
 }
 
@@ -265,8 +267,8 @@ mod tests {
         Target { bucket: bucket.to_owned(), name: name.to_owned() }
     }
 
-    fn find(method: Method, path: &str) -> Option<Result<Route, ()>> {
-        Route::find(&method, &path.split('/').collect::<Vec<_>>(), true)
+    fn find(method: &Method, path: &str) -> Option<Result<Route, MalformedPath>> {
+        Route::find(method, &path.split('/').collect::<Vec<_>>(), true)
     }
 
     #[test]
@@ -289,11 +291,11 @@ mod tests {
             (Method::DELETE, "object/b//a", Route::Remove(object("b", "/a"))),
         ];
         for (method, path, route) in cases {
-            assert_eq!(find(method, path), Some(Ok(route)), "{path}");
+            assert_eq!(find(&method, path), Some(Ok(route)), "{path}");
         }
-        assert_eq!(find(Method::GET, "object/b/%zz"), Some(Err(())));
+        assert_eq!(find(&Method::GET, "object/b/%zz"), Some(Err(MalformedPath)));
         for (method, path) in [(Method::PATCH, "object/b/a"), (Method::POST, "object/b"), (Method::GET, "object")] {
-            assert_eq!(find(method, path), None, "{path}");
+            assert_eq!(find(&method, path), None, "{path}");
         }
     }
 }

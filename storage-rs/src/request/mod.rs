@@ -114,6 +114,10 @@ impl Query {
     }
 }
 
+/// A path whose percent encoding is malformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MalformedPath;
+
 /// A part of a path without its percent encoding; `None` when it is malformed or no UTF-8.
 pub fn decode_path(part: &str) -> Option<String> {
     let bytes = part.as_bytes();
