@@ -160,6 +160,16 @@ impl Environment {
         Self(variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
     }
 
+    /// What is logged: `LOG_LEVEL`, where `fatal` and `silent` count as errors alone.
+    pub fn log_level(&self) -> &'static str {
+        match self.text(&["LOG_LEVEL"]) {
+            Some("trace" | "debug") => "debug",
+            Some("warn") => "warn",
+            Some("error" | "fatal" | "silent") => "error",
+            _ => "info",
+        }
+    }
+
     /// The first of these variables that is not empty.
     fn text(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.0.get(*name).map(String::as_str).filter(|value| !value.is_empty()))
