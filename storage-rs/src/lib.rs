@@ -20,5 +20,7 @@ pub mod request;
 pub mod response;
 pub mod robots;
 pub mod s3;
+pub mod seed;
 pub mod service;
+pub mod sweep;
 pub mod tus;

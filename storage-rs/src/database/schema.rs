@@ -48,7 +48,7 @@ async fn create_with(client: &Client) -> Result<(), String> {
         return Ok(());
     }
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended('basalt.storage.schema', 0))";
-    let script = format!("BEGIN; {lock}; {} COMMIT;", FILES.concat());
+    let script = format!("BEGIN; SET LOCAL client_min_messages = warning; {lock}; {} COMMIT;", FILES.concat());
     match client.batch_execute(&script).await {
         Err(error) if error.code() == Some(&SqlState::DUPLICATE_SCHEMA) => Ok(()),
         outcome => outcome.map_err(|error| error_chain(&error)),

@@ -12,8 +12,6 @@ use crate::backend::disk::hexadecimal;
 
 /// Everything but the unreserved characters of RFC 3986 §2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// As [`RESERVED`], without the separator of paths.
-const RESERVED_IN_PATH: &AsciiSet = &RESERVED.remove(b'/');
 /// The name of the algorithm.
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 /// The hash of a body that nobody hashed.
@@ -420,11 +418,6 @@ pub(crate) fn encode(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
 
-/// As [`encode`], without the separator of paths.
-pub(crate) fn encode_path(text: &str) -> String {
-    utf8_percent_encode(text, RESERVED_IN_PATH).to_string()
-}
-
 /// Splits a query in decoded names and values.
 pub(crate) fn parse_query(query: &str) -> Vec<(String, String)> {
     let decode = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
@@ -442,42 +435,4 @@ pub(crate) fn decode_hexadecimal(text: &str) -> Option<Vec<u8>> {
     }
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     text.as_bytes().chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
-}
-
-/// The headers that sign a request of this server to a store.
-pub(crate) struct SignedHeaders {
-    pub timestamp: String,
-    pub authorization: String,
-}
-
-/// Signs a request of this server to a store. `names` are the signed headers; `host` is one of them.
-pub(crate) fn sign(
-    request: &SignedRequest<'_>,
-    names: &[String],
-    hash: &str,
-    server: ServerKey<'_>,
-    now: DateTime<Utc>,
-) -> SignedHeaders {
-    let timestamp = now.format("%Y%m%dT%H%M%SZ").to_string();
-    let scope = Scope {
-        access_key: server.access_key.to_owned(),
-        date: timestamp[..8].to_owned(),
-        region: server.region.to_owned(),
-        service: SERVICE.to_owned(),
-    };
-    let (path, host) = (request.paths.first(), request.hosts.first());
-    let canonical =
-        canonical_request(request, path.map_or("/", String::as_str), host.map_or("", String::as_str), names, hash);
-    let text = string_to_sign(&timestamp, &scope, &canonical);
-    let value = hmac::sign(&scope.key(server.secret), text.as_bytes());
-    let mut names = names.to_vec();
-    names.sort_unstable();
-    let authorization = format!(
-        "{ALGORITHM} Credential={}/{}, SignedHeaders={}, Signature={}",
-        scope.access_key,
-        scope.text(),
-        names.join(";"),
-        hexadecimal(value.as_ref()),
-    );
-    SignedHeaders { timestamp, authorization }
 }
