@@ -285,7 +285,9 @@ BEGIN
     SELECT DISTINCT ON (grouped.name) grouped.name COLLATE "default", grouped.id, grouped.created_at
     FROM (
         SELECT
-            coalesce(storage.get_common_prefix(uploads.key, prefix_param, delimiter_param), uploads.key) COLLATE "C" AS name,
+            coalesce(
+                storage.get_common_prefix(uploads.key, prefix_param, nullif(delimiter_param, '')), uploads.key
+            ) COLLATE "C" AS name,
             uploads.id,
             uploads.created_at
         FROM storage.s3_multipart_uploads AS uploads

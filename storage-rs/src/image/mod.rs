@@ -4,6 +4,7 @@
 //! enlarged, turned as its EXIF data says, stripped of metadata, and of an animation the first picture is kept.
 
 mod options;
+mod png;
 mod render;
 
 use std::sync::Arc;

@@ -11,6 +11,7 @@ use image::{
     DynamicImage, ExtendedColorType, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits,
 };
 
+use super::png::with_right_checksums;
 use super::{Format, ImageLimits, Resize, Transformation};
 
 /// The quality of JPEG when none is asked for: that of imgproxy.
@@ -82,7 +83,7 @@ pub(super) fn render(
     if is_svg(source) {
         return Ok(RenderedImage { content: source.to_vec(), media_type: "image/svg+xml" });
     }
-    let source = decode(source, limits)?;
+    let source = decode(&with_right_checksums(source), limits)?;
     let image = resize(&source.image, transformation, limits)?;
     let wants_webp = match transformation.format {
         Some(Format::Webp) => true,
@@ -226,8 +227,8 @@ fn encode(
             } else {
                 webp::Encoder::from_rgb(image.as_bytes(), width, height)
             };
-            let encoded = encoder.encode_simple(false, quality).map_err(|_| RenderProblem::Unsupported)?;
-            content.extend_from_slice(&encoded);
+            let bytes = encoder.encode_simple(false, quality).map_err(|_| RenderProblem::Unsupported)?;
+            content.extend_from_slice(&bytes);
             Ok(())
         }
         ImageFormat::Gif => image.write_to(&mut Cursor::new(&mut content), ImageFormat::Gif),

@@ -48,18 +48,12 @@ pub(super) fn verify_signature(
 ) -> Result<Signed, Error> {
     let storage = std::sync::Arc::clone(&call.storage);
     let config = storage.config();
-    let (access_key, secret) = match signature.session_token {
-        Some(_) => (
-            config.project.as_str(),
-            config.anon_key.as_deref().ok_or_else(|| Error::access_denied("Missing tenant anon key"))?,
-        ),
-        None => match (config.s3.access_key_id.as_deref(), config.s3.access_key_secret.as_deref()) {
-            (Some(access_key), Some(secret)) => (access_key, secret),
-            _ => {
-                let message = "Missing S3 Protocol Access Key ID or Secret Key Environment variables";
-                return Err(Error::access_denied(message));
-            }
-        },
+    let missing = || Error::access_denied("Missing S3 Protocol Access Key ID or Secret Key Environment variables");
+    let (access_key, secret) = if signature.session_token.is_some() {
+        let secret = config.anon_key.as_deref().ok_or_else(|| Error::access_denied("Missing tenant anon key"))?;
+        (config.project.as_str(), secret)
+    } else {
+        config.s3.access_key_id.as_deref().zip(config.s3.access_key_secret.as_deref()).ok_or_else(missing)?
     };
     let server =
         ServerKey { access_key, secret, region: &config.s3.region, enforces_region: config.s3.enforces_region };

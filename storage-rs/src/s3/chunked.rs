@@ -173,7 +173,7 @@ impl Decoder {
                     }
                 }
                 State::Data { left: 0 } => self.end_data()?,
-                State::Data { .. } if self.buffer.is_empty() => return Ok(None),
+                State::Data { .. } | State::End if self.buffer.is_empty() => return Ok(None),
                 State::Data { left } => return Ok(Some(self.read_data(left)?)),
                 State::Footer if self.buffer.len() < 2 => return Ok(None),
                 State::Footer => {
@@ -191,7 +191,6 @@ impl Decoder {
                         return Ok(None);
                     }
                 }
-                State::End if self.buffer.is_empty() => return Ok(None),
                 State::End => return Err(ContentError::Chunk("Unexpected data after final chunk")),
             }
         }
@@ -294,11 +293,10 @@ impl Decoder {
         let find = |wanted: &str| fields.iter().find(|(name, _)| name == wanted).map(|(_, value)| *value);
         if let Some(signer) = &mut self.chunking.signer {
             let signature = find("x-amz-trailer-signature").ok_or(ContentError::ChunkSignature)?;
-            let signed: String = fields
-                .iter()
-                .filter(|(name, _)| name != "x-amz-trailer-signature")
-                .map(|(name, value)| format!("{name}:{value}\n"))
-                .collect();
+            let mut signed = String::new();
+            for (name, value) in fields.iter().filter(|(name, _)| name != "x-amz-trailer-signature") {
+                signed.extend([name.as_str(), ":", value, "\n"]);
+            }
             signer.verify("AWS4-HMAC-SHA256-TRAILER", &hexadecimal(&sha256(signed.as_bytes())), signature)?;
         }
         for (name, digest) in self.digests.drain(..) {

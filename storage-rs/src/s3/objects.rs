@@ -61,10 +61,10 @@ pub(super) fn parse_document(text: &str) -> Result<roxmltree::Document<'_>, Erro
 
 /// The times and tags that a condition of a request is about.
 struct Conditions<'a> {
-    if_match: Option<&'a str>,
-    if_none_match: Option<&'a str>,
-    if_modified_since: Option<&'a str>,
-    if_unmodified_since: Option<&'a str>,
+    matching: Option<&'a str>,
+    none_match: Option<&'a str>,
+    modified_since: Option<&'a str>,
+    unmodified_since: Option<&'a str>,
 }
 
 /// What conditions say about an object (RFC 9110 §13.2.2).
@@ -87,18 +87,18 @@ impl Conditions<'_> {
         let compare = |text: &str| {
             DateTime::parse_from_rfc2822(text).ok().zip(modified).map(|(since, modified)| modified > since.timestamp())
         };
-        if let Some(list) = self.if_match {
+        if let Some(list) = self.matching {
             if !is_listed(list) {
                 return Verdict::Failed;
             }
-        } else if self.if_unmodified_since.and_then(compare) == Some(true) {
+        } else if self.unmodified_since.and_then(compare) == Some(true) {
             return Verdict::Failed;
         }
-        if let Some(list) = self.if_none_match {
+        if let Some(list) = self.none_match {
             if is_listed(list) {
                 return Verdict::NotModified;
             }
-        } else if self.if_modified_since.and_then(compare) == Some(false) {
+        } else if self.modified_since.and_then(compare) == Some(false) {
             return Verdict::NotModified;
         }
         Verdict::Go
@@ -124,10 +124,10 @@ impl Request {
 
     fn conditions(&self) -> Conditions<'_> {
         Conditions {
-            if_match: self.call.header("if-match"),
-            if_none_match: self.call.header("if-none-match"),
-            if_modified_since: self.call.header("if-modified-since"),
-            if_unmodified_since: self.call.header("if-unmodified-since"),
+            matching: self.call.header("if-match"),
+            none_match: self.call.header("if-none-match"),
+            modified_since: self.call.header("if-modified-since"),
+            unmodified_since: self.call.header("if-unmodified-since"),
         }
     }
 
@@ -228,15 +228,15 @@ impl Request {
     pub(super) async fn check_copy_conditions(&self, source: &Target) -> Result<Option<Found>, Error> {
         let header = |name: &str| self.call.header(name).filter(|value| !value.is_empty());
         let conditions = Conditions {
-            if_match: header("x-amz-copy-source-if-match"),
-            if_none_match: header("x-amz-copy-source-if-none-match"),
-            if_modified_since: header("x-amz-copy-source-if-modified-since"),
-            if_unmodified_since: header("x-amz-copy-source-if-unmodified-since"),
+            matching: header("x-amz-copy-source-if-match"),
+            none_match: header("x-amz-copy-source-if-none-match"),
+            modified_since: header("x-amz-copy-source-if-modified-since"),
+            unmodified_since: header("x-amz-copy-source-if-unmodified-since"),
         };
-        let is_conditional = conditions.if_match.is_some()
-            || conditions.if_none_match.is_some()
-            || conditions.if_modified_since.is_some()
-            || conditions.if_unmodified_since.is_some();
+        let is_conditional = conditions.matching.is_some()
+            || conditions.none_match.is_some()
+            || conditions.modified_since.is_some()
+            || conditions.unmodified_since.is_some();
         if !is_conditional {
             return Ok(None);
         }

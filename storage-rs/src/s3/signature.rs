@@ -254,19 +254,12 @@ impl Signature {
     /// Checks when the signature was made. The policy of a form has its own end.
     fn verify_time(&self, now: DateTime<Utc>) -> Result<(), SignatureProblem> {
         let signed_at = self.signed_at()?;
-        match &self.covered {
-            Covered::Policy(_) => Ok(()),
-            Covered::Request { expires: Some(seconds), .. } if signed_at + TimeDelta::seconds(*seconds) < now => {
-                Err(SignatureProblem::Expired)
-            }
-            Covered::Request { expires: Some(_), .. } if signed_at - CLOCK_TOLERANCE > now => {
-                Err(SignatureProblem::Skewed)
-            }
-            Covered::Request { expires: Some(_), .. } => Ok(()),
-            Covered::Request { expires: None, .. } if (now - signed_at).abs() > CLOCK_TOLERANCE => {
-                Err(SignatureProblem::Skewed)
-            }
-            Covered::Request { expires: None, .. } => Ok(()),
+        let Covered::Request { expires, .. } = &self.covered else { return Ok(()) };
+        match expires {
+            Some(seconds) if signed_at + TimeDelta::seconds(*seconds) < now => Err(SignatureProblem::Expired),
+            Some(_) if signed_at - CLOCK_TOLERANCE > now => Err(SignatureProblem::Skewed),
+            None if (now - signed_at).abs() > CLOCK_TOLERANCE => Err(SignatureProblem::Skewed),
+            _ => Ok(()),
         }
     }
 }

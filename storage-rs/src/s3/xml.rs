@@ -45,7 +45,9 @@ impl Element {
             ElementContent::Text(text) => write!(document, "<{name}{attributes}>{}</{name}>", escape(text)),
             ElementContent::Children(children) => {
                 let _ = write!(document, "<{name}{attributes}>");
-                children.iter().for_each(|child| child.write(document, ""));
+                for child in children {
+                    child.write(document, "");
+                }
                 write!(document, "</{name}>")
             }
         };

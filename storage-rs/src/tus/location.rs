@@ -91,7 +91,7 @@ impl Base<'_> {
             for parameter in forwarded.split([',', ';']) {
                 match parameter.trim().split_once('=') {
                     Some((name, value)) if name.eq_ignore_ascii_case("host") => {
-                        host = host.or(Some(value.trim_matches('"')))
+                        host = host.or(Some(value.trim_matches('"')));
                     }
                     Some((name, value @ ("http" | "https"))) if name.eq_ignore_ascii_case("proto") => {
                         scheme = scheme.or(Some(value));

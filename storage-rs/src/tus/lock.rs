@@ -72,19 +72,18 @@ impl UploadLocks {
     pub(super) async fn acquire(&self, id: Uuid) -> Option<UploadLock> {
         let (interest, holder, requests) = self.enter(id);
         let receiver = requests.subscribe();
-        let guard = match Arc::clone(&holder).try_lock_owned() {
-            Ok(guard) => guard,
-            Err(_) => {
-                let asking = async {
-                    loop {
-                        requests.send_modify(|count| *count += 1);
-                        tokio::time::sleep(REPETITION).await;
-                    }
-                };
-                tokio::select! {
-                    guard = tokio::time::timeout(self.wait, holder.lock_owned()) => guard.ok()?,
-                    () = asking => return None,
+        let guard = if let Ok(guard) = Arc::clone(&holder).try_lock_owned() {
+            guard
+        } else {
+            let asking = async {
+                loop {
+                    requests.send_modify(|count| *count += 1);
+                    tokio::time::sleep(REPETITION).await;
                 }
+            };
+            tokio::select! {
+                guard = tokio::time::timeout(self.wait, holder.lock_owned()) => guard.ok()?,
+                () = asking => return None,
             }
         };
         // Requests to end from before this moment were for the former holder. Who still waits repeats its own.

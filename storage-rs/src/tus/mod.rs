@@ -57,6 +57,9 @@ impl Answer {
     }
 }
 
+/// Whether the value of a header field has the form that the protocol demands.
+type HeaderCheck = fn(&str) -> bool;
+
 /// A request to an upload.
 struct Request {
     call: Call,
@@ -197,7 +200,7 @@ impl Request {
         if self.header("tus-resumable").is_none_or(str::is_empty) {
             return Err(TusProblem::version_required());
         }
-        let checks: [(&str, fn(&str) -> bool); 9] = [
+        let checks: [(&str, HeaderCheck); 9] = [
             ("content-type", |value| value == PART_TYPE),
             ("tus-resumable", |value| value == "1.0.0"),
             ("tus-version", |value| value == "1.0.0"),

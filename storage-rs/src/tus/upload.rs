@@ -107,9 +107,8 @@ impl Upload {
             return Err(TusProblem::not_found());
         }
         let offset = match (staging.size(version).await, description.size) {
-            (Ok(size), _) => size,
-            // The content became a file.
-            (Err(BackendError::NotFound), Some(size)) => size,
+            // Without a size of its own the content became a file.
+            (Ok(size), _) | (Err(BackendError::NotFound), Some(size)) => size,
             (Err(BackendError::NotFound), None) => return Err(TusProblem::expired()),
             (Err(error), _) => return Err(Error::from(error).into()),
         };

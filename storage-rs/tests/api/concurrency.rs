@@ -125,7 +125,7 @@ async fn moved_and_replaced_objects_keep_their_content() {
         let order = json!({"bucketId": "b", "sourceKey": "a", "destinationKey": format!("m{round}")}).to_string();
         let moving = send(&api.storage, "POST", "/object/move", &[("content-type", "application/json")], order);
         let replacing = send(&api.storage, "POST", "/object/b/a", &REPLACING, "second");
-        let (moved, replaced) = futures::future::join(moving, replacing).await;
+        let (moved, replaced) = Box::pin(futures::future::join(moving, replacing)).await;
         assert_eq!(moved.status(), StatusCode::OK, "{moved:?}");
         assert_eq!(replaced.status(), StatusCode::OK, "{replaced:?}");
         // Every row has its file.

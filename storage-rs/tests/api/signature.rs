@@ -47,13 +47,16 @@ pub(crate) fn sign(signer: &Signer<'_>, method: &str, target: &str, headers: &mu
         })
         .collect();
     pairs.sort();
-    let mut signed: Vec<&(String, String)> = headers
+    let mut covered: Vec<&(String, String)> = headers
         .iter()
         .filter(|(name, _)| ["host", "content-type", "range"].contains(&name.as_str()) || name.starts_with("x-amz-"))
         .collect();
-    signed.sort();
-    let fields: String = signed.iter().map(|(name, value)| format!("{name}:{}\n", value.trim())).collect();
-    let names = signed.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(";");
+    covered.sort();
+    let mut fields = String::new();
+    for (name, value) in &covered {
+        writeln!(fields, "{name}:{}", value.trim()).unwrap();
+    }
+    let names = covered.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(";");
     let canonical = format!("{method}\n{path}\n{}\n{fields}\n{names}\n{}", pairs.join("&"), sha256(body));
     let day = &time[..8];
     let scope = format!("{day}/{}/s3/aws4_request", signer.region);
@@ -62,8 +65,7 @@ pub(crate) fn sign(signer: &Signer<'_>, method: &str, target: &str, headers: &mu
     for part in [day, signer.region, "s3", "aws4_request"] {
         key = authenticate(&key, part);
     }
-    let signature = hexadecimal(&authenticate(&key, &to_sign));
-    let value =
-        format!("AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={signature}", signer.key);
+    let proof = hexadecimal(&authenticate(&key, &to_sign));
+    let value = format!("AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={proof}", signer.key);
     headers.push(("authorization".to_owned(), value));
 }

@@ -1,6 +1,7 @@
 //! The requests of the recordings, and the form in which their answers are compared.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -98,13 +99,13 @@ fn form(parts: &[Value]) -> Vec<u8> {
     for part in parts {
         let name = part["name"].as_str().unwrap();
         let file = part["filename"].as_str().map(|name| format!("; filename=\"{name}\"")).unwrap_or_default();
-        text.push_str(&format!("--harbourBoundary7\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n"));
+        write!(text, "--harbourBoundary7\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n").unwrap();
         if let Some(kind) = part["type"].as_str() {
-            text.push_str(&format!("Content-Type: {kind}\r\n"));
+            write!(text, "Content-Type: {kind}\r\n").unwrap();
         }
         let value =
             if part["fill"].is_array() { fill(&part["fill"]) } else { part["value"].as_str().unwrap_or("").to_owned() };
-        text.push_str(&format!("\r\n{value}\r\n"));
+        write!(text, "\r\n{value}\r\n").unwrap();
     }
     text.push_str("--harbourBoundary7--\r\n");
     text.into_bytes()
