@@ -36,11 +36,11 @@ pub(super) struct StorageArguments {
 
 #[derive(Debug, Subcommand)]
 enum StorageCommand {
-    /// Create the buckets of config.toml and upload the objects of their objects_path; the server has to run
+    /// Create the buckets of config.toml and upload the objects of their `objects_path`; the server has to run
     Seed(ProjectArguments),
     /// Compare rows and files; exit status 1 if they differ
     ///
-    /// Of the project whose server runs, or, with DATABASE_URL and FILE_STORAGE_BACKEND_PATH, of `basalt storage`.
+    /// Of the project whose server runs, or, with `DATABASE_URL` and `FILE_STORAGE_BACKEND_PATH`, of `basalt storage`.
     Check(CheckArguments),
 }
 

@@ -105,20 +105,18 @@ fn parse_size(text: &str) -> Option<u64> {
         _ => return None,
     };
     let factor = 1024_u64.pow(power);
-    match number.parse::<u64>() {
-        Ok(number) => number.checked_mul(factor),
-        Err(_) => {
-            let number: f64 = number.parse().ok()?;
-            #[expect(
-                clippy::cast_precision_loss,
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "the conversion saturates, and a part of a byte does not count"
-            )]
-            let bytes = (number * factor as f64) as u64;
-            Some(bytes)
-        }
+    if let Ok(number) = number.parse::<u64>() {
+        return number.checked_mul(factor);
     }
+    let number: f64 = number.parse().ok()?;
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the conversion saturates, and a part of a byte does not count"
+    )]
+    let bytes = (number * factor as f64) as u64;
+    Some(bytes)
 }
 
 #[cfg(test)]

@@ -245,7 +245,8 @@ impl EdgeRouter {
                 None => error_responses::internal_error(),
             },
             Area::Storage => match &self.storage {
-                Some(storage) => self.handle_storage(storage, request).await,
+                // Its requests are large values, which the others need not carry.
+                Some(storage) => Box::pin(self.handle_storage(storage, request)).await,
                 None => error_responses::internal_error(),
             },
             Area::Desk => match &self.desk {
