@@ -40,6 +40,7 @@ mod replicas;
 mod router;
 mod serve;
 mod shutdown;
+mod storage;
 mod submissions;
 #[cfg(test)]
 mod test_folder;

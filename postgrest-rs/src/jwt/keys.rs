@@ -87,8 +87,23 @@ impl KeySet {
         Ok(Self { keys, source })
     }
 
-    /// Verifies the signature of a token, and returns its payload.
-    pub(super) fn verify(&self, token: &str) -> Result<Vec<u8>, TokenError> {
+    /// Verifies the signature of a token by the keys that it may be signed with, and returns its payload.
+    ///
+    /// # Errors
+    /// The token is malformed, no key is suitable, or its signature is wrong.
+    pub fn verify(&self, token: &str) -> Result<Vec<u8>, TokenError> {
+        self.verify_by(token, |key, id| id.is_none() || id == key.id.as_deref())
+    }
+
+    /// As [`Self::verify`], whatever key the token names.
+    ///
+    /// # Errors
+    /// The token is malformed, no key is suitable, or its signature is wrong.
+    pub fn verify_with_any_key(&self, token: &str) -> Result<Vec<u8>, TokenError> {
+        self.verify_by(token, |_, _| true)
+    }
+
+    fn verify_by(&self, token: &str, may_verify: impl Fn(&Key, Option<&str>) -> bool) -> Result<Vec<u8>, TokenError> {
         let parts: Vec<_> = token.split('.').collect();
         let [header, payload, signature] = parts.as_slice() else { return Err(TokenError::Parts(parts.len())) };
         let decode = |part: &str| URL_SAFE_NO_PAD.decode(part.trim_end_matches('=')).map_err(|_| TokenError::Malformed);
@@ -103,7 +118,7 @@ impl KeySet {
         let mut suitable = self
             .keys
             .iter()
-            .filter(|key| header.kid.is_none() || header.kid == key.id)
+            .filter(|key| may_verify(key, header.kid.as_deref()))
             .filter(|key| key.algorithms.contains(&algorithm))
             .peekable();
         if suitable.peek().is_none() {

@@ -19,6 +19,7 @@ mod record;
 mod replay;
 mod serve;
 mod status;
+mod storage;
 mod submissions;
 mod users;
 
@@ -68,6 +69,8 @@ const EXAMPLES: &str = "Examples:
   basalt keys add signing                   begin the rotation of the signing key
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables
   basalt postgrest postgrest.conf           the data API alone, configured as PostgREST is
+  basalt storage                            the storage API alone, configured as Supabase Storage is
+  basalt storage seed                       create the buckets of config.toml and upload their objects
   basalt parity --compose FILE              what becomes of a self-hosted Supabase";
 
 #[derive(Debug, Subcommand)]
@@ -102,6 +105,9 @@ enum Command {
     /// Run as a drop-in replacement for PostgREST: PGRST_* variables, data API at the root path
     #[command(long_about = postgrest::POSTGREST_HELP)]
     Postgrest(postgrest::PostgrestArguments),
+    /// Run as a drop-in replacement for Supabase Storage: its variables, storage API at the root path
+    #[command(long_about = storage::STORAGE_HELP)]
+    Storage(storage::StorageArguments),
     /// Print the link that makes the owner of the shop's desk
     Desk(desk::DeskArguments),
     /// Add, rotate and retire signing keys and API keys while servers run
@@ -127,12 +133,14 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let command = Cli::parse().command;
     // Only the drop-in replacement is configured by the variables of the auth server.
-    let rename =
-        if matches!(command, Command::Gotrue(_) | Command::Postgrest(_) | Command::Keys(_) | Command::Parity(_)) {
-            str::to_owned
-        } else {
-            replace_setting_names
-        };
+    let rename = if matches!(
+        command,
+        Command::Gotrue(_) | Command::Postgrest(_) | Command::Storage(_) | Command::Keys(_) | Command::Parity(_)
+    ) {
+        str::to_owned
+    } else {
+        replace_setting_names
+    };
     let outcome = match command {
         Command::Serve(arguments) => serve::run(&arguments).map(succeed),
         Command::Exec(arguments) => exec::run(&arguments),
@@ -145,6 +153,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
         Command::Postgrest(arguments) => postgrest::run(&arguments).map(succeed),
+        Command::Storage(arguments) => storage::run(arguments),
         Command::Desk(arguments) => desk::run(&arguments).map(succeed),
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),
         Command::Parity(arguments) => parity::run(&arguments),

@@ -20,6 +20,7 @@ use super::origins::{parse_desk_url, parse_hsts_max_age};
 use super::payment::parse_payment;
 use super::problem::Problem;
 use super::read::Values;
+use super::storage::StorageSettings;
 use super::submissions::{SubmissionJobs, parse_jobs};
 use super::upstreams::{VALID_TIMEOUTS, parse_limits, parse_upstreams};
 use http_edge::{HttpLimits, TlsFiles};
@@ -49,6 +50,8 @@ pub(crate) struct BasaltSettings {
     pub allow_differing_replicas: bool,
     /// `[api]` and `[basalt.data_api]`: the data API.
     pub data_api: DataApiSettings,
+    /// `[storage]` and `[basalt.storage]`: the storage API.
+    pub storage: StorageSettings,
     /// `[basalt.desk] enabled`: whether the shop has the owner's desk; true by default.
     pub has_desk: bool,
     /// `[basalt.desk] url`: the origin of the desk, if it has one of its own.
@@ -149,6 +152,7 @@ impl BasaltSettings {
             expected_replicas,
             allow_differing_replicas: text("basalt.replicas.allow_differences").is_some_and(|given| given == "true"),
             data_api: DataApiSettings::from_values(values, &mut refuse),
+            storage: StorageSettings::from_values(values, &mut refuse),
             has_desk: text("basalt.desk.enabled").is_none_or(|given| given == "true"),
             desk_url,
             hsts_max_age,

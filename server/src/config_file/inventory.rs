@@ -110,11 +110,11 @@ mod tests {
 
     #[test]
     fn tables_of_services_are_listed_once() {
-        let keys = list_keys("[storage]\nenabled = true\n[storage.buckets.a]\npublic = true\n[local_smtp]\nport = 1\n");
+        let keys = list_keys("[realtime]\nenabled = true\n[realtime.inner.a]\npublic = true\n[local_smtp]\nport = 1\n");
         let keys = keys.expect("it is TOML");
         let names: Vec<&str> = keys.iter().map(|key| key.path.as_str()).collect();
-        assert_eq!(names, ["storage", "inbucket.port"]);
-        assert_eq!(keys[0].state, KeyEffect::Service("file storage", true));
+        assert_eq!(names, ["realtime", "inbucket.port"]);
+        assert_eq!(keys[0].state, KeyEffect::Service("the realtime service", true));
         assert!(list_keys("[auth").is_err());
     }
 

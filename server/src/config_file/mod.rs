@@ -22,6 +22,7 @@ mod payment_keys;
 mod problem;
 mod read;
 mod settings;
+pub(crate) mod storage;
 mod submissions;
 mod suggestion;
 #[cfg(test)]
@@ -222,7 +223,6 @@ impl ConfigFile {
             let service = match table {
                 "realtime" => Service::Realtime,
                 "studio" => Service::Studio,
-                "storage" => Service::Storage,
                 "edge_runtime" => Service::Functions,
                 _ => return false,
             };

@@ -272,9 +272,9 @@ fn limits_and_pauses_mean_what_the_cli_documents() {
 
 #[test]
 fn unsupported_tables_are_listed_unless_disabled() {
-    let file = read("[storage]\nenabled = true\n[storage.s3_protocol]\nenabled = true\n[realtime]\nenabled = false\n");
+    let file = read("[studio]\nenabled = true\n[studio.inner]\nenabled = true\n[realtime]\nenabled = false\n");
     let reported = file.expect("no problem").unsupported_tables_notice().expect("one sentence");
-    assert_eq!(reported, "not served by Basalt, and left aside: [storage] (file storage)");
+    assert_eq!(reported, "not served by Basalt, and left aside: [studio] (the dashboard)");
     assert_eq!(read("[db]\nport = 54322\n").expect("no problem").unsupported_tables_notice(), None);
 }
 

@@ -49,7 +49,7 @@ pub(super) fn database_unavailable() -> Response {
 /// The path belongs to a service of Supabase that Basalt does not have.
 pub(super) fn not_served(mount: &str, what: &str) -> Response {
     let message = format!("Basalt does not serve {mount} ({what})");
-    let hint = "Served here are /auth/v1, /functions/v1 and, with [api] enabled and a database of its own, /rest/v1. [basalt.upstreams] in config.toml forwards the rest to services that you run.";
+    let hint = "Served here are /auth/v1, /functions/v1 and, unless the configuration switches them off, /rest/v1 and /storage/v1. [basalt.upstreams] in config.toml forwards the rest to services that you run.";
     json(StatusCode::NOT_FOUND, &message, hint)
 }
 

@@ -7,6 +7,7 @@ mod error_responses;
 mod explain;
 mod form_visits;
 mod forwarded;
+mod storage;
 mod submission_form;
 mod token_use;
 mod transport_security;
@@ -29,6 +30,7 @@ use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequ
 use orders::OrderService;
 use orders::http::{is_order_path, logged_path};
 use postgrest_rs::service::DataApi;
+use storage_rs::service::Storage;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
@@ -83,6 +85,8 @@ pub(crate) struct EdgeRouter {
     pub forwarded: Option<ForwardedServices>,
     /// The data API, if this server has it.
     pub data_api: Option<Arc<DataApi>>,
+    /// The storage API, if this server has it.
+    pub storage: Option<Arc<Storage>>,
     /// The shop; a reload of the settings replaces it.
     pub shop: watch::Receiver<Arc<Shop>>,
     /// The owner's desk, if the shop has one.
@@ -114,6 +118,7 @@ enum Area {
     Dev,
     Desk,
     DataApi,
+    Storage,
     /// A service of the operator; whether a caller on this machine needs no key.
     Forwarded(Route, bool),
     NotServed(&'static str, &'static str),
@@ -146,6 +151,7 @@ impl Area {
             Self::Dev => "dev",
             Self::Desk => "desk",
             Self::DataApi => "rest",
+            Self::Storage => "storage",
             Self::Forwarded(route, _) => route.service.name(),
             Self::NotServed(..) => "not_served",
             Self::Shop => "shop",
@@ -195,6 +201,7 @@ impl EdgeRouter {
         let area = match &self.desk {
             Some(desk) if desk.is_of(request) => Area::Desk,
             _ if self.is_data_api(path) => Area::DataApi,
+            _ if self.is_storage(path) => Area::Storage,
             _ => Area::from_path(path),
         };
         let found = self.forwarded.as_ref().and_then(|services| Some((services, services.find_route(path, area)?)));
@@ -210,6 +217,11 @@ impl EdgeRouter {
     /// Returns whether this server answers `/rest/v1` itself.
     fn is_data_api(&self, path: &str) -> bool {
         self.data_api.is_some() && is_below(path, data_api::MOUNT)
+    }
+
+    /// Returns whether this server answers `/storage/v1` itself.
+    fn is_storage(&self, path: &str) -> bool {
+        self.storage.is_some() && is_below(path, storage::MOUNT)
     }
 
     async fn dispatch(&self, area: Area, request: Request) -> Response {
@@ -231,6 +243,11 @@ impl EdgeRouter {
             }
             Area::DataApi => match &self.data_api {
                 Some(api) => self.handle_data_api(api, request).await,
+                None => error_responses::internal_error(),
+            },
+            Area::Storage => match &self.storage {
+                // Its requests are large values, which the others need not carry.
+                Some(storage) => Box::pin(self.handle_storage(storage, request)).await,
                 None => error_responses::internal_error(),
             },
             Area::Desk => match &self.desk {

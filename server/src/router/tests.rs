@@ -48,6 +48,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         functions: see("functions"),
         forwarded: None,
         data_api: None,
+        storage: None,
         shop: watch::channel(Arc::new(Shop::load(&site, Arc::new(Catalogue::built_in())))).1,
         desk: None,
         form_visits: FormVisits::new(Arc::new(gotrue_rs::ports::clock::SystemClock)),

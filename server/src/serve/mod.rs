@@ -14,6 +14,7 @@ mod schemas;
 mod services;
 mod shop;
 mod source;
+pub(crate) mod storage;
 mod submissions;
 mod test_profile;
 pub(crate) mod tls;
@@ -172,6 +173,7 @@ impl Server {
         let Configured { config, provider, consent } = prepared;
         let setup_link = desk::prepare_first_start(&project, &pool, &endpoint.addresses.url).await?;
         let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
+        storage::create_schema(&project, &source).await?;
         let joining = Joining { project: &project, config: &config, pool: &pool, keys: &keys, id };
         let mut tasks = joining.join(&source, closing.clone()).await?;
         let archive = source.start_archive(&project, options.ephemeral).await?;
@@ -179,6 +181,10 @@ impl Server {
         let hashing = Arc::clone(&shared.hashing);
         let data_api = start_data_api(&project, &source, &config)?;
         tasks.extend(data_api.clone().map(|running| http_edge::spawn_task(running.maintain(closing.clone()))));
+        let storage = storage::start(&project, &source, &config, &keys.shown(), folder.path())?;
+        if let Some(running) = storage.clone() {
+            tasks.push(http_edge::spawn_task(running.maintain(storage::seeds(&project), closing.clone())));
+        }
         let dependencies = Dependencies {
             project: &project,
             keys: &keys.live,
@@ -192,6 +198,7 @@ impl Server {
             provider,
             consent,
             data_api,
+            storage,
         };
         let Services { router, app, replace, worker, upkeep, outbox, inbox, access } =
             Services::start(&config, dependencies)?;

@@ -167,6 +167,9 @@ impl Reloading {
             let keys = with_keys.jwt.clone();
             http_edge::spawn_task(async move { data_api.replace_keys(&keys).await });
         }
+        if let Some(storage) = &self.replace.storage {
+            storage.replace_keys(&with_keys.jwt);
+        }
         self.live.publish(&with_keys, &app)
     }
 
@@ -201,6 +204,7 @@ impl Reloading {
                 new.submission_jobs != old.submission_jobs
             }),
             ("[api] or [basalt.data_api]", new.data_api != old.data_api),
+            ("[storage] or [basalt.storage]", new.storage != old.storage),
             ("[basalt.desk]", (new.has_desk, &new.desk_url) != (old.has_desk, &old.desk_url)),
             ("[basalt] demo_keys", new.has_demo_keys != old.has_demo_keys),
             ("[basalt] hsts_max_age", new.hsts_max_age != old.hsts_max_age),

@@ -25,6 +25,7 @@ use super::configure::Addresses;
 use super::data_api::RunningDataApi;
 use super::desk::{self, DeskInputs, DeskReplacement, StartedDesk};
 use super::payments::{OrderInputs, ShopServices, start_shop};
+use super::storage::RunningStorage;
 use super::submissions::{JobLifetime, start_jobs, submission_settings, template_titles, wait_for_shutdown};
 use crate::api_keys::{ApiKeyGateway, LiveApiKeys};
 use crate::app::SharedPorts;
@@ -52,6 +53,8 @@ pub(super) struct Replacements {
     pub desk: Option<DeskReplacement>,
     /// The keys of the data API, if there is one.
     pub data_api: Option<RunningDataApi>,
+    /// The keys of the storage API, if there is one.
+    pub storage: Option<RunningStorage>,
 }
 
 /// The router and the background tasks of a running server.
@@ -100,6 +103,8 @@ pub(super) struct Dependencies<'a> {
     pub consent: Option<consent::ConsentPage>,
     /// The data API, if there is one.
     pub data_api: Option<RunningDataApi>,
+    /// The storage API, if there is one.
+    pub storage: Option<RunningStorage>,
 }
 
 impl Services {
@@ -118,6 +123,7 @@ impl Services {
             provider,
             consent,
             data_api,
+            storage,
         } = dependencies;
         let (entropy, url) = (Entropy::from_system(), addresses.url.as_str());
         let mail_server = outbound::build_mailer(config)?;
@@ -156,13 +162,20 @@ impl Services {
         let functions = build_functions(project, &current, keys, Arc::clone(&outbox), shop.clone())
             .with_trusted_proxies(proxies.clone())
             .with_explanations(explanations.clone());
-        let replace = Replacements { app: replace, shop: replace_shop, desk: replacement, data_api: data_api.clone() };
+        let replace = Replacements {
+            app: replace,
+            shop: replace_shop,
+            desk: replacement,
+            data_api: data_api.clone(),
+            storage: storage.clone(),
+        };
         let is_https = basalt.tls.is_some() || url.starts_with("https:");
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone(), build_standing_check(&current))?,
             functions: functions_rs::router(functions),
             data_api: data_api.as_ref().map(|running| Arc::clone(&running.api)),
+            storage: storage.as_ref().map(|running| Arc::clone(&running.api)),
             shop,
             desk,
             form_visits: FormVisits::new(app.clock.clone()),

@@ -166,6 +166,7 @@ impl WorldBackends {
             consent,
             // Worlds come and go by hundreds; none holds the connection that notices changes of the schema.
             data_api: None,
+            storage: None,
         };
         let Services { router, app, worker, upkeep, outbox, .. } = Services::start(&config, dependencies)?;
         let messages = MessageStore::new(outbox.inbox(), sender, signal);

@@ -51,6 +51,7 @@ mod reload_serve;
 mod replicas;
 mod router;
 mod served_data_api;
+mod served_storage;
 mod shared_limits;
 mod shipped_config;
 mod shutdown;

@@ -1,0 +1,132 @@
+//! `basalt storage`: the storage API alone, as a drop-in replacement for Supabase Storage; its buckets and its files.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use gotrue_rs::config::JwtKeys;
+use storage_rs::config::{Config, Environment};
+use storage_rs::error::Error;
+use storage_rs::seed;
+use storage_rs::service::Storage;
+use storage_rs::sweep::{self, Report};
+
+use super::process::build_runtime;
+use crate::announce::RunningServer;
+use crate::config_file::LogFormat;
+use crate::project::{Project, ProjectArguments};
+use crate::serve::storage as project_storage;
+use crate::{api_keys, logging, storage};
+
+pub(super) const STORAGE_HELP: &str =
+    "Run as a drop-in replacement for Supabase Storage; seed buckets, compare rows and files
+
+Without a command: serve the API at the root path and below /storage/v1, configured by the variables of Supabase Storage
+(DATABASE_URL, AUTH_JWT_SECRET, ANON_KEY, SERVICE_KEY, STORAGE_BACKEND, FILE_STORAGE_BACKEND_PATH, FILE_SIZE_LIMIT,
+S3_PROTOCOL_ACCESS_KEY_ID, SERVER_PORT and others; docs/guides/storage.md lists them).";
+
+/// The arguments of `basalt storage`.
+#[derive(Debug, Args)]
+pub(super) struct StorageArguments {
+    #[command(subcommand)]
+    command: Option<StorageCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+enum StorageCommand {
+    /// Create the buckets of config.toml and upload the objects of their `objects_path`; the server has to run
+    Seed(ProjectArguments),
+    /// Compare rows and files; exit status 1 if they differ
+    ///
+    /// Of the project whose server runs, or, with `DATABASE_URL` and `FILE_STORAGE_BACKEND_PATH`, of `basalt storage`.
+    Check(CheckArguments),
+}
+
+#[derive(Debug, Args)]
+struct CheckArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// Delete files that have had no row for a day
+    #[arg(long)]
+    delete: bool,
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: StorageArguments) -> anyhow::Result<ExitCode> {
+    match arguments.command {
+        None => serve(),
+        Some(StorageCommand::Seed(project)) => run_seed(&project),
+        Some(StorageCommand::Check(arguments)) => run_check(&arguments),
+    }
+}
+
+fn serve() -> anyhow::Result<ExitCode> {
+    let config = Config::from_environment(&Environment::of_process()).map_err(anyhow::Error::msg)?;
+    logging::start("info", LogFormat::Text, None)?;
+    build_runtime()?.block_on(async { storage::serve(storage::build(config)?).await })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Opens the store of the project whose server runs.
+fn open_project(project: &Project) -> anyhow::Result<Arc<Storage>> {
+    let Some(running) = RunningServer::read(&project.data) else {
+        bail!("no server runs with the folder {}: start it with `basalt serve`", project.data.display());
+    };
+    let Some(keys) = api_keys::load(&project.data)? else {
+        bail!("the folder {} has no keys", project.data.display());
+    };
+    // Nothing is signed or verified here: the database and the files are what counts.
+    let jwt = JwtKeys { secret: keys.jwt_secret.as_str().into(), ..JwtKeys::default() };
+    project_storage::build(project, &running.database_url, &keys, &jwt, &project.data, false)
+}
+
+fn describe(error: &Error) -> anyhow::Error {
+    match &error.cause {
+        Some(cause) => anyhow::anyhow!("{}: {cause}", error.message),
+        None => anyhow::anyhow!("{}", error.message),
+    }
+}
+
+fn run_seed(arguments: &ProjectArguments) -> anyhow::Result<ExitCode> {
+    let project = Project::load(arguments)?;
+    let seeds = project_storage::seeds(&project);
+    let seeded = build_runtime()?.block_on(async {
+        let storage = open_project(&project)?;
+        seed::apply(&storage, &seeds).await.map_err(|error| describe(&error))
+    })?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{} buckets are ready; {} objects were uploaded.", seeded.buckets, seeded.objects)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_check(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
+    let environment = Config::from_environment(&Environment::of_process());
+    let report = build_runtime()?.block_on(async {
+        let storage = match environment {
+            Ok(config) => storage::build(config)?,
+            Err(_) => open_project(&Project::load(&arguments.project)?)?,
+        };
+        if arguments.delete {
+            sweep::sweep(&storage).await.map_err(|error| describe(&error)).context("deleting files without rows")?;
+        }
+        sweep::compare(&storage).await.map_err(|error| describe(&error)).context("comparing rows and files")
+    })?;
+    print_report(&report)?;
+    Ok(if report.orphans == 0 && report.missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn print_report(report: &Report) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{} objects, {} files of {} bytes", report.rows, report.files, report.bytes)?;
+    if let Some(space) = report.space {
+        writeln!(out, "{} of {} bytes of the file system are free", space.available, space.total)?;
+    }
+    writeln!(out, "{} files without a row ({} bytes)", report.orphans, report.orphan_bytes)?;
+    writeln!(out, "{} rows without a file", report.missing)?;
+    for name in &report.missing_names {
+        writeln!(out, "  {name}")?;
+    }
+    Ok(())
+}

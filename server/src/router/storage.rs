@@ -1,0 +1,42 @@
+//! The storage API at `/storage/v1`: whose keys it gets, and what its responses carry.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use axum::response::Response;
+use http_edge::isolate_foreign_content;
+use http_edge::request::cors;
+use storage_rs::service::Storage;
+
+use super::{EdgeRouter, error_responses};
+use crate::api_keys::RequestCredentials;
+
+/// The path of the storage API.
+pub(super) const MOUNT: &str = "/storage/v1";
+/// The path of the S3 protocol, whose requests are signed.
+const S3: &str = "/storage/v1/s3";
+
+impl EdgeRouter {
+    /// Answers a request to the storage API. Public and signed URLs need no API key; row security decides about the rest.
+    pub(super) async fn handle_storage(&self, storage: &Arc<Storage>, mut request: Request) -> Response {
+        if cors::is_preflight(request.method(), request.headers()) {
+            return cors::FORWARDED.preflight_response(request.headers());
+        }
+        request.headers_mut().remove(http::header::ORIGIN);
+        let uri = request.uri().clone();
+        if !super::is_below(uri.path(), S3)
+            && self.gateway.authenticate(&uri, request.headers_mut()) == RequestCredentials::Invalid
+        {
+            // Other credentials are tokens, about which the storage API says what is wrong.
+            let presented = self.gateway.find_invalid_key(&uri, request.headers());
+            if let Some(key) = presented.filter(|key| key.text.starts_with("sb_")) {
+                let response = error_responses::invalid_api_key();
+                return cors::FORWARDED.apply(self.explanations.invalid_key(&request, Some(&key), response));
+            }
+        }
+        let mut response = storage.handle(request).await;
+        // Whoever may upload chooses the type of a response.
+        isolate_foreign_content(response.headers_mut());
+        cors::FORWARDED.apply(response)
+    }
+}

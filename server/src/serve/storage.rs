@@ -1,0 +1,176 @@
+//! The storage API of `basalt serve`: its settings, its keys, its files in the data folder, and what keeps it tidy.
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use gateway::Service;
+use gotrue_rs::config::{Config, JwtKeys};
+use http_edge::ShutdownSignal;
+use serde_json::json;
+use storage_rs::backend::disk::DiskBackend;
+use storage_rs::caller::keys::Keys;
+use storage_rs::config::{Config as StorageConfig, Environment};
+use storage_rs::database::schema;
+use storage_rs::seed::{self, BucketSeed};
+use storage_rs::service::{Clock, Storage};
+use storage_rs::sweep;
+
+use super::source::DatabaseSource;
+use crate::api_keys::{self, ApiKeys};
+use crate::project::Project;
+
+/// The login role of the embedded database: no superuser, with the right to become the roles of requests.
+const LOGIN_ROLE: &str = "authenticator";
+/// The folder of the files, inside the data folder.
+pub(crate) const FOLDER: &str = "storage";
+/// The S3 key of a local Supabase, which everybody knows, as everybody knows the demo keys.
+const DEMO_S3_KEY: (&str, &str) =
+    ("625729a08b95bf1b7ff351a663f3a23c", "850181e4652dd023b7a98c58ae0d2d34bd487ee0cc3254aed6eda37307425907");
+
+/// The running storage API.
+#[derive(Clone)]
+pub(super) struct RunningStorage {
+    /// Answers requests.
+    pub api: Arc<Storage>,
+}
+
+/// Whether this process serves the storage API of a project.
+fn is_served(project: &Project) -> bool {
+    let basalt = &project.file.basalt;
+    basalt.storage.is_enabled && basalt.upstreams.get(Service::Storage).is_none()
+}
+
+/// Creates the schema in the embedded database, before the migrations of the project, which may refer to it. A storage server
+/// that the configuration names makes its own.
+pub(super) async fn create_schema(project: &Project, source: &DatabaseSource) -> anyhow::Result<()> {
+    let is_forwarded = project.file.basalt.upstreams.get(Service::Storage).is_some();
+    match source {
+        DatabaseSource::Embedded(_) if !is_forwarded => schema::create_at(&source.operator_url())
+            .await
+            .map_err(|error| anyhow!("preparing schema storage: {error}")),
+        _ => Ok(()),
+    }
+}
+
+/// Builds the storage API, unless the configuration turns it off or forwards it, or an external database has no role for it.
+pub(super) fn start(
+    project: &Project,
+    source: &DatabaseSource,
+    config: &Config,
+    keys: &ApiKeys,
+    data: &Path,
+) -> anyhow::Result<Option<RunningStorage>> {
+    if !is_served(project) {
+        return Ok(None);
+    }
+    let basalt = &project.file.basalt;
+    let url = match source {
+        DatabaseSource::Embedded(_) => Some(source.url(LOGIN_ROLE)),
+        DatabaseSource::External(_) => {
+            basalt.storage.database_url.clone().or_else(|| basalt.data_api.database_url.clone())
+        }
+    };
+    let Some(url) = url else { return Ok(None) };
+    let is_external = matches!(source, DatabaseSource::External(_));
+    let api = build(project, &url, keys, &config.jwt, data, is_external)?;
+    Ok(Some(RunningStorage { api }))
+}
+
+/// Builds the storage API of a project over a database and a data folder.
+pub(crate) fn build(
+    project: &Project,
+    database_url: &str,
+    keys: &ApiKeys,
+    jwt: &JwtKeys,
+    data: &Path,
+    creates_schema: bool,
+) -> anyhow::Result<Arc<Storage>> {
+    let settings = &project.file.basalt.storage;
+    let folder = data.join(FOLDER);
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(&folder).context("creating the folder of stored files")?;
+    crate::data_folder::restrict_permissions(&folder, 0o700)?;
+    let secret = jwt.secret_of_tokens.as_ref().unwrap_or(&jwt.secret).reveal().to_owned();
+    let key_set = json!({ "keys": jwt.keys }).to_string();
+    let limit = settings.file_size_limit.to_string();
+    let path = folder.to_string_lossy().into_owned();
+    let mut variables = vec![
+        ("DATABASE_URL", database_url),
+        ("AUTH_JWT_SECRET", secret.as_str()),
+        ("JWT_JWKS", key_set.as_str()),
+        ("ANON_KEY", keys.anon_key.as_str()),
+        ("FILE_STORAGE_BACKEND_PATH", path.as_str()),
+        ("UPLOAD_FILE_SIZE_LIMIT", limit.as_str()),
+        ("UPLOAD_SIGNED_URL_EXPIRATION_TIME", "7200"),
+        ("TUS_URL_PATH", "/storage/v1/upload/resumable"),
+        ("S3_PROTOCOL_PREFIX", "/storage/v1"),
+        ("BASALT_STORAGE_PREFIX", "/storage/v1"),
+        ("REGION", "local"),
+        ("PROJECT_REF", "stub"),
+        ("S3_PROTOCOL_ENABLED", if settings.has_s3 { "true" } else { "false" }),
+        ("IMAGE_TRANSFORMATION_ENABLED", if settings.has_images { "true" } else { "false" }),
+    ];
+    let has_demo_keys = keys.anon_key == api_keys::demo_keys().anon_key;
+    let s3_key = settings.s3_key.as_ref().map(|(id, secret)| (id.as_str(), secret.as_str()));
+    if let Some((id, secret)) = s3_key.or(has_demo_keys.then_some(DEMO_S3_KEY)) {
+        variables.extend([("S3_PROTOCOL_ACCESS_KEY_ID", id), ("S3_PROTOCOL_ACCESS_KEY_SECRET", secret)]);
+    }
+    let config = StorageConfig::from_environment(&Environment::new(variables));
+    let mut config = config.map_err(|error| anyhow!("the settings of the storage API: {error}"))?;
+    config.requires_authorization_header = false;
+    config.creates_schema = creates_schema;
+    let url = project.api_url(project.file.port());
+    config.public_url = url.starts_with("https:").then_some(url);
+    let backend = DiskBackend::open(&folder).context("opening the folder of stored files")?;
+    Storage::new(config, Arc::new(backend), Clock::of_machine())
+        .map_err(|error| anyhow!("preparing the storage API: {error}"))
+}
+
+/// The buckets of a project.
+pub(crate) fn seeds(project: &Project) -> Vec<BucketSeed> {
+    let folder = &project.layout.folder;
+    let seed = |bucket: &crate::config_file::storage::BucketSettings| BucketSeed {
+        name: bucket.name.clone(),
+        public: bucket.public,
+        file_size_limit: bucket.file_size_limit,
+        allowed_mime_types: bucket.allowed_mime_types.clone().filter(|types| !types.is_empty()),
+        objects: bucket.objects_path.as_ref().map(|path| folder.join(path)).filter(|path| path.is_dir()),
+    };
+    project.file.basalt.storage.buckets.iter().map(seed).collect()
+}
+
+impl RunningStorage {
+    /// Verifies and signs later tokens with these keys.
+    pub(super) fn replace_keys(&self, jwt: &JwtKeys) {
+        let secret = jwt.secret_of_tokens.as_ref().unwrap_or(&jwt.secret);
+        let keys: Vec<_> = jwt.keys.iter().cloned().map(serde_json::Value::Object).collect();
+        match Keys::new(secret.reveal(), &keys) {
+            Ok(keys) => self.api.replace_keys(keys),
+            Err(error) => tracing::error!(error, "the storage API keeps its former keys"),
+        }
+    }
+
+    /// Creates the buckets of the project, and deletes what interrupted work leaves behind, until shutdown.
+    pub(super) async fn maintain(self, seeds: Vec<BucketSeed>, mut closing: ShutdownSignal) {
+        let work = async {
+            if let Err(error) = self.api.prepare().await {
+                tracing::error!(error, "the schema storage cannot be created");
+            }
+            match seed::apply(&self.api, &seeds).await {
+                Ok(seeded) if seeded.buckets == 0 => {}
+                Ok(seeded) => tracing::info!(seeded.buckets, seeded.objects, "buckets of the project are ready"),
+                Err(error) => {
+                    tracing::error!(error = %error.message, cause = error.cause, "buckets of the project were not created");
+                }
+            }
+            sweep::maintain(Arc::clone(&self.api)).await;
+        };
+        tokio::select! {
+            () = work => {}
+            _ = closing.wait_for(|closing| *closing) => {}
+        }
+        self.api.database().pool().renew();
+    }
+}

@@ -1,0 +1,153 @@
+//! The storage API of `basalt serve`: keys, policies, buckets of the project, and what its responses carry.
+
+use reqwest::{Method, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::support::{Basalt, TempFolder};
+
+const POLICIES: &str = "INSERT INTO storage.buckets (id, name, public) VALUES ('papers', 'papers', false);
+    CREATE POLICY own ON storage.objects FOR ALL TO authenticated
+        USING (bucket_id = 'papers' AND (storage.foldername(name))[1] = (SELECT auth.uid())::text)
+        WITH CHECK (bucket_id = 'papers' AND (storage.foldername(name))[1] = (SELECT auth.uid())::text);";
+
+const SETTINGS: &str = "[storage]\nfile_size_limit = \"1MiB\"\n[storage.buckets.images]\npublic = true\n\
+    allowed_mime_types = [\"image/svg+xml\", \"text/html; charset=utf-8\"]\nobjects_path = \"./images\"\n";
+
+struct Project {
+    server: Basalt,
+    folder: TempFolder,
+}
+
+impl Project {
+    fn start(settings: &str) -> Self {
+        let folder = TempFolder::new();
+        std::fs::create_dir_all(folder.0.join("supabase/migrations")).expect("folders");
+        std::fs::create_dir_all(folder.0.join("supabase/images/deep")).expect("folders");
+        let config = folder.write("supabase/config.toml", settings);
+        folder.write("supabase/migrations/20260101000000_storage.sql", POLICIES);
+        folder.write("supabase/images/mark.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>");
+        folder.write("supabase/images/deep/page.html", "<p>page</p>");
+        let data = folder.0.join("data");
+        let server = Basalt::serve(&["--data", data.to_str().expect("text"), "--config", &config]);
+        Self { server, folder }
+    }
+
+    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.server.client.request(method, self.server.url(&format!("/storage/v1{path}")))
+    }
+
+    async fn get(&self, path: &str) -> Response {
+        self.request(Method::GET, path).send().await.expect("a response")
+    }
+
+    /// Waits until the buckets of the project are there.
+    async fn wait_for_seeds(&self) {
+        for _ in 0..100 {
+            if self.get("/object/public/images/mark.svg").await.status() == StatusCode::OK {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        panic!("the buckets of the project are missing");
+    }
+
+    /// Signs a new user up and returns the id and the access token.
+    async fn sign_up(&self, email: &str) -> (String, String) {
+        let body = json!({"email": email, "password": "a long password", "email_confirm": true});
+        let service = self.server.text("secret_key");
+        let admin = self.server.client.post(self.server.url("/auth/v1/admin/users")).header("apikey", &service);
+        assert_eq!(admin.json(&body).send().await.expect("a response").status(), 200);
+        let (_, session) = self.server.auth("/token?grant_type=password", Some(body)).await;
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        (text(&session["user"]["id"]), text(&session["access_token"]))
+    }
+}
+
+#[tokio::test]
+async fn users_write_and_read_under_the_policies_of_migrations() {
+    let project = Project::start("");
+    let publishable = project.server.text("publishable_key");
+    let ((ann, ann_token), (_, bob_token)) =
+        (project.sign_up("ann@example.com").await, project.sign_up("bob@example.com").await);
+    let path = format!("/object/papers/{ann}/letter.txt");
+    let upload = async |token: &str| {
+        let request = project.request(Method::POST, &path).header("apikey", &publishable).bearer_auth(token);
+        request.header("content-type", "text/plain").body("dear").send().await.expect("a response")
+    };
+    let refused: Value = upload(&bob_token).await.json().await.expect("JSON");
+    assert_eq!(refused["message"], "new row violates row-level security policy", "{refused}");
+    assert_eq!(upload(&ann_token).await.status(), StatusCode::OK);
+    let again: Value = upload(&ann_token).await.json().await.expect("JSON");
+    assert_eq!(again["statusCode"], "409", "{again}");
+    let read = async |key: &str, token: &str| {
+        let request = project.request(Method::GET, &path).header("apikey", key).bearer_auth(token);
+        let response = request.send().await.expect("a response");
+        (response.status(), response.text().await.expect("text"))
+    };
+    assert_eq!(read(&publishable, &ann_token).await, (StatusCode::OK, "dear".to_owned()));
+    assert_eq!(read(&publishable, &bob_token).await.0, StatusCode::BAD_REQUEST);
+    // The key of the newer kind alone is the service role.
+    let secret = project.server.text("secret_key");
+    assert_eq!(read(&secret, &secret).await, (StatusCode::OK, "dear".to_owned()));
+    let signed = project.request(Method::POST, &format!("/object/sign/papers/{ann}/letter.txt"));
+    let signed = signed.header("apikey", &secret).json(&json!({"expiresIn": 60})).send().await.expect("a response");
+    let signed: Value = signed.json().await.expect("JSON");
+    let url = signed["signedURL"].as_str().expect("a URL").to_owned();
+    assert_eq!(project.get(&url).await.text().await.expect("text"), "dear");
+    let invalid = project.request(Method::GET, &path).header("apikey", "sb_secret_guess").send().await;
+    assert_eq!(invalid.expect("a response").status(), StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn buckets_of_the_configuration_are_public_and_isolated() {
+    let project = Project::start(SETTINGS);
+    project.wait_for_seeds().await;
+    for (path, media_type) in [("mark.svg", "image/svg+xml"), ("deep/page.html", "text/plain")] {
+        let response = project.get(&format!("/object/public/images/{path}")).await;
+        assert_eq!(response.status(), StatusCode::OK, "{path}");
+        let header = |name: &str| response.headers()[name].to_str().expect("text").to_owned();
+        assert_eq!(header("content-type"), media_type, "{path}");
+        assert_eq!(header("x-content-type-options"), "nosniff");
+        assert!(header("content-security-policy").starts_with("sandbox; default-src 'none'"), "{path}");
+        assert_eq!(header("access-control-allow-origin"), "*");
+    }
+    let secret = project.server.text("secret_key");
+    let large = project.request(Method::POST, "/object/papers/large").header("apikey", &secret);
+    let large: Value = large.body(vec![0; 1_048_577]).send().await.expect("a response").json().await.expect("JSON");
+    assert_eq!(large["statusCode"], "413", "{large}");
+    let folder = project.folder.0.join("data/storage/objects");
+    let files = || {
+        std::fs::read_dir(&folder)
+            .expect("a folder")
+            .flat_map(|entry| std::fs::read_dir(entry.expect("an entry").path()).expect("a folder"))
+            .count()
+    };
+    assert_eq!(files(), 2);
+    let removed = project.request(Method::DELETE, "/object/images/mark.svg").header("apikey", &secret).send().await;
+    assert_eq!(removed.expect("a response").status(), StatusCode::OK);
+    assert_eq!(files(), 1);
+}
+
+#[tokio::test]
+async fn resumable_uploads_have_urls_below_the_mount() {
+    let project = Project::start("");
+    let secret = project.server.text("secret_key");
+    let create = project.request(Method::POST, "/upload/resumable").header("apikey", &secret);
+    let create = create.header("tus-resumable", "1.0.0").header("upload-length", "5");
+    let create = create.header("upload-metadata", "bucketName cGFwZXJz,objectName dHVzLnR4dA==").send().await;
+    let created = create.expect("a response");
+    assert_eq!(created.status(), StatusCode::CREATED);
+    let location = created.headers()["location"].to_str().expect("text").to_owned();
+    assert!(location.starts_with(&project.server.url("/storage/v1/upload/resumable/")), "{location}");
+    let part = project.server.client.patch(&location).header("apikey", &secret).header("tus-resumable", "1.0.0");
+    let part = part.header("upload-offset", "0").header("content-type", "application/offset+octet-stream");
+    assert_eq!(part.body("hello").send().await.expect("a response").status(), StatusCode::NO_CONTENT);
+    let read = project.request(Method::GET, "/object/papers/tus.txt").header("apikey", &secret).send().await;
+    assert_eq!(read.expect("a response").text().await.expect("text"), "hello");
+}
+
+#[tokio::test]
+async fn storage_that_is_switched_off_is_not_served() {
+    let project = Project::start("[storage]\nenabled = false\n");
+    assert_eq!(project.get("/object/public/images/mark.svg").await.status(), StatusCode::NOT_FOUND);
+}

@@ -1,0 +1,141 @@
+//! The keys of tokens: all of them verify, the secret signs.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, EncodingKey};
+use postgrest_rs::error::token::TokenError;
+use postgrest_rs::jwt::keys::KeySet;
+use serde_json::{Map, Value, json};
+
+/// The keys of tokens.
+#[derive(Clone)]
+pub struct Keys {
+    verifying: KeySet,
+    /// The secret alone: tokens with another key id may be signed with it too.
+    secret: KeySet,
+    signing: EncodingKey,
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Keys").finish_non_exhaustive()
+    }
+}
+
+impl Keys {
+    /// The secret (HS256) and a set of JSON Web Keys (RFC 7517).
+    ///
+    /// # Errors
+    /// The secret is empty, or a key is malformed.
+    pub fn new(secret: &str, key_set: &[Value]) -> Result<Self, String> {
+        if secret.is_empty() {
+            return Err("the JWT secret is empty".to_owned());
+        }
+        let own = json!({"kty": "oct", "alg": "HS256", "k": URL_SAFE_NO_PAD.encode(secret)});
+        let all: Vec<&Value> = key_set.iter().chain([&own]).collect();
+        Ok(Self {
+            verifying: KeySet::parse(&json!({ "keys": all }).to_string(), false)?,
+            secret: KeySet::parse(&own.to_string(), false)?,
+            signing: EncodingKey::from_secret(secret.as_bytes()),
+        })
+    }
+
+    /// The claims of a token whose signature and times are right.
+    ///
+    /// # Errors
+    /// The reason, in the words of the reference.
+    pub fn verify(&self, token: &str, now: i64) -> Result<Map<String, Value>, &'static str> {
+        let payload = match self.verifying.verify(token) {
+            Err(TokenError::NoSuitableKey) => self.secret.verify_with_any_key(token),
+            outcome => outcome,
+        };
+        let payload = payload.map_err(|error| describe(&error))?;
+        let claims: Map<String, Value> =
+            serde_json::from_slice(&payload).map_err(|_| "JWT Claims Set must be a top-level JSON object")?;
+        check_times(&claims, now)?;
+        Ok(claims)
+    }
+
+    /// Signs claims with the secret.
+    pub fn sign(&self, claims: &Map<String, Value>) -> Result<String, jsonwebtoken::errors::Error> {
+        jsonwebtoken::encode(&jsonwebtoken::Header::new(Algorithm::HS256), claims, &self.signing)
+    }
+}
+
+fn describe(error: &TokenError) -> &'static str {
+    match error {
+        TokenError::Algorithm | TokenError::NoSuitableKey => "\"alg\" (Algorithm) Header Parameter value not allowed",
+        TokenError::Signature => "signature verification failed",
+        _ => "Invalid Compact JWS",
+    }
+}
+
+/// Checks `exp` and `nbf` (RFC 7519 §4.1) without allowance for clocks that differ.
+fn check_times(claims: &Map<String, Value>, now: i64) -> Result<(), &'static str> {
+    let time = |name: &str, problem| match claims.get(name) {
+        None => Ok(None),
+        Some(Value::Number(number)) => Ok(number.as_f64()),
+        Some(_) => Err(problem),
+    };
+    #[expect(clippy::cast_precision_loss, reason = "seconds of the next centuries fit")]
+    let now = now as f64;
+    time("iat", "\"iat\" claim must be a number")?;
+    if time("nbf", "\"nbf\" claim must be a number")?.is_some_and(|begin| begin > now) {
+        return Err("\"nbf\" claim timestamp check failed");
+    }
+    if time("exp", "\"exp\" claim must be a number")?.is_some_and(|end| end <= now) {
+        return Err("\"exp\" claim timestamp check failed");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "secret-of-the-tests";
+
+    fn sign(claims: &Value) -> String {
+        Keys::new(SECRET, &[]).unwrap().sign(claims.as_object().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn token_is_verified_and_its_times_are_checked() {
+        let keys = Keys::new(SECRET, &[]).unwrap();
+        let cases = [
+            (json!({"sub": "a"}), Ok(())),
+            (json!({"exp": 1001, "nbf": 1000}), Ok(())),
+            (json!({"exp": 1000}), Err("\"exp\" claim timestamp check failed")),
+            (json!({"nbf": 1001}), Err("\"nbf\" claim timestamp check failed")),
+            (json!({"exp": "1"}), Err("\"exp\" claim must be a number")),
+        ];
+        for (claims, expected) in cases {
+            assert_eq!(keys.verify(&sign(&claims), 1000).map(|_| ()), expected, "{claims}");
+        }
+    }
+
+    #[test]
+    fn foreign_and_malformed_tokens_are_refused() {
+        let keys = Keys::new("another-secret", &[]).unwrap();
+        let none = "eyJhbGciOiJub25lIn0.e30.";
+        let other_algorithm = "eyJhbGciOiJIUzUxMiJ9.e30.AAAA";
+        let signed = sign(&json!({}));
+        let cases = [
+            (signed.as_str(), "signature verification failed"),
+            (none, "\"alg\" (Algorithm) Header Parameter value not allowed"),
+            (other_algorithm, "\"alg\" (Algorithm) Header Parameter value not allowed"),
+            ("", "Invalid Compact JWS"),
+            ("a.b", "Invalid Compact JWS"),
+        ];
+        for (token, expected) in cases {
+            assert_eq!(keys.verify(token, 0), Err(expected), "{token}");
+        }
+    }
+
+    #[test]
+    fn secret_verifies_tokens_that_name_another_key() {
+        let header = jsonwebtoken::Header { kid: Some("other".to_owned()), ..Default::default() };
+        let token = jsonwebtoken::encode(&header, &json!({}), &EncodingKey::from_secret(SECRET.as_bytes())).unwrap();
+        assert!(Keys::new(SECRET, &[]).unwrap().verify(&token, 0).is_ok());
+    }
+}

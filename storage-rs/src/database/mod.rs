@@ -1,0 +1,228 @@
+//! Statements: each transaction is one flight of messages, with the role and the claims of the caller.
+
+pub mod rows;
+pub mod schema;
+pub mod scope;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future;
+use postgrest_rs::execute::pool::{Pool, PoolLimits};
+use postgrest_rs::execute::prepared::{Connection, Known};
+use postgrest_rs::execute::{connect, error_chain};
+use postgrest_rs::sql::{Sql, Value};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Error as DatabaseError, Row};
+
+use crate::config::Config;
+use crate::error::database::translate;
+use crate::error::{Code, Error};
+use scope::Scope;
+
+/// How long a connection stays open without use.
+const IDLE: Duration = Duration::from_mins(1);
+/// How long a connection stays open.
+const LIFETIME: Duration = Duration::from_mins(30);
+
+/// The database.
+#[derive(Debug)]
+pub struct Database {
+    pool: Arc<Pool>,
+    statement_timeout: Duration,
+}
+
+/// A step of a transaction.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// What follows has this role and these claims.
+    As(&'a Scope),
+    /// A statement.
+    Run(Sql),
+}
+
+/// How a transaction ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// It is committed, if all steps succeeded.
+    Commit,
+    /// It is rolled back: nothing stays.
+    Rollback,
+}
+
+/// The results of the statements of a transaction, in their order. Those behind a failed one fail too.
+pub type Results = Vec<Result<Vec<Row>, Error>>;
+
+/// A statement with values.
+pub fn sql(text: &str, values: impl IntoIterator<Item = Value>) -> Sql {
+    Sql { text: text.to_owned(), values: values.into_iter().collect() }
+}
+
+/// A text value.
+pub fn text(value: impl Into<String>) -> Value {
+    Value::Text(value.into())
+}
+
+/// A text value, or null.
+pub fn nullable(value: Option<impl Into<String>>) -> Value {
+    value.map_or(Value::Null, text)
+}
+
+/// An array of texts, as PostgreSQL writes one.
+pub fn array<'a>(elements: impl IntoIterator<Item = &'a str>) -> Value {
+    let quoted = elements.into_iter().map(|it| format!("\"{}\"", it.replace('\\', "\\\\").replace('"', "\\\"")));
+    Value::Text(format!("{{{}}}", quoted.collect::<Vec<_>>().join(",")))
+}
+
+impl Database {
+    /// A database without connections.
+    ///
+    /// # Errors
+    /// The connection string is malformed.
+    pub fn new(config: &Config) -> Result<Self, String> {
+        let limits = PoolLimits {
+            size: config.database_pool_size,
+            acquisition: config.database_connection_timeout,
+            idle: IDLE,
+            lifetime: LIFETIME,
+            prepares: true,
+        };
+        let pool = Pool::new(connect::parse(&config.database_url)?, limits);
+        Ok(Self { pool, statement_timeout: config.statement_timeout })
+    }
+
+    /// The pool of connections.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// Runs a transaction. All messages are sent before the first answer is read.
+    ///
+    /// # Errors
+    /// There is no connection, a role cannot be taken on, or the transaction was not committed. What a statement answered is in
+    /// the results.
+    pub async fn fly(&self, steps: &[Step<'_>], end: End) -> Result<Results, Error> {
+        let lease = self.pool.acquire().await.map_err(|error| pool_error(&error))?;
+        let connection = lease.connection().map_err(|error| Error::internal(&error.message))?;
+        let outcome = match self.send(connection, steps, end).await {
+            // Nothing happened, so the transaction can be sent again without prepared statements.
+            Flown { is_stale: true, .. } if connection.forget() => self.send(connection, steps, end).await,
+            outcome => outcome,
+        };
+        lease.give_back();
+        outcome.results
+    }
+
+    /// Runs a transaction and returns the rows of its last statement.
+    ///
+    /// # Errors
+    /// The first failure.
+    pub async fn run(&self, scope: &Scope, statement: Sql) -> Result<Vec<Row>, Error> {
+        let results = self.fly(&[Step::As(scope), Step::Run(statement)], End::Commit).await?;
+        results.into_iter().next_back().unwrap_or_else(|| Ok(Vec::new()))
+    }
+
+    async fn send(&self, connection: &Connection, steps: &[Step<'_>], end: End) -> Flown {
+        let client = connection.client();
+        // These are polled in their order, so their messages are sent in it.
+        let running = future::join_all(steps.iter().map(|step| async move {
+            match step {
+                Step::As(scope) => run(connection, &scope.statement(self.statement_timeout)).await,
+                Step::Run(statement) => run(connection, statement).await,
+            }
+        }));
+        let ended = async {
+            match end {
+                End::Commit => client.batch_execute("COMMIT").await,
+                End::Rollback => client.batch_execute("ROLLBACK").await,
+            }
+        };
+        let (begun, results, ended) = future::join3(client.batch_execute("BEGIN"), running, ended).await;
+        let is_stale = results.iter().any(|result| result.as_ref().is_err_and(is_stale));
+        Flown { is_stale, results: collect(begun, steps, results, ended, end) }
+    }
+}
+
+/// The outcome of a transaction.
+struct Flown {
+    is_stale: bool,
+    results: Result<Results, Error>,
+}
+
+fn collect(
+    begun: Result<(), DatabaseError>,
+    steps: &[Step<'_>],
+    results: Vec<Result<Vec<Row>, DatabaseError>>,
+    ended: Result<(), DatabaseError>,
+    end: End,
+) -> Result<Results, Error> {
+    begun.map_err(|error| translate(&error))?;
+    let mut answered = Vec::with_capacity(results.len());
+    let mut has_failed = false;
+    for (step, result) in steps.iter().zip(results) {
+        match (step, result) {
+            (Step::As(scope), Err(error)) if !has_failed => return Err(scope_error(scope, &error)),
+            (Step::As(_), _) => {}
+            (Step::Run(_), result) => {
+                has_failed |= result.is_err();
+                answered.push(result.map_err(|error| translate(&error)));
+            }
+        }
+    }
+    // COMMIT of a failed transaction rolls it back and succeeds: the failure is among the results.
+    if end == End::Commit && !has_failed {
+        ended.map_err(|error| translate(&error))?;
+    }
+    Ok(answered)
+}
+
+/// The error of a role that does not exist, or that the login role may not become.
+fn scope_error(scope: &Scope, error: &DatabaseError) -> Error {
+    let refused = error
+        .code()
+        .is_some_and(|code| *code == SqlState::INVALID_PARAMETER_VALUE || *code == SqlState::INSUFFICIENT_PRIVILEGE);
+    if refused && !scope.is_service {
+        let cause = format!("the role of the token: {}", error_chain(error));
+        return Error::access_denied("The role of the token cannot be used").because(cause);
+    }
+    translate(error)
+}
+
+/// Runs a statement, which is prepared at the first use.
+async fn run(connection: &Connection, statement: &Sql) -> Result<Vec<Row>, DatabaseError> {
+    let known = match connection.find(statement) {
+        Known::New => Known::Repeated,
+        known => known,
+    };
+    // The preparation is sent first: what it refuses the statement would refuse too.
+    let (prepared, result) =
+        future::join(connection.prepare(&known, statement), connection.run(&known, statement)).await;
+    prepared.and(result)
+}
+
+/// Whether prepared statements are what failed: they are gone, or the schema changed the type of their results.
+fn is_stale(error: &DatabaseError) -> bool {
+    error.as_db_error().is_some_and(|error| {
+        *error.code() == SqlState::INVALID_SQL_STATEMENT_NAME
+            || (*error.code() == SqlState::FEATURE_NOT_SUPPORTED && error.message().starts_with("cached plan"))
+    })
+}
+
+/// The error of the pool: it does not say to clients where the database is.
+fn pool_error(error: &postgrest_rs::error::Error) -> Error {
+    let cause = format!("{}: {}", error.code, error.message);
+    if cause.contains("too many clients") || cause.contains("remaining connection slots") {
+        return Error::slow_down().because(cause);
+    }
+    Error::new(Code::DatabaseTimeout, 544, "The connection to the database timed out").because(cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_arrays_are_quoted() {
+        assert_eq!(array(["a\"b", "c\\d", ""]), Value::Text(r#"{"a\"b","c\\d",""}"#.to_owned()));
+    }
+}

@@ -1,0 +1,56 @@
+//! The schema `storage`: the files of `sql/storage`.
+
+use postgrest_rs::execute::{connect, error_chain};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::Database;
+
+/// The files in their order.
+const FILES: [&str; 9] = [
+    include_str!("../../../sql/storage/00-guard.sql"),
+    include_str!("../../../sql/storage/01-roles.sql"),
+    include_str!("../../../sql/storage/02-buckets-and-objects.sql"),
+    include_str!("../../../sql/storage/03-analytics-and-vectors.sql"),
+    include_str!("../../../sql/storage/04-migrations.sql"),
+    include_str!("../../../sql/storage/05-functions.sql"),
+    include_str!("../../../sql/storage/06-lists.sql"),
+    include_str!("../../../sql/storage/07-search.sql"),
+    include_str!("../../../sql/storage/08-rights.sql"),
+];
+
+/// Finds a schema that another role owns: who made it keeps it current.
+const FOREIGN: &str = "SELECT 1 FROM pg_namespace \
+    WHERE nspname = 'storage' AND to_regclass('storage.objects') IS NOT NULL AND NOT pg_has_role(nspowner, 'USAGE')";
+
+/// Creates the schema, or brings the functions of one that this server created up to date. One that Supabase Storage created
+/// is left as it is. Servers that start at the same time wait for one another.
+///
+/// # Errors
+/// The database is not reached, or refuses a statement.
+pub async fn create(database: &Database) -> Result<(), String> {
+    let client = database.pool().connect().await.map_err(|error| error_chain(&error))?;
+    create_with(&client).await
+}
+
+/// As [`create`], in the database of this URL.
+///
+/// # Errors
+/// The URL is malformed, the database is not reached, or refuses a statement.
+pub async fn create_at(url: &str) -> Result<(), String> {
+    let client = connect::parse(url)?.open().await.map_err(|error| error_chain(&error))?;
+    create_with(&client).await
+}
+
+async fn create_with(client: &Client) -> Result<(), String> {
+    let foreign = client.query_opt(FOREIGN, &[]).await.map_err(|error| error_chain(&error))?;
+    if foreign.is_some() {
+        return Ok(());
+    }
+    let lock = "SELECT pg_advisory_xact_lock(hashtextextended('basalt.storage.schema', 0))";
+    let script = format!("BEGIN; SET LOCAL client_min_messages = warning; {lock}; {} COMMIT;", FILES.concat());
+    match client.batch_execute(&script).await {
+        Err(error) if error.code() == Some(&SqlState::DUPLICATE_SCHEMA) => Ok(()),
+        outcome => outcome.map_err(|error| error_chain(&error)),
+    }
+}

@@ -1,0 +1,80 @@
+//! Transformation of images.
+//!
+//! The options are those of Supabase Storage, the results those of imgproxy with its usual settings: an image is never
+//! enlarged, turned as its EXIF data says, stripped of metadata, and of an animation the first picture is kept.
+
+mod options;
+mod png;
+mod render;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::Semaphore;
+
+pub use self::options::{Format, Gravity, OptionProblem, Resize, Transformation};
+pub use self::render::{RenderProblem, RenderedImage};
+
+/// The longest time that a request waits for its turn.
+const TURN: Duration = Duration::from_secs(15);
+
+/// What images may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageLimits {
+    /// The smallest width and height of a result, in pixels.
+    pub minimum_side: u32,
+    /// The greatest width and height of a result, in pixels.
+    pub maximum_side: u32,
+    /// The most pixels of a source.
+    pub maximum_pixels: u64,
+    /// The largest source, in bytes.
+    pub maximum_source: u64,
+}
+
+impl Default for ImageLimits {
+    fn default() -> Self {
+        Self { minimum_side: 0, maximum_side: 2000, maximum_pixels: 50_000_000, maximum_source: 50 * 1024 * 1024 }
+    }
+}
+
+/// Transforms images, a few at a time, outside the threads of requests.
+#[derive(Debug, Clone)]
+pub struct ImageRenderer {
+    limits: ImageLimits,
+    turns: Arc<Semaphore>,
+}
+
+impl ImageRenderer {
+    /// A renderer that works on half of the processors: an image of the greatest size needs 200 MB.
+    pub fn new(limits: ImageLimits) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { limits, turns: Arc::new(Semaphore::new(processors.div_ceil(2).min(4))) }
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> ImageLimits {
+        self.limits
+    }
+
+    /// Transforms an image. `accepts_webp` says whether the client takes WebP when it asks for no format.
+    ///
+    /// # Errors
+    /// The source is no image, too large, or there are too many requests.
+    pub async fn render(
+        &self,
+        source: Bytes,
+        transformation: Transformation,
+        accepts_webp: bool,
+    ) -> Result<RenderedImage, RenderProblem> {
+        let turn = tokio::time::timeout(TURN, Arc::clone(&self.turns).acquire_owned()).await;
+        let turn = turn.map_err(|_| RenderProblem::Busy)?.map_err(|_| RenderProblem::Busy)?;
+        let limits = self.limits;
+        let rendering = tokio::task::spawn_blocking(move || {
+            // The turn ends with the work, also when the request ended before.
+            let _turn = turn;
+            render::render(&source, &transformation, accepts_webp, limits)
+        });
+        rendering.await.map_err(|_| RenderProblem::Unsupported)?
+    }
+}

@@ -1,0 +1,94 @@
+//! Deleting objects: the row first, then the file. A file that stays behind after a crash has no row, and the sweeper finds it.
+
+use axum::body::Body;
+use http::Response;
+use serde_json::Value;
+
+use super::read::OBJECT;
+use super::{Target, complete, delete_files};
+use crate::backend::FileKey;
+use crate::database::rows::{documents, text as column};
+use crate::database::{End, Step, array, sql, text};
+use crate::error::Error;
+use crate::request::fields::Fields;
+use crate::request::{Call, json_body};
+use crate::response;
+
+/// The objects that are deleted in one transaction.
+const BATCH: usize = 500;
+/// The most names in a request.
+const MAXIMUM_NAMES: usize = 100_000;
+
+/// `DELETE /object/:bucket/*`
+pub(super) async fn remove(mut call: Call, target: Target) -> Result<Response<Body>, Error> {
+    call.authenticate()?;
+    remove_object(call, target).await?;
+    Ok(response::message("Successfully deleted"))
+}
+
+/// Deletes an object by the right of the caller.
+///
+/// # Errors
+/// 404: there is none. 403: the caller may not.
+pub(crate) async fn remove_object(call: Call, target: Target) -> Result<(), Error> {
+    complete(async move {
+        let (service, caller) = (call.service_scope(), call.scope());
+        let values = || [text(target.bucket.as_str()), text(target.name.as_str())];
+        let search = sql("SELECT version FROM storage.objects WHERE bucket_id = $1 AND name = $2 FOR UPDATE", values());
+        let deletion =
+            sql("DELETE FROM storage.objects WHERE bucket_id = $1 AND name = $2 RETURNING version", values());
+        let steps = [Step::As(&service), Step::Run(search), Step::As(&caller), Step::Run(deletion)];
+        let mut results = call.storage.database().fly(&steps, End::Commit).await?.into_iter();
+        let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
+        if next()?.is_empty() {
+            return Err(Error::no_such_key(&target.name));
+        }
+        let deleted = next()?;
+        let Some(row) = deleted.first() else { return Err(Error::access_denied("Access denied")) };
+        let file = FileKey { bucket: target.bucket.clone(), name: target.name.clone(), version: column(row, 0) };
+        delete_files(&call.storage, &[file]).await;
+        Ok(())
+    })
+    .await
+}
+
+/// `DELETE /object/:bucket`
+pub(super) async fn remove_many(mut call: Call, bucket: String, body: Body) -> Result<Response<Body>, Error> {
+    let fields = Fields::of_body(json_body::read(&call.parts.headers, body, false).await?)?;
+    fields.require(&["prefixes"])?;
+    let names = fields.texts("prefixes", 1, MAXIMUM_NAMES)?.unwrap_or_default();
+    call.authenticate()?;
+    let deleted = remove_objects(call, bucket, names).await?;
+    Ok(response::ok(&Value::Array(deleted)))
+}
+
+/// Deletes objects by the right of the caller, and returns those that were deleted.
+///
+/// # Errors
+/// The database failed.
+pub(crate) async fn remove_objects(call: Call, bucket: String, names: Vec<String>) -> Result<Vec<Value>, Error> {
+    complete(async move {
+        let scope = call.scope();
+        let mut deleted = Vec::new();
+        for names in names.chunks(BATCH) {
+            let names = names.iter().map(String::as_str).filter(|name| !name.contains('\0'));
+            let statement = sql(
+                &format!(
+                    "DELETE FROM storage.objects WHERE bucket_id = $1 AND name = ANY($2::text[]) \
+                     RETURNING {OBJECT}, name, version"
+                ),
+                [text(bucket.as_str()), array(names)],
+            );
+            let rows = call.storage.database().run(&scope, statement).await?;
+            let file = |row| FileKey {
+                bucket: bucket.clone(),
+                name: column(row, 1).unwrap_or_default(),
+                version: column(row, 2),
+            };
+            delete_files(&call.storage, &rows.iter().map(file).collect::<Vec<_>>()).await;
+            deleted.extend(documents(&rows)?);
+        }
+        Ok(deleted)
+    })
+    .await
+}

@@ -1,0 +1,107 @@
+//! Images that are transformed on the way.
+
+use std::borrow::Cow;
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Response};
+use serde_json::Value;
+
+use super::read::{authorize, describe, insert, locate};
+use super::{Door, Target};
+use crate::backend::Content;
+use crate::error::{Code, Error};
+use crate::image::{RenderProblem, Transformation};
+use crate::request::Call;
+use crate::request::fields::Fields;
+
+const TRANSFORMATIONS: HeaderName = HeaderName::from_static("x-transformations");
+
+/// The options of a transformation in a request.
+///
+/// # Errors
+/// 400: one is not valid.
+pub(super) fn check_options(fields: &Fields) -> Result<Transformation, Error> {
+    let find = |name: &str| {
+        fields.raw(name).map(|value| match value {
+            Value::String(text) => Cow::Owned(text.clone()),
+            other => Cow::Owned(other.to_string()),
+        })
+    };
+    Transformation::parse(find).map_err(|problem| fields.problem(problem.option, problem.message))
+}
+
+/// `GET /render/image/…`
+pub(super) async fn render(mut call: Call, door: Door, target: &Target) -> Result<Response<Body>, Error> {
+    let asked = check_options(&Fields::of_query(&call.query))?;
+    // No schema of these routes names the header: a missing one counts as an empty token.
+    let (access, expires) = if door == Door::Authenticated {
+        call.authenticate_by_token()?;
+        (super::Access::Caller, None)
+    } else {
+        authorize(&mut call, door, target)?
+    };
+    let transformation = if door == Door::Signed { signed_options(&call) } else { asked };
+    let found = locate(&call, target, access).await?;
+    let images = call.storage.images();
+    let limits = images.limits();
+    let (facts, content) = call.storage.backend().get(&found.file(target), None).await?;
+    if facts.size > limits.maximum_source {
+        return Err(problem(RenderProblem::TooLarge));
+    }
+    let source = collect(content, limits.maximum_source).await?;
+    let accepts_webp = call.header("accept").is_some_and(|types| types.contains("image/webp"));
+    let rendering = images.render(source, transformation, accepts_webp);
+    let rendered = tokio::time::timeout(call.storage.config().images.timeout, rendering)
+        .await
+        .map_err(|_| Error::new(Code::InternalError, 500, "Image request timed out"))?
+        .map_err(problem)?;
+    let mut headers = HeaderMap::new();
+    describe(&call, &found, expires, &mut headers);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(rendered.media_type));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(rendered.content.len()));
+    headers.insert(http::header::VARY, HeaderValue::from_static("accept"));
+    let options = transformation.to_header_text(limits);
+    if !options.is_empty() {
+        insert(&mut headers, TRANSFORMATIONS, &options);
+    }
+    // The tag is that of the source: the result of other options has another one.
+    headers.remove(http::header::ETAG);
+    let etag = md5_tag(&rendered.content);
+    insert(&mut headers, http::header::ETAG, &etag);
+    let mut response = Response::new(Body::from(rendered.content));
+    *response.headers_mut() = headers;
+    Ok(response)
+}
+
+fn md5_tag(content: &[u8]) -> String {
+    use md5::Digest;
+    format!("\"{}\"", crate::backend::disk::hexadecimal(&md5::Md5::digest(content)))
+}
+
+/// The options in the token, whose signature was verified.
+fn signed_options(call: &Call) -> Transformation {
+    let now = call.storage.now().timestamp();
+    let claims = call.query.get("token").and_then(|token| call.storage.keys().verify(token, now).ok());
+    let text = claims.as_ref().and_then(|claims| claims.get("transformations")).and_then(Value::as_str);
+    Transformation::parse_signed(text.unwrap_or_default())
+}
+
+fn problem(problem: RenderProblem) -> Error {
+    let status = problem.status();
+    let code = if status == 429 { Code::SlowDown } else { Code::InvalidRequest };
+    Error::new(code, status, problem.to_string())
+}
+
+async fn collect(mut content: Content, maximum: u64) -> Result<Bytes, Error> {
+    let mut collected = BytesMut::new();
+    while let Some(part) = content.next().await {
+        collected.extend_from_slice(&part?);
+        if u64::try_from(collected.len()).is_ok_and(|length| length > maximum) {
+            return Err(problem(RenderProblem::TooLarge));
+        }
+    }
+    Ok(collected.freeze())
+}

@@ -1,0 +1,262 @@
+//! Uploads of one request: raw content, or a form.
+
+use axum::body::Body;
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use futures::StreamExt;
+use http::Response;
+use serde_json::{Map, Value, json};
+
+use super::form::{Form, FormFile};
+use super::write::{self, BucketLimits, NewObject, announced_metadata, new_version};
+use super::{LimitedContent, Target, body_content, complete};
+use crate::backend::{BackendError, Content, ContentHeaders, FileFacts};
+use crate::caller::signed_url::{self, Scope as TokenScope};
+use crate::error::Error;
+use crate::request::{Call, json_body};
+use crate::{mime, names, response, robots};
+
+/// The largest header `X-Metadata`, in bytes, before it is decoded.
+const MAXIMUM_METADATA: usize = 1024 * 1024;
+
+/// Standard base64 as Node reads it: padding may be missing, and what is left over is dropped.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// What is written, and by whose right.
+struct Upload {
+    target: Target,
+    owner: Option<String>,
+    replaces: bool,
+    /// Whether the token of a signed URL allows it, so that policies do not matter.
+    is_signed: bool,
+}
+
+/// What a request says about its content.
+struct Announcement {
+    mime_type: String,
+    cache_control: String,
+    user_metadata: Option<Value>,
+    /// The length of the content, where it is known.
+    length: Option<u64>,
+}
+
+/// `POST` and `PUT /object/:bucket/*`
+pub(super) async fn upload(
+    mut call: Call,
+    target: Target,
+    replaces: bool,
+    body: Body,
+) -> Result<Response<Body>, Error> {
+    check_content_type(&call)?;
+    call.authenticate()?;
+    let replaces = replaces || call.is_upsert();
+    let upload = Upload { target, owner: call.caller.owner.clone(), replaces, is_signed: false };
+    let key = upload.target.path();
+    let id = store(call, upload, body).await?;
+    Ok(response::ok(&json!({ "Id": id, "Key": key })))
+}
+
+/// `PUT /object/upload/sign/:bucket/*`
+pub(super) async fn upload_signed(call: Call, target: Target, body: Body) -> Result<Response<Body>, Error> {
+    check_content_type(&call)?;
+    let token =
+        call.query.get("token").ok_or_else(|| Error::validation("querystring must have required property 'token'"))?;
+    let now = call.storage.now().timestamp();
+    let claims = signed_url::verify(&call.storage.keys(), token, TokenScope::Upload, &target.path(), now)?;
+    let upload = Upload {
+        target,
+        owner: claims.get("owner").and_then(Value::as_str).map(str::to_owned),
+        replaces: claims.get("upsert").and_then(Value::as_bool).unwrap_or_default(),
+        is_signed: true,
+    };
+    let key = upload.target.path();
+    store(call, upload, body).await?;
+    Ok(response::ok(&json!({ "Key": key })))
+}
+
+/// Refuses a header `Content-Type` that has no media type.
+fn check_content_type(call: &Call) -> Result<(), Error> {
+    let Some(value) = call.parts.headers.get(http::header::CONTENT_TYPE) else { return Ok(()) };
+    let essence = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
+    if json_body::is_media_type(essence.trim()) { Ok(()) } else { Err(Error::content_type_header()) }
+}
+
+/// The metadata in a header: base64 of JSON. What is neither does not count.
+pub(crate) fn read_metadata_header(call: &Call) -> Option<Value> {
+    let text = call.header("x-metadata").filter(|text| text.len() <= MAXIMUM_METADATA)?;
+    let standard = text.replace('-', "+").replace('_', "/");
+    let digits: String = standard.chars().filter(|c| c.is_ascii_alphanumeric() || "+/".contains(*c)).collect();
+    serde_json::from_slice(&LENIENT.decode(digits).ok()?).ok()
+}
+
+/// The column `user_metadata`: an object, whatever was sent.
+pub(crate) fn user_metadata_column(sent: Option<Value>) -> Value {
+    match sent {
+        Some(Value::Object(members)) => Value::Object(members),
+        _ => Value::Object(Map::new()),
+    }
+}
+
+async fn store(call: Call, upload: Upload, body: Body) -> Result<String, Error> {
+    let content_type = call.header("content-type").unwrap_or_default();
+    if content_type.starts_with("multipart/form-data") {
+        let form = Form::new(content_type, body)?;
+        return store_form(call, upload, form).await;
+    }
+    let announcement = Announcement {
+        mime_type: if content_type.is_empty() {
+            "application/octet-stream".to_owned()
+        } else {
+            content_type.to_owned()
+        },
+        cache_control: call.header("cache-control").unwrap_or("no-cache").to_owned(),
+        user_metadata: read_metadata_header(&call),
+        length: call.content_length(),
+    };
+    let limit = begin(&call, &upload, &announcement).await?;
+    if announcement.length.is_some_and(|length| length > limit) {
+        return Err(Error::too_large());
+    }
+    let object = new_object(&upload, new_version());
+    let facts = put(&call, &object, &announcement, body_content(body, limit)).await?;
+    finish(call, object, announcement, &facts).await
+}
+
+async fn store_form(call: Call, upload: Upload, mut form: Form) -> Result<String, Error> {
+    let Some(file) = form.next_file().await? else { return Err(Error::no_content("No content provided")) };
+    let announce = |file_type: &str, fields: &super::form::FormFields| Announcement {
+        mime_type: fields.content_type.clone().unwrap_or_else(|| file_type.to_owned()),
+        cache_control: fields.cache_control(),
+        user_metadata: fields.user_metadata(),
+        length: call.content_length(),
+    };
+    let file_type = file.mime_type.clone();
+    let announcement = announce(&file_type, form.fields());
+    let limit = begin(&call, &upload, &announcement).await?;
+    let object = new_object(&upload, new_version());
+    let facts = put(&call, &object, &announcement, file_content(file, limit)).await?;
+    let stored = StoredFile { call: &call, object: &object, is_kept: false };
+    let fields = form.finish().await?;
+    let complete_announcement = announce(&file_type, &fields);
+    if complete_announcement.mime_type != announcement.mime_type
+        || complete_announcement.user_metadata != announcement.user_metadata
+    {
+        // Policies decide about what the row will have: fields behind the file count as those before it.
+        begin(&call, &upload, &complete_announcement).await?;
+    }
+    stored.keep();
+    finish(call, object, complete_announcement, &facts).await
+}
+
+/// A file without a row yet. It is deleted when the upload does not go on.
+struct StoredFile<'a> {
+    call: &'a Call,
+    object: &'a NewObject,
+    is_kept: bool,
+}
+
+impl StoredFile<'_> {
+    fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for StoredFile<'_> {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let (storage, file) = (std::sync::Arc::clone(&self.call.storage), self.object.file());
+            tokio::spawn(async move { super::delete_files(&storage, &[file]).await });
+        }
+    }
+}
+
+fn file_content(file: FormFile, limit: u64) -> Content {
+    LimitedContent::new(file, limit).boxed()
+}
+
+/// Checks everything that can be checked before the content arrives, in the order of the reference. Returns the largest size
+/// in bytes.
+async fn begin(call: &Call, upload: &Upload, announcement: &Announcement) -> Result<u64, Error> {
+    let name_check = names::check_object_name(&upload.target.name);
+    let service = call.service_scope();
+    let caller = if upload.is_signed { service.clone() } else { call.scope() };
+    let (limits, tested) = if name_check.is_ok() {
+        let mut object = new_object(upload, "1".to_owned());
+        object.metadata = announced_metadata(Some(&announcement.mime_type), announcement.length);
+        object.user_metadata.clone_from(&announcement.user_metadata);
+        write::test(&call.storage, &service, &caller, &object).await?
+    } else {
+        let statement = write::select_limits(&upload.target.bucket);
+        let rows = call.storage.database().run(&service, statement).await?;
+        (write::read_limits(&rows, &upload.target.bucket)?, Ok(()))
+    };
+    if let Some(tag) = call.header("x-robots-tag") {
+        robots::check(tag)?;
+    }
+    let is_placeholder = names::is_folder_placeholder(&upload.target.name);
+    if !is_placeholder {
+        mime::check(&announcement.mime_type, &limits.mime_types)?;
+    }
+    let limit = if is_placeholder { 0 } else { size_limit(call, &limits) };
+    let is_form = call.header("content-type").is_some_and(|kind| kind.starts_with("multipart/form-data"));
+    if !is_form && announcement.length.is_some_and(|length| length > limit) {
+        return Err(Error::too_large());
+    }
+    name_check?;
+    tested?;
+    Ok(limit)
+}
+
+/// The largest object of an upload of one request, in bytes.
+fn size_limit(call: &Call, limits: &BucketLimits) -> u64 {
+    let config = call.storage.config();
+    [limits.size, config.standard_file_size_limit].into_iter().flatten().fold(config.file_size_limit, u64::min)
+}
+
+fn new_object(upload: &Upload, version: String) -> NewObject {
+    NewObject {
+        target: upload.target.clone(),
+        version,
+        owner: upload.owner.clone(),
+        metadata: Value::Null,
+        user_metadata: None,
+        replaces: upload.replaces,
+    }
+}
+
+async fn put(
+    call: &Call,
+    object: &NewObject,
+    announcement: &Announcement,
+    content: Content,
+) -> Result<FileFacts, Error> {
+    let headers = ContentHeaders {
+        content_type: announcement.mime_type.clone(),
+        cache_control: announcement.cache_control.clone(),
+    };
+    let stored = call.storage.backend().put(&object.file(), &headers, content).await;
+    stored.map_err(|error| match error {
+        BackendError::Name => Error::invalid_key(&object.target.name),
+        error => error.into(),
+    })
+}
+
+/// Writes the row, also when the client is gone by now. Returns the id.
+async fn finish(
+    call: Call,
+    mut object: NewObject,
+    announcement: Announcement,
+    facts: &FileFacts,
+) -> Result<String, Error> {
+    let robots_tag = call.header("x-robots-tag");
+    object.metadata = write::metadata(facts, &announcement.mime_type, &announcement.cache_control, robots_tag);
+    object.user_metadata = Some(user_metadata_column(announcement.user_metadata));
+    let service = call.service_scope();
+    complete(write::write(call.storage, service, object)).await.map(|written| written.id)
+}

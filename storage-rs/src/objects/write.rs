@@ -1,0 +1,268 @@
+//! Writing rows: the test whether the caller may, and the row itself.
+//!
+//! The caller's right is tested before the content is stored, by the very statement that would write the row, which is rolled
+//! back. The row is written by the server afterwards, under a lock on the name that is the same for all servers.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use postgrest_rs::sql::{Sql, Value as SqlValue};
+use serde_json::{Map, Value, json};
+use tokio_postgres::Row;
+
+use super::Target;
+use crate::backend::{FileFacts, FileKey};
+use crate::database::rows::text as column;
+use crate::database::scope::Scope;
+use crate::database::{End, Step, nullable, sql, text};
+use crate::error::{Code, Error};
+use crate::names::is_owner_uuid;
+use crate::service::Storage;
+
+/// A new object of a name that is free.
+const INSERT: &str = "INSERT INTO storage.objects (name, bucket_id, version, owner, owner_id, metadata, user_metadata) \
+    VALUES ($1, $2, $3, $4::uuid, $5, $6::jsonb, $7::jsonb)";
+
+/// What an object that exists gets.
+const REPLACE: &str = "DO UPDATE SET version = excluded.version, metadata = excluded.metadata, \
+    user_metadata = coalesce(excluded.user_metadata, objects.user_metadata), owner = coalesce(excluded.owner, objects.owner), \
+    owner_id = coalesce(excluded.owner_id, objects.owner_id)";
+
+/// The limits of a bucket.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct BucketLimits {
+    /// The largest object, in bytes.
+    pub(crate) size: Option<u64>,
+    /// The types of objects; all when it is empty.
+    pub(crate) mime_types: Vec<String>,
+}
+
+/// An object that is to be written.
+#[derive(Debug, Clone)]
+pub(crate) struct NewObject {
+    /// Its bucket and name.
+    pub(crate) target: Target,
+    /// The version, which names the file.
+    pub(crate) version: String,
+    /// The claim `sub` of the caller.
+    pub(crate) owner: Option<String>,
+    /// The column `metadata`.
+    pub(crate) metadata: Value,
+    /// The column `user_metadata`.
+    pub(crate) user_metadata: Option<Value>,
+    /// Whether one that exists is replaced.
+    pub(crate) replaces: bool,
+}
+
+/// A row that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// The id of the object.
+    pub(crate) id: String,
+    /// The file of the version before, which no row names any more.
+    pub(crate) replaced: Option<FileKey>,
+}
+
+/// A new version.
+pub(crate) fn new_version() -> String {
+    #[expect(clippy::disallowed_methods, reason = "versions only have to differ")]
+    uuid::Uuid::new_v4().to_string()
+}
+
+/// The column `metadata` of an object.
+pub(crate) fn metadata(facts: &FileFacts, mime_type: &str, cache_control: &str, robots_tag: Option<&str>) -> Value {
+    let mut metadata = json!({
+        "eTag": facts.etag,
+        "size": facts.size,
+        "mimetype": mime_type,
+        "cacheControl": cache_control,
+        "lastModified": iso_time(facts.last_modified),
+        "contentLength": facts.size,
+        "httpStatusCode": 200,
+    });
+    if let Some(tag) = robots_tag {
+        metadata["xRobotsTag"] = tag.into();
+    }
+    metadata
+}
+
+/// A time as `metadata` has it.
+pub(crate) fn iso_time(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// The column `metadata` during the test: what is known before the content is there.
+pub(crate) fn announced_metadata(mime_type: Option<&str>, content_length: Option<u64>) -> Value {
+    let mut metadata = Map::new();
+    if let Some(mime_type) = mime_type {
+        metadata.insert("mimetype".to_owned(), mime_type.into());
+    }
+    if let Some(length) = content_length {
+        metadata.insert("contentLength".to_owned(), length.into());
+    }
+    Value::Object(metadata)
+}
+
+impl NewObject {
+    fn values(&self) -> [SqlValue; 7] {
+        [
+            text(self.target.name.as_str()),
+            text(self.target.bucket.as_str()),
+            text(self.version.as_str()),
+            nullable(self.owner.as_deref().filter(|owner| is_owner_uuid(owner))),
+            nullable(self.owner.as_deref()),
+            text(self.metadata.to_string()),
+            nullable(self.user_metadata.as_ref().map(Value::to_string)),
+        ]
+    }
+
+    /// The statement that tests whether the caller may write. Replacing needs the right to see the row too, also when there is
+    /// none.
+    pub(crate) fn test(&self) -> Sql {
+        let statement = if self.replaces {
+            format!("{INSERT} ON CONFLICT (name, bucket_id) {REPLACE} RETURNING id")
+        } else {
+            INSERT.to_owned()
+        };
+        sql(&statement, self.values())
+    }
+
+    /// The statement that writes the row; it returns the id and the version before, which is read in the state of before the
+    /// statement: the lock on the name keeps other writers away.
+    pub(crate) fn write(&self) -> Sql {
+        let statement = if self.replaces {
+            format!(
+                "WITH former AS (SELECT version FROM storage.objects WHERE name = $1 AND bucket_id = $2), \
+                 written AS ({INSERT} ON CONFLICT (name, bucket_id) {REPLACE} RETURNING id) \
+                 SELECT written.id::text, former.version, (EXISTS (SELECT FROM former))::text \
+                 FROM written LEFT JOIN former ON true"
+            )
+        } else {
+            format!("{INSERT} ON CONFLICT (name, bucket_id) DO NOTHING RETURNING id::text, NULL::text, 'false'")
+        };
+        sql(&statement, self.values())
+    }
+
+    /// The file of this version.
+    pub(crate) fn file(&self) -> FileKey {
+        FileKey {
+            bucket: self.target.bucket.clone(),
+            name: self.target.name.clone(),
+            version: Some(self.version.clone()),
+        }
+    }
+}
+
+/// The statement that takes the lock on a name until the transaction ends.
+pub(crate) fn lock(target: &Target) -> Sql {
+    sql(
+        "SELECT set_config('lock_timeout', '5000', true), pg_advisory_xact_lock($1::bigint)",
+        [text(lock_number(&target.path()).to_string())],
+    )
+}
+
+/// The number of the lock on a name: that of the reference, so that its servers and this one exclude one another.
+fn lock_number(path: &str) -> u32 {
+    let hash = path.encode_utf16().fold(5381_i32, |hash, unit| {
+        #[expect(clippy::cast_possible_truncation, reason = "JavaScript keeps the lower 32 bits")]
+        let product = (i64::from(hash) * 33) as i32;
+        product ^ i32::from(unit)
+    });
+    hash.cast_unsigned()
+}
+
+/// The statement that reads the limits of a bucket.
+pub(crate) fn select_limits(bucket: &str) -> Sql {
+    sql(
+        "SELECT file_size_limit::text, array_to_json(allowed_mime_types)::text FROM storage.buckets WHERE id = $1",
+        [text(bucket)],
+    )
+}
+
+/// The limits of a bucket.
+///
+/// # Errors
+/// 404: there is no such bucket.
+pub(crate) fn read_limits(rows: &[Row], bucket: &str) -> Result<BucketLimits, Error> {
+    let row = rows.first().ok_or_else(|| Error::no_such_bucket(bucket))?;
+    let size = column(row, 0).and_then(|size| size.parse().ok());
+    let types = column(row, 1).and_then(|types| serde_json::from_str::<Vec<Option<String>>>(&types).ok());
+    Ok(BucketLimits { size, mime_types: types.unwrap_or_default().into_iter().flatten().collect() })
+}
+
+/// The errors of a test: an object that exists is one of the name.
+pub(crate) fn test_error(error: Error, target: &Target) -> Error {
+    match error.code {
+        Code::ResourceAlreadyExists => Error { cause: error.cause, ..Error::key_exists(&target.name) },
+        _ => error,
+    }
+}
+
+/// Tests whether a caller may write an object, and reads the limits of its bucket.
+///
+/// # Errors
+/// 404: there is no such bucket. 403: the caller may not. 409: the object exists and is not to be replaced.
+pub(crate) async fn test(
+    storage: &Storage,
+    service: &Scope,
+    caller: &Scope,
+    object: &NewObject,
+) -> Result<(BucketLimits, Result<(), Error>), Error> {
+    let steps = [
+        Step::As(service),
+        Step::Run(select_limits(&object.target.bucket)),
+        Step::As(caller),
+        Step::Run(object.test()),
+    ];
+    let mut results = storage.database().fly(&steps, End::Rollback).await?.into_iter();
+    let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
+    let limits = read_limits(&next()?, &object.target.bucket)?;
+    let tested = next().map(|_| ()).map_err(|error| test_error(error, &object.target));
+    Ok((limits, tested))
+}
+
+/// Writes the row of a file that is there. On failure the file is deleted; on success the one that it replaces.
+///
+/// # Errors
+/// 409: another request created the object, which is not to be replaced. 404: the bucket is gone.
+pub(crate) async fn write(storage: Arc<Storage>, service: Scope, object: NewObject) -> Result<Written, Error> {
+    let outcome = write_row(&storage, &service, &object).await;
+    match &outcome {
+        Ok(written) => {
+            if let Some(replaced) = &written.replaced {
+                super::delete_files(&storage, std::slice::from_ref(replaced)).await;
+            }
+        }
+        // After a lost connection the row may be there: the sweeper decides.
+        Err(error) if error.may_have_happened => {}
+        Err(_) => super::delete_files(&storage, &[object.file()]).await,
+    }
+    outcome
+}
+
+pub(crate) async fn write_row(storage: &Storage, service: &Scope, object: &NewObject) -> Result<Written, Error> {
+    let steps = [Step::As(service), Step::Run(lock(&object.target)), Step::Run(object.write())];
+    let mut results = storage.database().fly(&steps, End::Commit).await?.into_iter();
+    let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
+    next()?;
+    let rows = next().map_err(|error| test_error(error, &object.target))?;
+    let row = rows.first().ok_or_else(|| Error::key_exists(&object.target.name))?;
+    let former = column(row, 2).is_some_and(|exists| exists == "true").then(|| column(row, 1));
+    let replaced = former
+        .filter(|version| version.as_deref() != Some(object.version.as_str()))
+        .map(|version| FileKey { version, ..object.file() });
+    Ok(Written { id: column(row, 0).unwrap_or_default(), replaced })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lock_numbers_are_those_of_the_reference() {
+        // Computed by the arithmetic of JavaScript: ((hash * 33) ^ unit) >>> 0, from 5381 on.
+        assert_eq!(lock_number(""), 5381);
+        assert_eq!(lock_number("a"), 177_604);
+        assert_eq!(lock_number("ab"), 5_860_902);
+    }
+}

@@ -1,0 +1,76 @@
+//! Bodies of JSON.
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use http::HeaderMap;
+use serde_json::Value;
+
+use crate::error::{Code, Error};
+
+/// The largest body of JSON, in bytes: that of a list of 1,000 names of the greatest length.
+const MAXIMUM_BODY: usize = 1024 * 1024 + 128 * 1024;
+
+/// Reads a body of JSON; `None` for an empty one and one of another type.
+///
+/// # Errors
+/// It is malformed, too large, or has a type that is none.
+pub async fn read(headers: &HeaderMap, body: Body, allows_empty: bool) -> Result<Option<Value>, Error> {
+    let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let bytes = collect(body).await?;
+    let Some(content_type) = content_type else {
+        return if bytes.is_empty() { Ok(None) } else { Err(Error::content_type_header()) };
+    };
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    if !is_media_type(essence) {
+        return Err(Error::content_type_header());
+    }
+    if !essence.eq_ignore_ascii_case("application/json") {
+        return Ok(None);
+    }
+    if bytes.is_empty() {
+        let message = "Body cannot be empty when content-type is set to 'application/json'";
+        return if allows_empty { Ok(None) } else { Err(parser_error(400, Code::InvalidRequest, message)) };
+    }
+    let malformed = "Body is not valid JSON but content-type is set to 'application/json'";
+    serde_json::from_slice(&bytes).map(Some).map_err(|_| parser_error(400, Code::InvalidRequest, malformed))
+}
+
+fn parser_error(status: u16, code: Code, message: &'static str) -> Error {
+    Error { name: Some("FastifyError"), ..Error::new(code, status, message) }.with_own_status()
+}
+
+/// Whether a text has the form of a media type without parameters (RFC 9110 §8.3.1).
+pub fn is_media_type(text: &str) -> bool {
+    let is_token = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+    };
+    text.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+}
+
+async fn collect(body: Body) -> Result<Bytes, Error> {
+    let mut stream = body.into_data_stream();
+    let mut collected = BytesMut::new();
+    while let Some(part) = stream.next().await {
+        let part = part.map_err(|error| Error::no_content("The body is incomplete").because(error))?;
+        if collected.len() + part.len() > MAXIMUM_BODY {
+            return Err(parser_error(413, Code::EntityTooLarge, "Request body is too large"));
+        }
+        collected.extend_from_slice(&part);
+    }
+    Ok(collected.freeze())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_types_have_two_tokens() {
+        for (text, expected) in
+            [("image/png", true), ("plain", false), ("a/", false), ("/b", false), ("a b/c", false), ("x/y+z", true)]
+        {
+            assert_eq!(is_media_type(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Requests: path, query and body.
+
+pub mod fields;
+pub mod json_body;
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use percent_encoding::percent_decode_str;
+
+use crate::caller::{Caller, find_token};
+use crate::database::scope::Scope;
+use crate::error::Error;
+use crate::service::Storage;
+
+/// A request on its way to its handler.
+#[derive(Debug)]
+pub struct Call {
+    /// The API.
+    pub storage: Arc<Storage>,
+    /// Method, target and header fields.
+    pub parts: Parts,
+    /// The path behind the prefix of the API, as it was sent.
+    pub path: String,
+    /// The query.
+    pub query: Query,
+    /// The name of the operation, for policies.
+    pub operation: &'static str,
+    /// Who sends it.
+    pub caller: Caller,
+}
+
+impl Call {
+    /// The scope of the caller.
+    pub fn scope(&self) -> Scope {
+        let method = self.parts.method.as_str();
+        Scope::new(self.caller.clone(), &self.parts.headers, method, &self.path, self.operation)
+    }
+
+    /// The scope of the server itself on behalf of the request.
+    pub fn service_scope(&self) -> Scope {
+        self.scope().as_service(&self.storage.config().service_role)
+    }
+
+    /// A header field as text; `None` when it is missing or no text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.parts.headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
+    }
+
+    /// The value of `Content-Length`.
+    pub fn content_length(&self) -> Option<u64> {
+        self.header("content-length")?.trim().parse().ok()
+    }
+
+    /// Whether the request replaces an object that exists.
+    pub fn is_upsert(&self) -> bool {
+        self.header("x-upsert") == Some("true")
+    }
+
+    /// Verifies the token of the request.
+    ///
+    /// # Errors
+    /// 403: there is none, or it cannot be verified. 400 where the header is missing and has to be there.
+    pub fn authenticate(&mut self) -> Result<(), Error> {
+        let config = self.storage.config();
+        if config.requires_authorization_header && !self.parts.headers.contains_key(http::header::AUTHORIZATION) {
+            return Err(Error::validation("headers must have required property 'authorization'"));
+        }
+        self.authenticate_by_token()
+    }
+
+    /// Verifies the token of the request, an empty one if there is no header.
+    ///
+    /// # Errors
+    /// 403: there is none, or it cannot be verified.
+    pub fn authenticate_by_token(&mut self) -> Result<(), Error> {
+        let keys = self.storage.keys();
+        self.caller = Caller::authenticate(&keys, find_token(&self.parts.headers), self.storage.now().timestamp())?;
+        Ok(())
+    }
+
+    /// Verifies the token of the request, which is anonymous without a valid one.
+    pub fn authenticate_if_valid(&mut self) {
+        // What is wrong with the token does not matter: the bucket decides.
+        if self.authenticate_by_token().is_err() {
+            self.caller = Caller::anonymous();
+        }
+    }
+}
+
+/// The query of a URL.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Parses `application/x-www-form-urlencoded`.
+    pub fn parse(text: &str) -> Self {
+        let decode = |part: &str| percent_decode_str(&part.replace('+', " ")).decode_utf8_lossy().into_owned();
+        let pairs = text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(name), decode(value))
+        });
+        Self(pairs.collect())
+    }
+
+    /// The first value of a parameter.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All parameters in their order.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+/// A path whose percent encoding is malformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MalformedPath;
+
+/// A part of a path without its percent encoding; `None` when it is malformed or no UTF-8.
+pub fn decode_path(part: &str) -> Option<String> {
+    let bytes = part.as_bytes();
+    let is_malformed = |index: usize| {
+        bytes[index] == b'%'
+            && !bytes.get(index + 1..index + 3).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    if (0..bytes.len()).any(is_malformed) {
+        return None;
+    }
+    percent_decode_str(part).decode_utf8().ok().map(std::borrow::Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn query_is_decoded() {
+        let query = Query::parse("a=1&b=x%20y+z&download&a=2&c=%C3%BC");
+        assert_eq!(query.get("a"), Some("1"));
+        assert_eq!(query.get("b"), Some("x y z"));
+        assert_eq!(query.get("download"), Some(""));
+        assert_eq!(query.get("c"), Some("ü"));
+        assert_eq!(query.get("d"), None);
+    }
+
+    #[test]
+    fn malformed_paths_are_refused() {
+        assert_eq!(decode_path("a%2Fb+c").as_deref(), Some("a/b+c"));
+        for path in ["%zz", "a%", "a%2", "%ff", "%c3"] {
+            assert_eq!(decode_path(path), None, "{path}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn encoded_names_are_decoded_to_themselves(name in "\\PC{0,40}") {
+            let encoded = percent_encoding::utf8_percent_encode(&name, percent_encoding::NON_ALPHANUMERIC).to_string();
+            proptest::prop_assert_eq!(decode_path(&encoded), Some(name));
+        }
+    }
+}

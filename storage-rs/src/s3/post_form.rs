@@ -1,0 +1,90 @@
+//! An object in a form that a browser posts, with a signed policy.
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use futures::StreamExt;
+use http::StatusCode;
+use multer::{Constraints, Multipart, SizeLimit};
+
+use super::answer::S3Answer;
+use super::authenticate::verify_signature;
+use super::policy::{self, PolicyProblem};
+use super::read_user_metadata;
+use super::signature::Signature;
+use super::upload::{Announced, store};
+use crate::backend::{ContentError, ContentHeaders};
+use crate::error::{Code, Error};
+use crate::objects::{LimitedContent, Target};
+use crate::request::Call;
+
+/// The most fields of a form.
+const MAXIMUM_FIELDS: usize = 20;
+/// The largest field of a form, in bytes.
+const MAXIMUM_FIELD: usize = 1024 * 1024;
+
+impl From<PolicyProblem> for Error {
+    fn from(problem: PolicyProblem) -> Self {
+        match problem {
+            PolicyProblem::Invalid(message) => Self::invalid_signature(message),
+            PolicyProblem::Expired => Self::new(Code::ExpiredToken, 400, "The provided token has expired."),
+            PolicyProblem::Denied(message) => Self::access_denied(message),
+        }
+    }
+}
+
+/// Reads the fields before the file, verifies their signature, and stores the file.
+pub(super) async fn post_object(mut call: Call, target: Target, body: Body) -> Result<S3Answer, Error> {
+    let malformed = |error: multer::Error| Error::invalid_request("The form is malformed").because(error);
+    let boundary = multer::parse_boundary(call.header("content-type").unwrap_or_default()).map_err(malformed)?;
+    let sizes = SizeLimit::new().whole_stream(u64::MAX).per_field(u64::MAX);
+    let constraints = Constraints::new().size_limit(sizes);
+    let mut form = Multipart::with_constraints(body.into_data_stream(), boundary, constraints);
+    let mut fields = BTreeMap::new();
+    let file = loop {
+        let Some(mut field) = form.next_field().await.map_err(malformed)? else {
+            return Err(Error::invalid_request("Invalid Parameter Missing file"));
+        };
+        if field.file_name().is_some() {
+            break field;
+        }
+        let name = field.name().unwrap_or_default().to_ascii_lowercase();
+        let mut value = Vec::new();
+        while let Some(part) = field.chunk().await.map_err(malformed)? {
+            value.extend_from_slice(&part);
+            if value.len() > MAXIMUM_FIELD {
+                return Err(Error::too_large_part("field"));
+            }
+        }
+        if fields.len() >= MAXIMUM_FIELDS {
+            return Err(Error::invalid_request("reach fields limit"));
+        }
+        if fields.insert(name, String::from_utf8_lossy(&value).into_owned()).is_some() {
+            return Err(Error::invalid_signature("Duplicate form field in POST policy request"));
+        }
+    };
+    let find = |name: &str| fields.get(name).cloned();
+    let signature = Signature::parse_form(find)?;
+    verify_signature(&mut call, &[], signature)?;
+    let policy = find("policy").unwrap_or_default();
+    let sizes = policy::verify(&policy, &fields, &target.bucket, call.storage.now())?;
+    let name = find("key").unwrap_or_default().replace("${filename}", file.file_name().unwrap_or_default());
+    let content_type = find("content-type").filter(|value| !value.is_empty());
+    let announced = Announced {
+        target: Target { name, ..target },
+        headers: ContentHeaders {
+            content_type: content_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
+            cache_control: find("cache-control").unwrap_or_else(|| "no-cache".to_owned()),
+        },
+        user_metadata: read_user_metadata(fields.iter().map(|(name, value)| (name.as_str(), value.as_str()))),
+        length: None,
+    };
+    let content = file.map(|part| part.map_err(|_| ContentError::Incomplete));
+    let etag = store(&call, announced, Some(sizes), |_, limit| Ok(LimitedContent::new(content, limit).boxed())).await?;
+    let status = match find("success_action_status").as_deref() {
+        Some("201") => StatusCode::CREATED,
+        Some("204") => StatusCode::NO_CONTENT,
+        _ => StatusCode::OK,
+    };
+    Ok(S3Answer::new(status).with("etag", &etag))
+}

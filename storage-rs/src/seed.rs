@@ -1,0 +1,216 @@
+//! Buckets and objects that a project brings: they are created, or brought up to date.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::{StreamExt, stream};
+use md5::{Digest, Md5};
+use serde_json::json;
+
+use crate::backend::disk::hexadecimal;
+use crate::backend::{ContentHeaders, FileKey};
+use crate::database::rows::text as column;
+use crate::database::scope::Scope;
+use crate::database::{array, nullable, sql, text};
+use crate::error::Error;
+use crate::names;
+use crate::objects::Target;
+use crate::objects::write::{self, NewObject};
+use crate::service::Storage;
+
+/// How long objects of a project may be cached, as the Supabase CLI uploads them.
+const CACHE_CONTROL: &str = "max-age=3600";
+
+/// A bucket of a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BucketSeed {
+    /// Its id and name.
+    pub name: String,
+    /// Whether everybody may read its objects.
+    pub public: Option<bool>,
+    /// The largest object, in bytes.
+    pub file_size_limit: Option<u64>,
+    /// The types of objects; `None` leaves them as they are.
+    pub allowed_mime_types: Option<Vec<String>>,
+    /// The folder with its objects.
+    pub objects: Option<PathBuf>,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Seeded {
+    /// Buckets that were created or brought up to date.
+    pub buckets: usize,
+    /// Objects that were written: they are new or have other content.
+    pub objects: usize,
+}
+
+/// A file of a folder: its path, and the name of its object.
+struct SeedFile {
+    path: PathBuf,
+    name: String,
+}
+
+/// Creates the buckets of a project and writes their objects. Objects that are there with the same content stay.
+///
+/// # Errors
+/// A name is not valid, a file cannot be read, or the database or the backend failed.
+pub async fn apply(storage: &Arc<Storage>, seeds: &[BucketSeed]) -> Result<Seeded, Error> {
+    let mut seeded = Seeded::default();
+    let scope = Scope::of_upkeep(&storage.config().service_role, "storage.object.upload");
+    for seed in seeds {
+        names::check_new_bucket_name(&seed.name)?;
+        write_bucket(storage, &scope, seed).await?;
+        seeded.buckets += 1;
+        if let Some(folder) = &seed.objects {
+            seeded.objects += write_objects(storage, &scope, &seed.name, folder).await?;
+        }
+    }
+    Ok(seeded)
+}
+
+async fn write_bucket(storage: &Storage, scope: &Scope, seed: &BucketSeed) -> Result<(), Error> {
+    let types = seed.allowed_mime_types.as_ref();
+    let statement = sql(
+        "INSERT INTO storage.buckets (id, name, public, file_size_limit, allowed_mime_types) \
+         VALUES ($1, $1, coalesce($2::boolean, false), $3::bigint, $4::text[]) \
+         ON CONFLICT (id) DO UPDATE SET public = coalesce($2::boolean, buckets.public), \
+         file_size_limit = coalesce($3::bigint, buckets.file_size_limit), \
+         allowed_mime_types = coalesce($4::text[], buckets.allowed_mime_types)",
+        [
+            text(seed.name.as_str()),
+            nullable(seed.public.map(|public| public.to_string())),
+            nullable(seed.file_size_limit.map(|limit| limit.to_string())),
+            types.map_or(postgrest_rs::sql::Value::Null, |types| array(types.iter().map(String::as_str))),
+        ],
+    );
+    storage.database().run(scope, statement).await.map(|_| ())
+}
+
+async fn write_objects(storage: &Arc<Storage>, scope: &Scope, bucket: &str, folder: &Path) -> Result<usize, Error> {
+    let statement = sql("SELECT name, metadata->>'eTag' FROM storage.objects WHERE bucket_id = $1", [text(bucket)]);
+    let rows = storage.database().run(scope, statement).await?;
+    let known: HashMap<String, String> =
+        rows.iter().filter_map(|row| Some((column(row, 0)?, column(row, 1)?))).collect();
+    let walked = folder.to_owned();
+    let files = tokio::task::spawn_blocking(move || list_files(&walked)).await.map_err(Error::internal)?;
+    let files = files.map_err(|error| read_error(folder, &error))?;
+    let mut written = 0;
+    for file in files {
+        names::check_object_name(&file.name)?;
+        let content = tokio::fs::read(&file.path).await.map_err(|error| read_error(&file.path, &error))?;
+        let etag = format!("\"{}\"", hexadecimal(&Md5::digest(&content)));
+        if known.get(&file.name) == Some(&etag) {
+            continue;
+        }
+        write_object(storage, scope, bucket, &file.name, content.into()).await?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+fn read_error(path: &Path, error: &io::Error) -> Error {
+    Error::internal(format!("reading {}: {error}", path.display()))
+}
+
+async fn write_object(
+    storage: &Arc<Storage>,
+    scope: &Scope,
+    bucket: &str,
+    name: &str,
+    content: bytes::Bytes,
+) -> Result<(), Error> {
+    let headers = ContentHeaders { content_type: media_type(name).to_owned(), cache_control: CACHE_CONTROL.to_owned() };
+    let mut object = NewObject {
+        target: Target { bucket: bucket.to_owned(), name: name.to_owned() },
+        version: write::new_version(),
+        owner: None,
+        metadata: json!({}),
+        user_metadata: Some(json!({})),
+        replaces: true,
+    };
+    let file: FileKey = object.file();
+    let facts = storage.backend().put(&file, &headers, stream::iter([Ok(content)]).boxed()).await?;
+    object.metadata = write::metadata(&facts, &headers.content_type, &headers.cache_control, None);
+    write::write(Arc::clone(storage), scope.clone(), object).await.map(|_| ())
+}
+
+/// The files of a folder and those below it, by their names. Links are not followed.
+fn list_files(folder: &Path) -> io::Result<Vec<SeedFile>> {
+    let mut files = Vec::new();
+    let mut folders = vec![(folder.to_owned(), String::new())];
+    while let Some((folder, prefix)) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            let (kind, path) = (entry.file_type()?, entry.path());
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            if kind.is_dir() {
+                folders.push((path, format!("{name}/")));
+            } else if kind.is_file() {
+                files.push(SeedFile { path, name });
+            }
+        }
+    }
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(files)
+}
+
+/// The type of a file by the end of its name.
+fn media_type(name: &str) -> &'static str {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
+    match extension.as_str() {
+        "avif" => "image/avif",
+        "bmp" => "image/bmp",
+        "css" => "text/css; charset=utf-8",
+        "csv" => "text/csv; charset=utf-8",
+        "gif" => "image/gif",
+        "gz" => "application/gzip",
+        "htm" | "html" => "text/html; charset=utf-8",
+        "ico" => "image/x-icon",
+        "jpeg" | "jpg" => "image/jpeg",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "json" => "application/json",
+        "md" => "text/markdown; charset=utf-8",
+        "mov" => "video/quicktime",
+        "mp3" => "audio/mpeg",
+        "mp4" => "video/mp4",
+        "ogg" => "audio/ogg",
+        "otf" => "font/otf",
+        "pdf" => "application/pdf",
+        "png" => "image/png",
+        "svg" => "image/svg+xml",
+        "tif" | "tiff" => "image/tiff",
+        "ttf" => "font/ttf",
+        "txt" => "text/plain; charset=utf-8",
+        "wasm" => "application/wasm",
+        "wav" => "audio/wav",
+        "webm" => "video/webm",
+        "webp" => "image/webp",
+        "woff" => "font/woff",
+        "woff2" => "font/woff2",
+        "xml" => "text/xml; charset=utf-8",
+        "zip" => "application/zip",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_by_their_paths_below_the_folder() {
+        let folder = std::env::temp_dir().join(format!("storage-rs-seed-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("a/b")).unwrap();
+        for name in ["z.txt", "a/one.png", "a/b/two.svg"] {
+            std::fs::write(folder.join(name), name).unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/passwd", folder.join("a/link")).unwrap();
+        let names: Vec<_> = list_files(&folder).unwrap().into_iter().map(|file| file.name).collect();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(names, ["a/b/two.svg", "a/one.png", "z.txt"]);
+        assert_eq!((media_type("a/one.PNG"), media_type("none")), ("image/png", "application/octet-stream"));
+    }
+}

@@ -1,0 +1,139 @@
+//! Requests that happen at the same time, and clients that go away.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures::StreamExt;
+use http::StatusCode;
+use serde_json::json;
+
+use crate::api::{TestApi, json_of, send};
+
+/// The number of requests at the same time.
+const PARALLEL: usize = 6;
+
+/// Header fields of an upload that replaces an object.
+const REPLACING: [(&str, &str); 2] = [("content-type", "text/plain"), ("x-upsert", "true")];
+
+async fn create_bucket(api: &TestApi, name: &str) {
+    let body = json!({ "name": name }).to_string();
+    let response = send(&api.storage, "POST", "/bucket", &[("content-type", "application/json")], body).await;
+    assert_eq!(response.status(), StatusCode::OK, "{response:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_parallel_creations_wins() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    let replica = api.replica();
+    for round in 0..20 {
+        let path = format!("/object/b/{round}.txt");
+        let uploads = (0..PARALLEL).map(|number| {
+            let storage = if number % 2 == 0 { &api.storage } else { &replica };
+            send(storage, "POST", &path, &[("content-type", "text/plain")], format!("content {number}"))
+        });
+        let responses = futures::future::join_all(uploads).await;
+        let winners: Vec<_> =
+            responses.iter().enumerate().filter(|(_, response)| response.status() == StatusCode::OK).collect();
+        assert_eq!(winners.len(), 1, "{responses:?}");
+        let losers = responses.iter().filter(|response| response.status() != StatusCode::OK);
+        assert!(losers.map(json_of).all(|body| body["code"] == "KeyAlreadyExists"));
+        let read = api.send("GET", &path, Body::empty()).await;
+        assert_eq!(*read.body(), Bytes::from(format!("content {}", winners[0].0)));
+    }
+    assert_eq!(api.count_files(), 20, "files of the losers stayed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parallel_replacements_leave_one_file() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    let replica = api.replica();
+    for _ in 0..20 {
+        let uploads = (0..PARALLEL).map(|number| {
+            let storage = if number % 2 == 0 { &api.storage } else { &replica };
+            send(storage, "POST", "/object/b/a.txt", &REPLACING, format!("content {number}")).map_status()
+        });
+        let reads = (0..PARALLEL).map(|_| api.send("GET", "/object/b/a.txt", Body::empty()).map_status());
+        let (written, read) =
+            futures::future::join(futures::future::join_all(uploads), futures::future::join_all(reads)).await;
+        assert!(written.iter().all(|status| *status == StatusCode::OK), "{written:?}");
+        assert!(read.iter().all(|status| *status == StatusCode::OK || *status == StatusCode::BAD_REQUEST), "{read:?}");
+    }
+    assert_eq!(api.count_files(), 1);
+}
+
+/// The status of a response that is to come.
+trait MapStatus {
+    async fn map_status(self) -> StatusCode;
+}
+
+impl<F: Future<Output = http::Response<Bytes>>> MapStatus for F {
+    async fn map_status(self) -> StatusCode {
+        self.await.status()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn client_that_hangs_up_leaves_nothing() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    // Content that never ends: the request is given up in the middle.
+    let endless = futures::stream::iter(0..3)
+        .map(|_| Ok::<_, std::io::Error>(Bytes::from(vec![7; 100_000])))
+        .chain(futures::stream::pending());
+    let upload = send(&api.storage, "POST", "/object/b/a.bin", &[], Body::from_stream(endless));
+    assert!(tokio::time::timeout(Duration::from_millis(300), upload).await.is_err());
+    // Content that fails.
+    let parts = [Ok(Bytes::from_static(b"abc")), Err(std::io::Error::other("gone"))];
+    let broken = Body::from_stream(futures::stream::iter(parts));
+    let response = send(&api.storage, "POST", "/object/b/c.bin", &[], broken).await;
+    assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+    for _ in 0..50 {
+        if api.count_files() == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(api.count_files(), 0);
+    let rows = api.admin.query("SELECT 1 FROM storage.objects", &[]).await.unwrap();
+    assert!(rows.is_empty());
+}
+
+#[tokio::test]
+async fn content_of_unknown_length_obeys_the_limit() {
+    let api = TestApi::start(&[]).await;
+    let body = json!({ "name": "small", "file_size_limit": 1000 }).to_string();
+    send(&api.storage, "POST", "/bucket", &[("content-type", "application/json")], body).await;
+    let chunks = |size: usize| {
+        let chunk = |_| Ok::<_, std::io::Error>(Bytes::from(vec![b'x'; 100]));
+        Body::from_stream(futures::stream::iter((0..size / 100).map(chunk)))
+    };
+    assert_eq!(api.send("POST", "/object/small/a", chunks(1000)).await.status(), StatusCode::OK);
+    let refused = api.send("POST", "/object/small/b", chunks(1100)).await;
+    assert_eq!(json_of(&refused)["code"], "EntityTooLarge");
+    assert_eq!(api.count_files(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn moved_and_replaced_objects_keep_their_content() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    for round in 0..10 {
+        send(&api.storage, "POST", "/object/b/a", &REPLACING, "first").await;
+        let order = json!({"bucketId": "b", "sourceKey": "a", "destinationKey": format!("m{round}")}).to_string();
+        let moving = send(&api.storage, "POST", "/object/move", &[("content-type", "application/json")], order);
+        let replacing = send(&api.storage, "POST", "/object/b/a", &REPLACING, "second");
+        let (moved, replaced) = Box::pin(futures::future::join(moving, replacing)).await;
+        assert_eq!(moved.status(), StatusCode::OK, "{moved:?}");
+        assert_eq!(replaced.status(), StatusCode::OK, "{replaced:?}");
+        // Every row has its file.
+        let rows = api.admin.query("SELECT name FROM storage.objects", &[]).await.unwrap();
+        for row in &rows {
+            let read = api.send("GET", &format!("/object/b/{}", row.get::<_, String>(0)), Body::empty()).await;
+            assert_eq!(read.status(), StatusCode::OK, "{read:?}");
+        }
+        assert_eq!(api.count_files(), rows.len());
+    }
+}

@@ -1,0 +1,12 @@
+//! The API over a real database and a real folder.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail the test")]
+
+mod api;
+#[path = "../../../postgrest-rs/tests/database/cluster.rs"]
+mod cluster;
+mod concurrency;
+mod lists;
+mod normalisation;
+mod recordings;
+mod signature;
+mod steps;
