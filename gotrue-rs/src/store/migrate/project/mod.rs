@@ -192,7 +192,8 @@ async fn complete_migrations(
         }
         let recorded = read_migration(connection, &migration.version).await?.statements;
         let statements = split_script(&migration.file.text);
-        let is_changed = !statements.iter().map(|statement| statement.sql.as_str()).eq(recorded.iter().map(String::as_str));
+        let is_changed =
+            !statements.iter().map(|statement| statement.sql.as_str()).eq(recorded.iter().map(String::as_str));
         if !is_changed && before == SkippedBefore::IfChanged {
             continue;
         }
