@@ -1,8 +1,9 @@
 -- What migrations of a Supabase project expect of an empty database, and the tables that record which of its files ran.
--- Run by a superuser on the embedded database, after roles.sql. Idempotent.
+-- Run by a superuser on the embedded database. Idempotent: an older database gets what is new.
 
 CREATE SCHEMA IF NOT EXISTS extensions;
-GRANT USAGE ON SCHEMA extensions TO anon, authenticated, service_role, postgres;
+GRANT USAGE ON SCHEMA extensions TO PUBLIC;
+GRANT ALL ON SCHEMA extensions TO dashboard_user;
 
 DO $$
 DECLARE
@@ -31,6 +32,10 @@ ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON SEQUENCES TO anon, authen
 -- The data API exposes it by default; it is empty without pg_graphql.
 CREATE SCHEMA IF NOT EXISTS graphql_public;
 GRANT USAGE ON SCHEMA graphql_public TO anon, authenticated, service_role, postgres;
+-- `db pull` writes `CREATE EXTENSION pg_graphql WITH SCHEMA graphql`, which fails without the schema for another reason
+-- than the missing extension.
+CREATE SCHEMA IF NOT EXISTS graphql;
+GRANT USAGE ON SCHEMA graphql TO anon, authenticated, service_role, postgres;
 
 -- The data API reads the schema anew when a command changed it.
 CREATE OR REPLACE FUNCTION extensions.pgrst_ddl_watch() RETURNS event_trigger LANGUAGE plpgsql AS $$
@@ -56,4 +61,16 @@ CREATE TABLE IF NOT EXISTS supabase_migrations.schema_migrations (
 CREATE TABLE IF NOT EXISTS supabase_migrations.seed_files (
     path text PRIMARY KEY,
     hash text NOT NULL -- SHA-256 of the file, in hexadecimal
+);
+-- Statements of files that ran without them. The CLI does not know this table.
+CREATE TABLE IF NOT EXISTS supabase_migrations.skipped_statements (
+    path       text NOT NULL,
+    ordinal    integer NOT NULL, -- the position of the statement in its file, from 1
+    line       integer NOT NULL,
+    statement  text NOT NULL,
+    reason     text NOT NULL,
+    remedy     text,
+    is_note    boolean NOT NULL DEFAULT false, -- nothing else of the project depends on the statement
+    skipped_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (path, ordinal)
 );

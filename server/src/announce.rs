@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::api_keys::ApiKeys;
+use crate::project_schema::{ProjectReport, SkippedLine};
 
 /// The file's name in the data folder.
 const FILE: &str = "running.json";
@@ -37,6 +38,10 @@ pub(crate) struct Announcement<'a> {
     smtp_port: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     desk_setup_url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skipped_statements: Vec<SkippedLine<'a>>,
+    #[serde(skip)]
+    project_text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<bool>,
 }
@@ -69,6 +74,8 @@ impl<'a> Announcement<'a> {
             mailpit_url: None,
             smtp_port: None,
             desk_setup_url: None,
+            skipped_statements: Vec::new(),
+            project_text: String::new(),
             running: None,
         }
     }
@@ -95,6 +102,12 @@ impl<'a> Announcement<'a> {
     #[must_use]
     pub(crate) fn with_setup_link(self, desk_setup_url: Option<&'a str>) -> Self {
         Self { desk_setup_url, ..self }
+    }
+
+    /// Adds what the database of the project lacks.
+    #[must_use]
+    pub(crate) fn with_project_report(self, report: &'a ProjectReport) -> Self {
+        Self { skipped_statements: report.list_skipped(), project_text: report.to_text(), ..self }
     }
 
     /// Returns the variables of a process that uses this server.
@@ -173,6 +186,9 @@ impl<'a> Announcement<'a> {
                 text,
                 "\n\n  The shop has no owner yet. This link makes one, once and within 24 hours:\n  {link}"
             );
+        }
+        if !self.project_text.is_empty() {
+            let _ = write!(text, "\n\n{}", self.project_text.trim_end());
         }
         text
     }

@@ -50,7 +50,8 @@ pub(crate) async fn serve(
     app::check_limit_store(&config).await?;
     let settings = database::resolve_pool_size(config.database.clone()).await;
     let pool = database::build_pool(&settings, &config.policy.api)?;
-    let readiness = Readiness::new(database::build_probe_pool(&settings, &config.policy.api)?, false, &shutdown);
+    let readiness =
+        Arc::new(Readiness::new(database::build_probe_pool(&settings, &config.policy.api)?, false, &shutdown));
     let limits = HttpLimits { closing_grace: closing_grace(config.shutdown_drain), ..HttpLimits::behind_gateway() };
     let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(&config)?);
     if config.limit_store.url == LimitStoreUrl::Postgres {

@@ -12,6 +12,7 @@ mod clock_steps;
 mod config_file;
 mod data_folder;
 mod database;
+mod database_jobs;
 mod database_tls;
 mod database_upgrade;
 mod dev;

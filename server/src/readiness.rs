@@ -2,7 +2,6 @@
 //!
 //! They are answered before the router: without rate limits, API keys and logs.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -13,7 +12,7 @@ use gotrue_rs::store::readiness::{DatabaseState, read_state};
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode};
 use http_edge::ShutdownSignal;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::shutdown::Shutdown;
@@ -34,12 +33,20 @@ pub(crate) struct Readiness {
     has_basalt: bool,
     draining: ShutdownSignal,
     latest: Mutex<Option<(Instant, DatabaseState)>>,
+    /// What is reported beside the checks.
+    details: Option<Value>,
 }
 
 impl Readiness {
     /// Creates the probes of a server; `has_basalt` says whether it uses schema `basalt`.
-    pub(crate) fn new(pool: Pool, has_basalt: bool, shutdown: &Shutdown) -> Arc<Self> {
-        Arc::new(Self { pool, has_basalt, draining: shutdown.draining(), latest: Mutex::default() })
+    pub(crate) fn new(pool: Pool, has_basalt: bool, shutdown: &Shutdown) -> Self {
+        Self { pool, has_basalt, draining: shutdown.draining(), latest: Mutex::default(), details: None }
+    }
+
+    /// Adds what does not decide whether the server is ready, such as skipped statements of the project.
+    #[must_use]
+    pub(crate) fn with_details(self, details: Option<Value>) -> Self {
+        Self { details, ..self }
     }
 
     /// Answers a probe at the root or below `/auth/v1`, or passes the request on.
@@ -89,7 +96,11 @@ impl Readiness {
             .map(|(name, holds, reason)| (name.to_owned(), if holds { "ok" } else { reason }.into()))
             .collect();
         let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-        build_response(status, &json!({ "status": if is_ready { "ready" } else { "not ready" }, "checks": checks }))
+        let mut body = json!({ "status": if is_ready { "ready" } else { "not ready" }, "checks": checks });
+        if let Some(details) = &self.details {
+            body["project"] = details.clone();
+        }
+        build_response(status, &body)
     }
 
     /// Returns the state of the database, read at most once in the period of its latest state.

@@ -11,14 +11,17 @@ use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::template::MailTemplates;
 
 use super::process::build_runtime;
-use crate::config_file::{Problem, replace_setting_names};
+use crate::config_file::{LogFormat, Problem, replace_setting_names};
 use crate::project::{Project, ProjectArguments};
-use crate::project_schema::{SchemaFiles, find_missing_hook_functions, list_unserved_functions};
+use crate::project_schema::{
+    ProjectReport, SchemaFiles, ScratchOutcome, find_missing_hook_functions, list_unserved_functions, try_project,
+};
 use crate::serve::payment_checks::{check_payments, describe_placeholders};
 use crate::serve::{BUILT_IN_FUNCTIONS, tls};
-use crate::{api_keys, outbound};
+use crate::{api_keys, logging, outbound};
 
-/// Reads and checks the configuration, including remote mail templates; starts and writes nothing.
+/// Reads and checks the configuration, including remote mail templates, and applies the files of the project to a scratch
+/// database that is removed.
 ///
 /// Prints what will fail later, and returns what prevents the start as one error.
 pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
@@ -38,7 +41,10 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     };
     notices.extend(files.notices);
     if let Some(config) = &config {
-        notices.extend(find_missing_hook_functions(&config.policy.hooks, &files.schema));
+        match try_files(&project, config, &mut problems)? {
+            Some(report) => lines.extend(report.lines()),
+            None => notices.extend(find_missing_hook_functions(&config.policy.hooks, &files.schema)),
+        }
     }
     // Variables of disabled tables are of level debug, and still worth a line here.
     let is_shown = |notice: &&Notice| notice.level == NoticeLevel::Warning || notice.name.starts_with("line ");
@@ -65,6 +71,27 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     }
     writeln!(out, "{} can be used", project.file.path().display())?;
     Ok(())
+}
+
+/// Applies the files of the project to a scratch database; `None` if they are not applied to an embedded database, or
+/// there is no PostgreSQL.
+fn try_files(project: &Project, config: &Config, problems: &mut Vec<Problem>) -> anyhow::Result<Option<ProjectReport>> {
+    if !matches!(project.database_url(), Ok(None)) {
+        return Ok(None);
+    }
+    logging::start("error", LogFormat::Text, None)?;
+    match build_runtime()?.block_on(Box::pin(try_project(project, &config.policy.hooks))) {
+        Ok(ScratchOutcome::Applied(report)) => Ok(Some(report)),
+        Ok(ScratchOutcome::NoFiles) => Ok(None),
+        Ok(ScratchOutcome::NoPostgres) => {
+            writeln!(std::io::stdout(), "the files of the project were not tried: there is no PostgreSQL here")?;
+            Ok(None)
+        }
+        Err(error) => {
+            problems.push(problem(&error));
+            Ok(None)
+        }
+    }
 }
 
 /// Describes the risk of a desk in the origin of services whose content others write.

@@ -1,6 +1,7 @@
 //! `basalt db`: commands for whole databases.
 
 use std::io::Write;
+use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -15,6 +16,7 @@ use crate::config_file::LogFormat;
 use crate::data_folder::DataFolder;
 use crate::embedded_postgres::{EmbeddedPostgres, TcpPort};
 use crate::project::{Project, ProjectArguments};
+use crate::project_schema::{INCOMPLETE_STATUS, ProjectReport};
 use crate::serve::{DatabaseOptions, find_database};
 use crate::{api_keys, logging, project_schema};
 
@@ -40,15 +42,15 @@ enum DbAction {
 }
 
 /// Runs a command for a database.
-pub(super) fn run(arguments: &DbArguments) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &DbArguments) -> anyhow::Result<ExitCode> {
     match &arguments.action {
         DbAction::Reset(project) => run_reset(project),
-        DbAction::Upgrade(arguments) => db_upgrade::run(arguments),
-        DbAction::Anonymise(arguments) => db_anonymise::run(arguments),
+        DbAction::Upgrade(arguments) => db_upgrade::run(arguments).map(|()| ExitCode::SUCCESS),
+        DbAction::Anonymise(arguments) => db_anonymise::run(arguments).map(|()| ExitCode::SUCCESS),
     }
 }
 
-fn run_reset(project: &ProjectArguments) -> anyhow::Result<()> {
+fn run_reset(project: &ProjectArguments) -> anyhow::Result<ExitCode> {
     let project = Project::load(project)?;
     logging::start("warn", LogFormat::Text, None)?;
     if project.database_url()?.is_some() {
@@ -56,17 +58,15 @@ fn run_reset(project: &ProjectArguments) -> anyhow::Result<()> {
             "DATABASE_URL names an external database, which this command does not change: unset it to reset the embedded one"
         );
     }
-    let applied = build_runtime()?.block_on(reset(&project))?;
-    if let Some(error) = applied.unsupported {
-        return Err(error).context("the database was recreated, but a file needs what Basalt does not have");
-    }
+    let (applied, report) = build_runtime()?.block_on(reset(&project))?;
     let count = applied.ran.len();
     writeln!(std::io::stdout(), "The database was recreated; {count} files of the project were applied to it.")?;
-    Ok(())
+    write!(std::io::stderr(), "{}", report.to_text())?;
+    Ok(if report.is_incomplete() { ExitCode::from(INCOMPLETE_STATUS) } else { ExitCode::SUCCESS })
 }
 
 /// Recreates the database.
-async fn reset(project: &Project) -> anyhow::Result<AppliedFiles> {
+async fn reset(project: &Project) -> anyhow::Result<(AppliedFiles, ProjectReport)> {
     // Problems of configuration and files are found before anything is deleted.
     let keys = api_keys::combine(None, &project.configured_keys(), &Entropy::from_system(), SystemClock.now())?;
     let mut config = project.settings(&project.local_url(project.file.port()), &keys)?;
@@ -79,7 +79,10 @@ async fn reset(project: &Project) -> anyhow::Result<AppliedFiles> {
     let source = source.await.context("starting the database")??;
     let outcome = match source.open(&mut config, None).await {
         Ok(pool) => {
-            let applied = project_schema::apply(project, &source.operator_url(), &config.database).await;
+            let applied = {
+                let hooks = &config.policy.hooks;
+                project_schema::apply(project, &source.operator_url(), &config.database, hooks).await
+            };
             pool.close().await;
             applied
         }

@@ -14,6 +14,7 @@ use super::process::build_runtime;
 use super::serve::TestServerArguments;
 use crate::logging;
 use crate::project::{Project, ProjectArguments};
+use crate::project_schema::ProjectReport;
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
 
@@ -34,17 +35,21 @@ pub(crate) struct ExecArguments {
 
 /// Runs the command and returns its exit status.
 ///
-/// A signal that ended it becomes 128 and the signal's number, as in shells.
+/// A signal that ended it becomes 128 and the signal's number, as in shells. After a success the status tells whether
+/// statements of the project were skipped.
 pub(crate) fn run(arguments: &ExecArguments) -> anyhow::Result<ExitCode> {
     let project = Project::load(&arguments.project)?;
     let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("warn");
     logging::start(level, project.file.basalt.log_format, None)?;
-    let status = build_runtime()?.block_on(run_with_server(project, arguments))?;
+    let (status, report) = build_runtime()?.block_on(run_with_server(project, arguments))?;
+    if status.success() {
+        return Ok(report.exit_code(arguments.test_server.allow_skipped));
+    }
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
-async fn run_with_server(project: Project, arguments: &ExecArguments) -> anyhow::Result<ExitStatus> {
+async fn run_with_server(project: Project, arguments: &ExecArguments) -> anyhow::Result<(ExitStatus, ProjectReport)> {
     let shutdown = Shutdown::new();
     let mut terminate = signal(SignalKind::terminate()).context("listening for SIGTERM")?;
     // A terminal sends SIGINT to the command too, which decides whether it ends.
@@ -62,9 +67,10 @@ async fn run_with_server(project: Project, arguments: &ExecArguments) -> anyhow:
         shutdown.begin();
         stopped_by.get_or_insert(signal);
     };
+    let report = server.report().clone();
     if let Some(signal) = stopped_by {
         server.wait().await?;
-        return Ok(ExitStatus::from_raw(signal.as_raw()));
+        return Ok((ExitStatus::from_raw(signal.as_raw()), report));
     }
     let outcome = match spawn(&server, &arguments.command) {
         Ok(mut child) => loop {
@@ -78,7 +84,7 @@ async fn run_with_server(project: Project, arguments: &ExecArguments) -> anyhow:
     };
     shutdown.begin();
     server.wait().await?;
-    outcome
+    outcome.map(|status| (status, report))
 }
 
 fn spawn(server: &Server, command: &[OsString]) -> anyhow::Result<Child> {

@@ -142,13 +142,13 @@ pub(crate) fn run() -> ExitCode {
         replace_setting_names
     };
     let outcome = match command {
-        Command::Serve(arguments) => serve::run(&arguments).map(succeed),
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Exec(arguments) => exec::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Check(arguments) => check::run(&arguments).map(succeed),
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Init(arguments) => init::run(&arguments).map(succeed),
-        Command::Db(arguments) => db::run(&arguments).map(succeed),
+        Command::Db(arguments) => db::run(&arguments),
         Command::Backup(arguments) => backup::run(&arguments).map(succeed),
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),

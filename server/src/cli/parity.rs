@@ -1,15 +1,19 @@
 //! `basalt parity`: reports what becomes of an installation of Supabase.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use gotrue_rs::ports::clock::{Clock, SystemClock};
+use gotrue_rs::ports::entropy::Entropy;
 
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
-use crate::logging;
 use crate::parity::{Report, Source, inspect_database, read_source, write_json, write_text};
+use crate::project::{Project, ProjectArguments};
+use crate::project_schema::{ScratchOutcome, try_project};
+use crate::{api_keys, logging};
 
 /// The long help of the command.
 pub(super) const PARITY_HELP: &str = "Report what becomes of the settings and data of an installation of Supabase
@@ -68,6 +72,29 @@ pub(super) fn run(arguments: &ParityArguments) -> anyhow::Result<ExitCode> {
     Ok(if report.matters() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// Adds the statements that are skipped when the files of the project are applied to a scratch database.
+async fn add_skipped_statements(config: &Path, report: &mut Report) -> anyhow::Result<()> {
+    let arguments = ProjectArguments { config: Some(config.to_owned()), data: None };
+    let (project, _) = Project::inspect(&arguments)?;
+    let keys = api_keys::combine(None, &project.configured_keys(), &Entropy::from_system(), SystemClock.now());
+    let Ok(config) = keys.and_then(|keys| project.settings(&project.api_url(project.file.port()), &keys)) else {
+        // The report says what is wrong with the settings.
+        return Ok(());
+    };
+    match try_project(&project, &config.policy.hooks).await {
+        Ok(ScratchOutcome::Applied(found)) if found.is_incomplete() || !found.missing_functions.is_empty() => {
+            report.skipped = found.lines();
+        }
+        Ok(ScratchOutcome::Applied(found)) => report.warnings.extend(found.lines()),
+        Ok(ScratchOutcome::NoFiles) => {}
+        Ok(ScratchOutcome::NoPostgres) => {
+            report.unread.push("the files of the project were not tried: there is no PostgreSQL here".to_owned());
+        }
+        Err(error) => report.problems.push(format!("{error:#}")),
+    }
+    Ok(())
+}
+
 fn read_report(arguments: &ParityArguments) -> anyhow::Result<Report> {
     let source = match (&arguments.config, &arguments.compose) {
         (Some(config), _) => Source::ConfigFile(config.clone()),
@@ -75,6 +102,9 @@ fn read_report(arguments: &ParityArguments) -> anyhow::Result<Report> {
         (None, None) => Source::Variables(arguments.env.clone()),
     };
     let mut report = read_source(&source)?;
+    if let Source::ConfigFile(config) = &source {
+        build_runtime()?.block_on(Box::pin(add_skipped_statements(config, &mut report)))?;
+    }
     if let Some(url) = &arguments.database {
         report.database = Some(build_runtime()?.block_on(inspect_database(url, &report.disabled_providers))?);
     }

@@ -1,5 +1,7 @@
 //! `basalt serve`.
 
+use std::process::ExitCode;
+
 use anyhow::bail;
 use clap::Args;
 use gotrue_rs::config::load_telemetry;
@@ -51,6 +53,9 @@ pub(crate) struct TestServerArguments {
     /// For tests: use the keys that the Supabase CLI publishes
     #[arg(long)]
     demo_keys: bool,
+    /// For tests: exit status 0 although statements of the project's files were skipped
+    #[arg(long)]
+    pub(super) allow_skipped: bool,
 }
 
 impl TestServerArguments {
@@ -69,15 +74,16 @@ impl TestServerArguments {
             ephemeral: true,
             database_url,
             database_port,
-            test: Some(TestOptions { has_demo_keys: self.demo_keys }),
+            test: Some(TestOptions { has_demo_keys: self.demo_keys, allows_skipped: self.allow_skipped }),
         }
     }
 }
 
 /// Serves until a signal arrives.
-pub(super) fn run(arguments: &ServeArguments) -> anyhow::Result<()> {
-    if !arguments.test && (arguments.test_server.demo_keys || arguments.test_server.db_port.is_some()) {
-        bail!("--demo-keys and --db-port are for test servers: add --test");
+pub(super) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
+    let TestServerArguments { db_port, demo_keys, allow_skipped } = &arguments.test_server;
+    if !arguments.test && (*demo_keys || *allow_skipped || db_port.is_some()) {
+        bail!("--demo-keys, --allow-skipped and --db-port are for test servers: add --test");
     }
     let project = Project::load(&arguments.project)?;
     let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("info");

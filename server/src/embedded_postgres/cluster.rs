@@ -23,6 +23,8 @@ use crate::durable::sync_file_system;
 pub(super) const SUPERUSER: &str = "postgres";
 /// The database that every cluster contains.
 pub(super) const DATABASE: &str = "postgres";
+/// The file of the key of the secrets in schema `vault`, in the data folder of PostgreSQL.
+const VAULT_KEY: &str = "vault.key";
 /// The port in the name of the socket of a server without a TCP port.
 pub(crate) const SOCKET_PORT: u16 = 5432;
 /// Maximum length of a socket folder's path.
@@ -187,6 +189,7 @@ impl Cluster {
 
     /// Opens the database of `home`, with its socket in a folder below `sockets`.
     pub(super) fn open(home: &DatabaseFolder, sockets: &Path, account: Option<&Account>) -> Result<Self, StartError> {
+        ensure_vault_key(&home.pgdata(), account)?;
         Ok(Self {
             pgdata: home.pgdata(),
             password: home.read_password()?,
@@ -331,9 +334,41 @@ fn write_secret(path: &Path, text: &str) -> Result<(), StartError> {
     file.write_all(text.as_bytes()).map_err(StartError::io(doing()))
 }
 
+/// Creates the key of the secrets in schema `vault`, which `sql/project/vault.sql` reads, if there is none.
+fn ensure_vault_key(pgdata: &Path, account: Option<&Account>) -> Result<(), StartError> {
+    let path = pgdata.join(VAULT_KEY);
+    if path.exists() || !pgdata.exists() {
+        return Ok(());
+    }
+    // A key that was written in part is never used: the file gets its name last.
+    let half = pgdata.join(format!("{VAULT_KEY}.tmp"));
+    write_secret(&half, &generate_hex::<32>()?)?;
+    let doing = || format!("writing {}", path.display());
+    File::open(&half).and_then(|file| file.sync_all()).map_err(StartError::io(doing()))?;
+    chown(&half, account)?;
+    fs::rename(&half, &path).map_err(StartError::io(doing()))?;
+    File::open(pgdata).and_then(|folder| folder.sync_all()).map_err(StartError::io(doing()))
+}
+
+/// Copies the key of the secrets to a cluster that gets their rows.
+pub(super) fn copy_vault_key(from: &Path, to: &Path, account: Option<&Account>) -> Result<(), StartError> {
+    let (from, to) = (from.join(VAULT_KEY), to.join(VAULT_KEY));
+    if !from.exists() {
+        return Ok(());
+    }
+    let key = fs::read_to_string(&from).map_err(StartError::io(format!("reading {}", from.display())))?;
+    write_secret(&to, &key)?;
+    chown(&to, account)
+}
+
 /// Generates 192 random bits in hexadecimal, which needs no encoding in URLs.
 fn generate_password() -> Result<String, StartError> {
-    let mut bytes = [0_u8; 24];
+    generate_hex::<24>()
+}
+
+/// Generates a number of random bytes in hexadecimal.
+fn generate_hex<const BYTES: usize>() -> Result<String, StartError> {
+    let mut bytes = [0_u8; BYTES];
     File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut bytes))
         .map_err(StartError::io("reading random bytes from /dev/urandom"))?;

@@ -28,16 +28,18 @@ const PORT_TAKEN: &str = "could not create any TCP/IP sockets";
 const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Settings other than PostgreSQL's defaults, for a private, small, quick and crash-safe server.
-const SETTINGS: [(&str, &str); 20] = [
+const SETTINGS: [(&str, &str); 21] = [
     ("unix_socket_permissions", "0700"),
     ("max_connections", "100"),
     ("shared_buffers", "64MB"),
-    // Backups need more than the minimum. No server replicates; a backup or an archive keeps at most this much log.
-    ("wal_level", "replica"),
-    ("max_wal_senders", "0"),
+    // As in Supabase: changes can be read from the log. A reader, a backup or an archive keeps at most this much log.
+    ("wal_level", "logical"),
+    ("max_wal_senders", "5"),
     ("max_slot_wal_keep_size", "10GB"),
     ("max_wal_size", "256MB"),
     ("jit", "off"),
+    // Functions of extensions are used without their schema, as in Supabase.
+    ("search_path", "\"$user\", public, extensions"),
     ("timezone", "UTC"),
     ("log_timezone", "UTC"),
     ("log_line_prefix", "%m [%p] "),
@@ -55,8 +57,7 @@ const SETTINGS: [(&str, &str); 20] = [
 ];
 
 /// Settings of an ephemeral database, which may have many worlds.
-const EPHEMERAL_SETTINGS: [(&str, &str); 12] = [
-    ("wal_level", "minimal"),
+const EPHEMERAL_SETTINGS: [(&str, &str); 11] = [
     ("fsync", "off"),
     ("synchronous_commit", "off"),
     ("full_page_writes", "off"),

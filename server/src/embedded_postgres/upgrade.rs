@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::EmbeddedPostgres;
 use super::account::Account;
 use super::binaries::{Binaries, BinarySearch};
-use super::cluster::{Cluster, DatabaseFolder, NewCluster, WalSegments, chown};
+use super::cluster::{Cluster, DatabaseFolder, NewCluster, WalSegments, chown, copy_vault_key};
 use super::dump_tools::DumpTools;
 use super::postmaster;
 use super::replacement::{remove_folder, rename_cluster};
@@ -146,6 +146,7 @@ impl ClusterUpgrade {
             let password = self.home.read_password()?;
             let new = NewCluster { wal_segments: WalSegments::Default, is_flushed: server == NewServer::Usual };
             Cluster::create(&self.work, &password, &self.new, self.account.as_ref(), new)?;
+            copy_vault_key(&self.home.pgdata(), &self.work.pgdata(), self.account.as_ref())?;
         }
         let cluster = Cluster::open(&self.work, self.work.folder(), self.account.as_ref())?;
         self.start(cluster, &self.new, server)

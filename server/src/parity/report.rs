@@ -25,6 +25,8 @@ pub(crate) struct Report {
     pub problems: Vec<String>,
     /// What may not have the intended effect.
     pub warnings: Vec<String>,
+    /// Statements of migrations and seed files that Basalt skips.
+    pub skipped: Vec<String>,
     /// The services of a Compose file.
     pub services: Vec<ServiceFinding>,
     /// Providers that the settings do not enable.
@@ -41,6 +43,7 @@ impl Report {
         self.findings.iter().any(|finding| finding.matters)
             || !self.problems.is_empty()
             || !self.unread.is_empty()
+            || !self.skipped.is_empty()
             || self.database.as_ref().is_some_and(DatabaseReport::matters)
     }
 
@@ -70,6 +73,7 @@ pub(crate) fn write_text(report: &Report, out: &mut dyn Write) -> io::Result<()>
     )?;
     write_list(out, "Basalt would not start with this", &report.problems)?;
     write_list(out, "Not read, so that settings may be missing here", &mark(&report.unread))?;
+    write_list(out, "Statements of the project that Basalt skips", &mark(&report.skipped))?;
     write_findings(out, "Unknown, here and in the reference", &unknown)?;
     write_findings(out, "Different (the rows are in docs/compatibility.md)", &different)?;
     write_findings(out, "Without effect", &without_effect)?;
@@ -133,6 +137,7 @@ pub(crate) fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()>
         "problems": report.problems,
         "unread": report.unread,
         "warnings": report.warnings,
+        "skipped_statements": report.skipped,
         "services": services.collect::<Vec<_>>(),
         "database": report.database.as_ref().map(DatabaseReport::to_json),
         "switch": report.switch.forward,

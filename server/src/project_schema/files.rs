@@ -34,6 +34,17 @@ impl SchemaFiles {
         roles.is_some() || !migrations.is_empty() || !seeds.is_empty()
     }
 
+    /// Returns whether a file mentions scheduled jobs, requests or webhooks.
+    pub(crate) fn uses_database_jobs(&self) -> bool {
+        let ProjectSchema { roles, migrations, seeds } = &self.schema;
+        let mut files = roles.iter().chain(migrations.iter().map(|migration| &migration.file)).chain(seeds);
+        let marks = ["cron.", "net.http_", "supabase_functions"];
+        files.any(|file| {
+            let text = file.text.to_ascii_lowercase();
+            marks.iter().any(|mark| text.contains(mark))
+        })
+    }
+
     /// Reads `roles.sql`, `migrations/*.sql` and the seed files that the configuration enables.
     pub(crate) fn read(project: &Project) -> anyhow::Result<Self> {
         let folder = project.layout.supabase_folder();

@@ -1,11 +1,19 @@
-//! Database functions that hooks call and no file of the project creates.
+//! Database functions that hooks call and that do not exist.
 
+use anyhow::Context;
 use gotrue_rs::config::Notice;
-use gotrue_rs::store::migrate::{ProjectSchema, split_script};
+use gotrue_rs::store::migrate::{ProjectSchema, find_created_object, split_script};
 use gotrue_rules::domain::policy::{HookTarget, HooksPolicy};
+use sqlx::PgPool;
 
-/// Returns a notice about each hook whose function no file creates.
-pub(crate) fn find_missing_hook_functions(hooks: &HooksPolicy, schema: &ProjectSchema) -> Vec<Notice> {
+/// A hook that calls a function of the database.
+struct FunctionHook<'a> {
+    kind: &'static str,
+    schema: &'a str,
+    name: &'a str,
+}
+
+fn list_function_hooks(hooks: &HooksPolicy) -> Vec<FunctionHook<'_>> {
     let all = [
         ("send_sms", &hooks.send_sms),
         ("send_email", &hooks.send_email),
@@ -15,19 +23,45 @@ pub(crate) fn find_missing_hook_functions(hooks: &HooksPolicy, schema: &ProjectS
         ("before_user_created", &hooks.before_user_created),
         ("after_user_created", &hooks.after_user_created),
     ];
-    let mut notices = Vec::new();
+    let mut found = Vec::new();
     for (kind, hook) in all {
-        let Some(HookTarget::PgFunction { schema: namespace, name }) = hook.as_ref().map(|hook| &hook.target) else {
-            continue;
-        };
-        if !creates_function(schema, namespace, name) {
-            let text = format!(
-                "calls {namespace}.{name}, which no migration and no seed file creates: every call fails without it"
-            );
-            notices.push(Notice::warning(format!("auth.hook.{kind}.uri"), text));
+        if let Some(HookTarget::PgFunction { schema, name }) = hook.as_ref().map(|hook| &hook.target) {
+            found.push(FunctionHook { kind, schema, name });
         }
     }
-    notices
+    found
+}
+
+/// Returns a notice about each hook whose function no file creates.
+pub(crate) fn find_missing_hook_functions(hooks: &HooksPolicy, schema: &ProjectSchema) -> Vec<Notice> {
+    let missing =
+        list_function_hooks(hooks).into_iter().filter(|hook| !creates_function(schema, hook.schema, hook.name));
+    missing.map(|hook| build_notice(&hook, "which no migration and no seed file creates")).collect()
+}
+
+/// Returns a notice about each hook whose function the database does not have.
+pub(super) async fn find_functions_missing_in_database(
+    pool: &PgPool,
+    hooks: &HooksPolicy,
+) -> anyhow::Result<Vec<Notice>> {
+    const EXISTS: &str = "SELECT EXISTS (
+        SELECT FROM pg_catalog.pg_proc AS p
+        JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
+        WHERE n.nspname = $1 AND p.proname = $2)";
+    let mut notices = Vec::new();
+    for hook in list_function_hooks(hooks) {
+        let query = sqlx::query_scalar(EXISTS).persistent(false).bind(hook.schema).bind(hook.name);
+        let exists: bool = query.fetch_one(pool).await.context("looking for the functions of hooks")?;
+        if !exists {
+            notices.push(build_notice(&hook, "which does not exist in the database"));
+        }
+    }
+    Ok(notices)
+}
+
+fn build_notice(hook: &FunctionHook<'_>, state: &str) -> Notice {
+    let text = format!("calls {}.{}, {state}: every call fails without it", hook.schema, hook.name);
+    Notice::warning(format!("auth.hook.{}.uri", hook.kind), text)
 }
 
 fn creates_function(schema: &ProjectSchema, namespace: &str, name: &str) -> bool {
@@ -37,60 +71,11 @@ fn creates_function(schema: &ProjectSchema, namespace: &str, name: &str) -> bool
         // Splitting takes longer than a search, and most files do not mention the function.
         file.text.to_lowercase().contains(&name.to_lowercase())
             && split_script(&file.text).iter().any(|statement| {
-                created_function(&statement.sql)
-                    .is_some_and(|(schema, created)| created == name && schema.is_none_or(|schema| schema == namespace))
+                find_created_object(&statement.sql).is_some_and(|object| {
+                    object.kind == "function"
+                        && object.name == name
+                        && object.schema.is_none_or(|schema| schema == namespace)
+                })
             })
     })
-}
-
-/// Returns schema and name of the function that a statement creates.
-fn created_function(sql: &str) -> Option<(Option<String>, String)> {
-    let code: String =
-        sql.lines().filter(|line| !line.trim_start().starts_with("--")).flat_map(|line| [line, " "]).collect();
-    let mut words = code.split_whitespace();
-    let is = |word: Option<&str>, wanted: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(wanted));
-    if !is(words.next(), "create") {
-        return None;
-    }
-    let mut next = words.next();
-    if is(next, "or") {
-        next = words.nth(1);
-    }
-    if !is(next, "function") {
-        return None;
-    }
-    let full = words.next()?.split('(').next()?;
-    let plain = |part: &str| match part.strip_prefix('"').and_then(|part| part.strip_suffix('"')) {
-        Some(quoted) => quoted.to_owned(),
-        None => part.to_lowercase(),
-    };
-    match full.split_once('.') {
-        Some((schema, name)) => Some((Some(plain(schema)), plain(name))),
-        None => Some((None, plain(full))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn created_functions_are_found() {
-        let created = |sql: &str| created_function(sql);
-        let of = |schema: Option<&str>, name: &str| Some((schema.map(str::to_owned), name.to_owned()));
-        assert_eq!(created("CREATE FUNCTION public.my_hook(event jsonb)"), of(Some("public"), "my_hook"));
-        assert_eq!(created("-- a comment\ncreate or replace function My_Hook (event jsonb)"), of(None, "my_hook"));
-        assert_eq!(created("create function \"public\".\"MyHook\"(event jsonb)"), of(Some("public"), "MyHook"));
-        assert_eq!(created("SELECT 'create function f()'"), None);
-        assert_eq!(created("CREATE TABLE function (a int)"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn arbitrary_statements_do_not_panic(sql in "\\PC*", rest in "[a-z.\"( ]{0,20}") {
-            let _ = (created_function(&sql), created_function(&format!("create or replace function {rest}")));
-        }
-    }
 }

@@ -5,14 +5,19 @@
 mod files;
 mod glob;
 mod hook_functions;
+mod report;
+mod scratch;
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::migrate::{AppliedFiles, ProjectFile, ProjectSchema, apply_project};
+use gotrue_rs::store::migrate::{AppliedFiles, ProjectSchema, SkippedBefore, apply_project, prepare_project_database};
+use gotrue_rules::domain::policy::HooksPolicy;
 use gotrue_rules::domain::secret::Secret;
 
 pub(crate) use files::{SchemaFiles, list_unserved_functions};
 pub(crate) use hook_functions::find_missing_hook_functions;
+pub(crate) use report::{INCOMPLETE_STATUS, ProjectReport, SkippedLine};
+pub(crate) use scratch::{ScratchOutcome, try_project};
 
 use crate::database;
 use crate::logging::log_notices;
@@ -20,29 +25,57 @@ use crate::project::Project;
 
 /// Applies the files of the project that have not run on the embedded database yet.
 ///
-/// `superuser_url` is that of the embedded database.
+/// `superuser_url` is that of the embedded database, `hooks` are those that call its functions.
 ///
 /// # Errors
-/// A file cannot be read, or a statement fails; the error names file and line. A statement that needs a service that
-/// Basalt does not have is no error.
+/// A file cannot be read, or the migrations cannot be ordered. A statement that fails is skipped and reported.
 pub(crate) async fn apply(
     project: &Project,
     superuser_url: &str,
     settings: &DatabaseSettings,
-) -> anyhow::Result<AppliedFiles> {
+    hooks: &HooksPolicy,
+) -> anyhow::Result<(AppliedFiles, ProjectReport)> {
+    apply_again(project, superuser_url, settings, hooks, SkippedBefore::IfChanged).await
+}
+
+/// Applies the files like [`apply`], and with [`SkippedBefore::Retry`] the statements that were skipped before, too.
+///
+/// # Errors
+/// As [`apply`].
+pub(crate) async fn apply_again(
+    project: &Project,
+    superuser_url: &str,
+    settings: &DatabaseSettings,
+    hooks: &HooksPolicy,
+    before: SkippedBefore,
+) -> anyhow::Result<(AppliedFiles, ProjectReport)> {
     let files = SchemaFiles::read(project)?;
     log_notices(&files.notices);
     let mut superuser = settings.clone();
     superuser.url = Secret::from(superuser_url);
     let pool = database::build_migration_pool(&superuser).await?;
-    let outcome = apply_project(&pool, &files.schema).await;
-    pool.close().await;
-    let applied = outcome.context(
+    let outcome = apply_project(&pool, &files.schema, before).await.context(
         "the files of the project were not all applied to the embedded database; [db.migrations] and [db.seed] enabled = false \
          leave them out",
-    )?;
+    );
+    let missing_functions = hook_functions::find_functions_missing_in_database(&pool, hooks).await;
+    pool.close().await;
+    let mut applied = outcome?;
     log_applied_files(&applied);
-    Ok(applied)
+    let skipped = std::mem::take(&mut applied.skipped);
+    Ok((applied, ProjectReport { skipped, missing_functions: missing_functions? }))
+}
+
+/// Creates what a local Supabase database has beside the schemas of the auth server.
+///
+/// # Errors
+/// The database cannot be used.
+pub(crate) async fn prepare(superuser_url: &str, settings: &DatabaseSettings) -> anyhow::Result<()> {
+    let superuser = DatabaseSettings { url: Secret::from(superuser_url), ..settings.clone() };
+    let pool = database::build_migration_pool(&superuser).await?;
+    let outcome = prepare_project_database(&pool).await;
+    pool.close().await;
+    Ok(outcome?)
 }
 
 /// Applies the migrations of these versions to a new database.
@@ -50,20 +83,19 @@ pub(crate) async fn apply(
 /// Seed files do not run. Roles exist already.
 ///
 /// # Errors
-/// A file cannot be read, or a statement fails; the migrations before it were applied.
+/// A file cannot be read, or a statement fails; the others were applied.
 pub(crate) async fn apply_versions(project: &Project, superuser_url: &str, versions: &[String]) -> anyhow::Result<()> {
     let mut files = SchemaFiles::read(project)?.schema;
     files.migrations.retain(|migration| versions.contains(&migration.version));
-    // A file of roles, even without statements, prepares the database although no migration may have run.
-    let roles = ProjectFile { path: "roles.sql".to_owned(), text: String::new() };
-    let schema = ProjectSchema { roles: Some(roles), migrations: files.migrations, seeds: Vec::new() };
+    let schema = ProjectSchema { roles: None, migrations: files.migrations, seeds: Vec::new() };
     let superuser = DatabaseSettings { url: Secret::from(superuser_url), ..DatabaseSettings::default() };
     let pool = database::build_migration_pool(&superuser).await?;
-    let outcome = apply_project(&pool, &schema).await;
+    let outcome = apply_project(&pool, &schema, SkippedBefore::IfChanged).await;
     pool.close().await;
-    match outcome?.unsupported {
-        Some(error) => Err((*error).into()),
-        None => Ok(()),
+    let report = ProjectReport { skipped: outcome?.skipped, missing_functions: Vec::new() };
+    match report.lines().first() {
+        Some(line) if report.is_incomplete() => Err(anyhow::Error::msg(line.clone())),
+        _ => Ok(()),
     }
 }
 
@@ -77,7 +109,12 @@ fn log_applied_files(applied: &AppliedFiles) {
     for version in &applied.missing_versions {
         tracing::warn!(version, "the database has a migration without a file");
     }
-    if let Some(error) = &applied.unsupported {
-        tracing::warn!(%error, "a file of the project needs what Basalt does not have: it and the later ones are left out");
+    for skipped in &applied.skipped {
+        let (file, line, reason) = (&skipped.path, skipped.line, skipped.reason.as_str());
+        if skipped.is_note {
+            tracing::info!(file, line, reason, "an extension is not there, which nothing else of the project needs");
+        } else {
+            tracing::warn!(file, line, reason, "skipped a statement of the project");
+        }
     }
 }

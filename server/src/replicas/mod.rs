@@ -108,6 +108,11 @@ pub(crate) fn job_leases(pool: &Pool, id: Uuid) -> JobLeases {
     JobLeases { cleanup: lease("cleanup"), indexes: lease("indexes"), submissions: lease("submissions") }
 }
 
+/// Returns the lease of the jobs that SQL of a project schedules.
+pub(crate) fn database_job_lease(pool: &Pool, id: Uuid) -> JobLease {
+    JobLease::new(pool.clone(), "database_jobs", id, JOB_LEASE)
+}
+
 /// Describes the first live replica that differs, and what to do.
 fn describe_difference(ours: &Fingerprints, live: &[LiveReplica]) -> Option<String> {
     live.iter().find_map(|replica| {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use gotrue_rs::config::{Config, ListenAddress};
 use http_edge::{HttpLimits, Listener, ShutdownSignal};
+use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use crate::metrics::MetricSources;
@@ -25,18 +26,18 @@ pub(super) async fn serve_metrics(
     gotrue::serve_metrics(&listen, sources, closing).await.map(Some)
 }
 
-/// Serves the router and the probes.
+/// Serves the router and the probes, which answer with `details` about the project.
 pub(super) fn spawn_http(
     listener: Listener,
     router: Arc<EdgeRouter>,
-    project: &Project,
-    config: &Config,
+    (project, config): (&Project, &Config),
+    details: Option<Value>,
     shutdown: &Shutdown,
 ) -> anyhow::Result<JoinHandle<()>> {
     let drain = config.shutdown_drain;
     shutdown.set_drain(drain);
     let probes = database::build_probe_pool(&config.database, &config.policy.api)?;
-    let readiness = Readiness::new(probes, true, shutdown);
+    let readiness = Arc::new(Readiness::new(probes, true, shutdown).with_details(details));
     let limits = HttpLimits { closing_grace: closing_grace(drain), ..project.file.basalt.http.clone() };
     let handle = move |request: Request| {
         let (router, readiness) = (Arc::clone(&router), Arc::clone(&readiness));

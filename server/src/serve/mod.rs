@@ -23,14 +23,17 @@ mod worlds;
 
 use std::io::Write;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
 use gateway::Service;
+use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::services::limits::warn_unless_shared;
 use gotrue_rs::store::Pool;
+use gotrue_rs::store::leases::JobLease;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::{Listener, ShutdownSignal};
 use test_bench::worlds::Worlds;
@@ -42,11 +45,13 @@ use crate::api_keys::ApiKeys;
 use crate::app::{self, SharedPorts};
 use crate::backup::WalArchive;
 use crate::data_folder::DataFolder;
+use crate::database_jobs::{DatabaseJobs, RequestTargets};
 use crate::dev::consent::ConsentPage;
 use crate::dev::{Access, InboxPages, OpenMailboxPorts};
 use crate::metrics::MetricSources;
 use crate::otlp::OtlpExporter;
 use crate::project::Project;
+use crate::project_schema::ProjectReport;
 use crate::replicas::{self, Replica};
 use crate::shutdown::{self, Shutdown};
 use crate::{logging, profiles, project_schema};
@@ -75,6 +80,7 @@ pub(crate) struct Server {
     mailbox: OpenMailboxPorts,
     serving: JoinHandle<()>,
     backends: Backends,
+    report: ProjectReport,
 }
 
 /// What a server prints when it is ready.
@@ -104,15 +110,16 @@ enum Backends {
 /// Serves until a signal arrives.
 ///
 /// `json`: prints one line of JSON on standard output when ready. With `until_parent_ends` the end of the parent process
-/// is such a signal.
+/// is such a signal. The exit status of a test server tells whether statements of the project were skipped.
 pub(crate) async fn serve(
     project: Project,
     options: ServeOptions,
     telemetry: Option<OtlpExporter>,
     json: bool,
     until_parent_ends: bool,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<ExitCode> {
     let parent = rustix::process::getppid();
+    let test = options.test;
     let shutdown = Shutdown::new();
     shutdown.begin_on_signals().context("listening for signals")?;
     shutdown::ignore_hangup().context("listening for SIGHUP")?;
@@ -122,15 +129,17 @@ pub(crate) async fn serve(
     let server = match Box::pin(Server::start(project, options, telemetry, &shutdown)).await {
         Err(error) if shutdown.has_begun() => {
             tracing::warn!(error = %ErrorChain(error.as_ref()), "stopped before the start was complete");
-            return Ok(());
+            return Ok(ExitCode::SUCCESS);
         }
         started => started?,
     };
+    let report = test.map(|test| (server.report.clone(), test.allows_skipped));
     // A server that was stopped during its start is not announced.
     if !shutdown.has_begun() {
         server.announce(json)?;
     }
-    server.wait().await
+    server.wait().await?;
+    Ok(report.map_or(ExitCode::SUCCESS, |(report, is_allowed)| report.exit_code(is_allowed)))
 }
 
 impl Server {
@@ -175,7 +184,7 @@ impl Server {
         let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
         storage::create_schema(&project, &source).await?;
         let joining = Joining { project: &project, config: &config, pool: &pool, keys: &keys, id };
-        let mut tasks = joining.join(&source, closing.clone()).await?;
+        let (mut tasks, report) = joining.join(&source, closing.clone()).await?;
         let archive = source.start_archive(&project, options.ephemeral).await?;
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let hashing = Arc::clone(&shared.hashing);
@@ -203,6 +212,11 @@ impl Server {
         let Services { router, app, replace, worker, upkeep, outbox, inbox, access } =
             Services::start(&config, dependencies)?;
         keys.publish(&config, &app)?;
+        if let DatabaseSource::Embedded(_) = source {
+            let lease = Some(replicas::database_job_lease(&pool, id));
+            let jobs = build_database_jobs(&project, &config, &app, &endpoint.addresses, source.operator_url(), lease);
+            tasks.push(jobs.start(closing.clone()));
+        }
         let inbox = inbox.filter(|_| profiles::has_development_pages(&config, &project.file.basalt));
         let mut mailbox = open_mailbox(&project, inbox, access, closing.clone()).await;
         tasks.append(&mut mailbox.tasks);
@@ -212,7 +226,8 @@ impl Server {
         tasks.extend(telemetry.map(|telemetry| telemetry.start(Arc::clone(&app.http), sources, closing.clone())));
         let Endpoint { listener, addresses, keys: configured_keys, tls } = endpoint;
         tasks.extend(tls.clone().map(|tls| tls::start_reload(tls, closing.clone())));
-        let serving = spawn_http(Listener::new(listener, tls), router, &project, &config, shutdown)?;
+        let details = report.readiness_details(profiles::has_development_pages(&config, &project.file.basalt));
+        let serving = spawn_http(Listener::new(listener, tls), router, (&project, &config), details, shutdown)?;
         let announced = Announced { keys: Arc::new(keys.shown()), page_key: keys.page_key(), setup_link };
         let reloading = Reloading {
             project,
@@ -228,11 +243,11 @@ impl Server {
         };
         tasks.push(http_edge::spawn_task(reloading.run(closing)));
         let backends = Backends::Single { pool, tasks, archive };
-        Ok(Self::new(Running { addresses, announced, folder, source, mailbox, serving, backends }))
+        Ok(Self::new(Running { addresses, announced, folder, source, mailbox, serving, backends, report }))
     }
 
     fn new(running: Running) -> Self {
-        let Running { addresses, announced, folder, source, mailbox, serving, backends } = running;
+        let Running { addresses, announced, folder, source, mailbox, serving, backends, report } = running;
         Self {
             url: addresses.url,
             announced,
@@ -244,7 +259,13 @@ impl Server {
             mailbox,
             serving,
             backends,
+            report,
         }
+    }
+
+    /// Returns what the database of the project lacks.
+    pub(crate) fn report(&self) -> &ProjectReport {
+        &self.report
     }
 
     /// Returns URLs and keys.
@@ -255,6 +276,7 @@ impl Server {
             .with_test_access(self.test.as_ref())
             .with_mailbox(self.mailbox.url.as_deref(), self.mailbox.smtp_port)
             .with_setup_link(self.announced.setup_link.as_deref())
+            .with_project_report(&self.report)
     }
 
     /// Prints URLs and keys, and stores the URLs for `basalt status`.
@@ -300,6 +322,7 @@ struct Running {
     mailbox: OpenMailboxPorts,
     serving: JoinHandle<()>,
     backends: Backends,
+    report: ProjectReport,
 }
 
 /// Opens the database once it is reachable; refuses a store of rate limits that refuses the server.
@@ -356,18 +379,40 @@ struct Joining<'a> {
 
 impl Joining<'_> {
     /// Applies the project's files to an embedded database, or registers as a replica of another one.
-    async fn join(self, source: &DatabaseSource, closing: ShutdownSignal) -> anyhow::Result<Vec<JoinHandle<()>>> {
+    ///
+    /// Returns the tasks of the replica, and what the database of the project lacks.
+    async fn join(
+        self,
+        source: &DatabaseSource,
+        closing: ShutdownSignal,
+    ) -> anyhow::Result<(Vec<JoinHandle<()>>, ProjectReport)> {
         let Self { project, config, pool, keys, id } = self;
         if let DatabaseSource::Embedded(_) = source {
-            project_schema::apply(project, &source.operator_url(), &config.database).await?;
-            return Ok(Vec::new());
+            let hooks = &config.policy.hooks;
+            let applied = project_schema::apply(project, &source.operator_url(), &config.database, hooks).await;
+            return applied.map(|(_, report)| (Vec::new(), report));
         }
         let (fingerprints, later) = keys.fingerprints(config);
         let allow_differences = project.file.basalt.allow_differing_replicas;
         let replica = Replica::register(pool, id, &fingerprints, allow_differences).await?;
         warn_unless_shared(&config.limit_store, replica.others);
-        Ok(vec![replica.keep_alive(later, closing)])
+        Ok((vec![replica.keep_alive(later, closing)], ProjectReport::default()))
     }
+}
+
+/// Builds the background work that SQL of the project asks for; `url` is that of a superuser.
+fn build_database_jobs(
+    project: &Project,
+    config: &Config,
+    app: &App,
+    addresses: &Addresses,
+    url: String,
+    lease: Option<JobLease>,
+) -> DatabaseJobs {
+    let own = [addresses.url.clone(), addresses.origin.clone()];
+    let allows_private = profiles::has_development_pages(config, &project.file.basalt);
+    let targets = RequestTargets { own, allows_private };
+    DatabaseJobs { url, http: Arc::clone(&app.http), clock: app.clock.clone(), targets, lease }
 }
 
 /// Opens the ports of the inbox, if messages can be read.

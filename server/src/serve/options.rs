@@ -24,6 +24,8 @@ pub(crate) struct ServeOptions {
 pub(crate) struct TestOptions {
     /// Use the keys that the Supabase CLI publishes.
     pub has_demo_keys: bool,
+    /// End with success although statements of the project were skipped.
+    pub allows_skipped: bool,
 }
 
 impl ServeOptions {

@@ -18,6 +18,7 @@ use crate::embedded_postgres::{
     BinarySearch, EmbeddedOptions, EmbeddedPostgres, PreparedClusters, TcpPort, WalSegments,
 };
 use crate::project::Project;
+use crate::project_schema;
 use http_edge::ShutdownSignal;
 
 /// The database in use.
@@ -91,8 +92,10 @@ pub(crate) fn find_binaries(project: &Project) -> BinarySearch {
 pub(crate) async fn migrate_embedded(postgres: &EmbeddedPostgres) -> anyhow::Result<()> {
     let settings =
         |role: &str| DatabaseSettings { url: Secret::from(postgres.url(role).as_str()), ..DatabaseSettings::default() };
-    create_roles(&settings(EmbeddedPostgres::SUPERUSER), postgres.password()).await?;
-    migrate_schemas(&settings(ROLE)).await
+    let superuser = settings(EmbeddedPostgres::SUPERUSER);
+    create_roles(&superuser, postgres.password()).await?;
+    migrate_schemas(&settings(ROLE)).await?;
+    project_schema::prepare(superuser.url.reveal(), &superuser).await
 }
 
 /// Creates roles and schemas in a database that is about to become a prepared one.
@@ -146,14 +149,18 @@ impl DatabaseSource {
     }
 
     /// Creates roles and schemas that do not exist yet.
-    pub(super) async fn migrate(&self, settings: &DatabaseSettings) -> anyhow::Result<()> {
+    pub(crate) async fn migrate(&self, settings: &DatabaseSettings) -> anyhow::Result<()> {
         let mut settings = settings.clone();
         if let Self::Embedded(postgres) = self {
             settings.url = Secret::from(self.operator_url().as_str());
             create_roles(&settings, postgres.password()).await?;
         }
         settings.url = Secret::from(self.url(ROLE).as_str());
-        migrate_schemas(&settings).await
+        migrate_schemas(&settings).await?;
+        match self {
+            Self::Embedded(_) => project_schema::prepare(&self.operator_url(), &settings).await,
+            Self::External(_) => Ok(()),
+        }
     }
 
     /// Archives the write-ahead log of the embedded database if the configuration names an archive.

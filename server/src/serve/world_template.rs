@@ -3,6 +3,7 @@
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::migrate::{self, DatabaseAdministrator, DatabaseName};
 use gotrue_rules::domain::database_url::{find_database, with_database};
+use gotrue_rules::domain::policy::HooksPolicy;
 use gotrue_rules::domain::secret::Secret;
 
 use super::schemas::{
@@ -11,17 +12,20 @@ use super::schemas::{
 use super::source::DatabaseSource;
 use crate::embedded_postgres::EmbeddedPostgres;
 use crate::project::Project;
-use crate::project_schema::{self, SchemaFiles};
+use crate::project_schema::{self, ProjectReport, SchemaFiles};
 
 /// The same with the migrations and seed files of the project.
 const PROJECT_TEMPLATE: &str = "project_template";
 
 impl DatabaseSource {
-    /// Migrates the default database; returns what creates databases, and the template of worlds.
+    /// Migrates the default database; returns what creates databases, the template of worlds, and what that lacks.
+    ///
+    /// `hooks` are those that call functions of the project.
     pub(super) async fn prepare_worlds(
         &self,
         project: &Project,
-    ) -> anyhow::Result<(DatabaseAdministrator, DatabaseName)> {
+        hooks: &HooksPolicy,
+    ) -> anyhow::Result<(DatabaseAdministrator, DatabaseName, ProjectReport)> {
         let administrator = build_administrator(&self.operator_url()).await?;
         let settings = DatabaseSettings::default();
         match self {
@@ -34,12 +38,12 @@ impl DatabaseSource {
                 }
                 let has_files = SchemaFiles::read(project)?.is_any();
                 if !has_files {
-                    return Ok((administrator, template));
+                    return Ok((administrator, template, ProjectReport::default()));
                 }
-                project_schema::apply(project, &self.operator_url(), &settings).await?;
+                let (_, report) = project_schema::apply(project, &self.operator_url(), &settings, hooks).await?;
                 let template = name(PROJECT_TEMPLATE)?;
                 administrator.copy(&name(EMBEDDED_DEFAULT)?, &template).await?;
-                Ok((administrator, template))
+                Ok((administrator, template, report))
             }
             Self::External(_) => {
                 self.migrate(&settings).await?;
@@ -47,7 +51,7 @@ impl DatabaseSource {
                 if !administrator.exists(&template).await? {
                     self.create_external(&administrator, &template).await?;
                 }
-                Ok((administrator, template))
+                Ok((administrator, template, ProjectReport::default()))
             }
         }
     }

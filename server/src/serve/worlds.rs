@@ -13,6 +13,7 @@ use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::Pool;
 use gotrue_rs::store::migrate::DatabaseName;
+use gotrue_rules::domain::policy::HooksPolicy;
 use gotrue_rules::domain::secret::Secret;
 use http::StatusCode;
 use messages::MessageStore;
@@ -28,7 +29,7 @@ use tokio::sync::watch;
 use super::configure::{Addresses, BackendInputs, Configured, configure};
 use super::services::{Dependencies, Services};
 use super::source::{DatabaseSource, find_database};
-use super::{Announced, Backends, Endpoint, ServeOptions, Server, test_profile};
+use super::{Announced, Backends, Endpoint, ServeOptions, Server, build_database_jobs, test_profile};
 use crate::announce::TestAccess;
 use crate::api_keys::{self, ApiKeys, LiveApiKeys};
 use crate::app::SharedPorts;
@@ -37,6 +38,7 @@ use crate::database;
 use crate::dev::OpenMailboxPorts;
 use crate::logging;
 use crate::project::Project;
+use crate::project_schema::SchemaFiles;
 use crate::shutdown::Shutdown;
 
 /// The largest number of connections of one world.
@@ -53,6 +55,8 @@ struct WorldBackends {
     url: String,
     /// The URL of the server for this machine itself.
     origin: String,
+    /// Whether files of the project use `cron`, `net` or webhooks.
+    has_database_jobs: bool,
 }
 
 impl Server {
@@ -70,7 +74,9 @@ impl Server {
         let source = Arc::new(source.await.context("starting the database")??);
         let Endpoint { listener, addresses, keys, tls: _ } = endpoint?;
         let limits = project.file.basalt.http.clone();
-        let (administrator, template) = source.prepare_worlds(&project).await?;
+        let has_database_jobs = SchemaFiles::read(&project)?.uses_database_jobs();
+        let hooks = configured_hooks(&project, &addresses, &keys)?;
+        let (administrator, template, report) = source.prepare_worlds(&project, &hooks).await?;
         let prefix = DatabaseName::parse(&format!("world_{}", entropy.base32(8).to_ascii_lowercase()))
             .context("naming the databases of the worlds")?;
         let databases = match &*source {
@@ -84,6 +90,7 @@ impl Server {
             entropy: entropy.fork(),
             url: addresses.url.clone(),
             origin: addresses.origin,
+            has_database_jobs: has_database_jobs && matches!(*source, DatabaseSource::Embedded(_)),
         };
         let worlds = builder.start(databases, &keys)?;
         let access = TestAccess {
@@ -108,6 +115,7 @@ impl Server {
             mailbox,
             serving,
             backends: Backends::Worlds(worlds),
+            report,
         })
     }
 }
@@ -171,7 +179,14 @@ impl WorldBackends {
         let Services { router, app, worker, upkeep, outbox, .. } = Services::start(&config, dependencies)?;
         let messages = MessageStore::new(outbox.inbox(), sender, signal);
         let handler = Arc::new(move |request: Request| Arc::clone(&router).handle(request).boxed());
-        Ok(Backend { app, handler, messages, providers, closing, tasks: vec![worker, upkeep] })
+        let mut tasks = vec![worker, upkeep];
+        // A listening connection for each world only where the project has work for it.
+        if self.has_database_jobs {
+            let url = self.source.operator_url_of(&plan.database);
+            let jobs = build_database_jobs(&project, &config, &app, &addresses, url, None);
+            tasks.push(jobs.start(closing.subscribe()));
+        }
+        Ok(Backend { app, handler, messages, providers, closing, tasks })
     }
 
     fn build_pool(&self, config: &mut Config, database: &DatabaseName) -> anyhow::Result<Pool> {
@@ -219,6 +234,12 @@ impl BackendBuilder for WorldBackends {
             database_url_tcp: self.source.operator_tcp_url_of(database),
         }
     }
+}
+
+/// Returns the hooks of the project's settings.
+fn configured_hooks(project: &Project, addresses: &Addresses, keys: &ApiKeys) -> anyhow::Result<HooksPolicy> {
+    let config = project.settings(&addresses.url, keys)?;
+    Ok(config.policy.hooks)
 }
 
 /// Adds the signing key of access tokens.

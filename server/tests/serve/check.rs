@@ -122,7 +122,7 @@ fn what_will_fail_later_is_listed() {
     for expected in [
         "line 2: auth.external.github: has no client_id: every sign-in with it fails",
         "line 6: auth.external.google.client_id: the environment variable MISSING_ID is not set: [auth.external.google] is disabled",
-        "auth.hook.before_user_created.uri: calls public.missing, which no migration and no seed file creates",
+        "auth.hook.before_user_created.uri: calls public.missing, which does not exist in the database",
         "line 14: auth.sms.enable_signup: is on, but there is no provider",
         "line 16: auth.rate_limit.token_refresh: is 0, which allows none at all",
         "not served by Basalt: the functions configured, goodbye, hello\n",

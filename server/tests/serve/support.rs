@@ -176,6 +176,11 @@ impl Basalt {
         kill_process(self.pid(), signal).expect("it lives");
     }
 
+    /// Waits for the end; returns the exit status.
+    pub(crate) fn exit_status(&mut self) -> Option<i32> {
+        self.child.wait().expect("a status").code()
+    }
+
     /// Waits for the end of the process; returns whether it was successful.
     pub(crate) fn wait_for_exit(mut self) -> bool {
         self.child.wait().expect("a status").success()

@@ -17,10 +17,18 @@ named AS (
     UNION SELECT 'pg_catalog.pg_event_trigger'::regclass, oid FROM pg_catalog.pg_event_trigger
 ),
 objects AS (
-    SELECT o.classid::regclass::text AS class, o.objid, i.type AS kind, i.identity AS name
+    SELECT o.classid::regclass::text AS class, o.objid, i.type AS kind,
+           -- Releases before 17 name the schema of this type.
+           regexp_replace(i.identity, '\mpg_catalog\.json\M', 'json', 'g') AS name
     FROM named o
     CROSS JOIN LATERAL pg_catalog.pg_identify_object(o.classid, o.objid, 0) i
     WHERE (o.classid, o.objid) NOT IN (SELECT classid, objid FROM members)
+      -- Types of the rows of an extension's tables and views, and their arrays, are its members since release 17.
+      AND NOT (o.classid = 'pg_catalog.pg_type'::regclass
+               AND EXISTS (SELECT FROM pg_catalog.pg_type t
+                           LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem
+                           JOIN members m ON m.classid = 'pg_catalog.pg_class'::regclass AND m.objid IN (t.typrelid, e.typrelid)
+                           WHERE t.oid = o.objid))
       AND i.schema IS DISTINCT FROM 'pg_toast'
       AND i.identity IS NOT NULL
       AND (i.schema IS NULL OR i.schema !~ '^pg_(temp|toast_temp)_')
@@ -60,6 +68,20 @@ definitions AS (
     FROM pg_catalog.pg_class c
     -- The text of views differs between releases.
     WHERE c.relkind IN ('r', 'p', 'i', 'I', 'S', 'c')
+    UNION ALL
+    -- Of views that the server itself creates, whose text is that of its release.
+    SELECT 'pg_class', c.oid, concat_ws(' ', c.relowner::regrole, c.reloptions::text,
+                                        (SELECT string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod)), ', '
+                                                           ORDER BY a.attnum)
+                                         FROM pg_catalog.pg_attribute a
+                                         WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped))
+    FROM pg_catalog.pg_class c
+    WHERE c.relkind = 'v' AND c.relnamespace = to_regnamespace('vault')
+    UNION ALL
+    SELECT 'pg_rewrite', r.oid, r.ev_type::text
+    FROM pg_catalog.pg_rewrite r
+    JOIN pg_catalog.pg_class c ON c.oid = r.ev_class
+    WHERE c.relkind = 'v' AND c.relnamespace = to_regnamespace('vault')
     UNION ALL
     SELECT 'pg_proc', p.oid,
            concat_ws(' ', p.proowner::regrole, md5(concat(p.prosrc, p.probin)), l.lanname, p.provolatile, p.prosecdef,

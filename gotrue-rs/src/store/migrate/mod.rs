@@ -13,6 +13,7 @@ mod indexes;
 mod project;
 mod roles;
 mod script;
+mod words;
 
 pub use auth::{AuthSchemaOutcome, compare_auth_versions, migrate_auth, newest_auth_version};
 pub use basalt::{FILES, migrate_basalt, run_files};
@@ -20,10 +21,12 @@ pub use compatibility::{MigrationFile, MigrationStep, check_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use indexes::{IndexOutcome, create_indexes};
 pub use project::{
-    AppliedFiles, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, apply_project, read_project_versions,
+    AppliedFiles, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, SkippedBefore, SkippedStatement,
+    apply_project, prepare_project_database, read_project_versions, read_skipped_statements,
 };
 pub use roles::create_roles;
 pub use script::{ScriptStatement, split_script};
+pub use words::{CreatedObject, find_created_object};
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
@@ -34,7 +37,7 @@ pub const ADVISORY_LOCK: i64 = 0x6261_7361_6c74;
 pub fn schema_fingerprint() -> String {
     let roles_and_auth = auth::FILES.iter().chain([&auth::VERSIONS, &roles::ROLES]).copied();
     let sql: Vec<&str> = roles_and_auth.chain(FILES.iter().map(|file| file.sql)).collect();
-    let mut digits = basalt::checksum(&sql.concat());
+    let mut digits = basalt::checksum(&(sql.concat() + &project::concatenate_files()));
     digits.truncate(16);
     digits
 }

@@ -1,6 +1,7 @@
 //! Splits a file of SQL into its statements (PostgreSQL, "Lexical Structure").
 //!
-//! A semicolon ends a statement outside of quotes, comments, parentheses and bodies of `BEGIN ATOMIC`.
+//! A semicolon ends a statement outside of quotes, comments, parentheses and bodies of `BEGIN ATOMIC`. What only psql reads
+//! is recognised: its commands, and the rows after `COPY … FROM stdin`.
 
 /// A statement of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,23 +12,52 @@ pub struct ScriptStatement {
     pub line: usize,
     /// The line of the first word.
     pub first_word_line: usize,
+    /// The rows of `COPY … FROM stdin`, without the line that ends them.
+    pub copied_rows: Option<String>,
 }
 
-/// Splits the text. Comments without a statement are left out.
+impl ScriptStatement {
+    /// Returns whether it is a command of psql, such as `\i other.sql`.
+    pub fn is_psql_command(&self) -> bool {
+        self.sql.starts_with('\\')
+    }
+}
+
+/// Commands of psql that read files or run statements; a file without them is another one.
+///
+/// The others, such as `\restrict` of a dump, have no effect on the database.
+const PSQL_COMMANDS_WITH_EFFECT: [&str; 9] =
+    ["i", "ir", "include", "include_relative", "copy", "gexec", "g", "lo_import", "if"];
+
+/// Splits the text. Comments without a statement and commands of psql without effect are left out.
 pub fn split_script(text: &str) -> Vec<ScriptStatement> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut scanner = Scanner { text, at: 0, first_word: None, parentheses: 0, atomic: Atomic::default() };
-    let mut statements = Vec::new();
+    let mut scanner = Scanner { text, at: 0, first_word: None, parentheses: 0, words: StatementWords::default() };
+    let mut statements: Vec<ScriptStatement> = Vec::new();
     let (mut start, mut lines) = (0, LineCounter { text, at: 0, line: 1 });
     while scanner.at < text.len() {
         if scanner.ends_statement() {
-            statements.extend(build_statement(&mut lines, start..scanner.at, scanner.first_word));
+            let reads_rows = scanner.words.reads_rows();
+            let mut statement = build_statement(&mut lines, start..scanner.at, scanner.first_word);
             scanner.at += 1;
-            start = scanner.at;
-            scanner.begin_statement();
+            if let Some(statement) = statement.as_mut().filter(|_| reads_rows) {
+                statement.copied_rows = Some(scanner.take_rows().to_owned());
+            }
+            statements.extend(statement);
+        } else if scanner.is_psql_command() {
+            let command = scanner.at;
+            scanner.skip_line();
+            let name =
+                text[command + 1..scanner.at].split(|next: char| !next.is_ascii_alphanumeric() && next != '_').next();
+            if name.is_some_and(|name| PSQL_COMMANDS_WITH_EFFECT.contains(&name)) {
+                statements.extend(build_statement(&mut lines, command..scanner.at, Some(command)));
+            }
         } else {
             scanner.skip_token();
+            continue;
         }
+        start = scanner.at;
+        scanner.begin_statement();
     }
     statements.extend(build_statement(&mut lines, start..text.len(), scanner.first_word));
     statements
@@ -43,7 +73,7 @@ fn build_statement(
     let start = range.start + whole.len() - whole.trim_start().len();
     let line = lines.line_of(start);
     let first_word_line = lines.line_of(first_word);
-    Some(ScriptStatement { sql: whole.trim().to_owned(), line, first_word_line })
+    Some(ScriptStatement { sql: whole.trim().to_owned(), line, first_word_line, copied_rows: None })
 }
 
 /// Counts lines up to ascending positions.
@@ -61,31 +91,44 @@ impl LineCounter<'_> {
     }
 }
 
-/// The words that lead to the body of a function in `BEGIN ATOMIC … END`.
+/// The words of a statement outside of parentheses that change how it ends.
 #[derive(Default)]
-struct Atomic {
+struct StatementWords {
     /// Whether the statement begins with `CREATE`.
     creates: bool,
-    /// Whether it creates a function or procedure.
+    /// Whether it creates a function or procedure, whose body may be `BEGIN ATOMIC … END`.
     creates_routine: bool,
     /// The number of words so far.
-    words: usize,
+    count: usize,
     /// The number of open `BEGIN` and `CASE`.
     depth: usize,
+    /// Whether the statement begins with `COPY`.
+    copies: bool,
+    /// Whether the last word was `FROM`.
+    is_after_from: bool,
+    /// Whether `STDIN` followed it.
+    has_from_stdin: bool,
 }
 
-impl Atomic {
+impl StatementWords {
     fn read(&mut self, word: &str) {
         let is = |wanted: &str| word.eq_ignore_ascii_case(wanted);
-        match self.words {
-            0 => self.creates = is("create"),
+        match self.count {
+            0 => (self.creates, self.copies) = (is("create"), is("copy")),
             1..=3 if self.creates && (is("function") || is("procedure")) => self.creates_routine = true,
             _ if !self.creates_routine => {}
             _ if is("begin") || (is("case") && self.depth > 0) => self.depth += 1,
             _ if is("end") => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
-        self.words += 1;
+        self.has_from_stdin |= self.is_after_from && is("stdin");
+        self.is_after_from = is("from");
+        self.count += 1;
+    }
+
+    /// Whether rows follow the statement.
+    fn reads_rows(&self) -> bool {
+        self.copies && self.has_from_stdin
     }
 }
 
@@ -95,12 +138,12 @@ struct Scanner<'a> {
     /// The position of the statement's first character outside of comments.
     first_word: Option<usize>,
     parentheses: usize,
-    atomic: Atomic,
+    words: StatementWords,
 }
 
 impl Scanner<'_> {
     fn begin_statement(&mut self) {
-        (self.first_word, self.parentheses, self.atomic) = (None, 0, Atomic::default());
+        (self.first_word, self.parentheses, self.words) = (None, 0, StatementWords::default());
     }
 
     fn rest(&self) -> &str {
@@ -108,14 +151,37 @@ impl Scanner<'_> {
     }
 
     fn ends_statement(&self) -> bool {
-        self.rest().starts_with(';') && self.parentheses == 0 && self.atomic.depth == 0
+        self.rest().starts_with(';') && self.parentheses == 0 && self.words.depth == 0
+    }
+
+    /// Whether a command of psql begins here, which reaches to the end of the line.
+    fn is_psql_command(&self) -> bool {
+        self.first_word.is_none() && self.rest().starts_with('\\')
+    }
+
+    fn skip_line(&mut self) {
+        self.at = self.find('\n').map_or(self.text.len(), |end| end + 1);
+    }
+
+    /// Skips the rows that follow `COPY … FROM stdin;` and returns them.
+    fn take_rows(&mut self) -> &str {
+        self.skip_line();
+        let rows = self.at;
+        loop {
+            let line = self.at;
+            self.skip_line();
+            let is_end = self.text[line..self.at].trim_end_matches(['\r', '\n']) == "\\.";
+            if is_end || self.at == self.text.len() {
+                return &self.text[rows..if is_end { line } else { self.at }];
+            }
+        }
     }
 
     /// Skips a comment, white space, a quoted text, a word, or one other character.
     fn skip_token(&mut self) {
         let Some(first) = self.rest().chars().next() else { return };
         if self.rest().starts_with("--") {
-            self.at = self.find('\n').map_or(self.text.len(), |end| end + 1);
+            self.skip_line();
             return;
         }
         if self.rest().starts_with("/*") {
@@ -155,7 +221,7 @@ impl Scanner<'_> {
             return self.skip_quoted('\'', true);
         }
         if self.parentheses == 0 {
-            self.atomic.read(word);
+            self.words.read(word);
         }
     }
 
@@ -263,6 +329,27 @@ mod tests {
         let statements = split_script("\u{feff}\n-- first\nSELECT 1;\n\nSELECT\n2;");
         let lines: Vec<(usize, usize)> = statements.iter().map(|it| (it.line, it.first_word_line)).collect();
         assert_eq!(lines, [(2, 3), (5, 5)]);
+    }
+
+    #[test]
+    fn commands_of_psql_are_no_statements() {
+        let text = "\\restrict abc\nSELECT 1;\n  \\connect db\nSELECT '\\x';\n\\i other.sql\nSELECT 2";
+        assert_eq!(split(text), ["SELECT 1", "SELECT '\\x'", "\\i other.sql", "SELECT 2"]);
+        assert!(split_script(text)[2].is_psql_command());
+        assert_eq!(split_script(text)[2].line, 5);
+    }
+
+    #[test]
+    fn rows_follow_copy_from_stdin() {
+        let text = "-- rows\nCOPY public.t (a, \"b;\") FROM stdin WITH (FORMAT text);\n1\t;'$$\n\\\\.\n\\.\n\nCOPY t FROM STDIN;\n\\.\nSELECT 1;";
+        let statements = split_script(text);
+        let rows: Vec<Option<&str>> = statements.iter().map(|it| it.copied_rows.as_deref()).collect();
+        assert_eq!(rows, [Some("1\t;'$$\n\\\\.\n"), Some(""), None]);
+        assert_eq!(statements[2].line, 9);
+        for other in ["COPY t FROM '/tmp/x'; SELECT 1", "COPY (SELECT a FROM stdin) TO stdout; SELECT 1"] {
+            assert!(split_script(other).iter().all(|it| it.copied_rows.is_none()), "{other}");
+        }
+        assert_eq!(split_script("COPY t FROM stdin;\n1")[0].copied_rows.as_deref(), Some("1"));
     }
 
     proptest! {

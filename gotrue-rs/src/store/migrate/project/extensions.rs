@@ -1,0 +1,130 @@
+//! Extensions that a project asks for and this database does not have.
+
+use sqlx::{PgConnection, Row};
+
+/// Extensions whose SQL this server provides without them.
+pub(super) const PROVIDED: [&str; 4] = ["pg_cron", "pg_net", "supabase_vault", "pgjwt"];
+
+/// Extensions that tools use: no table, policy or function of a project depends on them unless it calls theirs.
+const TOOLS: [&str; 11] = [
+    "pg_graphql",
+    "pg_stat_statements",
+    "pg_stat_monitor",
+    "pgsodium",
+    "hypopg",
+    "index_advisor",
+    "plpgsql_check",
+    "pgaudit",
+    "pg_repack",
+    "pg_tle",
+    "pg_prewarm",
+];
+
+/// Extensions in packages of Debian, and of apt.postgresql.org, by the last part of the package's name.
+const PACKAGES: [(&str, &str); 21] = [
+    ("vector", "pgvector"),
+    ("postgis", "postgis-3"),
+    ("postgis_raster", "postgis-3"),
+    ("postgis_sfcgal", "postgis-3"),
+    ("postgis_tiger_geocoder", "postgis-3"),
+    ("postgis_topology", "postgis-3"),
+    ("pgtap", "pgtap"),
+    ("http", "http"),
+    ("hypopg", "hypopg"),
+    ("pgaudit", "pgaudit"),
+    ("pg_repack", "repack"),
+    ("plpgsql_check", "plpgsql-check"),
+    ("rum", "rum"),
+    ("pgrouting", "pgrouting"),
+    ("pg_partman", "partman"),
+    ("pg_cron", "cron"),
+    ("hll", "hll"),
+    ("ip4r", "ip4r"),
+    ("pg_similarity", "similarity"),
+    ("pldbgapi", "pldebugger"),
+    ("plv8", "plv8"),
+];
+
+/// Types and functions by which a statement shows that it needs an extension.
+const MARKS: [(&str, &str); 12] = [
+    ("vector", "vector"),
+    ("halfvec", "vector"),
+    ("sparsevec", "vector"),
+    ("vector_cosine_ops", "vector"),
+    ("vector_l2_ops", "vector"),
+    ("vector_ip_ops", "vector"),
+    ("hnsw", "vector"),
+    ("ivfflat", "vector"),
+    ("geometry", "postgis"),
+    ("geography", "postgis"),
+    ("pgmq", "pgmq"),
+    ("plan", "pgtap"),
+];
+
+/// Returns whether nothing else of a project depends on an extension unless it names it.
+pub(super) fn is_tool(extension: &str) -> bool {
+    TOOLS.contains(&extension)
+}
+
+/// The release of the database's programs, and whether they are those of Debian's packages.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ServerPrograms {
+    major: i32,
+    is_packaged: bool,
+}
+
+impl ServerPrograms {
+    /// Reads them, as a superuser.
+    pub(super) async fn read(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
+        const READ: &str = "SELECT pg_catalog.current_setting('server_version_num')::int / 10000,
+            EXISTS (SELECT FROM pg_catalog.pg_config WHERE name = 'SHAREDIR' AND setting LIKE '/usr/share/postgresql/%')";
+        let row = sqlx::raw_sql(READ).fetch_one(connection).await?;
+        Ok(Self { major: row.try_get(0)?, is_packaged: row.try_get(1)? })
+    }
+}
+
+/// Returns what installs an extension.
+pub(super) fn describe_remedy(extension: &str, server: ServerPrograms) -> String {
+    let major = server.major;
+    let install = match PACKAGES.iter().find(|(name, _)| *name == extension) {
+        Some((_, package)) if server.is_packaged => format!("apt-get install postgresql-{major}-{package}"),
+        Some((_, package)) => format!(
+            "apt-get install postgresql-{major} postgresql-{major}-{package}, PG_BIN_DIR=/usr/lib/postgresql/{major}/bin"
+        ),
+        None => format!("install the extension {extension} for PostgreSQL {major} as its authors say"),
+    };
+    format!("{install}, then `basalt db migrate --retry-skipped`")
+}
+
+/// Returns the extension that the message of a failure points to.
+pub(super) fn find_needed_extension(message: &str) -> Option<&'static str> {
+    let is_missing = message.contains("does not exist") || message.contains("has no default operator class");
+    let mut words = message.split(|next: char| !next.is_ascii_alphanumeric() && next != '_');
+    words
+        .find_map(|word| MARKS.iter().find(|(mark, _)| *mark == word))
+        .map(|(_, extension)| *extension)
+        .filter(|_| is_missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_types_point_to_their_extension() {
+        assert_eq!(find_needed_extension("type \"vector\" does not exist"), Some("vector"));
+        assert_eq!(find_needed_extension("type \"extensions.geography\" does not exist"), Some("postgis"));
+        assert_eq!(find_needed_extension("schema \"pgmq\" does not exist"), Some("pgmq"));
+        assert_eq!(find_needed_extension("relation \"vectors\" does not exist"), None);
+        assert_eq!(find_needed_extension("duplicate key in vector"), None);
+    }
+
+    #[test]
+    fn remedy_is_the_package_of_the_release() {
+        let server = ServerPrograms { major: 15, is_packaged: true };
+        assert!(describe_remedy("vector", server).starts_with("apt-get install postgresql-15-pgvector,"));
+        assert!(describe_remedy("pgmq", server).contains("pgmq for PostgreSQL 15"));
+        let other = ServerPrograms { is_packaged: false, ..server };
+        assert!(describe_remedy("vector", other).contains("PG_BIN_DIR=/usr/lib/postgresql/15/bin"));
+    }
+}

@@ -1,0 +1,245 @@
+//! Runs the statements of a file: each in a savepoint of the file's transaction, so that one that fails is skipped alone.
+
+use std::borrow::Cow;
+
+use sqlx::PgConnection;
+
+use super::super::script::ScriptStatement;
+use super::super::words::{ExtensionAction, TransactionCommand, find_extension};
+use super::super::{ErrorContext, MigrateError, run_script};
+use super::extensions::{self, PROVIDED, ServerPrograms};
+use super::{ProjectFile, SkippedStatement};
+
+/// The state of the session in which a file begins, whatever earlier files have set.
+pub(super) const SESSION: &str = "SET SESSION AUTHORIZATION DEFAULT; RESET ROLE; RESET ALL; SET statement_timeout = 0; \
+     SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; \
+     SET search_path = \"$user\", public, extensions;";
+/// Begins a transaction whose statements run in savepoints.
+const BEGIN: &str = "BEGIN; SAVEPOINT basalt_statement";
+/// Keeps what the last statement did.
+const KEEP: &str = "RELEASE SAVEPOINT basalt_statement; SAVEPOINT basalt_statement";
+/// Undoes what the last statement did.
+const UNDO: &str = "ROLLBACK TO SAVEPOINT basalt_statement";
+
+/// A statement that does not run in a transaction block, or a command of a procedure that ends one.
+const NOT_IN_TRANSACTION: [&str; 2] = ["25001", "2D000"];
+/// A value of an enumeration is used in the transaction that added it.
+const NEW_ENUM_VALUE: &str = "55P04";
+/// `ALTER TABLE` while triggers of the transaction are pending.
+const OBJECT_IN_USE: &str = "55006";
+
+/// A run of the statements of one file.
+pub(super) struct FileRun<'a> {
+    connection: &'a mut PgConnection,
+    file: &'a ProjectFile,
+    server: ServerPrograms,
+    skipped: Vec<SkippedStatement>,
+}
+
+/// The position of a statement in its file, from 1, and the statement.
+pub(super) type Numbered<'a> = (usize, &'a ScriptStatement);
+
+impl<'a> FileRun<'a> {
+    /// Begins the transaction of the file.
+    pub(super) async fn begin(
+        connection: &'a mut PgConnection,
+        file: &'a ProjectFile,
+    ) -> Result<FileRun<'a>, MigrateError> {
+        let doing = "beginning a file of the project";
+        run_script(connection, format!("{SESSION} {BEGIN}")).await.during(doing)?;
+        let server = ServerPrograms::read(connection).await.during(doing)?;
+        Ok(Self { connection, file, server, skipped: Vec::new() })
+    }
+
+    /// Runs the statements; returns those that failed.
+    ///
+    /// The transaction is open afterwards, with the rights of the superuser.
+    ///
+    /// # Errors
+    /// The connection was lost.
+    pub(super) async fn run(mut self, statements: &[Numbered<'_>]) -> Result<Vec<SkippedStatement>, MigrateError> {
+        for numbered in statements {
+            self.run_one(*numbered).await?;
+        }
+        self.execute("SET SESSION AUTHORIZATION DEFAULT; RESET ROLE").await?;
+        Ok(self.skipped)
+    }
+
+    async fn run_one(&mut self, numbered: Numbered<'_>) -> Result<(), MigrateError> {
+        let statement = numbered.1;
+        if statement.is_psql_command() {
+            let reason = "only psql reads this command, which runs another file or statement".to_owned();
+            self.skip(numbered, statement.first_word_line, reason, None);
+            return Ok(());
+        }
+        match TransactionCommand::find(&statement.sql) {
+            Some(TransactionCommand::Begin) => Ok(()),
+            Some(TransactionCommand::Commit) => self.end_transaction(numbered, "COMMIT").await,
+            Some(TransactionCommand::Rollback) => self.end_transaction(numbered, "ROLLBACK").await,
+            Some(TransactionCommand::Savepoint) => {
+                // Its savepoint must not lie in ours, which is released after the next statement.
+                let sql = format!("RELEASE SAVEPOINT basalt_statement; {}; SAVEPOINT basalt_statement", statement.sql);
+                self.execute(&sql).await
+            }
+            Some(TransactionCommand::EndSavepoint) => match self.send(statement).await {
+                Ok(()) => self.execute("SAVEPOINT basalt_statement").await,
+                Err(error) => self.undo_and_skip(numbered, &error).await,
+            },
+            None => self.run_in_savepoint(numbered).await,
+        }
+    }
+
+    async fn run_in_savepoint(&mut self, numbered: Numbered<'_>) -> Result<(), MigrateError> {
+        let statement = numbered.1;
+        let extension = find_extension(&statement.sql);
+        if let Some((action, name)) = &extension
+            && PROVIDED.contains(&name.as_str())
+        {
+            return self.run_for_provided(statement, *action, name).await;
+        }
+        let Err(error) = self.send(statement).await else { return self.execute(KEEP).await };
+        let code = error.as_database_error().and_then(|error| error.code().map(Cow::into_owned));
+        match code.as_deref() {
+            Some(code) if NOT_IN_TRANSACTION.contains(&code) => {
+                self.execute(UNDO).await?;
+                self.end_transaction(numbered, "COMMIT").await?;
+                self.execute("COMMIT").await?;
+                let outcome = self.send(statement).await;
+                if let Err(error) = outcome {
+                    self.fail(numbered, &error)?;
+                }
+                self.execute(BEGIN).await
+            }
+            Some(NEW_ENUM_VALUE | OBJECT_IN_USE) => {
+                self.execute(UNDO).await?;
+                self.end_transaction(numbered, "COMMIT").await?;
+                match self.send(statement).await {
+                    Ok(()) => self.execute(KEEP).await,
+                    Err(error) => self.undo_and_skip(numbered, &error).await,
+                }
+            }
+            _ => self.undo_and_skip(numbered, &error).await,
+        }
+    }
+
+    /// Installs an extension whose SQL exists without it, if PostgreSQL has it; otherwise nothing is to be done.
+    async fn run_for_provided(
+        &mut self,
+        statement: &ScriptStatement,
+        action: ExtensionAction,
+        name: &str,
+    ) -> Result<(), MigrateError> {
+        let schema = match name {
+            "pg_cron" => Some("cron"),
+            "pg_net" => Some("net"),
+            "supabase_vault" => Some("vault"),
+            _ => None,
+        };
+        let find = sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_catalog.pg_available_extensions WHERE name = $1)");
+        let is_available: bool = find
+            .persistent(false)
+            .bind(name)
+            .fetch_one(&mut *self.connection)
+            .await
+            .during("looking for an extension")?;
+        if !is_available {
+            return Ok(());
+        }
+        let replaced = match schema {
+            Some(schema) if action == ExtensionAction::Create => {
+                run_script(self.connection, format!("DROP SCHEMA IF EXISTS {schema} CASCADE")).await
+            }
+            _ => Ok(()),
+        };
+        let installed = match replaced {
+            Ok(()) => self.send(statement).await,
+            Err(error) => Err(error),
+        };
+        // It may need a library that the server has not loaded at its start.
+        self.execute(if installed.is_ok() { KEEP } else { UNDO }).await
+    }
+
+    /// Ends the transaction as a statement of the file wants it, and begins the next one.
+    async fn end_transaction(&mut self, numbered: Numbered<'_>, command: &str) -> Result<(), MigrateError> {
+        if let Err(error) = run_script(self.connection, command.to_owned()).await {
+            self.fail(numbered, &error)?;
+        }
+        self.execute(BEGIN).await
+    }
+
+    async fn undo_and_skip(&mut self, numbered: Numbered<'_>, error: &sqlx::Error) -> Result<(), MigrateError> {
+        self.fail(numbered, error)?;
+        self.execute(UNDO).await
+    }
+
+    async fn send(&mut self, statement: &ScriptStatement) -> Result<(), sqlx::Error> {
+        let Some(rows) = &statement.copied_rows else {
+            return run_script(self.connection, statement.sql.clone()).await;
+        };
+        let mut copy = self.connection.copy_in_raw(&statement.sql).await?;
+        match copy.send(rows.as_bytes()).await {
+            Ok(_) => copy.finish().await.map(drop),
+            Err(error) => {
+                let _ = copy.abort("the rows could not be sent").await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn execute(&mut self, sql: &str) -> Result<(), MigrateError> {
+        run_script(self.connection, sql.to_owned()).await.during("running a file of the project")
+    }
+
+    /// Adds a statement to the skipped ones, with the line that the database names, else that of its first word.
+    ///
+    /// # Errors
+    /// The connection was lost: the other statements cannot run either.
+    fn fail(&mut self, numbered: Numbered<'_>, error: &sqlx::Error) -> Result<(), MigrateError> {
+        let doing = "running a file of the project";
+        let statement = numbered.1;
+        let Some(database) = error.as_database_error() else {
+            let cause = sqlx::Error::Protocol(format!("{}:{}: {error}", self.file.path, statement.first_word_line));
+            return Err(MigrateError::Database { doing, cause });
+        };
+        let details = database.try_downcast_ref::<sqlx::postgres::PgDatabaseError>();
+        let mut reason = database.message().to_owned();
+        let extension = find_extension(&statement.sql).filter(|(action, _)| *action == ExtensionAction::Create);
+        let extension = extension.map(|(_, name)| name);
+        // The details of a missing extension are the path of its file.
+        let details_shown = details.filter(|_| extension.is_none());
+        for more in details_shown.iter().flat_map(|details| [details.detail(), details.hint()]).flatten() {
+            reason.push_str(". ");
+            reason.push_str(more.trim_end_matches('.'));
+        }
+        let position = details.and_then(|details| match details.position() {
+            Some(sqlx::postgres::PgErrorPosition::Original(position)) => Some(position),
+            _ => None,
+        });
+        let line = match position {
+            Some(position) => {
+                let before = statement.sql.chars().take(position.saturating_sub(1));
+                statement.line + before.filter(|it| *it == '\n').count()
+            }
+            None => statement.first_word_line,
+        };
+        let needed = extension.clone().or_else(|| extensions::find_needed_extension(&reason).map(str::to_owned));
+        let remedy = needed.map(|name| extensions::describe_remedy(&name, self.server));
+        self.skip(numbered, line, reason, remedy);
+        if let Some(last) = self.skipped.last_mut() {
+            last.is_note = extension.is_some_and(|name| extensions::is_tool(&name));
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, (ordinal, statement): Numbered<'_>, line: usize, reason: String, remedy: Option<String>) {
+        self.skipped.push(SkippedStatement {
+            path: self.file.path.clone(),
+            ordinal,
+            line,
+            statement: statement.sql.clone(),
+            reason,
+            remedy,
+            is_note: false,
+        });
+    }
+}

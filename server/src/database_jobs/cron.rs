@@ -1,0 +1,235 @@
+//! Runs the jobs of `cron.job` and records their runs in `cron.job_run_details`, as `pg_cron` does.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, Utc};
+use futures::TryStreamExt;
+use gotrue_rs::ports::clock::SharedClock;
+use gotrue_rules::domain::database_url::with_database;
+use sqlx::{AssertSqlSafe, Connection, Either, Executor, PgConnection, PgPool, Row};
+use tokio::task::JoinSet;
+
+use super::is_missing_table;
+use super::schedule::Schedule;
+
+/// The largest number of jobs that run at the same time.
+const MAX_RUNNING: usize = 32;
+/// The largest number of times that a job is run after the clock was moved.
+const MAX_MISSED_RUNS: usize = 60;
+/// The database to which the files of a project are applied.
+const MIGRATED_DATABASE: &str = "postgres";
+/// How long the history is kept, in days.
+const HISTORY_DAYS: i32 = 7;
+
+/// A row of `cron.job`.
+#[derive(Debug, Clone)]
+struct Job {
+    id: i64,
+    schedule: String,
+    command: String,
+    database: String,
+    username: String,
+}
+
+/// A job at a time when it is due.
+#[derive(Debug, Clone)]
+struct DueRun {
+    job: Job,
+    at: DateTime<Utc>,
+}
+
+/// The jobs of a database.
+pub(super) struct CronJobs {
+    pool: PgPool,
+    url: String,
+    clock: SharedClock,
+    /// The time until which due jobs have been started.
+    until: Arc<Mutex<DateTime<Utc>>>,
+    /// Jobs that are running, which are not started again until they end.
+    running: BTreeSet<i64>,
+    tasks: JoinSet<i64>,
+    waiting: Vec<DueRun>,
+    /// Whether a job runs at intervals of seconds.
+    has_seconds: bool,
+}
+
+impl CronJobs {
+    /// Prepares the jobs of the database at the URL of a superuser.
+    ///
+    /// Jobs that are due after `until` are run, which is moved on.
+    pub(super) fn new(pool: PgPool, url: String, clock: SharedClock, until: Arc<Mutex<DateTime<Utc>>>) -> Self {
+        let (running, tasks) = (BTreeSet::new(), JoinSet::new());
+        Self { pool, url, clock, until, running, tasks, waiting: Vec::new(), has_seconds: false }
+    }
+
+    /// Marks the runs that the end of a server has interrupted.
+    pub(super) async fn end_interrupted(&self) -> Result<(), sqlx::Error> {
+        const MARK: &str =
+            "UPDATE cron.job_run_details SET status = 'failed', return_message = 'server restarted', end_time = $1
+            WHERE status IN ('starting', 'running')";
+        sqlx::query(MARK).bind(self.clock.now()).execute(&self.pool).await.map(drop)
+    }
+
+    /// Returns the time until the next moment at which a job may be due.
+    pub(super) fn next_turn(&self) -> std::time::Duration {
+        let now = self.clock.now();
+        let step = if self.has_seconds { 1000 } else { 60_000 };
+        let rest = step - now.timestamp_millis().rem_euclid(step);
+        std::time::Duration::from_millis(rest.unsigned_abs() + 1)
+    }
+
+    /// Starts the jobs that have become due.
+    ///
+    /// With `is_ours` false another server has started them.
+    pub(super) async fn run_due(&mut self, is_ours: bool) -> Result<(), sqlx::Error> {
+        let now = self.clock.now();
+        let jobs = self.list_jobs().await?;
+        let from = std::mem::replace(&mut *self.until.lock().unwrap_or_else(PoisonError::into_inner), now).min(now);
+        self.has_seconds = false;
+        for job in jobs {
+            let Some(schedule) = Schedule::parse(&job.schedule) else {
+                tracing::warn!(job.id, "the schedule of a job cannot be read");
+                continue;
+            };
+            self.has_seconds |= matches!(schedule, Schedule::Seconds(_));
+            if is_ours {
+                let due = schedule.list_due(from, now, MAX_MISSED_RUNS).into_iter();
+                self.waiting.extend(due.map(|at| DueRun { job: job.clone(), at }));
+            }
+        }
+        self.start_waiting();
+        Ok(())
+    }
+
+    /// Completes when a job ends; never if none runs.
+    pub(super) async fn wait_for_end(&mut self) {
+        match self.tasks.join_next().await {
+            Some(Ok(id)) => {
+                self.running.remove(&id);
+            }
+            // A task that panicked has no id: no job may be blocked by it.
+            Some(Err(_)) => self.running.clear(),
+            None => std::future::pending().await,
+        }
+        self.start_waiting();
+    }
+
+    /// Deletes the history of runs that are too old.
+    pub(super) async fn delete_old_runs(&self) -> Result<(), sqlx::Error> {
+        const DELETE: &str = "DELETE FROM cron.job_run_details WHERE end_time < $1 - make_interval(days => $2)
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron')";
+        let outcome = sqlx::query(DELETE).bind(self.clock.now()).bind(HISTORY_DAYS).execute(&self.pool).await;
+        outcome.map(drop)
+    }
+
+    async fn list_jobs(&self) -> Result<Vec<Job>, sqlx::Error> {
+        const LIST: &str = "SELECT jobid, schedule, command, database, username FROM cron.job
+            WHERE active AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron')
+            ORDER BY jobid LIMIT 10000";
+        let rows = match sqlx::raw_sql(LIST).fetch_all(&self.pool).await {
+            Err(error) if is_missing_table(&error) => return Ok(Vec::new()),
+            rows => rows?,
+        };
+        let read = |row: &sqlx::postgres::PgRow| {
+            Ok(Job {
+                id: row.try_get(0)?,
+                schedule: row.try_get(1)?,
+                command: row.try_get(2)?,
+                database: row.try_get(3)?,
+                username: row.try_get(4)?,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    fn start_waiting(&mut self) {
+        let mut kept = Vec::new();
+        for due in std::mem::take(&mut self.waiting) {
+            if self.running.len() >= MAX_RUNNING || !self.running.insert(due.job.id) {
+                kept.push(due);
+                continue;
+            }
+            let (pool, url, clock) = (self.pool.clone(), self.url.clone(), self.clock.clone());
+            self.tasks.spawn(async move {
+                let id = due.job.id;
+                if let Err(error) = run_job(&pool, &url, &clock, &due).await {
+                    tracing::warn!(job.id = id, error = %error, "the run of a job was not recorded");
+                }
+                id
+            });
+        }
+        self.waiting = kept;
+        // A job that takes longer than its interval does not fill the memory.
+        let excess = self.waiting.len().saturating_sub(MAX_RUNNING * MAX_MISSED_RUNS);
+        self.waiting.drain(..excess);
+    }
+}
+
+/// Runs a job and records how it ended.
+async fn run_job(pool: &PgPool, url: &str, clock: &SharedClock, due: &DueRun) -> Result<(), sqlx::Error> {
+    const BEGIN: &str = "INSERT INTO cron.job_run_details (jobid, database, username, command, status, start_time)
+        VALUES ($1, $2, $3, $4, 'running', $5) RETURNING runid";
+    const END: &str = "UPDATE cron.job_run_details SET status = $2, return_message = $3, end_time = $4, job_pid = $5
+        WHERE runid = $1";
+    let DueRun { job, at } = due;
+    let begin = sqlx::query_scalar(BEGIN).bind(job.id).bind(&job.database).bind(&job.username).bind(&job.command);
+    let run: i64 = begin.bind(at).fetch_one(pool).await?;
+    let outcome = execute(url, job).await;
+    let (status, message, process) = match outcome {
+        Ok(Outcome { rows, affected, process }) => {
+            let message = if rows > 0 { format!("{rows} rows") } else { format!("{affected} rows affected") };
+            ("succeeded", message, Some(process))
+        }
+        Err(error) => match error.as_database_error() {
+            Some(error) => ("failed", format!("ERROR: {}", error.message()), None),
+            None => ("failed", "connection failed".to_owned(), None),
+        },
+    };
+    sqlx::query(END).bind(run).bind(status).bind(message).bind(clock.now()).bind(process).execute(pool).await.map(drop)
+}
+
+/// How a command ended.
+struct Outcome {
+    rows: u64,
+    affected: u64,
+    process: i32,
+}
+
+/// Runs the command of a job as its role.
+async fn execute(url: &str, job: &Job) -> Result<Outcome, sqlx::Error> {
+    // A role that is no superuser runs its command in a function that it owns: there the command cannot become another
+    // role, as it could after SET ROLE.
+    const FUNCTION: &str = "DO $basalt$ BEGIN
+        EXECUTE 'CREATE FUNCTION pg_temp.run_job(command text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS '
+            || quote_literal('BEGIN EXECUTE command; END');
+        EXECUTE format('ALTER FUNCTION pg_temp.run_job(text) OWNER TO %I', current_setting('basalt.job_role'));
+        END $basalt$";
+    // A job of a migration was scheduled in the database that the one of a test world was copied from.
+    let url = if job.database == MIGRATED_DATABASE { url.to_owned() } else { with_database(url, &job.database) };
+    let mut connection = PgConnection::connect(&url).await?;
+    connection.execute("SET statement_timeout = 0; SET application_name = 'pg_cron'").await?;
+    let read = "SELECT pg_catalog.pg_backend_pid(),
+        coalesce((SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = $1), false),
+        set_config('basalt.job_role', $1, false)";
+    let row = sqlx::query(read).bind(&job.username).fetch_one(&mut connection).await?;
+    let (process, is_superuser): (i32, bool) = (row.try_get(0)?, row.try_get(1)?);
+    let mut outcome = Outcome { rows: 0, affected: 0, process };
+    if is_superuser {
+        let command = AssertSqlSafe(job.command.clone());
+        let mut results = sqlx::raw_sql(command).fetch_many(&mut connection);
+        while let Some(result) = results.try_next().await? {
+            match result {
+                Either::Left(done) => outcome.affected = done.rows_affected(),
+                Either::Right(_) => outcome.rows += 1,
+            }
+        }
+        drop(results);
+    } else {
+        connection.execute(FUNCTION).await?;
+        sqlx::query("SELECT pg_temp.run_job($1)").bind(&job.command).execute(&mut connection).await?;
+        outcome.rows = 1;
+    }
+    connection.close().await?;
+    Ok(outcome)
+}

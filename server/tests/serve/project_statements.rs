@@ -1,0 +1,238 @@
+//! Statements of real projects: each is applied, or skipped alone and reported; the server starts and the rest is applied.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::project_schema::{TestProject, connect, stop, texts};
+use super::support::{Basalt, basalt};
+
+/// Statements that are applied.
+const APPLIED: &[(&str, &str)] = &[
+    (
+        "the first lines of a file of `db pull`",
+        "SET statement_timeout = 0; SET client_encoding = 'UTF8'; SELECT pg_catalog.set_config('search_path', '', false);
+         SET check_function_bodies = false; CREATE EXTENSION IF NOT EXISTS \"pg_net\" WITH SCHEMA \"extensions\";
+         COMMENT ON EXTENSION pg_net IS 'requests'; CREATE TABLE IF NOT EXISTS \"public\".\"pulled\" (\"id\" uuid DEFAULT
+         \"gen_random_uuid\"() NOT NULL); ALTER TABLE \"public\".\"pulled\" OWNER TO \"postgres\";",
+    ),
+    ("extensions whose SQL is built in", "create extension pg_cron; create extension if not exists supabase_vault;
+         create extension pgjwt with schema extensions; drop extension if exists pg_net; drop extension pg_cron;"),
+    ("contrib", "create extension if not exists pg_trgm with schema extensions; create extension if not exists citext;
+         create table ci(e citext); create extension hstore; create extension btree_gin; create extension ltree;"),
+    ("extensions in the search path", "select crypt('x', gen_salt('bf')); select encode(digest('a', 'sha256'), 'hex');
+         create table ids(id uuid default uuid_generate_v4(), other uuid default extensions.uuid_generate_v4());"),
+    ("a token", "do $$ begin assert (select valid from verify(sign('{\"sub\": \"1\"}', 'secret'), 'secret')); end $$;"),
+    ("rights of roles", "create function role_test() returns int language sql as 'select 1';
+         grant execute on function role_test() to authenticator, dashboard_user, supabase_functions_admin;
+         grant usage on schema public to supabase_storage_admin, supabase_realtime_admin, supabase_read_only_user,
+         supabase_replication_admin, pgbouncer, supabase_etl_admin;
+         alter function role_test() owner to supabase_auth_admin; grant anon to postgres;
+         create role app_user nologin; grant app_user to authenticator;"),
+    ("settings of roles and databases", "alter role authenticator set pgrst.db_pre_request = 'public.x';
+         alter role anon set statement_timeout = '5s'; alter database postgres set \"app.setting\" to 'x';
+         do $$ begin execute format('alter database %I set timezone to %L', current_database(), 'UTC'); end $$;
+         alter default privileges for role supabase_admin in schema public grant all on tables to postgres, anon;"),
+    ("a publication", "create table published(id int primary key); alter publication supabase_realtime add table published;"),
+    ("a publication that is created again", "begin; drop publication if exists supabase_realtime;
+         create publication supabase_realtime; commit;"),
+    ("storage", "insert into storage.buckets(id, name, public) values ('a', 'a', true) on conflict do nothing;
+         create policy \"read a\" on storage.objects for select using (bucket_id = 'a'
+             and (storage.foldername(name))[1] = auth.uid()::text);"),
+    ("realtime", "create policy \"listen\" on realtime.messages for select to authenticated using (realtime.topic() = 'x');
+         select realtime.send('{\"a\": 1}', 'event', 'topic', false);"),
+    ("jobs", "select cron.schedule('nightly', '0 3 * * *', 'vacuum'); select cron.schedule('* * * * *', $$select 1$$);
+         select cron.unschedule('nightly'); select cron.schedule('often', '30 seconds', 'select 1');
+         update cron.job set active = false;"),
+    ("requests", "create function call_out() returns trigger language plpgsql as $$
+         begin perform net.http_post(url := 'https://example.com', body := to_jsonb(new)); return new; end $$;"),
+    ("a webhook", "create table hooked(id int); create trigger hook after insert on hooked for each row execute function
+         supabase_functions.http_request('https://example.com', 'POST', '{}', '{}', '1000');"),
+    ("a secret", "select vault.create_secret('a secret', 'name', 'what it is'); do $$ begin
+         assert (select decrypted_secret from vault.decrypted_secrets where name = 'name') = 'a secret';
+         assert (select secret not like '%a secret%' from vault.secrets where name = 'name'); end $$;
+         select vault.update_secret((select id from vault.secrets where name = 'name'), 'another');"),
+    ("policies with functions of schema auth", "create table owned(id uuid references auth.users on delete cascade default
+         auth.uid()); alter table owned enable row level security; create policy p on owned using ((select auth.uid()) = id);
+         create policy q on owned using ((auth.jwt() -> 'app_metadata' ->> 'role') = 'admin');
+         create or replace function auth.user_role() returns text language sql stable as 'select auth.jwt() ->> ''role''';"),
+    ("commands outside of a transaction", "create table indexed(id int); create index concurrently i on indexed(id);
+         reindex index concurrently i; vacuum; vacuum indexed; drop index concurrently i; alter system set work_mem = '8MB';"),
+    ("a value of an enumeration", "create type mood as enum ('a'); alter type mood add value 'b';
+         create table moods(m mood default 'b'); insert into moods values ('b');"),
+    ("a dump for psql", "\\restrict abc\n\\connect postgres\ncreate table copied(id int, name text);\n
+         COPY public.copied (id, name) FROM stdin;\n1\t\\N\n2\tsemi;colon\n\\.\n\nselect 1 / (count(*) - 1) from copied;\n\\unrestrict abc\n"),
+    ("transactions and roles", "begin; savepoint s; create table rolled(id int); rollback to s; release savepoint s;
+         create table kept(id int); commit; set role postgres; create table as_postgres(id int); reset role;"),
+    ("an event trigger", "create function et() returns event_trigger language plpgsql as $$ begin end $$;
+         create event trigger e on ddl_command_end execute function et();"),
+    ("the CLI's tables", "select * from supabase_migrations.schema_migrations; select count(*) from auth.schema_migrations;"),
+    ("a user", "insert into auth.users(id, email, encrypted_password, email_confirmed_at)
+         values (gen_random_uuid(), 'seed@example.com', crypt('a long password', gen_salt('bf')), now());"),
+    ("a comment for GraphQL", "comment on schema public is e'@graphql({\"inflect_names\": true})';"),
+];
+
+/// Statements that are skipped, with the line, a part of the reason, and the object that is missing.
+const SKIPPED: &[(&str, usize, &str, Option<&str>)] = &[
+    (
+        "create table before_it(id int);\ncreate table docs(e no_such_type(3));",
+        2,
+        "type \"no_such_type\"",
+        Some("table docs"),
+    ),
+    ("create policy p on no_such_table using (true);", 1, "no_such_table", Some("policy p on no_such_table")),
+    (
+        "create trigger t after insert on nothing for each row execute function f();",
+        1,
+        "nothing",
+        Some("trigger t on nothing"),
+    ),
+    ("create extension no_such_extension;", 1, "no_such_extension", Some("extension no_such_extension")),
+    ("security label for anon on column auth.users.email is 'x';", 1, "label", None),
+    ("select 1 +;", 1, "syntax error", None),
+    ("\\i other.sql", 1, "psql", None),
+    ("vacuum no_such_table;", 1, "no_such_table", None),
+    ("release savepoint no_such_savepoint;", 1, "savepoint", None),
+    (
+        "create table twice(id int primary key); insert into twice select 1 from generate_series(1, 2);",
+        1,
+        "duplicate key",
+        None,
+    ),
+    ("create table x();\ndrop table y;", 2, "\"y\" does not exist", None),
+    (
+        "create table child(id int unique, parent int references child (id) deferrable initially deferred);
+         insert into child values (1, 2);",
+        1,
+        "could not be committed",
+        Some("table child"),
+    ),
+];
+
+/// One migration for each statement, each with a table at its end.
+fn project(statements: impl Iterator<Item = String>) -> TestProject {
+    let project = TestProject::new(&[]);
+    for (at, sql) in statements.enumerate() {
+        let name = format!("migrations/{:03}_statement.sql", at + 1);
+        project.write(&name, &format!("{}\n;create table public.after_it_{at} (id int);\n", sql.trim_end()));
+    }
+    project
+}
+
+fn skipped_of(server: &Basalt) -> Vec<Value> {
+    server.announcement["skipped_statements"].as_array().cloned().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn statements_of_supabase_projects_are_applied() {
+    let project = project(APPLIED.iter().map(|(_, sql)| (*sql).to_owned()));
+    let server = project.serve();
+    assert_eq!(skipped_of(&server), Vec::<Value>::new());
+    let mut connection = connect(&server).await;
+    let tables =
+        texts(&mut connection, "SELECT tablename::text FROM pg_tables WHERE tablename LIKE 'after_it_%'").await;
+    assert_eq!(tables.len(), APPLIED.len());
+    let copied = "SELECT coalesce(name, 'null') FROM public.copied ORDER BY id";
+    assert_eq!(texts(&mut connection, copied).await, ["null", "semi;colon"]);
+    let kept = "SELECT tablename::text FROM pg_tables WHERE tablename IN ('rolled', 'kept')";
+    assert_eq!(texts(&mut connection, kept).await, ["kept"]);
+    assert_eq!(texts(&mut connection, "SHOW wal_level").await, ["logical"]);
+    // What a project has set stays at the next start.
+    drop(connection);
+    stop(server);
+    let server = project.serve();
+    let limits = "SELECT array_to_string(rolconfig, ',') FROM pg_roles WHERE rolname IN ('anon', 'authenticated') ORDER BY rolname";
+    assert_eq!(texts(&mut connect(&server).await, limits).await, ["statement_timeout=5s", "statement_timeout=8s"]);
+}
+
+#[tokio::test]
+async fn failing_statement_is_skipped_alone_and_reported() {
+    let project = project(SKIPPED.iter().map(|(sql, ..)| (*sql).to_owned()));
+    let server = project.serve();
+    let mut connection = connect(&server).await;
+    let skipped = skipped_of(&server);
+    for (at, (sql, line, reason, missing)) in SKIPPED.iter().enumerate() {
+        let file = format!("supabase/migrations/{:03}_statement.sql", at + 1);
+        let of_file: Vec<&Value> = skipped.iter().filter(|it| it["file"] == file.as_str()).collect();
+        let found = of_file.iter().any(|it| {
+            it["line"] == *line
+                && it["reason"].as_str().is_some_and(|text| text.contains(reason))
+                && it["missing"].as_str() == *missing
+        });
+        assert!(found, "{sql}: {of_file:?}");
+    }
+    let tables = "SELECT tablename::text FROM pg_tables WHERE tablename LIKE 'after_it_%' ORDER BY 1";
+    // The file that cannot be committed is undone as a whole.
+    assert_eq!(texts(&mut connection, tables).await.len(), SKIPPED.len() - 1);
+    let others = "SELECT tablename::text FROM pg_tables WHERE tablename IN ('before_it', 'x', 'twice') ORDER BY 1";
+    assert_eq!(texts(&mut connection, others).await, ["before_it", "twice", "x"]);
+    let versions = "SELECT count(*)::text FROM supabase_migrations.schema_migrations";
+    assert_eq!(texts(&mut connection, versions).await, [SKIPPED.len().to_string()]);
+}
+
+#[tokio::test]
+async fn corrected_statement_of_an_applied_file_runs_at_the_next_start() {
+    let project = TestProject::new(&[
+        ("migrations/1_a.sql", "CREATE TABLE a (id int);\nINSERT INTO a VALUES (1);\nCREATE TABLE b (id wrong);\n"),
+        ("migrations/2_b.sql", "INSERT INTO a VALUES (2); SET ROLE anon;"),
+    ]);
+    for _ in 0..2 {
+        let server = project.serve();
+        let skipped = skipped_of(&server);
+        assert!(skipped.len() == 1 && skipped[0]["line"] == 3, "reported at every start: {skipped:?}");
+        stop(server);
+    }
+    project.write(
+        "migrations/1_a.sql",
+        "CREATE TABLE a (id int);\nINSERT INTO a VALUES (1);\nCREATE TABLE b (id text);\n",
+    );
+    let server = project.serve();
+    assert_eq!(skipped_of(&server), Vec::<Value>::new());
+    let mut connection = connect(&server).await;
+    assert_eq!(texts(&mut connection, "SELECT id::text FROM a ORDER BY 1").await, ["1", "2"]);
+    assert_eq!(texts(&mut connection, "SELECT id FROM b").await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn skipped_statements_are_reported_by_every_command() {
+    let config =
+        "[auth.hook.custom_access_token]\nenabled = true\nuri = \"pg-functions://postgres/public/my_claims\"\n";
+    let project = TestProject::new(&[
+        ("config.toml", config),
+        ("migrations/1_a.sql", "CREATE FUNCTION my_claims(event jsonb) RETURNS wrong LANGUAGE sql AS 'SELECT event';"),
+    ]);
+    let place = "supabase/migrations/1_a.sql:1: type \"wrong\" does not exist [without function my_claims]";
+    let hook = "auth.hook.custom_access_token.uri: calls public.my_claims, which does not exist";
+    let (output, text) = project.run(&["check"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && printed.contains(place) && printed.contains(hook), "{printed}{text}");
+    let (output, _) = project.run(&["parity", "--config", "supabase/config.toml"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.code() == Some(1) && printed.contains(&format!("! {place}")), "{printed}");
+    for (arguments, status) in [
+        (&["exec", "--", "true"][..], 4),
+        (&["exec", "--allow-skipped", "--", "true"], 0),
+        (&["exec", "--", "false"], 1),
+        (&["db", "reset"], 4),
+    ] {
+        let (output, text) = project.run(arguments);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {text}");
+        assert!(status != 4 || text.contains(place), "{arguments:?}: {text}");
+    }
+    let server = project.serve();
+    let url = format!("{}/readyz", server.text("url"));
+    let ready: Value = server.client.get(url).send().await.expect("an answer").json().await.expect("JSON");
+    assert_eq!((&ready["status"], &ready["project"]["skipped_statements"]), (&"ready".into(), &1.into()), "{ready}");
+    assert_eq!(ready["project"]["skipped"][0]["missing"], "function my_claims");
+    stop(server);
+}
+
+#[tokio::test]
+async fn test_server_ends_with_a_status_that_tells_of_skipped_statements() {
+    let project = TestProject::new(&[("migrations/1_a.sql", "SELECT wrong;")]);
+    for (arguments, expected) in [(&["--test"][..], 4), (&["--test", "--allow-skipped"], 0)] {
+        let mut server = Basalt::start(basalt().current_dir(&project.0.0), arguments);
+        assert_eq!(skipped_of(&server).len(), 1);
+        server.signal(Signal::TERM);
+        assert_eq!(server.exit_status(), Some(expected), "{arguments:?}");
+    }
+}
