@@ -13,6 +13,8 @@ use crate::api_keys::RequestCredentials;
 
 /// The path of the storage API.
 pub(super) const MOUNT: &str = "/storage/v1";
+/// The OAuth scope that opens the storage API to the token of a client.
+const SCOPE: &str = "storage";
 /// The path of the S3 protocol, whose requests are signed.
 const S3: &str = "/storage/v1/s3";
 
@@ -33,6 +35,9 @@ impl EdgeRouter {
                 let response = error_responses::invalid_api_key();
                 return cors::FORWARDED.apply(self.explanations.invalid_key(&request, Some(&key), response));
             }
+        }
+        if let Some(refused) = self.refuse_token_use(SCOPE, &uri, request.headers()) {
+            return cors::FORWARDED.apply(refused);
         }
         let mut response = storage.handle(request).await;
         // Whoever may upload chooses the type of a response.

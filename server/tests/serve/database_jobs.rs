@@ -1,4 +1,4 @@
-//! Scheduled jobs, requests of the database and webhooks, which the server executes in place of pg_cron and pg_net.
+//! Scheduled jobs, requests of the database and webhooks, which the server executes in place of `pg_cron` and `pg_net`.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -31,7 +31,7 @@ impl Served {
             "config.toml",
             &format!(
                 "[auth]\nsite_url = \"http://localhost:3000\"\nsigning_keys_path = \"./keys.json\"\n[auth.oauth_server]\nenabled = true\n\
-                 [basalt.upstreams]\nfunctions = \"{url}\"\nstorage = \"{url}\"\n\
+                 [basalt.upstreams]\nfunctions = \"{url}\"\n\
                  [basalt.shop]\nowner = \"owner@example.com\"\n"
             ),
         );

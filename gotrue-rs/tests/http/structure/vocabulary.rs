@@ -1,4 +1,4 @@
-//! Checks the vocabulary of all crates: type names, words and cited files.
+//! Checks names of types and citations of files in all crates.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,9 +10,6 @@ use super::tokens::{code_and_comments, is_word_character};
 
 /// Public type names that a crate may define more than once: crate, name, reason.
 const ALLOWED_DUPLICATES: &[(&str, &str, &str)] = &[];
-
-/// One word a line, an optional scope (`identifier` or `comment`), and the reason.
-const BANNED_WORDS: &str = include_str!("banned_words.txt");
 
 /// A line number and what is wrong on that line.
 type Finding = (usize, String);
@@ -30,18 +27,6 @@ fn public_type_names_are_unique_in_their_crate() {
     }
     let found = duplicates(&definitions, ALLOWED_DUPLICATES);
     assert!(found.is_empty(), "rename these public types or allow them with a reason:\n{}", found.join("\n"));
-}
-
-#[test]
-fn identifiers_contain_no_banned_words() {
-    let banned = banned_words(BANNED_WORDS);
-    assert_none("banned words in identifiers", |source| banned_in_identifiers(&source.code, &banned));
-}
-
-#[test]
-fn comments_contain_no_banned_words() {
-    let banned = banned_words(BANNED_WORDS);
-    assert_none("banned words in comments", |source| banned_in_comments(&source.comments, &banned));
 }
 
 #[test]
@@ -63,24 +48,6 @@ fn duplicate_type_names_are_found_unless_allowed() {
     assert_eq!(duplicates(&twice, &[]), ["a/src/x.rs:1: `Row` is also defined at a/src/y.rs:3"]);
     assert_eq!(duplicates(&twice, &[("b", "Row", "another crate")]).len(), 2);
     assert_eq!(duplicates(&twice, &[("a", "Row", "a reason")]).len(), 0);
-}
-
-#[test]
-fn banned_words_are_found_in_their_scope() {
-    let banned = banned_words("# a comment\n\nfoo identifier use bar\nqux comment use bar\nbaz use bar\n");
-    let words = |found: Vec<Finding>| found.into_iter().map(|(line, _)| line).collect::<Vec<_>>();
-    let code = "fn foo_bar() {}\nstruct HTTPFoo;\nlet food = qux;\nlet is_baz = FOO;";
-    assert_eq!(words(banned_in_identifiers(code, &banned)), [1, 2, 4, 4]);
-    let comments = "// foo\n/// Qux, not quxes.\n// `qux` is a name\n//! its baz";
-    assert_eq!(words(banned_in_comments(comments, &banned)), [2, 4]);
-}
-
-#[test]
-fn identifiers_are_split_at_underscores_and_capitals() {
-    assert_eq!(words("issue_tokens"), ["issue", "tokens"]);
-    assert_eq!(words("ExternalUser"), ["external", "user"]);
-    assert_eq!(words("HTTPClient2"), ["http", "client2"]);
-    assert_eq!(words("MAX_LINES"), ["max", "lines"]);
 }
 
 #[test]
@@ -162,62 +129,6 @@ fn duplicates(definitions: &BTreeMap<(&str, String), Vec<String>>, allowed: &[(&
     found
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
-    Identifiers,
-    Comments,
-    Everywhere,
-}
-
-struct BannedWord<'a> {
-    word: &'a str,
-    scope: Scope,
-    reason: &'a str,
-}
-
-fn banned_words(list: &str) -> Vec<BannedWord<'_>> {
-    let lines = list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let parse = |line| {
-        let (word, rest) = split_word(line);
-        let (scope, reason) = match split_word(rest) {
-            ("identifier", reason) => (Scope::Identifiers, reason),
-            ("comment", reason) => (Scope::Comments, reason),
-            _ => (Scope::Everywhere, rest),
-        };
-        assert!(!reason.is_empty(), "banned_words.txt: `{word}` has no reason");
-        BannedWord { word, scope, reason }
-    };
-    lines.map(parse).collect()
-}
-
-/// The first word of a line and what follows it.
-fn split_word(line: &str) -> (&str, &str) {
-    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-    (word, rest.trim_start())
-}
-
-fn banned_in_identifiers(code: &str, banned: &[BannedWord<'_>]) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (number, line) in numbered(code) {
-        for identifier in identifiers(line) {
-            let words = words(identifier);
-            let hits = banned.iter().filter(|it| it.scope != Scope::Comments && words.iter().any(|own| own == it.word));
-            found.extend(hits.map(|it| (number, format!("`{}` in `{identifier}`: {}", it.word, it.reason))));
-        }
-    }
-    found
-}
-
-fn banned_in_comments(comments: &str, banned: &[BannedWord<'_>]) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for (number, line) in numbered(comments) {
-        let words = prose(line);
-        let hits = banned.iter().filter(|it| it.scope != Scope::Identifiers && words.iter().any(|own| own == it.word));
-        found.extend(hits.map(|it| (number, format!("`{}`: {}", it.word, it.reason))));
-    }
-    found
-}
-
 fn missing_citations(comments: &str, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
     let mut found = Vec::new();
     for (number, line) in numbered(comments) {
@@ -264,28 +175,4 @@ fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
 fn identifiers(line: &str) -> impl Iterator<Item = &str> {
     let words = line.split(|it: char| !is_word_character(it));
     words.filter(|word| word.starts_with(|it: char| it.is_alphabetic() || it == '_'))
-}
-
-/// The words of an identifier in lower case: split at `_` and before capitals.
-fn words(identifier: &str) -> Vec<String> {
-    let characters: Vec<char> = identifier.chars().collect();
-    let mut words = vec![String::new()];
-    for (at, character) in characters.iter().enumerate() {
-        let follows_capital = at > 0 && characters[at - 1].is_uppercase();
-        let precedes_lower_case = characters.get(at + 1).is_some_and(|next| next.is_lowercase());
-        if *character == '_' || (character.is_uppercase() && (!follows_capital || precedes_lower_case)) {
-            words.push(String::new());
-        }
-        if *character != '_' {
-            words.last_mut().expect("there is always one").extend(character.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
-/// The words of a comment line in lower case, without those between backticks.
-fn prose(line: &str) -> Vec<String> {
-    let parts = line.split('`').step_by(2).flat_map(|part| part.split(|it: char| !it.is_alphabetic()));
-    parts.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
