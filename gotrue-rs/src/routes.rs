@@ -216,6 +216,7 @@ fn admin_oauth_client_routes() -> Vec<RouteEntry> {
 fn factor_routes() -> Vec<RouteEntry> {
     vec![
         route(Method::POST, "/", factors::enroll::handle),
+        route_group("/recovery-codes", &[], recovery_code_routes()),
         route_group(
             "/{factor_id}",
             &[FACTOR],
@@ -225,6 +226,18 @@ fn factor_routes() -> Vec<RouteEntry> {
                 route(Method::DELETE, "/", factors::unenroll::handle),
             ],
         ),
+    ]
+}
+
+/// Routes below `/factors/recovery-codes`.
+fn recovery_code_routes() -> Vec<RouteEntry> {
+    use factors::recovery_codes;
+    vec![
+        route(Method::GET, "/", recovery_codes::status),
+        route(Method::POST, "/", recovery_codes::generate),
+        route(Method::DELETE, "/", recovery_codes::delete),
+        route(Method::POST, "/regenerate", recovery_codes::regenerate),
+        route(Method::POST, "/verify", recovery_codes::verify::handle).with_guards(&[LIMIT_FACTOR_VERIFY]),
     ]
 }
 

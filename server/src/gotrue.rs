@@ -24,13 +24,16 @@ use crate::{app, database, metrics, outbound, profiles, upkeep};
 use http_edge::HttpLimits;
 use http_edge::{self, ShutdownSignal};
 
-/// Creates the schema if there is none; a differing schema is reported and left unchanged.
+/// Creates the schema if there is none; one that cannot be served is reported and left unchanged.
 pub(crate) async fn migrate(config: &Config) -> anyhow::Result<()> {
     database::wait_until_reachable(&config.database).await?;
     let pool = database::build_migration_pool(&config.database).await?;
     let migrated = migrate::migrate_auth(&pool, &config.database.namespace).await?;
+    if config.policy.mfa.recovery_codes.is_enabled() {
+        migrate::migrate_recovery_codes(&pool, &config.database.namespace).await?;
+    }
     pool.close().await;
-    tracing::info!(?migrated, schema = config.database.namespace, "the schema is up to date");
+    tracing::info!(?migrated, schema = config.database.namespace, "the schema is ready");
     Ok(())
 }
 

@@ -4,7 +4,6 @@
 
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::hook::EmailData;
@@ -80,12 +79,12 @@ pub enum FactorEvent {
 }
 
 /// Notifies a user of a changed factor.
-pub async fn send_factor_changed(cx: &RequestContext, account: &User, news: FactorEvent, factor: FactorType) {
+pub async fn send_factor_changed(cx: &RequestContext, account: &User, news: FactorEvent, factor_type: &str) {
     let kind = match news {
         FactorEvent::Enrolled => MailKind::MfaFactorEnrolled,
         FactorEvent::Unenrolled => MailKind::MfaFactorUnenrolled,
     };
-    let notice = NotificationVariables { kind, factor_type: Some(factor.as_str()), ..NotificationVariables::default() };
+    let notice = NotificationVariables { kind, factor_type: Some(factor_type), ..NotificationVariables::default() };
     send_if_enabled(cx, account, account.email.as_deref(), notice).await;
 }
 

@@ -6,6 +6,7 @@ use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::explanation::verification::explain_weak_password;
 use gotrue_rules::domain::password::{WeakPassword, WeakPasswordReason, find_weaknesses, too_long};
+use gotrue_rules::domain::policy::PasswordHash;
 use gotrue_rules::domain::user::User;
 use telemetry::log_limit::LogLimit;
 use uuid::Uuid;
@@ -174,6 +175,34 @@ pub async fn dummy_verify(cx: &RequestContext, password: &str, then: AfterDiscon
         .dummy_verify(password, cx.app.policy.password.hash)
         .await
         .map_err(hashing_error)
+}
+
+/// Hashes recovery codes with argon2id, as the reference does; each has a salt of its own.
+pub async fn hash_recovery_codes(cx: &RequestContext, codes: &[String]) -> Result<Vec<String>> {
+    let mut hashes = Vec::with_capacity(codes.len());
+    for code in codes {
+        cx.journal.record(Step::Call("hashing.hash"));
+        let hashing = cx.app.hashing.limited(AfterDisconnect::Skip.limits(cx));
+        hashes.push(hashing.hash(code, PasswordHash::Argon2id, &cx.entropy).await.map_err(hashing_error)?);
+    }
+    Ok(hashes)
+}
+
+/// Returns the id of the stored recovery code that matches; each is compared, so that the duration tells nothing.
+pub async fn find_recovery_code(cx: &RequestContext, code: &str, stored: &[(Uuid, String)]) -> Result<Option<Uuid>> {
+    let mut found = None;
+    for (id, hash) in stored {
+        cx.journal.record(Step::Call("hashing.verify"));
+        let hashing = cx.app.hashing.limited(AfterDisconnect::Skip.limits(cx));
+        match hashing.verify(code, hash).await.map_err(hashing_error)? {
+            PasswordVerdict::Match => found = found.or(Some(*id)),
+            PasswordVerdict::NoMatch => {}
+            PasswordVerdict::Unusable(why) | PasswordVerdict::Unreadable(why) => {
+                tracing::warn!(recovery_code.id = %id, why, "stored recovery code cannot be compared, it does not match");
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn hashing_error(error: HashingError) -> Error {

@@ -1,4 +1,5 @@
-//! `auth.mfa_factors`: enrolling, updating and deleting factors. Verification is in `elevation.rs`.
+//! `auth.mfa_factors`: enrolling, updating and deleting factors. Verification is in `elevation.rs`, recovery codes are in
+//! `recovery_codes.rs`.
 
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::enrollment::ReplacedFactors;
@@ -56,25 +57,45 @@ statements! {
          SELECT f.updated_at FROM f"
     );
 
+    /// A verified factor stays if it is the last of the types `usable` of a user with recovery codes; NULL for no such
+    /// rule.
     DELETE = "factors.delete": concat!(
-        "WITH f AS (
-             DELETE FROM mfa_factors WHERE id = :factor_id AND user_id = :user_id RETURNING id
+        "WITH before AS (
+             SELECT d.id,
+                    d.status <> 'verified'
+                    OR :usable::text[] IS NULL
+                    OR NOT EXISTS (SELECT FROM mfa_factors r
+                                   WHERE r.user_id = :user_id
+                                     AND r.factor_type::text = 'recovery_code'
+                                     AND r.id <> d.id)
+                    OR EXISTS (SELECT FROM mfa_factors o
+                               WHERE o.user_id = :user_id
+                                 AND o.id <> d.id
+                                 AND o.status = 'verified'
+                                 AND o.factor_type::text = ANY(:usable::text[])) AS may_go
+             FROM mfa_factors d
+             WHERE d.id = :factor_id
+               AND d.user_id = :user_id
+         ), f AS (
+             DELETE FROM mfa_factors WHERE id IN (SELECT before.id FROM before WHERE before.may_go) RETURNING id
          ), c AS (
              DELETE FROM mfa_amr_claims
              WHERE authentication_method = :amr_method
-               AND session_id IN (SELECT s.id FROM sessions s WHERE s.user_id = :user_id AND s.factor_id = :factor_id)
+               AND session_id IN (SELECT s.id FROM sessions s
+                                  WHERE s.user_id = :user_id AND s.factor_id IN (SELECT f.id FROM f))
          ), s AS (
-             UPDATE sessions SET aal = 'aal1', factor_id = NULL WHERE user_id = :user_id AND factor_id = :factor_id
+             UPDATE sessions SET aal = 'aal1', factor_id = NULL
+             WHERE user_id = :user_id AND factor_id IN (SELECT f.id FROM f)
          ), a AS (",
         audit_insert!(),
         " WHERE EXISTS (SELECT FROM f)
          )
-         SELECT f.id FROM f"
+         SELECT before.may_go FROM before"
     );
 }
 
 /// The unique constraint on a user's factor names.
-const NAME_UNIQUE: &str = "mfa_factors_user_friendly_name_unique";
+pub(super) const NAME_UNIQUE: &str = "mfa_factors_user_friendly_name_unique";
 /// The unique constraint on a user's phone factors.
 const PHONE_UNIQUE: &str = "unique_phone_factor_per_user";
 
@@ -120,6 +141,12 @@ pub enum FactorInsertion {
     PhoneTaken,
 }
 
+/// Locks a user until the transaction ends, so that the user's factors do not change meanwhile.
+pub(super) async fn lock_owner(db: &mut Connection, user_id: Uuid) -> Result<()> {
+    let _: Option<(Uuid,)> = db.fetch_optional(bind!(LOCK_OWNER, user_id)).await?;
+    Ok(())
+}
+
 /// Inserts an unverified factor within the limits, with its audit rows.
 ///
 /// Requires a transaction: the user is locked before its factors are counted, so that of two concurrent inserts the
@@ -130,7 +157,7 @@ pub async fn insert(
     limits: FactorLimits,
     audit: Vec<AuditRow>,
 ) -> Result<FactorInsertion> {
-    let _: Option<(Uuid,)> = db.fetch_optional(bind!(LOCK_OWNER, user_id: new.user_id)).await?;
+    lock_owner(db, new.user_id).await?;
     let most = |limit| i64::try_from(limit).unwrap_or(i64::MAX);
     let audit = AuditArrays::from_rows(audit);
     let bound = bind!(
@@ -201,18 +228,48 @@ pub async fn update(db: &mut Connection, change: FactorChange<'_>, audit: Vec<Au
     Ok(updated.map(|(at,)| at))
 }
 
-/// Deletes a factor and lowers the sessions it raised to `aal1`; false if it does not exist.
+/// A factor to delete.
+#[derive(Debug)]
+pub struct RemovedFactor<'a> {
+    /// The factor.
+    pub id: Uuid,
+    /// The user.
+    pub user_id: Uuid,
+    /// The `amr` method of its type.
+    pub amr_method: &'a str,
+    /// The types of factors of which a user with recovery codes keeps one; `None` for no such rule.
+    pub kept: Option<Vec<&'static str>>,
+}
+
+/// The outcome of deleting a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum FactorRemoval {
+    /// The factor was deleted.
+    Deleted,
+    /// The user has no such factor.
+    NotFound,
+    /// It is the last factor that the user can use beside recovery codes.
+    LastUsable,
+}
+
+/// Deletes a factor and lowers the sessions it raised to `aal1`. Recovery codes of the factor are deleted, too.
 ///
 /// The user's sessions must be locked (`elevation::lock_sessions`), or a concurrently raised one keeps `aal2`.
-pub async fn delete(
-    db: &mut Connection,
-    user_id: Uuid,
-    id: Uuid,
-    kind: FactorType,
-    audit: Vec<AuditRow>,
-) -> Result<bool> {
+pub async fn delete(db: &mut Connection, removed: RemovedFactor<'_>, audit: Vec<AuditRow>) -> Result<FactorRemoval> {
     let audit = AuditArrays::from_rows(audit);
-    let bound = bind!(DELETE, factor_id: id, user_id, amr_method: kind.amr_method(), ..audit);
-    let deleted: Option<(Uuid,)> = db.fetch_optional(bound).await?;
-    Ok(deleted.is_some())
+    let usable: Option<Vec<String>> = removed.kept.map(|types| types.iter().map(ToString::to_string).collect());
+    let bound = bind!(
+        DELETE,
+        factor_id: removed.id,
+        user_id: removed.user_id,
+        amr_method: removed.amr_method,
+        usable,
+        ..audit,
+    );
+    Ok(match db.fetch_optional::<(bool,)>(bound).await? {
+        Some((true,)) => FactorRemoval::Deleted,
+        Some((false,)) => FactorRemoval::LastUsable,
+        None => FactorRemoval::NotFound,
+    })
 }

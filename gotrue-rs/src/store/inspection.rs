@@ -2,6 +2,7 @@
 
 use super::Result;
 use super::binding::{bind, statements};
+use super::migrate::shape::{SchemaRow, SchemaShape, read_schema};
 use super::statement::Connection;
 
 statements! {
@@ -21,6 +22,10 @@ statements! {
                 pg_size_pretty(pg_database_size(current_database())) AS size";
 
     VERSIONS = "inspection.versions": "SELECT version::text FROM auth.schema_migrations ORDER BY version";
+
+    HAS_VERSIONS = "inspection.has_versions": "SELECT to_regclass('auth.schema_migrations') IS NOT NULL AS holds";
+
+    SCHEMA = "inspection.schema": read_schema!("'auth'");
 
     USERS = "inspection.users":
         "SELECT count(*) AS total,
@@ -147,8 +152,17 @@ pub async fn read_server(db: &mut Connection) -> Result<ServerFacts> {
     Ok(ServerFacts { version, role, is_standby, size })
 }
 
-/// Returns the recorded migrations of schema `auth`, in order.
+/// Returns the columns, words of enums and unique keys of schema `auth`.
+pub async fn read_shape(db: &mut Connection) -> Result<SchemaShape> {
+    let rows: Vec<SchemaRow> = db.fetch_all(bind!(SCHEMA)).await?;
+    Ok(SchemaShape::from_rows(rows))
+}
+
+/// Returns the recorded migrations of schema `auth`, in order; none if they are not recorded.
 pub async fn list_versions(db: &mut Connection) -> Result<Vec<String>> {
+    if !db.fetch_one::<(bool,)>(bind!(HAS_VERSIONS)).await?.0 {
+        return Ok(Vec::new());
+    }
     let rows: Vec<(String,)> = db.fetch_all(bind!(VERSIONS)).await?;
     Ok(rows.into_iter().map(|(version,)| version).collect())
 }

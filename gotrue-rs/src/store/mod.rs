@@ -75,6 +75,7 @@ binding::statements! {
         pub mod preset_sessions;
         pub mod preset_users;
         pub mod readiness;
+        pub mod recovery_codes;
         pub mod refresh_rotation;
         pub mod refresh_tokens;
         pub mod replicas;

@@ -12,8 +12,13 @@ statements! {
         SELECT NOT pg_is_in_recovery()
                AND current_setting('transaction_read_only') = 'off' AS holds";
 
-    HAS_AUTH_VERSION = "readiness.has_auth_version":
-        "SELECT EXISTS (SELECT FROM schema_migrations WHERE version = :version) AS holds";
+    /// The newest table and the newest column of an older table that statements need.
+    HAS_AUTH_SCHEMA = "readiness.has_auth_schema":
+        "SELECT to_regclass('webauthn_challenges') IS NOT NULL
+                AND EXISTS (SELECT FROM pg_attribute
+                            WHERE attrelid = to_regclass('custom_oauth_providers')
+                              AND attname = 'custom_claims_allowlist'
+                              AND NOT attisdropped) AS holds";
 
     HAS_BASALT_FILE = "readiness.has_basalt_file":
         "SELECT EXISTS (SELECT FROM basalt.migrations WHERE name = :name) AS holds";
@@ -26,7 +31,7 @@ pub struct DatabaseState {
     pub is_reachable: bool,
     /// It accepts writes: it is a primary, and no setting makes transactions read-only.
     pub is_writable: bool,
-    /// The schemas have at least the versions that this server works with.
+    /// The schemas have what this server needs.
     pub has_schema: bool,
 }
 
@@ -52,15 +57,14 @@ pub async fn read_state(pool: &Pool, has_basalt: bool) -> DatabaseState {
     let has_schema = match has_schema(&mut db, has_basalt).await {
         Ok(has_schema) => has_schema,
         Err(error) if error.is_unavailable() => return DatabaseState::default(),
-        // The table of versions does not exist, or this role may not read it.
+        // Schema basalt does not exist, or this role may not read it.
         Err(_) => false,
     };
     DatabaseState { is_reachable: true, is_writable, has_schema }
 }
 
 async fn has_schema(db: &mut Connection, has_basalt: bool) -> Result<bool> {
-    let version = migrate::newest_auth_version();
-    if !db.fetch_one::<(bool,)>(bind!(HAS_AUTH_VERSION, version)).await?.0 {
+    if !db.fetch_one::<(bool,)>(bind!(HAS_AUTH_SCHEMA)).await?.0 {
         return Ok(false);
     }
     let name = migrate::FILES.last().map_or("", |file| file.name);

@@ -155,6 +155,7 @@ async fn start_server() -> Postgres {
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(admin.database(TEMPLATE));
     migrate::create_roles(&pool, "secret").await.expect("roles can be made");
     migrate::migrate_auth(&pool, "auth").await.expect("schema auth can be made");
+    migrate::migrate_recovery_codes(&pool, "auth").await.expect("the tables of recovery codes can be made");
     migrate::migrate_basalt(&pool).await.expect("schema basalt can be made");
     pool.close().await;
     server

@@ -51,6 +51,14 @@ pub enum AuditAction {
     FactorDeleted,
     /// An administrator updated a factor.
     FactorUpdated,
+    /// Recovery codes were generated.
+    RecoveryCodesGenerated,
+    /// A recovery code was verified.
+    RecoveryCodesVerified,
+    /// Recovery codes were replaced.
+    RecoveryCodesRegenerated,
+    /// The user deleted the recovery codes.
+    RecoveryCodesDeleted,
     /// A passkey was created.
     PasskeyCreated,
     /// A passkey was renamed.
@@ -85,6 +93,10 @@ impl AuditAction {
             Self::FactorUnenrolled => "factor_unenrolled",
             Self::FactorDeleted => "factor_deleted",
             Self::FactorUpdated => "factor_updated",
+            Self::RecoveryCodesGenerated => "recovery_codes_generated",
+            Self::RecoveryCodesVerified => "recovery_codes_verified",
+            Self::RecoveryCodesRegenerated => "recovery_codes_regenerated",
+            Self::RecoveryCodesDeleted => "recovery_codes_deleted",
             Self::PasskeyCreated => "passkey_created",
             Self::PasskeyUpdated => "passkey_updated",
             Self::PasskeyDeleted => "passkey_deleted",
@@ -113,7 +125,11 @@ impl AuditAction {
             | Self::VerificationAttempted
             | Self::FactorUnenrolled
             | Self::FactorDeleted
-            | Self::FactorUpdated => "factor",
+            | Self::FactorUpdated
+            | Self::RecoveryCodesGenerated
+            | Self::RecoveryCodesVerified
+            | Self::RecoveryCodesRegenerated
+            | Self::RecoveryCodesDeleted => "factor",
         }
     }
 }

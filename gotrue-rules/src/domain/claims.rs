@@ -18,7 +18,7 @@ pub struct AccessClaims {
 }
 
 /// Authentication methods that raise a session to `aal2`.
-const SECOND_FACTORS: [&str; 3] = ["totp", "mfa/phone", "mfa/webauthn"];
+const SECOND_FACTORS: [&str; 4] = ["totp", "mfa/phone", "mfa/webauthn", "mfa/recovery_code"];
 const SAML: &str = "sso/saml";
 
 /// Returns the assurance level of the authentication methods.

@@ -141,7 +141,7 @@ pub struct Factor {
     pub id: Uuid,
     /// `friendly_name`; `""` for none.
     pub friendly_name: String,
-    /// `factor_type`: `totp`, `phone` or `webauthn`.
+    /// `factor_type`: `totp`, `phone`, `webauthn` or `recovery_code`; a newer Supabase Auth may store others.
     pub factor_type: String,
     /// `status`: `verified` or `unverified`.
     pub status: String,
@@ -163,5 +163,10 @@ impl Factor {
     /// Whether the factor is verified.
     pub fn is_verified(&self) -> bool {
         self.status == "verified"
+    }
+
+    /// Whether it stands for recovery codes.
+    pub fn is_recovery_code(&self) -> bool {
+        self.factor_type == "recovery_code"
     }
 }

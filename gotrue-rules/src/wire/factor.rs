@@ -64,6 +64,44 @@ pub struct EnrolledJson<'a> {
     pub phone: Option<&'a str>,
 }
 
+/// The number of a user's recovery codes.
+#[derive(Debug, Serialize)]
+pub struct RecoveryCodesStatusJson {
+    /// `id`: the factor.
+    pub id: Uuid,
+    /// `type`: `recovery_code`.
+    #[serde(rename = "type")]
+    pub factor_type: &'static str,
+    /// `total`.
+    pub total: i64,
+    /// `remaining`: those that were not used.
+    pub remaining: i64,
+}
+
+/// New recovery codes. They are returned only once.
+#[derive(Serialize)]
+pub struct RecoveryCodesJson<'a> {
+    /// `id`: the factor.
+    pub id: Uuid,
+    /// `type`: `recovery_code`.
+    #[serde(rename = "type")]
+    pub factor_type: &'static str,
+    /// `friendly_name`; omitted if empty.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub friendly_name: &'a str,
+    /// `total`.
+    pub total: usize,
+    /// `codes`.
+    pub codes: &'a [String],
+}
+
+/// Hides the codes.
+impl std::fmt::Debug for RecoveryCodesJson<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RecoveryCodesJson").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
 /// The secret of an authenticator app. It is returned only once.
 #[derive(Serialize)]
 pub struct TotpJson<'a> {

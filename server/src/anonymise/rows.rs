@@ -33,12 +33,13 @@ impl RowRules<'_> {
         self.replace(user, USERS, &owner);
         for (name, rules) in [("identities", IDENTITIES), ("factors", FACTORS)] {
             let Some(Value::Array(rows)) = user.get_mut(name) else { continue };
-            rows.retain(|row| row["factor_type"] != "webauthn");
+            rows.retain(|row| row["factor_type"] != "webauthn" && row["factor_type"] != "recovery_code");
             for row in rows.iter_mut().filter_map(Value::as_object_mut) {
                 self.replace(row, rules, &owner);
             }
         }
         user.insert("passkeys".to_owned(), Value::Array(Vec::new()));
+        user.shift_remove("recovery_codes");
     }
 
     fn replace_value(&self, rule: ColumnRule, value: &Value, owner: &str) -> Value {

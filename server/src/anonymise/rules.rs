@@ -88,6 +88,10 @@ const TABLES: &[(&str, TableRule)] = &[
     ("auth.mfa_challenges", TableRule::Empty),
     ("auth.webauthn_challenges", TableRule::Empty),
     ("auth.webauthn_credentials", TableRule::Empty),
+    ("auth.mfa_recovery_code_sets", TableRule::Empty),
+    ("auth.mfa_recovery_codes", TableRule::Empty),
+    ("auth.scim_users", TableRule::Empty),
+    ("auth.scim_tokens", TableRule::Empty),
     ("basalt.migrations", TableRule::Keep),
     ("basalt.notice_slots", TableRule::Keep),
     ("basalt.leases", TableRule::Keep),
@@ -187,6 +191,9 @@ const CUSTOM_PROVIDERS: &[(&str, ColumnRule)] = &[
     ("userinfo_url", Keep),
     ("jwks_uri", Keep),
     ("custom_claims_allowlist", Keep),
+    ("token_endpoint_auth_method", Keep),
+    ("client_signing_key", Null),
+    ("client_signing_key_id", Null),
 ];
 
 const SAML_PROVIDERS: &[(&str, ColumnRule)] = &[
@@ -280,5 +287,5 @@ pub(crate) fn has_rule(table: &str, column: &str, type_name: &str) -> bool {
 
 /// Returns the rows of a table that are deleted although others stay, as a condition of SQL.
 pub(super) fn find_deleted_rows(table: &str) -> Option<&'static str> {
-    (table == "auth.mfa_factors").then_some("factor_type = 'webauthn'")
+    (table == "auth.mfa_factors").then_some("factor_type::text IN ('webauthn', 'recovery_code')")
 }

@@ -126,6 +126,12 @@ const KEYS: &[Key] = &[
     setting_or("auth.mfa.phone.max_frequency", Duration, "MFA_PHONE_MAX_FREQUENCY", "5s"),
     setting_or("auth.mfa.web_authn.enroll_enabled", Bool, "MFA_WEB_AUTHN_ENROLL_ENABLED", "false"),
     setting_or("auth.mfa.web_authn.verify_enabled", Bool, "MFA_WEB_AUTHN_VERIFY_ENABLED", "false"),
+    setting_or("auth.mfa.recovery_codes.enroll_enabled", Bool, "MFA_RECOVERY_CODES_ENROLL_ENABLED", "false"),
+    setting_or("auth.mfa.recovery_codes.verify_enabled", Bool, "MFA_RECOVERY_CODES_VERIFY_ENABLED", "false"),
+    setting_or("auth.mfa.recovery_codes.count", Count, "MFA_RECOVERY_CODES_COUNT", "10"),
+    setting_or("auth.mfa.recovery_codes.code_length", Count, "MFA_RECOVERY_CODES_CODE_LENGTH", "16"),
+    setting_or("auth.mfa.recovery_codes.max_verify_attempts", Count, "MFA_RECOVERY_CODES_MAX_VERIFY_ATTEMPTS", "5"),
+    setting_or("auth.mfa.recovery_codes.lockout_duration", Duration, "MFA_RECOVERY_CODES_LOCKOUT_DURATION", "15m"),
     // [auth.hook.*]
     setting("auth.hook.*.enabled", Bool, "HOOK_*_ENABLED"),
     setting("auth.hook.*.uri", Text, "HOOK_*_URI"),

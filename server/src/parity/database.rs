@@ -6,7 +6,8 @@ use std::sync::Arc;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::journal::Journal;
 use gotrue_rs::store::inspection::{self, Figure, FigureKind};
-use gotrue_rs::store::migrate::{compare_auth_versions, newest_auth_version};
+use gotrue_rs::store::migrate::compare_auth_versions;
+use gotrue_rs::store::migrate::shape::SchemaShape;
 use gotrue_rs::store::{Connection, Error, Pool};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::secret::Secret;
@@ -71,7 +72,7 @@ impl Inspection<'_> {
             ("size", server.size),
         ];
         self.report.sections.push(("Database", facts.map(|(name, value)| (name.to_owned(), value)).into()));
-        self.read_versions().await;
+        self.read_schema().await;
         self.read_users().await;
         for (title, kind) in [
             ("Identities by provider", FigureKind::Providers),
@@ -90,26 +91,48 @@ impl Inspection<'_> {
         Ok(())
     }
 
-    async fn read_versions(&mut self) {
-        let outcome = async { inspection::list_versions(&mut self.begin().await?).await }.await;
-        let Some(versions) = self.keep("the versions of schema auth", outcome) else { return };
+    /// Compares the schema with what a start needs, as the start does.
+    async fn read_schema(&mut self) {
+        let outcome = async {
+            let mut db = self.begin().await?;
+            Ok((inspection::read_shape(&mut db).await?, inspection::list_versions(&mut db).await?))
+        }
+        .await;
+        let Some((shape, versions)) = self.keep("schema auth", outcome) else { return };
         let (missing, unknown) = compare_auth_versions(&versions);
-        let rows = vec![
-            ("known".to_owned(), (versions.len() - unknown.len()).to_string()),
-            ("missing".to_owned(), missing.len().to_string()),
-            ("newer or foreign".to_owned(), unknown.len().to_string()),
+        let misfits = SchemaShape::needed().find_misfits(&shape);
+        let is_created = !shape.has_tables();
+        let verdict = match (is_created, misfits.is_empty(), unknown.is_empty()) {
+            (true, _, _) => "absent: the first start creates it",
+            (false, false, _) => "refused at the start",
+            (false, true, true) => "served",
+            (false, true, false) => "served: a newer Supabase Auth made it, and it has what this version needs",
+        };
+        let rows = [
+            ("schema", verdict.to_owned()),
+            ("migrations of v2.196.0", (versions.len() - unknown.len()).to_string()),
+            ("not recorded", if is_created { 0 } else { missing.len() }.to_string()),
+            ("newer or foreign", unknown.len().to_string()),
         ];
-        self.report.sections.push(("Migrations of schema auth", rows));
+        let rows = rows.map(|(name, value)| (name.to_owned(), value)).into();
+        self.report.sections.push(("Schema auth", rows));
+        if is_created || misfits.is_empty() {
+            return;
+        }
+        for misfit in misfits.describe() {
+            self.report.warnings.push(format!("the schema cannot be served: {misfit}"));
+        }
         if !missing.is_empty() {
+            let names = missing.join(", ");
             self.report.warnings.push(format!(
-                "the schema misses migrations: start the reference in a version with {} on this database once ({})",
-                newest_auth_version(),
-                missing.join(", ")
+                "run `auth migrate` of Supabase Auth v2.196.0 on this database, which runs the migrations {names}"
             ));
         }
         if !unknown.is_empty() {
             let names = unknown.join(", ");
-            self.report.warnings.push(format!("the schema has migrations that this version does not know: {names}"));
+            self.report
+                .warnings
+                .push(format!("use a Basalt that knows the migrations {names} of a newer Supabase Auth"));
         }
     }
 

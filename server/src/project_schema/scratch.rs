@@ -40,7 +40,7 @@ pub(crate) async fn try_project(project: &Project, hooks: &HooksPolicy) -> anyho
         Err(error) => return Err(error).context("starting the scratch database"),
     };
     let settings = DatabaseSettings::default();
-    let outcome = match source.migrate(&settings).await {
+    let outcome = match source.migrate(&settings, true).await {
         Ok(()) => super::apply(project, &source.operator_url(), &settings, hooks).await,
         Err(error) => Err(error),
     };

@@ -26,10 +26,13 @@ pub(super) async fn create_roles(superuser: &DatabaseSettings, password: &str) -
     Ok(())
 }
 
-/// Creates the schemas.
-pub(super) async fn migrate_schemas(settings: &DatabaseSettings) -> anyhow::Result<()> {
+/// Creates the schemas, and the tables of recovery codes where requests may use them.
+pub(super) async fn migrate_schemas(settings: &DatabaseSettings, has_recovery_codes: bool) -> anyhow::Result<()> {
     let pool = database::build_migration_pool(settings).await?;
     migrate::migrate_auth(&pool, &settings.namespace).await.context("preparing schema auth")?;
+    if has_recovery_codes {
+        migrate::migrate_recovery_codes(&pool, &settings.namespace).await.context("preparing schema auth")?;
+    }
     migrate::migrate_basalt(&pool).await.context("preparing schema basalt")?;
     pool.close().await;
     Ok(())

@@ -94,7 +94,7 @@ pub(crate) async fn migrate_embedded(postgres: &EmbeddedPostgres) -> anyhow::Res
         |role: &str| DatabaseSettings { url: Secret::from(postgres.url(role).as_str()), ..DatabaseSettings::default() };
     let superuser = settings(EmbeddedPostgres::SUPERUSER);
     create_roles(&superuser, postgres.password()).await?;
-    migrate_schemas(&settings(ROLE)).await?;
+    migrate_schemas(&settings(ROLE), true).await?;
     project_schema::prepare(superuser.url.reveal(), &superuser).await
 }
 
@@ -123,7 +123,7 @@ impl DatabaseSource {
     /// Migrates the database and returns a connection pool.
     /// `replicas` is the expected number of servers on an external database.
     pub(crate) async fn open(&self, config: &mut Config, replicas: Option<u32>) -> anyhow::Result<Pool> {
-        self.migrate(&config.database).await?;
+        self.migrate(&config.database, config.policy.mfa.recovery_codes.is_enabled()).await?;
         config.database.url = Secret::from(self.url(ROLE).as_str());
         if let Self::External(_) = self {
             config.database = database::divide_connections(config.database.clone(), replicas).await;
@@ -149,14 +149,17 @@ impl DatabaseSource {
     }
 
     /// Creates roles and schemas that do not exist yet.
-    pub(crate) async fn migrate(&self, settings: &DatabaseSettings) -> anyhow::Result<()> {
+    ///
+    /// An embedded database has the tables of recovery codes in any case, another if they are enabled.
+    pub(crate) async fn migrate(&self, settings: &DatabaseSettings, has_recovery_codes: bool) -> anyhow::Result<()> {
         let mut settings = settings.clone();
         if let Self::Embedded(postgres) = self {
             settings.url = Secret::from(self.operator_url().as_str());
             create_roles(&settings, postgres.password()).await?;
         }
         settings.url = Secret::from(self.url(ROLE).as_str());
-        migrate_schemas(&settings).await?;
+        let is_embedded = matches!(self, Self::Embedded(_));
+        migrate_schemas(&settings, has_recovery_codes || is_embedded).await?;
         match self {
             Self::Embedded(_) => project_schema::prepare(&self.operator_url(), &settings).await,
             Self::External(_) => Ok(()),

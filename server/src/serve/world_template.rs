@@ -33,7 +33,7 @@ impl DatabaseSource {
                 let template = name(TEMPLATE)?;
                 // A prepared cluster has everything.
                 if !administrator.exists(&template).await? {
-                    self.migrate(&settings).await?;
+                    self.migrate(&settings, true).await?;
                     create_template(&self.operator_url()).await?;
                 }
                 let has_files = SchemaFiles::read(project)?.is_any();
@@ -46,7 +46,7 @@ impl DatabaseSource {
                 Ok((administrator, template, report))
             }
             Self::External(_) => {
-                self.migrate(&settings).await?;
+                self.migrate(&settings, true).await?;
                 let template = name(&format!("{TEMPLATE}_{}", migrate::schema_fingerprint()))?;
                 if !administrator.exists(&template).await? {
                     self.create_external(&administrator, &template).await?;
@@ -65,7 +65,7 @@ impl DatabaseSource {
         administrator.create_empty(template).await?;
         let url = self.application_url(template);
         let settings = DatabaseSettings { url: Secret::from(url.as_str()), ..DatabaseSettings::default() };
-        let migrated = match migrate_schemas(&settings).await {
+        let migrated = match migrate_schemas(&settings, true).await {
             Ok(()) => create_indexes(&url).await,
             Err(error) => Err(error),
         };

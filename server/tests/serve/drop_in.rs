@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
+use sqlx::{Connection as _, PgConnection};
 
 use super::support::{Basalt, basalt};
 
@@ -79,4 +80,44 @@ fn log_file_that_cannot_be_opened_does_not_prevent_the_start() {
 fn version_is_printed() {
     let output = super::support::run(&["gotrue", "version"]);
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("basalt "));
+}
+
+#[tokio::test]
+async fn newer_schema_is_served_and_one_that_lacks_something_is_refused_by_name() {
+    const NEWER: &str = "
+        CREATE TABLE auth.scim_users (id uuid PRIMARY KEY, resource jsonb NOT NULL);
+        ALTER TABLE auth.one_time_tokens ADD COLUMN expires_at timestamptz, ADD COLUMN link_token_hash text;
+        ALTER TABLE auth.mfa_factors DROP CONSTRAINT mfa_factors_last_challenged_at_key;
+        INSERT INTO auth.schema_migrations VALUES ('20260831180000'), ('20261007120000')";
+    let database = Basalt::serve(&["--ephemeral"]);
+    let url = database.text("database_url");
+    let mut db = PgConnection::connect(&url).await.expect("connected");
+    sqlx::raw_sql(NEWER).execute(&mut db).await.expect("the test's SQL is right");
+    let migrate = || {
+        let mut command = basalt();
+        command
+            .args(["gotrue", "migrate"])
+            .env("GOTRUE_DB_DRIVER", "postgres")
+            .env("DATABASE_URL", &url)
+            .env("GOTRUE_SITE_URL", "http://localhost:3000")
+            .env("API_EXTERNAL_URL", "http://localhost:9999")
+            .env("GOTRUE_MFA_RECOVERY_CODES_ENROLL_ENABLED", "true")
+            .env("GOTRUE_JWT_SECRET", database.text("jwt_secret"));
+        let output = command.output().expect("it runs");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+
+    let (is_served, log) = migrate();
+    assert!(is_served && log.contains("migrated by a newer Supabase Auth"), "{log}");
+    assert!(log.contains("20260831180000, 20261007120000"), "{log}");
+    let second = Basalt::serve(&["--ephemeral", "--database-url", &url]);
+    let account = serde_json::json!({ "email": "a@example.com", "password": "a long password" });
+    assert_eq!(second.auth("/signup", Some(account.clone())).await.0, 200);
+    assert_eq!(second.auth("/token?grant_type=password", Some(account)).await.0, 200);
+
+    let change = "ALTER TABLE auth.users ADD COLUMN tenant uuid NOT NULL DEFAULT gen_random_uuid();
+                  ALTER TABLE auth.users ALTER COLUMN tenant DROP DEFAULT";
+    sqlx::raw_sql(change).execute(&mut db).await.expect("the test's SQL is right");
+    let (is_served, log) = migrate();
+    assert!(!is_served && log.contains("does not know in users.tenant"), "{log}");
 }

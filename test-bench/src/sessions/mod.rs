@@ -102,7 +102,8 @@ fn build_preset<'a>(cx: &RequestContext, account: &'a User, request: &SessionReq
     let is_used = |kind: &FactorType| {
         std::iter::once(&first_method).chain(&more_methods).any(|claim| claim.method == kind.amr_method())
     };
-    let factor_id = FactorType::ALL.iter().filter(|kind| is_used(kind)).find_map(verified).map(|it| it.id);
+    let kinds = [FactorType::Totp, FactorType::Phone, FactorType::WebAuthn, FactorType::RecoveryCode];
+    let factor_id = kinds.iter().filter(|kind| is_used(kind)).find_map(verified).map(|it| it.id);
     PresetSession { account, first_method, more_methods, factor_id, expires_in: request.expires_in }
 }
 

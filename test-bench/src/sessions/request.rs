@@ -17,13 +17,14 @@ const MAX_EXPIRES_IN: i64 = 315_360_000;
 /// The largest number of methods; there are not more of them.
 const MAX_METHODS: usize = METHODS.len();
 /// The methods of the claim `amr`.
-const METHODS: [&str; 17] = [
+const METHODS: [&str; 18] = [
     "password",
     "otp",
     "oauth",
     "totp",
     "mfa/phone",
     "mfa/webauthn",
+    "mfa/recovery_code",
     "anonymous",
     "sso/saml",
     "passkey",
@@ -175,7 +176,7 @@ fn parse_methods(members: &Map<String, Value>) -> Result<SessionMethods, String>
     let reached = claims::aal(&methods);
     if level.is_some_and(|level| level != reached) {
         return Err(format!(
-            "aal: these methods make {}; aal2 needs totp, mfa/phone or mfa/webauthn",
+            "aal: these methods make {}; aal2 needs totp, mfa/phone, mfa/webauthn or mfa/recovery_code",
             reached.as_str()
         ));
     }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Section, at_least_seconds, count, digits, list, number, or_seconds, span, switch, text, whole};
+use crate::config::problem::Problem;
+
+use super::{Section, at_least_seconds, between, count, digits, list, number, or_seconds, span, switch, text, whole};
 
 pub(super) const SECTION: Section = Section {
     title: "MFA factors and passkeys",
-    intro: "",
+    intro: "Recovery codes need their tables in schema `auth`, which the start creates where they are absent.",
     rows: &[
         number("GOTRUE_MFA_MAX_ENROLLED_FACTORS", |d, _, n| d.policy.mfa.max_enrolled_factors = truncated(n))
             .default("10")
@@ -60,6 +62,42 @@ pub(super) const SECTION: Section = Section {
         switch("GOTRUE_MFA_WEB_AUTHN_VERIFY_ENABLED", |d, _, v| d.policy.mfa.webauthn_verify_enabled = v)
             .default("false")
             .doc("WebAuthn factors can be verified.", "true"),
+        switch("GOTRUE_MFA_RECOVERY_CODES_ENROLL_ENABLED", |d, _, v| d.policy.mfa.recovery_codes.enroll_enabled = v)
+            .default("false")
+            .doc("Recovery codes can be generated.", "true"),
+        switch("GOTRUE_MFA_RECOVERY_CODES_VERIFY_ENABLED", |d, _, v| d.policy.mfa.recovery_codes.verify_enabled = v)
+            .default("false")
+            .doc("Recovery codes are accepted as a second factor.", "true"),
+        between("GOTRUE_MFA_RECOVERY_CODES_COUNT", 4, 16, |d, _, n| d.policy.mfa.recovery_codes.count = count(n))
+            .with_unit("codes")
+            .default("10")
+            .doc("Number of recovery codes of a user, 4 to 16.", "8"),
+        between("GOTRUE_MFA_RECOVERY_CODES_CODE_LENGTH", 13, 32, |d, _, n| {
+            d.policy.mfa.recovery_codes.code_length = count(n);
+        })
+        .with_unit("characters")
+        .default("16")
+        .doc("Length of a recovery code, 13 to 32; each character has five bits.", "20"),
+        between("GOTRUE_MFA_RECOVERY_CODES_MAX_VERIFY_ATTEMPTS", 3, 15, |d, _, n| {
+            d.policy.mfa.recovery_codes.max_verify_attempts = u32::try_from(n).unwrap_or(3);
+        })
+        .with_unit("attempts")
+        .default("5")
+        .doc("Wrong recovery codes in a row that lock their verification, 3 to 15.", "3"),
+        span("GOTRUE_MFA_RECOVERY_CODES_LOCKOUT_DURATION", |d, _, v| {
+            let (least, most) = (Duration::from_mins(1), Duration::from_hours(24));
+            if (least..=most).contains(&v.to_std()) {
+                d.policy.mfa.recovery_codes.lockout_duration = v.to_std();
+            } else {
+                d.problems.push(Problem {
+                    name: "GOTRUE_MFA_RECOVERY_CODES_LOCKOUT_DURATION".to_owned(),
+                    complaint: "must be between 1m and 24h".to_owned(),
+                    example: "15m".to_owned(),
+                });
+            }
+        })
+        .default("15m")
+        .doc("How long verification of recovery codes is locked after wrong ones, 1m to 24h.", "30m"),
         text("GOTRUE_WEBAUTHN_RP_ID", |d, _, v| d.relying_party.0 = v)
             .with_alias("RP_ID")
             .doc("WebAuthn relying party id: the site's host name or a parent domain of it.", "example.com"),

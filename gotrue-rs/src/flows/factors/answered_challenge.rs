@@ -85,7 +85,7 @@ pub(super) async fn finish_verification(
         cx,
         factor,
         elevation,
-        VerifiedFactor { factor_id: factor.id, factor_type: challenge.kind, challenge_id: challenge.challenge_id },
+        VerifiedFactor::by_challenge(factor.id, challenge.kind, challenge.challenge_id),
     )
     .await
 }
@@ -100,7 +100,7 @@ pub(super) async fn raise_session(
     let kind = verified.factor_type;
     let issued = elevation.finish(cx, verified).await?;
     if !factor.is_verified() {
-        notices::send_factor_changed(cx, &issued.account, notices::FactorEvent::Enrolled, kind).await;
+        notices::send_factor_changed(cx, &issued.account, notices::FactorEvent::Enrolled, kind.as_str()).await;
     }
     Ok(Reply::json(&issued.body(SessionExtras::default())))
 }

@@ -3,7 +3,7 @@
 //! A correct answer raises the session to `aal2`.
 
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::mfa::{FactorStep, FactorType};
+use gotrue_rules::domain::mfa::{FactorStep, FactorType, unknown_type};
 
 use super::{phone, totp, webauthn};
 use crate::http::reply::Reply;
@@ -18,5 +18,6 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         FactorType::Totp => totp::challenge(&cx, factor).await,
         FactorType::Phone => phone::challenge(&cx, factor).await,
         FactorType::WebAuthn => webauthn::challenge(&cx, factor).await,
+        FactorType::RecoveryCode => Err(unknown_type()),
     }
 }

@@ -1,7 +1,7 @@
 //! `POST /factors`: enrolls a factor, which is unverified at first.
 
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::mfa::FactorType;
+use gotrue_rules::domain::mfa::{FactorType, unknown_type};
 use gotrue_rules::wire::requests::EnrollFactor;
 
 use super::{phone, totp, webauthn};
@@ -19,5 +19,6 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         FactorType::Totp => totp::enroll(&cx, &request).await,
         FactorType::Phone => phone::enroll(&cx, &request).await,
         FactorType::WebAuthn => webauthn::enroll(&cx, &request).await,
+        FactorType::RecoveryCode => Err(unknown_type()),
     }
 }

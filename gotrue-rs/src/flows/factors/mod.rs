@@ -6,6 +6,7 @@ pub mod enroll;
 mod enrolled_factor;
 mod issued_challenge;
 mod phone;
+pub mod recovery_codes;
 mod totp;
 pub mod unenroll;
 pub mod verify;

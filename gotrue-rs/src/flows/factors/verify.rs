@@ -2,7 +2,7 @@
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::verification::validate_first_verification;
-use gotrue_rules::domain::mfa::{FactorStep, FactorType};
+use gotrue_rules::domain::mfa::{FactorStep, FactorType, unknown_type};
 use gotrue_rules::wire::requests::VerifyFactor;
 
 use super::{phone, totp, webauthn};
@@ -25,6 +25,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         FactorType::Totp => totp::verify(&cx, factor, &request).await,
         FactorType::Phone => phone::verify(&cx, factor, &request).await,
         FactorType::WebAuthn => webauthn::verify(&cx, factor, &request).await,
+        FactorType::RecoveryCode => Err(unknown_type()),
     }?;
     guess.release_correct();
     Ok(answer)

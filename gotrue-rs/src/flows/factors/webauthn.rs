@@ -241,7 +241,7 @@ async fn finish_verification(
         cx,
         factor,
         elevation,
-        VerifiedFactor { factor_id: factor.id, factor_type: FactorType::WebAuthn, challenge_id },
+        VerifiedFactor::by_challenge(factor.id, FactorType::WebAuthn, challenge_id),
     )
     .await
 }

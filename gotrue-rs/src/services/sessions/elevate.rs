@@ -36,8 +36,19 @@ pub struct VerifiedFactor {
     pub factor_id: Uuid,
     /// The factor type.
     pub factor_type: FactorType,
-    /// The verified challenge.
-    pub challenge_id: Uuid,
+    /// The audit entry of the verification.
+    pub audit: AuditEntry,
+}
+
+impl VerifiedFactor {
+    /// A factor whose challenge was answered.
+    pub fn by_challenge(factor_id: Uuid, factor_type: FactorType, challenge_id: Uuid) -> Self {
+        let audit = AuditEntry::new(AuditAction::VerificationAttempted)
+            .with_trait("factor_id", factor_id.to_string())
+            .with_trait("challenge_id", challenge_id.to_string())
+            .with_trait("factor_type", factor_type.as_str());
+        Self { factor_id, factor_type, audit }
+    }
 }
 
 /// Begins to raise the caller's session.
@@ -111,11 +122,7 @@ impl Elevation {
 }
 
 fn audit_entries(verified: &VerifiedFactor, is_row: bool) -> Vec<AuditEntry> {
-    let attempted = AuditEntry::new(AuditAction::VerificationAttempted)
-        .with_trait("factor_id", verified.factor_id.to_string())
-        .with_trait("challenge_id", verified.challenge_id.to_string())
-        .with_trait("factor_type", verified.factor_type.as_str());
-    let mut entries = vec![attempted];
+    let mut entries = vec![verified.audit.clone()];
     if is_row {
         entries.push(AuditEntry::new(AuditAction::TokenRevoked));
     }

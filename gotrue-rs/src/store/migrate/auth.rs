@@ -1,11 +1,10 @@
-//! Schema `auth`: created in an empty database, accepted at the reference's version, refused otherwise.
-
-use std::collections::BTreeSet;
+//! Schema `auth`: created in an empty database, served if it has the shape that statements need, refused otherwise.
 
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use super::super::quoting::quote_identifier;
-use super::{ErrorContext, MigrateError, VersionDifference, is_undefined_table, lock_migrations, run_script};
+use super::shape::{SchemaRow, SchemaShape, join_shortened, read_schema};
+use super::{ErrorContext, MigrateError, SchemaDifference, lock_migrations, run_script};
 use crate::store::acquire_connection;
 
 /// The outcome of [`migrate_auth`].
@@ -13,8 +12,10 @@ use crate::store::acquire_connection;
 pub enum AuthSchemaOutcome {
     /// The schema was created.
     Created,
-    /// The schema existed at the expected version.
+    /// The schema existed with the expected versions.
     Unchanged,
+    /// The schema existed with versions of a newer Supabase Auth, and has what this server needs.
+    Newer,
 }
 
 /// The files of the schema, in the order of execution.
@@ -35,8 +36,9 @@ pub(super) const VERSIONS: &str = include_str!("../../../../sql/auth/versions.tx
 
 /// Creates or checks schema `namespace` (`DB_NAMESPACE`).
 ///
-/// An empty database gets the whole schema in one transaction. A schema with exactly the expected versions is accepted
-/// after one query. Any other is refused with the differing versions and left unchanged.
+/// An empty database gets the whole schema in one transaction. A schema that has the columns, words of enums and unique
+/// keys that statements need is served, whatever else it has and whatever versions it names. Any other is refused with
+/// what it lacks, and left unchanged.
 ///
 /// The connecting role may be the schema's owner (`supabase_auth_admin`) or a superuser, which then creates everything
 /// as that owner.
@@ -45,18 +47,18 @@ pub async fn migrate_auth(pool: &PgPool, namespace: &str) -> Result<AuthSchemaOu
         return Err(MigrateError::Namespace(namespace.to_owned()));
     }
     let mut connection = acquire_connection(pool).await.during("connecting to the database")?;
-    match read_versions(&mut connection, namespace).await {
-        Ok(versions) => check_versions(namespace, &versions),
-        Err(error) if is_undefined_table(&error) => create(&mut connection, namespace).await,
-        Err(cause) => Err(MigrateError::Database { doing: "reading the versions of schema auth", cause }),
+    let shape = read_shape(&mut connection, namespace).await?;
+    if shape.has_tables() {
+        return accept(&mut connection, namespace, &shape).await;
     }
+    create(&mut connection, namespace).await
 }
 
 fn expected_versions() -> impl Iterator<Item = &'static str> {
     VERSIONS.lines()
 }
 
-/// Compares recorded versions of schema `auth` with those that this server works with.
+/// Compares recorded versions of schema `auth` with those that this server was made for.
 ///
 /// Returns the missing and the unknown ones.
 pub fn compare_auth_versions(recorded: &[String]) -> (Vec<String>, Vec<String>) {
@@ -65,43 +67,68 @@ pub fn compare_auth_versions(recorded: &[String]) -> (Vec<String>, Vec<String>) 
     (missing.map(str::to_owned).collect(), unknown.cloned().collect())
 }
 
-/// Returns the newest version of schema `auth` that this server works with.
-pub fn newest_auth_version() -> &'static str {
-    expected_versions().last().unwrap_or_default()
+/// Reads the columns, words of enums and unique keys of a schema.
+pub async fn read_shape(connection: &mut PgConnection, namespace: &str) -> Result<SchemaShape, MigrateError> {
+    let rows: Vec<SchemaRow> = sqlx::query_as(read_schema!("$1"))
+        .persistent(false)
+        .bind(namespace)
+        .fetch_all(connection)
+        .await
+        .during("reading the columns of schema auth")?;
+    Ok(SchemaShape::from_rows(rows))
 }
 
 async fn read_versions(connection: &mut PgConnection, namespace: &str) -> Result<Vec<String>, sqlx::Error> {
-    let sql = format!("SELECT version FROM {}.schema_migrations", quote_identifier(namespace));
+    let sql = format!("SELECT version FROM {}.schema_migrations ORDER BY version", quote_identifier(namespace));
     let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await?;
     rows.iter().map(|row| row.try_get(0)).collect()
 }
 
-fn check_versions(namespace: &str, recorded: &[String]) -> Result<AuthSchemaOutcome, MigrateError> {
-    let ours: BTreeSet<&str> = expected_versions().collect();
-    let theirs: BTreeSet<&str> = recorded.iter().map(String::as_str).collect();
-    if ours == theirs {
+/// Accepts a schema that has what statements need; its versions are only reported.
+async fn accept(
+    connection: &mut PgConnection,
+    namespace: &str,
+    shape: &SchemaShape,
+) -> Result<AuthSchemaOutcome, MigrateError> {
+    let versions = if shape.has_table("schema_migrations") {
+        read_versions(connection, namespace).await.during("reading the versions of schema auth")?
+    } else {
+        Vec::new()
+    };
+    let (missing, unknown) = compare_auth_versions(&versions);
+    let misfits = SchemaShape::needed().find_misfits(shape);
+    if !misfits.is_empty() {
+        let namespace = namespace.to_owned();
+        return Err(MigrateError::Schema(Box::new(SchemaDifference { namespace, misfits, missing, unknown })));
+    }
+    if !missing.is_empty() {
+        tracing::warn!(
+            schema = namespace,
+            count = missing.len(),
+            versions = join_shortened(&missing),
+            "the schema has what this server needs, but does not record these migrations"
+        );
+    }
+    if unknown.is_empty() {
         return Ok(AuthSchemaOutcome::Unchanged);
     }
-    let named = |one: &BTreeSet<&str>, other| one.difference(other).map(ToString::to_string).collect();
-    Err(MigrateError::Versions(Box::new(VersionDifference {
-        namespace: namespace.to_owned(),
-        missing: named(&ours, &theirs),
-        unknown: named(&theirs, &ours),
-    })))
+    tracing::info!(
+        schema = namespace,
+        count = unknown.len(),
+        versions = join_shortened(&unknown),
+        "the schema was migrated by a newer Supabase Auth: it has what this server needs and is served, what is unknown is left alone"
+    );
+    Ok(AuthSchemaOutcome::Newer)
 }
 
 async fn create(connection: &mut PgConnection, namespace: &str) -> Result<AuthSchemaOutcome, MigrateError> {
     let mut transaction = sqlx::Connection::begin(connection).await.during("beginning the transaction")?;
     lock_migrations(&mut transaction).await?;
+    let shape = read_shape(&mut transaction, namespace).await?;
+    if shape.has_tables() {
+        return accept(&mut transaction, namespace, &shape).await;
+    }
     let place = SchemaState::read(&mut transaction, namespace).await.during("reading the state of schema auth")?;
-    if place.has_versions {
-        let versions =
-            read_versions(&mut transaction, namespace).await.during("reading the versions of schema auth")?;
-        return check_versions(namespace, &versions);
-    }
-    if place.has_tables {
-        return check_versions(namespace, &[]);
-    }
     if !place.has_reader {
         return Err(MigrateError::NoReader { namespace: namespace.to_owned() });
     }
@@ -119,12 +146,10 @@ async fn create(connection: &mut PgConnection, namespace: &str) -> Result<AuthSc
     Ok(AuthSchemaOutcome::Created)
 }
 
-/// The state of the database before the schema is created.
-struct SchemaState {
+/// The state of the database before objects of the schema are created.
+pub(super) struct SchemaState {
     /// The role that owns the schema; `None` if there is no schema yet.
     owner: Option<String>,
-    has_tables: bool,
-    has_versions: bool,
     /// Whether the role `postgres` exists, which the tables grant SELECT to.
     has_reader: bool,
     is_superuser: bool,
@@ -132,26 +157,16 @@ struct SchemaState {
 }
 
 impl SchemaState {
-    async fn read(connection: &mut PgConnection, namespace: &str) -> Result<Self, sqlx::Error> {
+    pub(super) async fn read(connection: &mut PgConnection, namespace: &str) -> Result<Self, sqlx::Error> {
         const READ_STATE: &str = "
-            WITH tables AS (
-                SELECT c.relname
-                FROM pg_class c
-                JOIN pg_namespace n ON n.oid = c.relnamespace
-                WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'f')
-            )
             SELECT
                 (SELECT pg_get_userbyid(nspowner)::text FROM pg_namespace WHERE nspname = $1) AS owner,
-                EXISTS (SELECT FROM tables) AS has_tables,
-                EXISTS (SELECT FROM tables WHERE relname = 'schema_migrations') AS has_versions,
                 to_regrole('postgres') IS NOT NULL AS has_reader,
                 to_regrole('supabase_auth_admin') IS NOT NULL AS has_auth_admin,
                 (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS is_superuser";
         let row = sqlx::query(READ_STATE).persistent(false).bind(namespace).fetch_one(connection).await?;
         Ok(Self {
             owner: row.try_get("owner")?,
-            has_tables: row.try_get("has_tables")?,
-            has_versions: row.try_get("has_versions")?,
             has_reader: row.try_get("has_reader")?,
             is_superuser: row.try_get("is_superuser")?,
             has_auth_admin: row.try_get("has_auth_admin")?,
@@ -162,7 +177,7 @@ impl SchemaState {
     ///
     /// A superuser creates all objects as the schema's owner, so that the owner can use them and the reference can take
     /// over.
-    fn build_prelude(&self, namespace: &str) -> String {
+    pub(super) fn build_prelude(&self, namespace: &str) -> String {
         let schema = quote_identifier(namespace);
         let owner = self.owner.as_deref().or(self.has_auth_admin.then_some("supabase_auth_admin"));
         let owner = owner.filter(|_| self.is_superuser).map(quote_identifier);

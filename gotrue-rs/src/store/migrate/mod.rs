@@ -11,11 +11,13 @@ mod databases;
 mod index_lock;
 mod indexes;
 mod project;
+mod recovery_codes;
 mod roles;
 mod script;
+pub mod shape;
 mod words;
 
-pub use auth::{AuthSchemaOutcome, compare_auth_versions, migrate_auth, newest_auth_version};
+pub use auth::{AuthSchemaOutcome, compare_auth_versions, migrate_auth, read_shape};
 pub use basalt::{FILES, migrate_basalt, run_files};
 pub use compatibility::{MigrationFile, MigrationStep, check_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};
@@ -24,10 +26,12 @@ pub use project::{
     AppliedFiles, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, SkippedBefore, SkippedStatement,
     apply_project, prepare_project_database, read_project_versions, read_skipped_statements,
 };
+pub use recovery_codes::{RecoveryCodesOutcome, migrate_recovery_codes};
 pub use roles::create_roles;
 pub use script::{ScriptStatement, split_script};
 pub use words::{CreatedObject, find_created_object};
 
+use self::shape::{ShapeMisfits, join_shortened};
 use sqlx::{AssertSqlSafe, PgConnection};
 
 /// The advisory lock of all migrations: "basalt" in ASCII.
@@ -35,7 +39,8 @@ pub const ADVISORY_LOCK: i64 = 0x6261_7361_6c74;
 
 /// Returns 16 hexadecimal digits that identify the SQL of roles and schemas.
 pub fn schema_fingerprint() -> String {
-    let roles_and_auth = auth::FILES.iter().chain([&auth::VERSIONS, &roles::ROLES]).copied();
+    let additions = [&auth::VERSIONS, &recovery_codes::TABLES, &roles::ROLES];
+    let roles_and_auth = auth::FILES.iter().chain(additions).copied();
     let sql: Vec<&str> = roles_and_auth.chain(FILES.iter().map(|file| file.sql)).collect();
     let mut digits = basalt::checksum(&(sql.concat() + &project::concatenate_files()));
     digits.truncate(16);
@@ -49,9 +54,9 @@ pub enum MigrateError {
     #[error("{0:?} is not a valid schema name: DB_NAMESPACE takes 1 to 63 bytes, for example auth")]
     Namespace(String),
 
-    /// The schema is at other versions than the expected ones.
+    /// The schema lacks what statements need, or needs what they do not do.
     #[error("{0}")]
-    Versions(Box<VersionDifference>),
+    Schema(Box<SchemaDifference>),
 
     /// The schema grants rights to a role that does not exist.
     #[error(
@@ -103,45 +108,36 @@ pub enum MigrateError {
     },
 }
 
-/// The difference between the recorded versions of schema `auth` and the expected ones.
+/// Why a schema `auth` cannot be served.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VersionDifference {
+pub struct SchemaDifference {
     /// The schema's name.
     pub namespace: String,
+    /// What it lacks or needs.
+    pub misfits: ShapeMisfits,
     /// Expected versions that are not recorded, ascending.
     pub missing: Vec<String>,
     /// Recorded versions that are unknown, ascending.
     pub unknown: Vec<String>,
 }
 
-impl std::fmt::Display for VersionDifference {
+impl std::fmt::Display for SchemaDifference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "schema {} is not at the version this server works with:", self.namespace)?;
+        let misfits = self.misfits.describe().join("; ");
+        write!(f, "schema {} cannot be served: {misfits}. Nothing was changed.", self.namespace)?;
         if !self.missing.is_empty() {
-            write!(f, " {} missing ({});", self.missing.len(), join_shortened(&self.missing))?;
-        }
-        if !self.unknown.is_empty() {
-            write!(f, " {} unknown ({});", self.unknown.len(), join_shortened(&self.unknown))?;
-        }
-        write!(f, " nothing was changed.")?;
-        if !self.missing.is_empty() {
+            let (count, names) = (self.missing.len(), join_shortened(&self.missing));
             write!(
                 f,
-                " Bring it up with the command of Supabase Auth v2.196.0, `auth migrate`, on this database, then start again."
+                " {count} of its migrations are not recorded ({names}): bring it up with the command of Supabase Auth \
+                 v2.196.0, `auth migrate`, on this database, then start again."
             )?;
         }
         if !self.unknown.is_empty() {
-            write!(f, " Unknown versions come from a newer Supabase Auth: start a Basalt that knows them.")?;
+            let (count, names) = (self.unknown.len(), join_shortened(&self.unknown));
+            write!(f, " {count} are of a newer Supabase Auth ({names}): start a Basalt that knows them.")?;
         }
         Ok(())
-    }
-}
-
-/// Joins names; of more than eight, the first six and the last.
-fn join_shortened(names: &[String]) -> String {
-    match names {
-        [first @ .., last] if names.len() > 8 => format!("{}, … {last}", first[..6].join(", ")),
-        all => all.join(", "),
     }
 }
 

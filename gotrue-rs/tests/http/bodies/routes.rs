@@ -90,6 +90,8 @@ impl Fixture {
         let world = World::builder()
             .with_phones()
             .policy(|policy| {
+                policy.mfa.recovery_codes.enroll_enabled = true;
+                policy.mfa.recovery_codes.verify_enabled = true;
                 policy.sign_up.anonymous_enabled = true;
                 policy.limits.email_sent = many;
                 policy.limits.sms_sent = many;

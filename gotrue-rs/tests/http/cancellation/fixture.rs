@@ -107,6 +107,8 @@ fn enable_everything(policy: &mut Policy) {
     policy.experimental.scim_enabled = true;
     policy.mfa.phone.enroll_enabled = true;
     policy.mfa.phone.verify_enabled = true;
+    policy.mfa.recovery_codes.enroll_enabled = true;
+    policy.mfa.recovery_codes.verify_enabled = true;
     policy.mfa.phone.max_frequency = Duration::from_micros(1);
     policy.web3.ethereum.enabled = true;
     policy.web3.solana.enabled = true;

@@ -4,6 +4,7 @@ mod elevation;
 mod enrollment;
 mod notices;
 mod phone;
+mod recovery_codes;
 mod sealed;
 mod totp;
 mod unenroll;

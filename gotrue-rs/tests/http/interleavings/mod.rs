@@ -6,6 +6,7 @@
 
 mod email_change;
 mod factors;
+mod recovery_codes;
 mod refresh;
 mod verify;
 

@@ -1,9 +1,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gotrue_rs::store::migrate::{self, AuthSchemaOutcome, MigrateError};
+use gotrue_rs::store::migrate::{self, AuthSchemaOutcome, MigrateError, RecoveryCodesOutcome};
 use gotrue_rs::testing::TestDatabase;
 use sqlx::PgPool;
+
+use super::newer::make_newer;
 
 const VERSIONS: &str = include_str!("../../../../sql/auth/versions.txt");
 
@@ -107,30 +109,98 @@ async fn current_schema_is_used_without_write_or_lock() {
 }
 
 #[tokio::test]
-async fn differing_versions_are_reported_without_changes() {
+async fn schema_of_a_newer_supabase_auth_is_served_unchanged() {
     let database = TestDatabase::clone_migrated().await;
-    database.query("DELETE FROM auth.schema_migrations WHERE version IN ('00', '20260625000000')").await;
-    database.query("INSERT INTO auth.schema_migrations VALUES ('20270101000000')").await;
-    let before = versions(&database).await;
+    make_newer(&database).await;
+    let before = described(&database).await;
 
-    let reported = refused(migrate::migrate_auth(&database.pool().await, "auth").await);
+    let outcome = migrate::migrate_auth(&database.pool().await, "auth").await;
 
-    assert!(reported.contains("2 missing (00, 20260625000000)"), "{reported}");
-    assert!(reported.contains("1 unknown (20270101000000)"), "{reported}");
-    assert!(reported.contains("`auth migrate`"), "{reported}");
-    assert_eq!(versions(&database).await, before);
+    assert_eq!(outcome.expect("it has what is needed"), AuthSchemaOutcome::Newer);
+    assert_eq!(described(&database).await, before);
+}
+
+/// The columns of schema `auth` and the recorded versions.
+async fn described(database: &TestDatabase) -> Vec<String> {
+    let columns = "SELECT concat_ws(' ', table_name, column_name, data_type) AS line FROM information_schema.columns
+                   WHERE table_schema = 'auth' ORDER BY line";
+    [database.query(columns).await, versions(database).await].concat()
 }
 
 #[tokio::test]
-async fn long_version_list_is_abbreviated() {
+async fn unrecorded_versions_of_a_complete_schema_are_no_hindrance() {
     let database = TestDatabase::clone_migrated().await;
     database.query("DELETE FROM auth.schema_migrations").await;
 
+    let outcome = migrate::migrate_auth(&database.pool().await, "auth").await;
+
+    assert_eq!(outcome.expect("it has what is needed"), AuthSchemaOutcome::Unchanged);
+    assert_eq!(versions(&database).await, [""; 0]);
+
+    database.query("DROP TABLE auth.schema_migrations").await;
+    let outcome = migrate::migrate_auth(&database.pool().await, "auth").await;
+    assert_eq!(outcome.expect("it has what is needed"), AuthSchemaOutcome::Unchanged);
+}
+
+#[tokio::test]
+async fn older_schema_is_refused_with_what_it_lacks() {
+    let database = TestDatabase::clone_migrated().await;
+    database.query("DELETE FROM auth.schema_migrations WHERE version IN ('20260302000000', '20260625000000')").await;
+    database.query("ALTER TABLE auth.custom_oauth_providers DROP COLUMN custom_claims_allowlist").await;
+    database.query("DROP TABLE auth.webauthn_credentials").await;
+    let before = described(&database).await;
+
     let reported = refused(migrate::migrate_auth(&database.pool().await, "auth").await);
 
-    assert!(reported.contains("70 missing (00, 20210710035447,"), "{reported}");
+    let lacking = "it lacks column custom_oauth_providers.custom_claims_allowlist, table webauthn_credentials";
+    assert!(reported.contains(lacking), "{reported}");
+    assert!(reported.contains("2 of its migrations are not recorded (20260302000000, 20260625000000)"), "{reported}");
+    assert!(reported.contains("`auth migrate`"), "{reported}");
+    assert_eq!(described(&database).await, before);
+}
+
+#[tokio::test]
+async fn change_that_would_lose_data_is_refused_with_its_name() {
+    for (change, named) in [
+        ("ALTER TABLE auth.users ADD COLUMN tenant uuid NOT NULL", "does not know in users.tenant"),
+        ("ALTER TABLE auth.sessions ALTER COLUMN tag SET NOT NULL", "does not know in sessions.tag"),
+        (
+            "ALTER TABLE auth.mfa_factors ALTER COLUMN web_authn_aaguid TYPE text",
+            "column mfa_factors.web_authn_aaguid is text in place of uuid",
+        ),
+        ("ALTER TYPE auth.aal_level RENAME VALUE 'aal2' TO 'two'", "value aal2 of aal_level"),
+        ("DROP INDEX auth.users_email_partial_key", "unique index on users (email) WHERE is_sso_user = false"),
+        ("ALTER TABLE auth.mfa_factors DROP CONSTRAINT mfa_factors_last_challenged_at_key", ""),
+        ("ALTER TABLE auth.users ADD COLUMN region text NOT NULL DEFAULT 'eu'", ""),
+        ("ALTER TABLE auth.users ALTER COLUMN email_change_token_new TYPE text", ""),
+    ] {
+        let database = TestDatabase::clone_migrated().await;
+        database.query("INSERT INTO auth.schema_migrations VALUES ('20270101000000')").await;
+        database.query(change).await;
+
+        let outcome = migrate::migrate_auth(&database.pool().await, "auth").await;
+
+        if named.is_empty() {
+            assert_eq!(outcome.expect(change), AuthSchemaOutcome::Newer);
+        } else {
+            let reported = refused(outcome);
+            assert!(reported.contains(named), "{change}: {reported}");
+            assert!(reported.contains("newer Supabase Auth (20270101000000)"), "{reported}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn long_lists_are_abbreviated() {
+    let database = TestDatabase::clone_migrated().await;
+    database.query("DELETE FROM auth.schema_migrations").await;
+    database.query("DROP TABLE auth.webauthn_credentials").await;
+
+    let reported = refused(migrate::migrate_auth(&database.pool().await, "auth").await);
+
+    assert!(reported.contains("70 of its migrations are not recorded (00, 20210710035447,"), "{reported}");
     assert!(reported.contains(", … 20260625000000)"), "{reported}");
-    assert!(reported.len() < 400, "{reported}");
+    assert!(reported.len() < 450, "{reported}");
 }
 
 #[tokio::test]
@@ -140,8 +210,52 @@ async fn foreign_tables_are_refused_and_unchanged() {
 
     let reported = refused(migrate::migrate_auth(&superuser(&database).await, "auth").await);
 
-    assert!(reported.contains("70 missing"), "{reported}");
+    assert!(reported.contains("it lacks table audit_log_entries,"), "{reported}");
+    assert!(reported.contains("70 of its migrations"), "{reported}");
     assert_eq!(database.query("SELECT tablename FROM pg_tables WHERE schemaname = 'auth'").await, ["accounts"]);
+}
+
+#[tokio::test]
+async fn tables_of_recovery_codes_are_created_once_with_the_shape_of_the_reference() {
+    let (ours, theirs) = (TestDatabase::clone_empty().await, TestDatabase::clone_empty().await);
+    for database in [&ours, &theirs] {
+        migrate::migrate_auth(&superuser(database).await, "auth").await.expect("an empty database is filled");
+    }
+    make_newer(&theirs).await;
+    let pool = ours.pool().await;
+
+    let outcomes = futures::future::join_all((0..4).map(|_| migrate::migrate_recovery_codes(&pool, "auth"))).await;
+
+    let outcomes: Vec<_> = outcomes.into_iter().map(|outcome| outcome.expect("the role owns the schema")).collect();
+    assert_eq!(outcomes.iter().filter(|it| **it == RecoveryCodesOutcome::Created).count(), 1, "{outcomes:?}");
+    let found = migrate::migrate_recovery_codes(&theirs.pool().await, "auth").await.expect("the shape is the same");
+    assert_eq!(found, RecoveryCodesOutcome::Unchanged);
+    let shape = "SELECT concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+                        pg_get_expr(d.adbin, d.adrelid)) AS line
+                 FROM pg_attribute a
+                 JOIN pg_class c ON c.oid = a.attrelid AND c.relname LIKE 'mfa_recovery_code%'
+                 LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+                 WHERE a.attnum > 0
+                 UNION ALL
+                 SELECT concat_ws(' ', conname, pg_get_constraintdef(oid)) FROM pg_constraint
+                 WHERE conname LIKE 'mfa_recovery_code%'
+                 ORDER BY line";
+    assert_eq!(ours.query(shape).await, theirs.query(shape).await);
+    assert_eq!(owners(&ours, "auth").await, BTreeSet::from(["supabase_auth_admin".to_owned()]));
+}
+
+#[tokio::test]
+async fn other_tables_with_the_names_of_recovery_codes_are_refused() {
+    let database = TestDatabase::clone_empty().await;
+    migrate::migrate_auth(&superuser(&database).await, "auth").await.expect("an empty database is filled");
+    database.query("ALTER TYPE auth.factor_type ADD VALUE 'recovery_code'").await;
+    database.query("CREATE TABLE auth.mfa_recovery_code_sets (id uuid PRIMARY KEY)").await;
+    database.query("CREATE TABLE auth.mfa_recovery_codes (id uuid PRIMARY KEY, code text)").await;
+
+    let outcome = migrate::migrate_recovery_codes(&superuser(&database).await, "auth").await;
+
+    let reported = outcome.expect_err("the tables are others").to_string();
+    assert!(reported.contains("column mfa_recovery_codes.code_hash"), "{reported}");
 }
 
 #[tokio::test]

@@ -2,3 +2,5 @@
 
 mod auth;
 mod basalt;
+pub(crate) mod newer;
+mod newer_schema;

@@ -13,6 +13,7 @@ mod logs;
 mod placeholders;
 mod plans;
 mod round_trips;
+mod shape;
 mod single;
 pub(crate) mod source;
 mod statement_counts;

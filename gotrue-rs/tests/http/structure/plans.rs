@@ -22,6 +22,7 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
     ("inspection.sso_providers", "figures for an operator who asks for them"),
     ("inspection.sizes", "figures for an operator who asks for them"),
     ("inspection.stranded", "figures for an operator who asks for them"),
+    ("inspection.schema", "the catalogue, for an operator who asks"),
     ("inspection.versions", "figures for an operator who asks for them"),
     ("bulk.count", "an export"),
     ("cleanup.oauth_requests", "in the background, after a write; what is there is of one day"),

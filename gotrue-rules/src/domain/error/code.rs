@@ -199,6 +199,14 @@ error_codes! {
             => "The operator sets `[auth.mfa.web_authn] enroll_enabled`.",
         MfaWebAuthnVerifyNotEnabled = 422 "mfa_webauthn_verify_not_enabled": "Verification of security keys is disabled."
             => "The operator sets `[auth.mfa.web_authn] verify_enabled`.",
+        MfaRecoveryCodesEnrollNotEnabled = 422 "mfa_recovery_codes_enroll_not_enabled": "Recovery codes cannot be generated."
+            => "The operator sets `[auth.mfa.recovery_codes] enroll_enabled`.",
+        MfaRecoveryCodesVerifyNotEnabled = 422 "mfa_recovery_codes_verify_not_enabled": "Recovery codes are not accepted."
+            => "The operator sets `[auth.mfa.recovery_codes] verify_enabled`.",
+        MfaRecoveryCodesLocked = 429 "mfa_recovery_codes_locked": "Too many wrong recovery codes in a row. Further attempts do not prolong the lock."
+            => "Wait for the time in `[auth.mfa.recovery_codes] lockout_duration`, use another factor, or generate new codes in a session of `aal2`.",
+        MfaRecoveryCodesSoleFactor = 422 "mfa_recovery_codes_sole_factor": "Recovery codes would be the only second factor that the user can use."
+            => "Enroll another factor first, or delete the recovery codes before the last other factor.",
         PasskeyDisabled = 404 "passkey_disabled": "Passkeys are disabled."
             => "The operator sets `[auth.passkey] enabled`.",
         TooManyPasskeys = 422 "too_many_passkeys": "The user has the maximum number of passkeys."

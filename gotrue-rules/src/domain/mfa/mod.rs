@@ -2,6 +2,7 @@
 
 pub mod enrollment;
 pub mod key_uri;
+pub mod recovery_codes;
 pub mod totp;
 pub mod verification;
 
@@ -19,10 +20,12 @@ pub enum FactorType {
     Phone,
     /// A WebAuthn credential.
     WebAuthn,
+    /// Recovery codes, which have endpoints of their own.
+    RecoveryCode,
 }
 
 impl FactorType {
-    /// All types.
+    /// The types that `POST /factors` enrolls.
     pub const ALL: [Self; 3] = [Self::Totp, Self::Phone, Self::WebAuthn];
 
     /// The name in the API and in the database.
@@ -31,13 +34,14 @@ impl FactorType {
             Self::Totp => "totp",
             Self::Phone => "phone",
             Self::WebAuthn => "webauthn",
+            Self::RecoveryCode => "recovery_code",
         }
     }
 
-    /// Parses a type; 400 `validation_failed` for an unknown one.
+    /// Parses a type of [`Self::ALL`]; 400 `validation_failed` for any other.
     pub fn parse(word: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
-        found.ok_or_else(|| Error::invalid("factor_type needs to be totp, phone, or webauthn"))
+        found.ok_or_else(unknown_type)
     }
 
     /// The `amr` method.
@@ -46,6 +50,17 @@ impl FactorType {
             Self::Totp => "totp",
             Self::Phone => "mfa/phone",
             Self::WebAuthn => "mfa/webauthn",
+            Self::RecoveryCode => "mfa/recovery_code",
+        }
+    }
+
+    /// Whether an enrolled factor of the type can be verified.
+    pub fn is_usable(self, policy: &MfaPolicy) -> bool {
+        match self {
+            Self::Totp => policy.totp_verify_enabled,
+            Self::Phone => policy.phone.verify_enabled,
+            Self::WebAuthn => policy.webauthn_verify_enabled,
+            Self::RecoveryCode => policy.recovery_codes.verify_enabled,
         }
     }
 
@@ -62,6 +77,11 @@ impl FactorType {
                 policy.webauthn_enroll_enabled,
                 ErrorCode::MfaWebAuthnEnrollNotEnabled,
                 "MFA enroll is disabled for WebAuthn",
+            ),
+            Self::RecoveryCode => (
+                policy.recovery_codes.enroll_enabled,
+                ErrorCode::MfaRecoveryCodesEnrollNotEnabled,
+                "MFA enroll is disabled for recovery codes",
             ),
         };
         if is_on { Ok(()) } else { Err(Error::new(code, message)) }
@@ -91,6 +111,11 @@ impl FactorType {
                 ErrorCode::MfaWebAuthnEnrollNotEnabled,
                 "MFA verification is disabled for WebAuthn",
             ),
+            (Self::RecoveryCode, _) => (
+                policy.recovery_codes.verify_enabled,
+                ErrorCode::MfaRecoveryCodesVerifyNotEnabled,
+                "MFA verification is disabled for recovery codes",
+            ),
         };
         if is_on { Ok(()) } else { Err(Error::new(code, message)) }
     }
@@ -105,12 +130,28 @@ pub enum FactorStep {
     Verify,
 }
 
-/// Requires AAL2 to unenroll a verified factor: 422.
+/// The `amr` method of a factor of any stored type, also of one that this server does not know.
+pub fn stored_amr_method(factor_type: &str) -> String {
+    let known = FactorType::ALL.into_iter().chain([FactorType::RecoveryCode]);
+    let known = known.into_iter().find(|kind| kind.as_str() == factor_type);
+    known.map_or_else(|| format!("mfa/{factor_type}"), |kind| kind.amr_method().to_owned())
+}
+
+/// Requires AAL2 to unenroll a verified factor, and another endpoint for recovery codes: 422.
 pub fn validate_removal(factor: &Factor, session: &Session) -> Result<()> {
+    if factor.is_recovery_code() {
+        let message = "Recovery codes cannot be unenrolled with this endpoint, use DELETE /factors/recovery-codes";
+        return Err(Error::http(422, ErrorCode::ValidationFailed, message));
+    }
     if factor.is_verified() && !session.is_elevated() {
         return Err(Error::http(422, ErrorCode::InsufficientAal, "AAL2 required to unenroll verified factor"));
     }
     Ok(())
+}
+
+/// 400: the type is none that can be enrolled, challenged and verified.
+pub fn unknown_type() -> Error {
+    Error::invalid("factor_type needs to be totp, phone, or webauthn")
 }
 
 /// 404: the factor does not exist or belongs to another user.

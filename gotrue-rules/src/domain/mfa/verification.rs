@@ -107,6 +107,7 @@ pub fn wrong_code(kind: FactorType) -> Error {
     let message = match kind {
         FactorType::Phone => "Invalid MFA Phone code entered",
         FactorType::Totp | FactorType::WebAuthn => "Invalid TOTP code entered",
+        FactorType::RecoveryCode => "Invalid recovery code entered",
     };
     Error::new(ErrorCode::MfaVerificationFailed, message)
 }

@@ -25,6 +25,8 @@ pub struct MfaPolicy {
     pub webauthn_enroll_enabled: bool,
     /// WebAuthn factors are accepted. Default false.
     pub webauthn_verify_enabled: bool,
+    /// Recovery codes.
+    pub recovery_codes: RecoveryCodesPolicy,
     /// A TOTP code is accepted only once within its validity. Default false.
     pub is_totp_replay_rejected: bool,
     /// The first verification of a factor requires `aal2` if the user has a verified factor. Default false.
@@ -45,9 +47,47 @@ impl Default for MfaPolicy {
             phone: PhoneFactorPolicy::default(),
             webauthn_enroll_enabled: false,
             webauthn_verify_enabled: false,
+            recovery_codes: RecoveryCodesPolicy::default(),
             is_totp_replay_rejected: false,
             first_verification_requires_aal2: false,
             linking_requires_aal2: false,
+        }
+    }
+}
+
+/// Single-use codes for users who lost their other second factors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecoveryCodesPolicy {
+    /// Codes can be generated. Default false.
+    pub enroll_enabled: bool,
+    /// Codes are accepted. Default false.
+    pub verify_enabled: bool,
+    /// Number of codes of a user, 4–16. Default 10.
+    pub count: usize,
+    /// Number of characters of a code, 13–32. Default 16, which is 80 bits.
+    pub code_length: usize,
+    /// Wrong codes in a row that lock verification, 3–15. Default 5.
+    pub max_verify_attempts: u32,
+    /// How long verification is locked, 1 min to 24 h. Default 15 min.
+    pub lockout_duration: Duration,
+}
+
+impl RecoveryCodesPolicy {
+    /// Whether requests may use the tables of recovery codes.
+    pub fn is_enabled(&self) -> bool {
+        self.enroll_enabled || self.verify_enabled
+    }
+}
+
+impl Default for RecoveryCodesPolicy {
+    fn default() -> Self {
+        Self {
+            enroll_enabled: false,
+            verify_enabled: false,
+            count: 10,
+            code_length: 16,
+            max_verify_attempts: 5,
+            lockout_duration: Duration::from_mins(15),
         }
     }
 }

@@ -21,7 +21,7 @@ mod sms;
 
 pub use accounts::{BloomFilter, HibpPolicy, PasswordHash, PasswordPolicy, RefreshPolicy, SessionPolicy, SignUpPolicy};
 pub use external::{ExternalPolicy, ExternalProviderSettings, PROVIDERS};
-pub use factors::{MfaPolicy, PasskeyPolicy, PhoneFactorPolicy, RelyingParty, WebAuthnPolicy};
+pub use factors::{MfaPolicy, PasskeyPolicy, PhoneFactorPolicy, RecoveryCodesPolicy, RelyingParty, WebAuthnPolicy};
 pub use hooks::{Hook, HookKind, HookTarget, HooksPolicy};
 pub use limit_store::{LimitStoreFailure, LimitStoreSettings, LimitStoreUrl, RedisAddress};
 pub use limits::{Bucket, LimitKey, LimitsPolicy, Quota, TargetLimits};

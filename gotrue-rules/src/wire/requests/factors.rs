@@ -33,6 +33,37 @@ impl EnrollFactor {
     }
 }
 
+/// The body of `POST /factors/recovery-codes`, which may be empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GenerateRecoveryCodes {
+    /// `friendly_name`.
+    pub friendly_name: String,
+}
+
+impl GenerateRecoveryCodes {
+    /// Parses the body; 400 `bad_json` if it is malformed.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        if body.is_empty() {
+            return Ok(Self::default());
+        }
+        Ok(Self { friendly_name: Object::parse(body)?.string("friendly_name")? })
+    }
+}
+
+/// The body of `POST /factors/recovery-codes/verify`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VerifyRecoveryCode {
+    /// `code`.
+    pub code: String,
+}
+
+impl VerifyRecoveryCode {
+    /// Parses the body; 400 `bad_json` if it is malformed.
+    pub fn decode(body: &[u8]) -> Result<Self> {
+        Ok(Self { code: Object::parse(body)?.string("code")? })
+    }
+}
+
 /// The body of `POST /factors/{factor_id}/challenge`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChallengeFactor {

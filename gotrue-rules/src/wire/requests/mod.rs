@@ -20,7 +20,10 @@ mod verify;
 pub use admin_user::{AdminUserDeletion, AdminUserRequest};
 pub use captcha::CaptchaToken;
 pub use custom_provider::CustomProviderBody;
-pub use factors::{AdminFactor, ChallengeFactor, EnrollFactor, VerifyFactor, WebAuthnResponse};
+pub use factors::{
+    AdminFactor, ChallengeFactor, EnrollFactor, GenerateRecoveryCodes, VerifyFactor, VerifyRecoveryCode,
+    WebAuthnResponse,
+};
 pub use id_token::IdTokenGrant;
 pub use invitation::{GenerateLinkRequest, InviteRequest};
 pub use magic_link::MagicLinkRequest;

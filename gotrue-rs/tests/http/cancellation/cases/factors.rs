@@ -35,6 +35,7 @@ pub(super) fn cases() -> Vec<Case> {
         .again(&["404 mfa_factor_not_found"]),
     ];
     cases.extend(challenges());
+    cases.extend(recovery_codes());
     cases.extend(answers());
     cases
 }
@@ -67,6 +68,50 @@ fn challenges() -> Vec<Case> {
             async move { challenge(&enrolled(place, n, json!({"factor_type": "webauthn"})).await) }.boxed()
         }),
     ]
+}
+
+/// Requests of a user with a session at `aal2`, with recovery codes or without.
+fn recovery_codes() -> Vec<Case> {
+    const CODES: &str = "/factors/recovery-codes";
+    vec![
+        case("GET /factors/recovery-codes", "", |place, n| {
+            async move { TestRequest::get(CODES).with_token(&with_codes(place, n).await.0.access_token) }.boxed()
+        }),
+        case("POST /factors/recovery-codes", "", |place, n| {
+            async move {
+                let (ann, _) = place.world.create_user_with_totp(&super::super::fixture::email(n)).await;
+                TestRequest::post(CODES, &json!({})).with_token(&ann.access_token)
+            }
+            .boxed()
+        })
+        .again(&["422 mfa_verified_factor_exists"]),
+        case("POST /factors/recovery-codes/regenerate", "", |place, n| {
+            async move {
+                let (ann, _) = with_codes(place, n).await;
+                TestRequest::post(format!("{CODES}/regenerate"), &json!({})).with_token(&ann.access_token)
+            }
+            .boxed()
+        }),
+        case("POST /factors/recovery-codes/verify", "a correct code", |place, n| {
+            async move {
+                let (ann, code) = with_codes(place, n).await;
+                TestRequest::post(format!("{CODES}/verify"), &json!({"code": code})).with_token(&ann.access_token)
+            }
+            .boxed()
+        })
+        .again(&["422 mfa_verification_failed"]),
+        case("DELETE /factors/recovery-codes", "", |place, n| {
+            async move { TestRequest::delete(CODES).with_token(&with_codes(place, n).await.0.access_token) }.boxed()
+        })
+        .again(&["404 mfa_factor_not_found"]),
+    ]
+}
+
+/// A user with recovery codes, and one of them.
+async fn with_codes(place: &Fixture, n: usize) -> (TestUser, String) {
+    let (ann, _) = place.world.create_user_with_totp(&super::super::fixture::email(n)).await;
+    let made = place.world.post_as(&ann.access_token, "/factors/recovery-codes", json!({})).await.expect(200);
+    (ann, made.str("codes/0").to_owned())
 }
 
 fn answer(ann: &TestUser, factor: &str, body: &Value) -> TestRequest {
