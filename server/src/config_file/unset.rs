@@ -83,7 +83,7 @@ fn effect(values: &Values, unset: &UnsetVariable) -> UnsetEffect {
 fn has_usable_default(path: &[String]) -> bool {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     match parts[..] {
-        ["project_id"] | ["api", "port"] | ["auth", "site_url" | "additional_redirect_urls"] => true,
+        ["api", "port"] | ["auth", "site_url" | "additional_redirect_urls"] => true,
         [table, key] => {
             matches!(table, "db" | "inbucket" | "local_smtp" | "studio" | "edge_runtime" | "analytics")
                 && key.ends_with("port")
