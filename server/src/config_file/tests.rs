@@ -159,6 +159,19 @@ fn unset_variable_of_disabled_table_is_a_notice() {
 }
 
 #[test]
+fn unset_port_and_site_have_their_defaults() {
+    let text = "project_id = \"env(A)\"\n[api]\nport = \"env(B)\"\n[db]\nport = \"env(C)\"\n[inbucket]\nsmtp_port = \"env(D)\"\n\
+                [auth]\nsite_url = \"env(E)\"\nadditional_redirect_urls = [\"env(F)\"]";
+    let file = read(text).expect("no problem");
+    assert_eq!(file.port(), 54321);
+    let notices: Vec<String> = file.notices().iter().map(ToString::to_string).collect();
+    assert!(
+        notices.contains(&"line 3: api.port: the environment variable B is not set: it has its default".to_owned())
+    );
+    assert_eq!(notices.len(), 5, "{notices:?}");
+}
+
+#[test]
 fn unset_variable_disables_its_provider() {
     let text = "[auth.external.github]\nenabled = true\nclient_id = \"env(MISSING)\"\nsecret = \"env(MISSING_TOO)\"\n\
                 [auth.external.google]\nenabled = true\nclient_id = \"x\"\n\

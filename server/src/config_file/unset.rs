@@ -1,7 +1,8 @@
 //! Values of `config.toml` whose environment variable is not set.
 //!
 //! A disabled table needs no values. A provider without its values is disabled, so that the rest of a configuration can
-//! be used where its secrets are not. Every other value that is missing is a problem.
+//! be used where its secrets are not. A port or an address of this machine has its default. Every other value that is
+//! missing is a problem.
 
 use gotrue_rs::config::Notice;
 
@@ -18,6 +19,8 @@ enum UnsetEffect {
     None,
     /// It disabled the table of its provider.
     Disables(String),
+    /// The value is the default.
+    Default,
     /// The configuration cannot be used.
     Problem,
 }
@@ -48,6 +51,7 @@ pub(super) fn list_notices(values: &Values) -> Vec<Notice> {
         match effect(values, unset) {
             UnsetEffect::None => Some(Notice::debug(name, format!("{missing}; its table is disabled"))),
             UnsetEffect::Disables(table) => Some(Notice::warning(name, format!("{missing}: [{table}] is disabled"))),
+            UnsetEffect::Default => Some(Notice::warning(name, format!("{missing}: it has its default"))),
             UnsetEffect::Problem => None,
         }
     };
@@ -70,7 +74,21 @@ fn effect(values: &Values, unset: &UnsetVariable) -> UnsetEffect {
     match provider_table(&unset.path).filter(|table| values.is_switched_off(table)) {
         Some(table) => UnsetEffect::Disables(table),
         None if values.is_disabled(&unset.path) => UnsetEffect::None,
+        None if has_usable_default(&unset.path) => UnsetEffect::Default,
         None => UnsetEffect::Problem,
+    }
+}
+
+/// Returns whether a server can start with the default in place of a value: no secret, and no security decision.
+fn has_usable_default(path: &[String]) -> bool {
+    let parts: Vec<&str> = path.iter().map(String::as_str).collect();
+    match parts[..] {
+        ["api", "port"] | ["auth", "site_url" | "additional_redirect_urls"] => true,
+        [table, key] => {
+            matches!(table, "db" | "inbucket" | "local_smtp" | "studio" | "edge_runtime" | "analytics")
+                && key.ends_with("port")
+        }
+        _ => false,
     }
 }
 

@@ -78,7 +78,22 @@ impl SchemaFiles {
             bail!("{} has more than {MAX_FILES} migrations", folder.display());
         }
         self.schema.migrations.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.file.path.cmp(&b.file.path)));
+        self.separate_equal_versions();
         Ok(())
+    }
+
+    /// Gives migrations with the version of another one a version of their own, which begins with it.
+    fn separate_equal_versions(&mut self) {
+        let mut previous = String::new();
+        for migration in &mut self.schema.migrations {
+            if migration.version != previous {
+                previous.clone_from(&migration.version);
+                continue;
+            }
+            migration.version = format!("{previous}_{}", migration.name);
+            let text = format!("has the version of another migration and is recorded as {}", migration.version);
+            self.notices.push(Notice::warning(&migration.file.path, text));
+        }
     }
 
     fn read_seeds(&mut self, folder: &Path, patterns: &[String], reader: &Reader<'_>) -> anyhow::Result<()> {

@@ -121,10 +121,21 @@ fn migration_before_an_applied_one_is_refused() {
     project.write("migrations/1_earlier.sql", "SELECT 1");
     let (output, text) = project.run(&["serve", "--port", "0"]);
     assert!(!output.status.success() && text.contains("supabase/migrations/1_earlier.sql was not applied"), "{text}");
-    project.write("migrations/01_same.sql", "SELECT 1");
-    project.write("migrations/01_twin.sql", "SELECT 1");
-    let (_, text) = project.run(&["serve", "--port", "0"]);
-    assert!(text.contains("01_twin.sql has the version of another migration"), "{text}");
+}
+
+#[tokio::test]
+async fn migrations_with_one_version_all_run_once() {
+    let project = TestProject::new(&[
+        ("migrations/1_notes.sql", TABLE),
+        ("migrations/1_twin.sql", "INSERT INTO notes VALUES ('twin', NULL)"),
+    ]);
+    for _ in 0..2 {
+        let server = project.serve();
+        assert_eq!(notes(&server).await, ["twin"]);
+        let versions = "SELECT version FROM supabase_migrations.schema_migrations ORDER BY 1";
+        assert_eq!(texts(&mut connect(&server).await, versions).await, ["1", "1_twin"]);
+        stop(server);
+    }
 }
 
 #[tokio::test]
