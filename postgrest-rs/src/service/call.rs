@@ -1,5 +1,8 @@
 //! A planned request: its transaction and its response.
 
+use std::sync::OnceLock;
+
+use super::explanation::Explanation;
 use super::{DataApi, State};
 use crate::config::OpenApiMode;
 use crate::error::Error;
@@ -26,6 +29,8 @@ pub(super) struct Call<'a> {
     pub(super) identity: &'a Identity,
     pub(super) request: &'a ApiRequest,
     pub(super) plan: &'a Plan,
+    /// Why the response is empty or refused, where it is explained.
+    pub(super) explanation: &'a OnceLock<Explanation>,
 }
 
 impl Call<'_> {
@@ -49,7 +54,7 @@ impl Call<'_> {
     }
 
     /// Whether the role is another one than that of requests without a token.
-    fn is_authenticated(&self) -> bool {
+    pub(super) fn is_authenticated(&self) -> bool {
         self.state.config.db_anon_role.as_ref() != Some(&self.identity.role)
     }
 
@@ -101,12 +106,14 @@ impl Call<'_> {
         // A read ends alike whatever it answers; of a write the result decides.
         let later = plan.writes && self.may_roll_back(plan);
         let flight = self.flight(plan.writes, statements, if later { End::Later } else { end });
+        self.apply_fault(plan.writes).await?;
         let lease = self.api.pool.acquire().await?;
         let outcome = flight.run(lease.connection()?, self.is_authenticated()).await;
         let results = match outcome {
             Ok(results) => results,
             Err(error) => {
                 lease.give_back();
+                self.explain_refusal(plan, &error).await;
                 return Err(error);
             }
         };
@@ -116,12 +123,26 @@ impl Call<'_> {
             return Ok(response::plan(self.request, &plan.media_type, body));
         }
         let read = self.read_result(plan, &results);
+        let rows = read.as_ref().ok().map(|result| result.rows);
         let checked = read.and_then(|result| self.check(plan, &result).map(|()| result));
         let end = if checked.is_ok() { end } else { End::Rollback };
         let finished = self.finish(lease, later, end).await;
+        if rows == Some(0) {
+            self.explain_no_rows(plan).await;
+        }
         let result = checked?;
         finished?;
         self.respond(plan, &result)
+    }
+
+    /// Waits or fails as the faults of a test say.
+    async fn apply_fault(&self, writes: bool) -> Result<(), Error> {
+        let faults = self.api.dependencies.faults.as_ref();
+        let Some(fault) = faults.and_then(|faults| faults.fault_of(writes)) else { return Ok(()) };
+        if !fault.delay.is_zero() {
+            tokio::time::sleep(fault.delay).await;
+        }
+        fault.failure.map_or(Ok(()), |failure| Err(failure.error(self.is_authenticated())))
     }
 
     /// Ends the transaction where the flight did not, and gives the connection back.

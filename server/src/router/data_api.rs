@@ -11,7 +11,9 @@ use http::header::RETRY_AFTER;
 use http_edge::isolate_foreign_content;
 use http_edge::request::{BODY_DEADLINE, cors, read_body};
 use postgrest_rs::service::DataApi;
+use postgrest_rs::service::dependencies::TokenIsApiKey;
 
+use super::explain::AnsweredRequest;
 use super::{EdgeRouter, error_responses, strip_mount};
 use crate::api_keys::RequestCredentials;
 
@@ -33,7 +35,12 @@ impl EdgeRouter {
             // The API verifies the token, and names what is wrong with it.
             RequestCredentials::Key(_) | RequestCredentials::Token => {
                 *request.uri_mut() = without_key(&uri);
-                answer(api, request).await
+                if self.gateway.has_key_token(request.headers()) {
+                    request.extensions_mut().insert(TokenIsApiKey);
+                }
+                let answered = AnsweredRequest::new(&request, MOUNT);
+                let response = answer(api, request).await;
+                self.explanations.data_api(&answered, response)
             }
             RequestCredentials::Missing => self.explanations.missing_key(&request, error_responses::missing_api_key()),
             RequestCredentials::Invalid => {

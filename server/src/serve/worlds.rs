@@ -1,5 +1,6 @@
 //! The worlds of a test server: each is a set of services on a database of its own.
 
+mod data_api;
 mod gotrue_world;
 
 use std::sync::Arc;
@@ -19,7 +20,9 @@ use messages::MessageStore;
 use serde_json::{Map, Value};
 use test_bench::TestApiError;
 use test_bench::api::{TEST_API_PATH, TestApi};
-use test_bench::backend::{Backend, BackendBuilder, BackendPlan, DatabaseUrls, Profile, WorldKeys, WorldSettings};
+use test_bench::backend::{
+    Backend, BackendBuilder, BackendPlan, DatabaseUrls, PauseConnections, Profile, WorldKeys, WorldSettings,
+};
 use test_bench::faults::FaultRules;
 use test_bench::router::TestRouter;
 use test_bench::worlds::{FAULT_SEED, WorldDatabases, Worlds};
@@ -28,7 +31,7 @@ use tokio::sync::watch;
 use super::configure::{Addresses, BackendInputs, Configured, configure};
 use super::services::{Dependencies, Services};
 use super::source::{DatabaseSource, find_database};
-use super::{Announced, Backends, Endpoint, ServeOptions, Server, test_profile};
+use super::{Announced, Backends, Endpoint, ServeOptions, Server, listeners, test_profile};
 use crate::announce::TestAccess;
 use crate::api_keys::{self, ApiKeys, LiveApiKeys};
 use crate::app::SharedPorts;
@@ -69,7 +72,7 @@ impl Server {
         let endpoint = Endpoint::open(&project, &folder, &options, &entropy).await;
         let source = Arc::new(source.await.context("starting the database")??);
         let Endpoint { listener, addresses, keys, tls: _ } = endpoint?;
-        let limits = project.file.basalt.http.clone();
+        let limits = listeners::http_limits(&project);
         let (administrator, template) = source.prepare_worlds(&project).await?;
         let prefix = DatabaseName::parse(&format!("world_{}", entropy.base32(8).to_ascii_lowercase()))
             .context("naming the databases of the worlds")?;
@@ -152,6 +155,14 @@ impl WorldBackends {
         let sender = project.file.mail_sender();
         let shared = self.ports(plan);
         let providers = provider.clone();
+        let data_api = self.build_data_api(plan, &project, &config)?;
+        let pause = data_api.clone().map(|running| -> PauseConnections {
+            Arc::new(move || {
+                let api = Arc::clone(&running.api);
+                async move { Box::new(api.pause().await) as Box<dyn Send> }.boxed()
+            })
+        });
+        let maintenance = data_api.clone().map(|running| http_edge::spawn_task(running.maintain(signal.clone())));
         let dependencies = Dependencies {
             project: &project,
             keys: &LiveApiKeys::new(&keys),
@@ -164,13 +175,13 @@ impl WorldBackends {
             closing: signal.clone(),
             provider,
             consent,
-            // Worlds come and go by hundreds; none holds the connection that notices changes of the schema.
-            data_api: None,
+            data_api,
         };
         let Services { router, app, worker, upkeep, outbox, .. } = Services::start(&config, dependencies)?;
         let messages = MessageStore::new(outbox.inbox(), sender, signal);
         let handler = Arc::new(move |request: Request| Arc::clone(&router).handle(request).boxed());
-        Ok(Backend { app, handler, messages, providers, closing, tasks: vec![worker, upkeep] })
+        let tasks = [worker, upkeep].into_iter().chain(maintenance).collect();
+        Ok(Backend { app, handler, messages, providers, pause, closing, tasks })
     }
 
     fn build_pool(&self, config: &mut Config, database: &DatabaseName) -> anyhow::Result<Pool> {

@@ -64,6 +64,7 @@ mod tls;
 mod users;
 mod world_accounts;
 mod world_clock;
+mod world_data;
 mod world_durations;
 mod world_faults;
 mod world_services;
