@@ -169,7 +169,8 @@ async fn listen(api: &DataApi, requests: &ReloadRequests) {
 /// Listens until the connection ends.
 async fn listen_once(uri: &str, channel: &str, requests: &ReloadRequests) -> Result<(), String> {
     let describe = |error: tokio_postgres::Error| error_chain(&error);
-    let (client, mut connection) = connect::parse(uri)?.connect().await.map_err(describe)?;
+    let opened = connect::parse(uri)?.connect().await;
+    let (client, mut connection) = opened.map_err(|error| error_chain(error.as_ref()))?;
     let statement = format!("LISTEN {}", identifier_list(std::iter::once(channel)));
     let receive = async {
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {

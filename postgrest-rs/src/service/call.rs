@@ -8,6 +8,7 @@ use crate::config::OpenApiMode;
 use crate::error::Error;
 use crate::execute::flight::{End, Flight};
 use crate::execute::pool::Lease;
+use crate::execute::spool::Spool;
 use crate::execute::{flight, statement_error};
 use crate::jwt::Identity;
 use crate::plan::{Plan, PlanKind, StatementPlan};
@@ -109,7 +110,7 @@ impl Call<'_> {
         self.apply_fault(plan.writes).await?;
         let lease = self.api.pool.acquire().await?;
         let outcome = flight.run(lease.connection()?, self.is_authenticated()).await;
-        let results = match outcome {
+        let (results, spooled) = match outcome {
             Ok(results) => results,
             Err(error) => {
                 lease.give_back();
@@ -122,7 +123,7 @@ impl Call<'_> {
             let body = flight::read_plan(results.first().map_or(&[], Vec::as_slice))?;
             return Ok(response::plan(self.request, &plan.media_type, body));
         }
-        let read = self.read_result(plan, &results);
+        let read = self.read_result(plan, &results, spooled);
         let rows = read.as_ref().ok().map(|result| result.rows);
         let checked = read.and_then(|result| self.check(plan, &result).map(|()| result));
         let end = if checked.is_ok() { end } else { End::Rollback };
@@ -153,12 +154,17 @@ impl Call<'_> {
         ended
     }
 
-    fn read_result(&self, plan: &StatementPlan, results: &[Vec<tokio_postgres::Row>]) -> Result<ResultSet, Error> {
+    fn read_result(
+        &self,
+        plan: &StatementPlan,
+        results: &[Vec<tokio_postgres::Row>],
+        spooled: Option<Spool>,
+    ) -> Result<ResultSet, Error> {
         let Some(row) = results.first().and_then(|rows| rows.first()) else {
             let total = matches!(plan.kind, PlanKind::Call { .. }).then_some(0);
             return Ok(ResultSet { total, ..ResultSet::default() });
         };
-        let mut result = flight::read_row(row)?;
+        let mut result = flight::read_row(row, spooled)?;
         let estimate = results.get(1).and_then(|rows| flight::read_estimate(rows));
         let maximum = self.state.config.db_max_rows;
         match self.request.preferences.count {
@@ -234,7 +240,7 @@ impl Call<'_> {
         let outcome =
             self.flight(false, statements, End::Commit).run(lease.connection()?, self.is_authenticated()).await;
         lease.give_back();
-        let usable = flight::read_usable(&outcome?)?;
+        let usable = flight::read_usable(&outcome?.0)?;
         let mut tables: Vec<_> = self.cache.tables.values().filter(|table| table.schema == schema).collect();
         let mut functions: Vec<_> = match &usable.functions {
             Some(functions) => functions.values().flatten().collect(),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderValue, Response};
+use http::{HeaderValue, Response, StatusCode};
 use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
 use self::cache::LiveCache;
@@ -25,7 +25,7 @@ use crate::jwt::{TokenCache, find_bearer};
 use crate::plan::{Context, Plan};
 use crate::request::ApiRequest;
 use crate::request::parse::RequestRules;
-use crate::response::{Reply, cors};
+use crate::response::{self, Reply, cors};
 use crate::schema_cache::SchemaCache;
 use crate::sql::settings::RoleSettings;
 
@@ -226,7 +226,7 @@ impl DataApi {
         let mut roles = RoleSettings::default();
         let mut database = None;
         if config.db_config {
-            let client = self.pool.connect().await.map_err(|error| error_chain(&error))?;
+            let client = self.pool.connect().await.map_err(|error| error_chain(error.as_ref()))?;
             let read = settings::read_settings(&client, config.db_pre_config.as_ref()).await;
             database = Some(read.map_err(|error| error_chain(error.as_ref()))?);
             roles = settings::read_role_settings(&client).await.map_err(|error| error_chain(error.as_ref()))?;
@@ -253,7 +253,7 @@ impl DataApi {
 
     async fn read_schema(&self) -> Result<(), String> {
         let _guard = self.reloading.lock().await;
-        let client = self.pool.connect().await.map_err(|error| error_chain(&error))?;
+        let client = self.pool.connect().await.map_err(|error| error_chain(error.as_ref()))?;
         let loaded = SchemaCache::load(&client, &self.config()).await;
         self.cache.replace(loaded.map_err(|error| error_chain(error.as_ref()))?);
         self.pool.renew();
@@ -261,11 +261,12 @@ impl DataApi {
     }
 
     /// Answers a request. The path begins at the root of the API.
-    pub async fn handle(&self, parts: &Parts, body: Bytes) -> Response<Bytes> {
+    pub async fn handle(&self, parts: &Parts, body: Bytes) -> Response<response::Body> {
         let state = self.state();
         let config = &state.config;
         let grant = cors::grant(&parts.headers, config.server_cors_allowed_origins.as_deref());
         let preflight = grant.as_ref().and_then(|grant| grant.preflight(&parts.method, &parts.headers));
+        let preflight = preflight.map(|response| response.map(response::Body::Whole));
         let mut response = if let Some(response) = preflight {
             response
         } else {
@@ -280,7 +281,7 @@ impl DataApi {
             }
             response
         };
-        if response.status() == http::StatusCode::SERVICE_UNAVAILABLE {
+        if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::GATEWAY_TIMEOUT].contains(&response.status()) {
             response.headers_mut().insert("retry-after", HeaderValue::from_static("1"));
         }
         if let Some(name) = &config.server_trace_header
@@ -345,7 +346,7 @@ impl DataApi {
 }
 
 /// Logs a request as the level demands.
-fn log(level: LogLevel, parts: &Parts, response: &Response<Bytes>) {
+fn log(level: LogLevel, parts: &Parts, response: &Response<response::Body>) {
     let status = response.status().as_u16();
     let is_logged = match level {
         LogLevel::Critical => false,
