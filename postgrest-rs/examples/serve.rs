@@ -24,7 +24,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         async move {
             let (parts, body) = request.into_parts();
             let bytes = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-            api.handle(&parts, bytes).await.map(Body::from)
+            let (parts, body) = api.handle(&parts, bytes).await.into_parts();
+            http::Response::from_parts(parts, body.collect().await.map(Body::from).unwrap_or_default())
         }
     })
     .await;

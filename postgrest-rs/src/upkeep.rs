@@ -11,6 +11,7 @@ use tokio_postgres::AsyncMessage;
 use crate::config::Sources;
 use crate::execute::{connect, error_chain};
 use crate::service::DataApi;
+use crate::service::dependencies::Presence;
 use crate::sql::identifier_list;
 
 /// The longest pause between two attempts.
@@ -18,6 +19,9 @@ const MAXIMUM_PAUSE: Duration = Duration::from_secs(32);
 
 /// The interval at which connections without use are closed.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The interval at which a first load is looked for.
+const FIRST_LOAD_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Requests to reload. Those that arrive during a reload cause one more.
 #[derive(Debug, Default)]
@@ -40,12 +44,64 @@ impl ReloadRequests {
 
 /// Keeps the API current until the future is dropped. The file is read anew with the settings.
 pub async fn run(api: Arc<DataApi>, file: Option<PathBuf>, requests: Arc<ReloadRequests>) {
+    if let Presence::OnDemand(limit) = api.presence() {
+        return run_on_demand(&api, limit).await;
+    }
     retry("the settings were not read", || api.reload_config(None)).await;
     retry("the schema cache was not read", || api.reload_schema()).await;
     tracing::info!("schema cache loaded");
     let listening = listen(&api, &requests);
     let reloading = reload_on_request(&api, file, &requests);
     tokio::join!(listening, reloading, prune(&api));
+}
+
+/// Keeps the API current while requests arrive; without requests for this long it has no connection.
+async fn run_on_demand(api: &Arc<DataApi>, limit: Duration) {
+    loop {
+        api.wait_until_wanted(limit).await;
+        let presence = api.begin_presence().await;
+        let requests = Arc::new(ReloadRequests::default());
+        let config = api.config();
+        let listening = async {
+            // The first loads are caused by the listener, once it listens: no change in between is missed.
+            if let Err(error) = listen_once(&config.db_uri, &config.db_channel, &requests).await {
+                api.record_failure();
+                tracing::debug!(error, "the data API lost its database");
+            }
+        };
+        tokio::select! {
+            () = listening => {}
+            () = reload_once_each(api, &requests) => {}
+            () = wait_until_unused(api, limit) => {}
+            () = prune(api) => {}
+            () = api.wait_for_pause() => {}
+        }
+        api.suspend();
+        drop(presence);
+    }
+}
+
+/// Reads settings and schema whenever it is asked for. A failed attempt is not repeated: the next request causes one.
+async fn reload_once_each(api: &DataApi, requests: &ReloadRequests) {
+    loop {
+        let reloaded = tokio::select! {
+            biased;
+            () = requests.config.notified() => api.reload_config(None).await,
+            () = requests.schema.notified() => api.reload_schema().await,
+        };
+        if let Err(error) = reloaded {
+            tracing::debug!(error, "the schema of the data API was not read");
+            return;
+        }
+    }
+}
+
+async fn wait_until_unused(api: &DataApi, limit: Duration) {
+    // Until the first load succeeded there is nothing to give up.
+    while !api.is_ready() {
+        tokio::time::sleep(FIRST_LOAD_INTERVAL).await;
+    }
+    api.wait_until_unused(limit).await;
 }
 
 /// Repeats until it succeeds, with growing pauses.
@@ -113,7 +169,8 @@ async fn listen(api: &DataApi, requests: &ReloadRequests) {
 /// Listens until the connection ends.
 async fn listen_once(uri: &str, channel: &str, requests: &ReloadRequests) -> Result<(), String> {
     let describe = |error: tokio_postgres::Error| error_chain(&error);
-    let (client, mut connection) = connect::parse(uri)?.connect().await.map_err(describe)?;
+    let opened = connect::parse(uri)?.connect().await;
+    let (client, mut connection) = opened.map_err(|error| error_chain(error.as_ref()))?;
     let statement = format!("LISTEN {}", identifier_list(std::iter::once(channel)));
     let receive = async {
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {

@@ -10,6 +10,7 @@ mod catalogue;
 mod cli;
 mod clock_steps;
 mod config_file;
+mod data_answer;
 mod data_folder;
 mod database;
 mod database_jobs;

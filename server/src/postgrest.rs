@@ -17,6 +17,7 @@ use postgrest_rs::upkeep::{self, ReloadRequests};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::data_answer;
 use crate::shutdown::Shutdown;
 
 /// The deadline of a body: large inserts take longer than requests to the auth API.
@@ -55,7 +56,7 @@ async fn answer(api: &DataApi, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let maximum = api.config().server_max_body_size;
     match read_body(body, maximum, DATA_BODY_DEADLINE).await {
-        Ok(body) => api.handle(&parts, body).await.map(Body::from),
+        Ok(body) => data_answer::answer(api, &parts, body).await,
         Err(error) => {
             let message = match error {
                 BodyError::TooLarge => "The body is too large",
@@ -64,7 +65,8 @@ async fn answer(api: &DataApi, request: Request) -> Response {
             };
             let mut refused = Error::invalid_body(message);
             refused.status = error.status().as_u16();
-            refused.into_reply().into_response().map(Body::from)
+            let body = refused.body();
+            refused.into_reply().into_response().map(|_| Body::from(body))
         }
     }
 }

@@ -28,6 +28,9 @@ const TASK_SHUTDOWN_LIMIT: Duration = Duration::from_secs(2);
 /// Answers the requests of one backend; their paths are those below its URL.
 pub type RequestHandler = Arc<dyn Fn(Request) -> BoxFuture<'static, Response> + Send + Sync>;
 
+/// Closes connections, and opens none until the returned value is dropped.
+pub type PauseConnections = Arc<dyn Fn() -> BoxFuture<'static, Box<dyn Send>> + Send + Sync>;
+
 /// A running backend.
 pub struct Backend {
     /// The application of its auth API.
@@ -38,6 +41,8 @@ pub struct Backend {
     pub messages: MessageStore,
     /// The simulator of its providers; `None` in the profile `gotrue`.
     pub providers: Option<Arc<Simulator>>,
+    /// Closes the connections to its database that are not those of its application, where it has such.
+    pub pause: Option<PauseConnections>,
     /// Ends its background tasks and waiting requests.
     pub closing: watch::Sender<bool>,
     /// Its background tasks.

@@ -50,6 +50,11 @@ impl FunctionCall<'_> {
 }
 
 impl Error {
+    /// Whether the schema cache lacks what the request names: a table, a column, a function or a relationship.
+    pub fn is_missing_object(&self) -> bool {
+        matches!(&*self.code, "PGRST200" | "PGRST202" | "PGRST204" | "PGRST205")
+    }
+
     /// No relationship between two relations.
     pub fn no_relationship(
         parent: &str,

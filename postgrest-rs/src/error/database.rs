@@ -53,6 +53,11 @@ impl Error {
         Self::new(504, "PGRST003", "Timed out acquiring connection from connection pool.")
     }
 
+    /// A result that is too large for memory could not be kept in a file.
+    pub fn no_space_for_result() -> Self {
+        Self::new(503, "PGRST003", "There is no space for a large result.")
+    }
+
     /// Something that cannot happen.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "PGRSTX00", message)

@@ -1,15 +1,24 @@
 //! Connections to the database.
 
+use std::future::poll_fn;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{CancelToken, Client, Connection, Socket};
+use tokio::net::UnixStream;
+use tokio_postgres::config::{Host, SslMode, SslNegotiation};
+use tokio_postgres::{AsyncMessage, CancelToken, Client, Connection, Socket};
 
-use super::tls::{Encrypted, Tls, Verification};
+use super::spool::Diversion;
+use super::tls::{Encrypted, Encryption, Opening, StreamOpener, Tls, Verification};
 
 /// Where PostgreSQL's sockets are by default.
 const SOCKET_FOLDERS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
+
+/// The port of PostgreSQL.
+const DEFAULT_PORT: u16 = 5432;
 
 /// How long a connection may take to be established, unless the string says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -19,6 +28,25 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Target {
     config: tokio_postgres::Config,
     tls: Tls,
+    encryption: Encryption,
+}
+
+/// The messages of a connection, carried while it is polled.
+pub enum Carrier {
+    /// By TCP.
+    Network(Connection<Socket, Encrypted<Socket>>),
+    /// By a socket of this machine.
+    Local(Connection<UnixStream, Encrypted<UnixStream>>),
+}
+
+impl Carrier {
+    /// The next notification or notice; `None` at the end.
+    pub fn poll_message(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<AsyncMessage, tokio_postgres::Error>>> {
+        match self {
+            Self::Network(connection) => connection.poll_message(cx),
+            Self::Local(connection) => connection.poll_message(cx),
+        }
+    }
 }
 
 /// Settings of a connection string that the driver does not know.
@@ -78,10 +106,18 @@ pub fn parse(uri: &str) -> Result<Target, String> {
     settings.roots = settings.roots.or_else(|| variable("PGSSLROOTCERT"));
     let is_local = config.get_hosts().iter().all(|host| matches!(host, Host::Unix(_)));
     let (mode, verification) = settings.verification()?;
-    config.ssl_mode(if is_local { SslMode::Disable } else { mode });
+    let encryption = match mode {
+        _ if is_local => Encryption::Off,
+        SslMode::Disable => Encryption::Off,
+        _ if config.get_ssl_negotiation() == SslNegotiation::Direct => Encryption::Direct,
+        SslMode::Prefer => Encryption::Offered,
+        _ => Encryption::Required,
+    };
+    // The opener of streams negotiates TLS: to the driver all streams are alike.
+    config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
     let roots = settings.roots.filter(|roots| roots != "system").map(PathBuf::from);
     let tls = Tls::new(verification, roots.as_deref())?;
-    Ok(Target { config, tls })
+    Ok(Target { config, tls, encryption })
 }
 
 impl TlsSettings {
@@ -141,31 +177,83 @@ impl Target {
     ///
     /// # Errors
     /// The database is not reached, or refuses.
-    pub async fn connect(&self) -> Result<(Client, Connection<Socket, Encrypted<Socket>>), tokio_postgres::Error> {
-        self.config.connect(self.tls.clone()).await
+    pub async fn connect(&self) -> Result<(Client, Carrier), Failure> {
+        self.connect_with(&Arc::default()).await
+    }
+
+    async fn connect_with(&self, diversion: &Arc<Diversion>) -> Result<(Client, Carrier), Failure> {
+        if self.config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_))) {
+            let (client, connection) = self.config.connect(self.opener(diversion)).await?;
+            return Ok((client, Carrier::Network(connection)));
+        }
+        // The driver opens sockets without a stream of ours.
+        let stream = self.open_socket().await?;
+        let connecting = self.config.connect_raw(stream, self.opening(diversion));
+        let limit = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
+        let (client, connection) = tokio::time::timeout(limit, connecting).await.map_err(|_| timed_out())??;
+        Ok((client, Carrier::Local(connection)))
     }
 
     /// Opens a connection; a task carries its messages until the client is dropped.
     ///
     /// # Errors
     /// The database is not reached, or refuses.
-    pub async fn open(&self) -> Result<Client, tokio_postgres::Error> {
-        let (client, connection) = self.connect().await?;
+    pub async fn open(&self) -> Result<(Client, Arc<Diversion>), Failure> {
+        let diversion = Arc::default();
+        let (client, mut carrier) = self.connect_with(&diversion).await?;
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection to the database ended");
+            while let Some(message) = poll_fn(|cx| carrier.poll_message(cx)).await {
+                if let Err(error) = message {
+                    tracing::debug!(%error, "a connection to the database ended");
+                    return;
+                }
             }
         });
-        Ok(client)
+        Ok((client, diversion))
     }
 
     /// Cancels the statement that a connection runs.
     ///
     /// # Errors
     /// The database is not reached.
-    pub async fn cancel(&self, token: CancelToken) -> Result<(), tokio_postgres::Error> {
-        token.cancel_query(self.tls.clone()).await
+    pub async fn cancel(&self, token: CancelToken) -> Result<(), Failure> {
+        let diversion = Arc::default();
+        if self.config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_))) {
+            return Ok(token.cancel_query(self.opener(&diversion)).await?);
+        }
+        let stream = self.open_socket().await?;
+        Ok(token.cancel_query_raw(stream, self.opening(&diversion)).await?)
     }
+
+    /// Connects to the first socket that answers.
+    async fn open_socket(&self) -> Result<UnixStream, Failure> {
+        let ports = self.config.get_ports();
+        let mut failure: Failure = io::Error::new(io::ErrorKind::NotFound, "no host").into();
+        for (index, host) in self.config.get_hosts().iter().enumerate() {
+            let Host::Unix(folder) = host else { continue };
+            let port = ports.get(index).or_else(|| ports.first()).copied().unwrap_or(DEFAULT_PORT);
+            match UnixStream::connect(folder.join(format!(".s.PGSQL.{port}"))).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => failure = error.into(),
+            }
+        }
+        Err(failure)
+    }
+
+    fn opener(&self, diversion: &Arc<Diversion>) -> StreamOpener {
+        StreamOpener { tls: self.tls.clone(), encryption: self.encryption, diversion: Arc::clone(diversion) }
+    }
+
+    fn opening(&self, diversion: &Arc<Diversion>) -> Opening {
+        Opening::of_socket(self.opener(diversion))
+    }
+}
+
+/// Why the database is not reached.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+fn timed_out() -> Failure {
+    io::Error::from(io::ErrorKind::TimedOut).into()
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use tokio_postgres::types::{FromSql, Type};
 use tokio_postgres::{Client, Error as DatabaseError, Row};
 
 use super::prepared::{Connection, Known};
+use super::spool::Spool;
 use super::statement_error;
 use crate::error::Error;
 use crate::request::QualifiedName;
-use crate::response::ResultSet;
+use crate::response::{Body, ResultSet};
 use crate::schema_cache::Function;
 use crate::schema_cache::load::group_functions;
 use crate::sql::Sql;
@@ -97,17 +98,29 @@ fn is_stale(error: &DatabaseError) -> bool {
 }
 
 impl Flight {
-    /// Sends all messages and reads all answers. The result is that of each statement.
+    /// Sends all messages and reads all answers. The result is that of each statement, and the body of the first one where it is
+    /// too large to be held in memory.
     ///
     /// # Errors
     /// The first failure; the transaction is over then.
-    pub async fn run(&self, connection: &Connection, is_authenticated: bool) -> Result<Vec<Vec<Row>>, Error> {
-        match self.send(connection).await {
+    pub async fn run(
+        &self,
+        connection: &Connection,
+        is_authenticated: bool,
+    ) -> Result<(Vec<Vec<Row>>, Option<Spool>), Error> {
+        connection.diversion().begin();
+        let outcome = match self.send(connection).await {
             // Nothing happened, so the transaction can be sent again without prepared statements.
             Err(error) if is_stale(&error) && connection.forget() => self.send(connection).await,
             outcome => outcome,
-        }
-        .map_err(|error| statement_error(&error, is_authenticated))
+        };
+        let spooled = connection.diversion().finish().await;
+        let results = outcome.map_err(|error| statement_error(&error, is_authenticated))?;
+        let spooled = spooled.map_err(|error| {
+            tracing::error!(%error, "a large result was not kept until it could be sent");
+            Error::no_space_for_result()
+        })?;
+        Ok((results, spooled))
     }
 
     async fn send(&self, connection: &Connection) -> Result<Vec<Vec<Row>>, DatabaseError> {
@@ -167,11 +180,11 @@ impl<'a> FromSql<'a> for Raw {
     }
 }
 
-/// Reads the row of a statement of [`crate::sql::statement`].
+/// Reads the row of a statement of [`crate::sql::statement`], whose body is in the row or was too large for it.
 ///
 /// # Errors
 /// The row has another shape.
-pub fn read_row(row: &Row) -> Result<ResultSet, Error> {
+pub fn read_row(row: &Row, spooled: Option<Spool>) -> Result<ResultSet, Error> {
     let unexpected = |error: tokio_postgres::Error| Error::internal(super::error_chain(&error));
     let location: Option<Vec<String>> = row.try_get(2).map_err(unexpected)?;
     let body: Option<Raw> = row.try_get(3).map_err(unexpected)?;
@@ -183,7 +196,10 @@ pub fn read_row(row: &Row) -> Result<ResultSet, Error> {
         total: row.try_get(0).map_err(unexpected)?,
         rows: row.try_get(1).map_err(unexpected)?,
         location: location.unwrap_or_default().into_iter().map(split).collect(),
-        body: body.map(|raw| raw.0).unwrap_or_default(),
+        body: match spooled {
+            Some(spool) => Body::Spooled(spool),
+            None => Body::Whole(body.map(|raw| raw.0).unwrap_or_default()),
+        },
         headers: row.try_get(4).map_err(unexpected)?,
         status: row.try_get(5).map_err(unexpected)?,
         inserted: row.try_get(6).map_err(unexpected)?,

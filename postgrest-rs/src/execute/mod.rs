@@ -1,10 +1,12 @@
 //! Running statements: a pool of connections, and one flight of messages per transaction.
 
+mod channel;
 pub mod connect;
 pub mod flight;
 pub mod pool;
 pub mod prepared;
 pub mod settings;
+pub mod spool;
 pub mod tls;
 
 use crate::error::Error;

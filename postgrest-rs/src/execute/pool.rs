@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::Client;
 
-use super::connect::Target;
+use super::connect::{Failure, Target};
 use super::error_chain;
 use super::prepared::Connection;
 use crate::error::Error;
@@ -88,8 +88,11 @@ impl Pool {
     }
 
     /// A connection of its own, outside the pool.
-    pub async fn connect(&self) -> Result<Client, tokio_postgres::Error> {
-        self.target.open().await
+    ///
+    /// # Errors
+    /// The database is not reached, or refuses.
+    pub async fn connect(&self) -> Result<Client, Failure> {
+        Ok(self.target.open().await?.0)
     }
 
     /// A connection; it waits until one is free.
@@ -111,9 +114,11 @@ impl Pool {
         if let Some(idle) = self.take_idle() {
             return Ok(lease(idle.connection, idle.opened));
         }
-        match tokio::time::timeout(self.limits.acquisition, self.connect()).await {
-            Ok(Ok(client)) => Ok(lease(Connection::new(client, self.limits.prepares), Instant::now())),
-            Ok(Err(error)) => Err(Error::connection(error_chain(&error))),
+        match tokio::time::timeout(self.limits.acquisition, self.target.open()).await {
+            Ok(Ok((client, diversion))) => {
+                Ok(lease(Connection::new(client, diversion, self.limits.prepares), Instant::now()))
+            }
+            Ok(Err(error)) => Err(Error::connection(error_chain(error.as_ref()))),
             Err(_) => Err(Error::pool_timeout()),
         }
     }

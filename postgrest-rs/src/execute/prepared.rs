@@ -1,11 +1,12 @@
 //! A connection with the statements that it has prepared.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hashlink::LruCache;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, Statement};
 
+use super::spool::Diversion;
 use crate::sql::Sql;
 
 /// The most statements that a connection remembers. PostgreSQL keeps a plan of about 100 kB for each that is prepared.
@@ -18,6 +19,7 @@ const MAXIMUM_TEXT: usize = 16 * 1024;
 #[derive(Debug)]
 pub struct Connection {
     client: Client,
+    diversion: Arc<Diversion>,
     /// The statements by text; without a value one that was run once.
     statements: Option<Mutex<LruCache<String, Option<Statement>>>>,
 }
@@ -34,14 +36,19 @@ pub enum Known {
 
 impl Connection {
     /// A connection; `prepares` tells whether it may hold prepared statements.
-    pub fn new(client: Client, prepares: bool) -> Self {
+    pub fn new(client: Client, diversion: Arc<Diversion>, prepares: bool) -> Self {
         let statements = prepares.then(|| Mutex::new(LruCache::new(MAXIMUM_STATEMENTS)));
-        Self { client, statements }
+        Self { client, diversion, statements }
     }
 
     /// The connection itself.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// Where large bodies of its results go.
+    pub fn diversion(&self) -> &Diversion {
+        &self.diversion
     }
 
     /// What is known of a statement, which counts as run now.

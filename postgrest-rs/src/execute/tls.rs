@@ -13,9 +13,12 @@ use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
+
+use super::channel::Channel;
+use super::spool::Diversion;
 
 /// What of the server's certificate is verified (libpq, §34.19.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub enum Verification {
     Name,
 }
 
-/// Opens TLS streams.
+/// What TLS streams verify.
 #[derive(Debug, Clone)]
 pub struct Tls {
     config: Arc<ClientConfig>,
@@ -121,28 +124,59 @@ impl ServerCertVerifier for CertificateVerifier {
     }
 }
 
-impl<S> MakeTlsConnect<S> for Tls
+/// How a stream is encrypted before its first message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encryption {
+    /// Not at all.
+    Off,
+    /// If the server offers it.
+    Offered,
+    /// Always: by a request of PostgreSQL's protocol.
+    Required,
+    /// Always: without such a request (`sslnegotiation=direct`).
+    Direct,
+}
+
+/// Opens streams of messages: encrypted as the mode asks for, with large values diverted.
+#[derive(Debug, Clone)]
+pub struct StreamOpener {
+    pub(super) tls: Tls,
+    pub(super) encryption: Encryption,
+    pub(super) diversion: Arc<Diversion>,
+}
+
+impl<S> MakeTlsConnect<S> for StreamOpener
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     type Stream = Encrypted<S>;
-    type TlsConnect = Handshake;
+    type TlsConnect = Opening;
     type Error = std::convert::Infallible;
 
-    fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, Self::Error> {
+    fn make_tls_connect(&mut self, domain: &str) -> Result<Opening, Self::Error> {
         // A socket has no name, and no TLS either.
-        let name = ServerName::try_from(domain.to_owned());
-        Ok(Handshake { connector: TlsConnector::from(Arc::clone(&self.config)), name })
+        Ok(Opening { opener: self.clone(), name: ServerName::try_from(domain.to_owned()) })
     }
 }
 
-/// A handshake with a server.
-pub struct Handshake {
-    connector: TlsConnector,
+/// A stream that is being opened.
+pub struct Opening {
+    opener: StreamOpener,
     name: Result<ServerName<'static>, InvalidDnsNameError>,
 }
 
-impl<S> TlsConnect<S> for Handshake
+impl Opening {
+    /// Opens a stream over a socket of this machine, which is not encrypted.
+    pub(super) fn of_socket(opener: StreamOpener) -> Self {
+        let opener = StreamOpener { encryption: Encryption::Off, ..opener };
+        Self { opener, name: Err(InvalidDnsNameError) }
+    }
+}
+
+/// The request for TLS (PostgreSQL, "Message Formats", `SSLRequest`).
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+
+impl<S> TlsConnect<S> for Opening
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -150,16 +184,42 @@ where
     type Error = io::Error;
     type Future = BoxFuture<'static, io::Result<Encrypted<S>>>;
 
-    fn connect(self, stream: S) -> Self::Future {
+    fn connect(self, mut stream: S) -> Self::Future {
         Box::pin(async move {
-            let name = self.name.map_err(io::Error::other)?;
-            Ok(Encrypted(self.connector.connect(name, stream).await?))
+            let StreamOpener { tls, encryption, diversion } = self.opener;
+            let is_encrypted = match encryption {
+                Encryption::Off => false,
+                Encryption::Direct => true,
+                Encryption::Offered | Encryption::Required => {
+                    stream.write_all(&TLS_REQUEST).await?;
+                    stream.flush().await?;
+                    let is_offered = stream.read_u8().await? == b'S';
+                    if !is_offered && encryption == Encryption::Required {
+                        return Err(io::Error::other("server does not support TLS"));
+                    }
+                    is_offered
+                }
+            };
+            let stream = if is_encrypted {
+                let name = self.name.map_err(io::Error::other)?;
+                let connector = TlsConnector::from(Arc::clone(&tls.config));
+                Stream::Encrypted(Box::new(connector.connect(name, stream).await?))
+            } else {
+                Stream::Plain(stream)
+            };
+            Ok(Encrypted(Channel::new(stream, diversion)))
         })
     }
 }
 
-/// A TLS stream.
-pub struct Encrypted<S>(tokio_rustls::client::TlsStream<S>);
+/// The stream of a connection.
+pub struct Encrypted<S>(Channel<Stream<S>>);
+
+#[derive(Debug)]
+enum Stream<S> {
+    Plain(S),
+    Encrypted(Box<tokio_rustls::client::TlsStream<S>>),
+}
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Encrypted<S> {
     fn channel_binding(&self) -> ChannelBinding {
@@ -184,5 +244,37 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Encrypted<S> {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Encrypted(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, buffer),
+            Self::Encrypted(stream) => Pin::new(stream).poll_write(cx, buffer),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Encrypted(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Encrypted(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
     }
 }

@@ -3,7 +3,6 @@
 pub mod keys;
 
 use std::sync::Mutex;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use hashlink::LruCache;
 use serde_json::{Map, Value};
@@ -48,13 +47,11 @@ pub fn find_bearer(header: &str) -> Option<&str> {
 }
 
 impl TokenCache {
-    /// Verifies the token of a request, `None` when it has none, and finds its role.
+    /// Verifies the token of a request, `None` when it has none, and finds its role. `now` is in seconds since 1970.
     ///
     /// # Errors
     /// `PGRST3xx`
-    pub fn authenticate(&self, config: &Config, token: Option<&str>) -> Result<Identity, Error> {
-        #[expect(clippy::disallowed_methods, reason = "tokens expire by the time of the machine")]
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs().cast_signed();
+    pub fn authenticate(&self, config: &Config, token: Option<&str>, now: i64) -> Result<Identity, Error> {
         let mut claims = match token {
             Some(token) => self.verify(config, token)?,
             None => Map::new(),
@@ -177,11 +174,11 @@ mod tests {
         let cache = TokenCache::default();
         let token = sign(&json!({"role": "writer", "b": {"d": 1, "c": 2}, "a": "x"}));
         for _ in 0..2 {
-            let identity = cache.authenticate(&config(&[]), Some(&token)).unwrap();
+            let identity = cache.authenticate(&config(&[]), Some(&token), 1000).unwrap();
             assert_eq!(identity.role, "writer");
             assert_eq!(identity.claims, r#"{"a":"x","b":{"c":2,"d":1},"role":"writer"}"#);
         }
-        let anonymous = cache.authenticate(&config(&[]), None).unwrap();
+        let anonymous = cache.authenticate(&config(&[]), None, 1000).unwrap();
         assert_eq!((anonymous.role.as_str(), anonymous.claims.as_str()), ("anon", r#"{"role":"anon"}"#));
     }
 
@@ -189,9 +186,9 @@ mod tests {
     fn cached_token_is_refused_after_a_change_of_keys() {
         let cache = TokenCache::default();
         let token = sign(&json!({"role": "writer"}));
-        cache.authenticate(&config(&[]), Some(&token)).unwrap();
+        cache.authenticate(&config(&[]), Some(&token), 1000).unwrap();
         let other = config(&[("jwt-secret", "another-secret-with-32-characters-or-more")]);
-        let error = cache.authenticate(&other, Some(&token)).unwrap_err();
+        let error = cache.authenticate(&other, Some(&token), 1000).unwrap_err();
         assert_eq!(error.details.as_ref().unwrap(), "None of the keys was able to decode the JWT");
     }
 
@@ -233,7 +230,7 @@ mod tests {
             ("eyJhbGciOiJIUzI1NiJ9.e30.AAAA", TokenError::Signature),
         ];
         for (token, error) in cases {
-            assert_eq!(cache.authenticate(&config(&[]), Some(token)), Err(Error::token(error)), "{token}");
+            assert_eq!(cache.authenticate(&config(&[]), Some(token), 1000), Err(Error::token(error)), "{token}");
         }
     }
 }

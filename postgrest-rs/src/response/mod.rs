@@ -5,16 +5,63 @@ pub mod openapi;
 mod overrides;
 
 use bytes::Bytes;
+use futures::TryStreamExt;
 
 use crate::error::Error;
 use crate::error::request::RangeError;
+use crate::execute::spool::Spool;
 use crate::request::media_type::MediaType;
 use crate::request::preferences::{PreferResolution, PreferReturn, Preferences};
 use crate::request::range::RowRange;
 use crate::request::{Action, ApiRequest, InvokeMethod, Mutation, QualifiedName};
 
+/// The body of a response.
+#[derive(Debug, Clone)]
+pub enum Body {
+    /// In memory.
+    Whole(Bytes),
+    /// In a file.
+    Spooled(Spool),
+}
+
+impl Default for Body {
+    fn default() -> Self {
+        Self::Whole(Bytes::new())
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Self::Whole(bytes)
+    }
+}
+
+impl Body {
+    /// The number of bytes.
+    pub fn length(&self) -> usize {
+        match self {
+            Self::Whole(bytes) => bytes.len(),
+            Self::Spooled(spool) => spool.length(),
+        }
+    }
+
+    /// All bytes in memory.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub async fn collect(self) -> std::io::Result<Bytes> {
+        match self {
+            Self::Whole(bytes) => Ok(bytes),
+            Self::Spooled(spool) => {
+                let parts: Vec<Bytes> = spool.into_stream().try_collect().await?;
+                Ok(Bytes::from(parts.concat()))
+            }
+        }
+    }
+}
+
 /// What a statement answered.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ResultSet {
     /// The number of rows without the range, where it was counted or estimated.
     pub total: Option<i64>,
@@ -23,7 +70,7 @@ pub struct ResultSet {
     /// The primary key of the only row inserted: columns, and values with their operator (`eq.1`).
     pub location: Vec<(String, String)>,
     /// The body in the media type asked for.
-    pub body: Bytes,
+    pub body: Body,
     /// The setting `response.headers`.
     pub headers: Option<String>,
     /// The setting `response.status`.
@@ -33,7 +80,7 @@ pub struct ResultSet {
 }
 
 /// A response before it is sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Reply {
     /// HTTP status; the database may choose any number.
     pub status: u16,
@@ -42,12 +89,12 @@ pub struct Reply {
     /// Header fields.
     pub headers: Vec<(String, String)>,
     /// The body.
-    pub body: Bytes,
+    pub body: Body,
 }
 
 impl Reply {
     fn new(status: u16) -> Self {
-        Self { status, reason: None, headers: Vec::new(), body: Bytes::new() }
+        Self { status, reason: None, headers: Vec::new(), body: Body::default() }
     }
 
     fn header(mut self, name: &str, value: impl Into<String>) -> Self {
@@ -63,14 +110,14 @@ impl Reply {
     }
 
     /// The reply with a body of this type, and the schema where it was negotiated.
-    fn content(mut self, request: &ApiRequest, media_type: &MediaType, body: Bytes) -> Self {
+    fn content(mut self, request: &ApiRequest, media_type: &MediaType, body: impl Into<Body>) -> Self {
         let profile = request.negotiated_by_profile.then(|| request.schema.clone());
-        self.body = body;
+        self.body = body.into();
         self.header("Content-Type", media_type.content_type()).optional_header("Content-Profile", profile)
     }
 
     /// The reply as an HTTP response. Header fields that HTTP cannot carry are left out; a status that it cannot carry is 500.
-    pub fn into_response(self) -> http::Response<Bytes> {
+    pub fn into_response(self) -> http::Response<Body> {
         let mut response = http::Response::new(self.body);
         let status = http::StatusCode::from_u16(self.status).ok().filter(|status| !status.is_informational());
         *response.status_mut() = status.unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
@@ -98,7 +145,7 @@ impl Error {
         let parts = self.into_parts();
         reply.headers.extend(parts.headers);
         reply.reason = parts.reason;
-        reply.body = body;
+        reply.body = Body::Whole(body);
         reply
     }
 }
@@ -122,10 +169,10 @@ fn range_status(range: RowRange, rows: i64, total: Option<i64>) -> (u16, String)
 }
 
 /// The body of a read: the rows, or the error of a range behind the last of them.
-fn range_body(status: u16, range: RowRange, result: &ResultSet) -> Bytes {
+fn range_body(status: u16, range: RowRange, result: &ResultSet) -> Body {
     if status == 416 {
         let error = RangeError::OutOfBounds { offset: range.offset(), total: result.total.unwrap_or(0) };
-        return Bytes::from(Error::invalid_range(error).body());
+        return Body::Whole(Bytes::from(Error::invalid_range(error).body()));
     }
     result.body.clone()
 }
@@ -168,7 +215,7 @@ pub fn read(
     let canonical = &request.query.canonical;
     let query = if canonical.is_empty() { String::new() } else { format!("?{canonical}") };
     let body = range_body(status, request.top_level_range, result);
-    let body = if headers_only && status != 416 { Bytes::new() } else { body };
+    let body = if headers_only && status != 416 { Body::default() } else { body };
     let reply = Reply::new(status)
         .header("Content-Range", range)
         .header("Content-Location", format!("/{}{query}", relation.name))
@@ -247,7 +294,7 @@ pub fn call(
         reply(204)
     } else {
         let body = range_body(status, request.top_level_range, result);
-        let body = if method == InvokeMethod::Head { Bytes::new() } else { body };
+        let body = if method == InvokeMethod::Head { Body::default() } else { body };
         reply(status).content(request, media_type, body)
     };
     overrides::apply(reply, result)

@@ -1,10 +1,14 @@
 //! A planned request: its transaction and its response.
 
+use std::sync::OnceLock;
+
+use super::explanation::Explanation;
 use super::{DataApi, State};
 use crate::config::OpenApiMode;
 use crate::error::Error;
 use crate::execute::flight::{End, Flight};
 use crate::execute::pool::Lease;
+use crate::execute::spool::Spool;
 use crate::execute::{flight, statement_error};
 use crate::jwt::Identity;
 use crate::plan::{Plan, PlanKind, StatementPlan};
@@ -26,6 +30,8 @@ pub(super) struct Call<'a> {
     pub(super) identity: &'a Identity,
     pub(super) request: &'a ApiRequest,
     pub(super) plan: &'a Plan,
+    /// Why the response is empty or refused, where it is explained.
+    pub(super) explanation: &'a OnceLock<Explanation>,
 }
 
 impl Call<'_> {
@@ -49,7 +55,7 @@ impl Call<'_> {
     }
 
     /// Whether the role is another one than that of requests without a token.
-    fn is_authenticated(&self) -> bool {
+    pub(super) fn is_authenticated(&self) -> bool {
         self.state.config.db_anon_role.as_ref() != Some(&self.identity.role)
     }
 
@@ -101,12 +107,14 @@ impl Call<'_> {
         // A read ends alike whatever it answers; of a write the result decides.
         let later = plan.writes && self.may_roll_back(plan);
         let flight = self.flight(plan.writes, statements, if later { End::Later } else { end });
+        self.apply_fault(plan.writes).await?;
         let lease = self.api.pool.acquire().await?;
         let outcome = flight.run(lease.connection()?, self.is_authenticated()).await;
-        let results = match outcome {
+        let (results, spooled) = match outcome {
             Ok(results) => results,
             Err(error) => {
                 lease.give_back();
+                self.explain_refusal(plan, &error).await;
                 return Err(error);
             }
         };
@@ -115,13 +123,27 @@ impl Call<'_> {
             let body = flight::read_plan(results.first().map_or(&[], Vec::as_slice))?;
             return Ok(response::plan(self.request, &plan.media_type, body));
         }
-        let read = self.read_result(plan, &results);
+        let read = self.read_result(plan, &results, spooled);
+        let rows = read.as_ref().ok().map(|result| result.rows);
         let checked = read.and_then(|result| self.check(plan, &result).map(|()| result));
         let end = if checked.is_ok() { end } else { End::Rollback };
         let finished = self.finish(lease, later, end).await;
+        if rows == Some(0) {
+            self.explain_no_rows(plan).await;
+        }
         let result = checked?;
         finished?;
         self.respond(plan, &result)
+    }
+
+    /// Waits or fails as the faults of a test say.
+    async fn apply_fault(&self, writes: bool) -> Result<(), Error> {
+        let faults = self.api.dependencies.faults.as_ref();
+        let Some(fault) = faults.and_then(|faults| faults.fault_of(writes)) else { return Ok(()) };
+        if !fault.delay.is_zero() {
+            tokio::time::sleep(fault.delay).await;
+        }
+        fault.failure.map_or(Ok(()), |failure| Err(failure.error(self.is_authenticated())))
     }
 
     /// Ends the transaction where the flight did not, and gives the connection back.
@@ -132,12 +154,17 @@ impl Call<'_> {
         ended
     }
 
-    fn read_result(&self, plan: &StatementPlan, results: &[Vec<tokio_postgres::Row>]) -> Result<ResultSet, Error> {
+    fn read_result(
+        &self,
+        plan: &StatementPlan,
+        results: &[Vec<tokio_postgres::Row>],
+        spooled: Option<Spool>,
+    ) -> Result<ResultSet, Error> {
         let Some(row) = results.first().and_then(|rows| rows.first()) else {
             let total = matches!(plan.kind, PlanKind::Call { .. }).then_some(0);
             return Ok(ResultSet { total, ..ResultSet::default() });
         };
-        let mut result = flight::read_row(row)?;
+        let mut result = flight::read_row(row, spooled)?;
         let estimate = results.get(1).and_then(|rows| flight::read_estimate(rows));
         let maximum = self.state.config.db_max_rows;
         match self.request.preferences.count {
@@ -213,7 +240,7 @@ impl Call<'_> {
         let outcome =
             self.flight(false, statements, End::Commit).run(lease.connection()?, self.is_authenticated()).await;
         lease.give_back();
-        let usable = flight::read_usable(&outcome?)?;
+        let usable = flight::read_usable(&outcome?.0)?;
         let mut tables: Vec<_> = self.cache.tables.values().filter(|table| table.schema == schema).collect();
         let mut functions: Vec<_> = match &usable.functions {
             Some(functions) => functions.values().flatten().collect(),

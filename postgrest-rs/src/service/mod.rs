@@ -1,16 +1,22 @@
 //! The API: from a request to a response.
 
+mod cache;
 mod call;
+pub mod dependencies;
+pub mod explanation;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderValue, Response};
-use tokio::sync::watch;
+use http::{HeaderValue, Response, StatusCode};
+use tokio::sync::{Mutex, OwnedMutexGuard, watch};
 
+use self::cache::LiveCache;
 use self::call::Call;
+use self::dependencies::{Dependencies, Presence, TokenIsApiKey, machine_time};
+use self::explanation::Explanation;
 use crate::config::{Config, LogLevel, OpenApiMode, Sources};
 use crate::error::Error;
 use crate::execute::pool::{Pool, PoolLimits};
@@ -19,7 +25,7 @@ use crate::jwt::{TokenCache, find_bearer};
 use crate::plan::{Context, Plan};
 use crate::request::ApiRequest;
 use crate::request::parse::RequestRules;
-use crate::response::{Reply, cors};
+use crate::response::{self, Reply, cors};
 use crate::schema_cache::SchemaCache;
 use crate::sql::settings::RoleSettings;
 
@@ -33,30 +39,38 @@ struct State {
     roles: RoleSettings,
 }
 
-/// The longest that a request waits for the first load of the schema cache.
-const FIRST_LOAD_WAIT: Duration = Duration::from_secs(10);
-
-/// The schema cache, and why there is none.
-#[derive(Debug, Clone)]
-enum CacheState {
-    /// It is loaded for the first time.
-    Loading,
-    /// The first load failed.
-    Failed,
-    /// It is there, and stays when a later load fails.
-    Loaded(Arc<SchemaCache>),
-}
-
 /// The API over a database.
 #[derive(Debug)]
 pub struct DataApi {
     sources: RwLock<Sources>,
     state: RwLock<Arc<State>>,
-    cache: watch::Sender<CacheState>,
+    cache: LiveCache,
     pool: Arc<Pool>,
     tokens: TokenCache,
+    dependencies: Dependencies,
+    /// Held while the API is connected of its own accord, and while it must not be.
+    connected: Arc<Mutex<()>>,
+    /// The number of those who want it to be disconnected.
+    pauses: watch::Sender<usize>,
     /// Only one reload runs at a time.
-    reloading: tokio::sync::Mutex<()>,
+    reloading: Mutex<()>,
+}
+
+/// Keeps an API from connecting of its own accord until it is dropped.
+#[derive(Debug)]
+pub struct ApiPause {
+    _counted: PauseCount,
+    _connected: OwnedMutexGuard<()>,
+}
+
+/// Counts a pause until it is dropped.
+#[derive(Debug)]
+struct PauseCount(Arc<DataApi>);
+
+impl Drop for PauseCount {
+    fn drop(&mut self) {
+        self.0.pauses.send_modify(|count| *count -= 1);
+    }
 }
 
 /// The parts of the `Server-Timing` header, in the order in which they are written.
@@ -83,6 +97,14 @@ impl DataApi {
     /// # Errors
     /// A setting that cannot be used.
     pub fn new(sources: Sources) -> Result<Arc<Self>, String> {
+        Self::with_dependencies(sources, Dependencies::default())
+    }
+
+    /// The same with other dependencies than the usual ones.
+    ///
+    /// # Errors
+    /// A setting that cannot be used.
+    pub fn with_dependencies(sources: Sources, dependencies: Dependencies) -> Result<Arc<Self>, String> {
         let config = Arc::new(Config::build(&sources)?);
         let limits = PoolLimits {
             size: config.db_pool,
@@ -95,10 +117,13 @@ impl DataApi {
         Ok(Arc::new(Self {
             sources: RwLock::new(sources),
             state: RwLock::new(Arc::new(State { config, roles: RoleSettings::default() })),
-            cache: watch::Sender::new(CacheState::Loading),
+            cache: LiveCache::default(),
             pool,
             tokens: TokenCache::default(),
-            reloading: tokio::sync::Mutex::new(()),
+            dependencies,
+            connected: Arc::default(),
+            pauses: watch::Sender::new(0),
+            reloading: Mutex::new(()),
         }))
     }
 
@@ -123,33 +148,68 @@ impl DataApi {
 
     /// The schema cache, once it was loaded.
     pub fn cache(&self) -> Option<Arc<SchemaCache>> {
-        match &*self.cache.borrow() {
-            CacheState::Loaded(cache) => Some(Arc::clone(cache)),
-            CacheState::Loading | CacheState::Failed => None,
-        }
+        self.cache.get()
     }
 
-    /// The schema cache; requests that arrive while it is loaded for the first time wait for it.
-    async fn wait_for_cache(&self) -> Result<Arc<SchemaCache>, Error> {
-        if let Some(cache) = self.cache() {
-            return Ok(cache);
-        }
-        let mut states = self.cache.subscribe();
-        let is_decided = |state: &CacheState| !matches!(state, CacheState::Loading);
-        // After the time limit there is no cache, as after a failure.
-        let _ = tokio::time::timeout(FIRST_LOAD_WAIT, states.wait_for(is_decided)).await;
-        self.cache().ok_or_else(Error::no_schema_cache)
+    /// How long the API stays connected.
+    pub(crate) fn presence(&self) -> Presence {
+        self.dependencies.presence
+    }
+
+    /// Waits until a request needs the schema cache, and did so within the limit.
+    pub(crate) async fn wait_until_wanted(&self, limit: Duration) {
+        self.cache.wait_until_wanted(limit).await;
     }
 
     /// Lets requests fail that wait for the first load.
-    fn record_failure(&self) {
-        self.cache.send_if_modified(|state| {
-            let is_first = matches!(state, CacheState::Loading);
-            if is_first {
-                *state = CacheState::Failed;
-            }
-            is_first
-        });
+    pub(crate) fn record_failure(&self) {
+        self.cache.record_failure();
+    }
+
+    /// Waits until no request has needed the schema cache for this long, or it was given up.
+    pub(crate) async fn wait_until_unused(&self, limit: Duration) {
+        self.cache.wait_until_unused(limit).await;
+    }
+
+    /// Gives the schema cache up, and closes the connections that no request uses.
+    pub(crate) fn suspend(&self) {
+        self.cache.clear();
+        self.pool.renew();
+    }
+
+    /// Closes the connections of an API that connects on demand and answers no request now; until the returned value is dropped it
+    /// opens none of its own accord. The next request reads the schema anew.
+    pub async fn pause(self: &Arc<Self>) -> ApiPause {
+        self.pauses.send_modify(|count| *count += 1);
+        let counted = PauseCount(Arc::clone(self));
+        let connected = Arc::clone(&self.connected).lock_owned().await;
+        self.suspend();
+        ApiPause { _counted: counted, _connected: connected }
+    }
+
+    /// Waits until the API may connect of its own accord, and returns what it holds meanwhile.
+    pub(crate) async fn begin_presence(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.connected).lock_owned().await
+    }
+
+    /// Waits until the API has to close its connections.
+    pub(crate) async fn wait_for_pause(&self) {
+        // The sender lives as long as the API.
+        let _ = self.pauses.subscribe().wait_for(|count| *count > 0).await;
+    }
+
+    /// Replaces the settings of file and environment; those of the database stay as they were read.
+    ///
+    /// # Errors
+    /// A setting cannot be used; nothing changes then.
+    pub fn replace_settings(&self, sources: Sources) -> Result<(), String> {
+        let roles = self.state().roles.clone();
+        let mut current = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        let merged = Sources { database: current.database.clone(), ..sources };
+        let config = Arc::new(Config::build(&merged)?);
+        *current = merged;
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State { config, roles });
+        Ok(())
     }
 
     /// Reads the settings anew, those of the database included. The sources stay as they are on failure.
@@ -157,21 +217,28 @@ impl DataApi {
     /// # Errors
     /// The database refused a query, or a setting cannot be used.
     pub async fn reload_config(&self, file: Option<Sources>) -> Result<(), String> {
-        self.read_config(file).await.inspect_err(|_| self.record_failure())
+        self.read_config(file).await.inspect_err(|_| self.cache.record_failure())
     }
 
     async fn read_config(&self, file: Option<Sources>) -> Result<(), String> {
-        let mut sources = file.unwrap_or_else(|| self.sources.read().unwrap_or_else(PoisonError::into_inner).clone());
-        let config = Config::build(&sources)?;
+        let sources = || self.sources.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let config = Config::build(file.as_ref().unwrap_or(&sources()))?;
         let mut roles = RoleSettings::default();
+        let mut database = None;
         if config.db_config {
-            let client = self.pool.connect().await.map_err(|error| error_chain(&error))?;
+            let client = self.pool.connect().await.map_err(|error| error_chain(error.as_ref()))?;
             let read = settings::read_settings(&client, config.db_pre_config.as_ref()).await;
-            sources.database = read.map_err(|error| error_chain(error.as_ref()))?;
+            database = Some(read.map_err(|error| error_chain(error.as_ref()))?);
             roles = settings::read_role_settings(&client).await.map_err(|error| error_chain(error.as_ref()))?;
         }
-        let config = Arc::new(Config::build(&sources)?);
-        *self.sources.write().unwrap_or_else(PoisonError::into_inner) = sources;
+        // Settings may have been replaced meanwhile: those of now are completed.
+        let mut current = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        let mut merged = file.unwrap_or_else(|| current.clone());
+        if let Some(database) = database {
+            merged.database = database;
+        }
+        let config = Arc::new(Config::build(&merged)?);
+        *current = merged;
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State { config, roles });
         Ok(())
     }
@@ -181,36 +248,40 @@ impl DataApi {
     /// # Errors
     /// The database refused a query.
     pub async fn reload_schema(&self) -> Result<(), String> {
-        self.read_schema().await.inspect_err(|_| self.record_failure())
+        self.read_schema().await.inspect_err(|_| self.cache.record_failure())
     }
 
     async fn read_schema(&self) -> Result<(), String> {
         let _guard = self.reloading.lock().await;
-        let client = self.pool.connect().await.map_err(|error| error_chain(&error))?;
+        let client = self.pool.connect().await.map_err(|error| error_chain(error.as_ref()))?;
         let loaded = SchemaCache::load(&client, &self.config()).await;
-        let loaded = loaded.map_err(|error| error_chain(error.as_ref()))?;
-        self.cache.send_replace(CacheState::Loaded(Arc::new(loaded)));
+        self.cache.replace(loaded.map_err(|error| error_chain(error.as_ref()))?);
         self.pool.renew();
         Ok(())
     }
 
     /// Answers a request. The path begins at the root of the API.
-    pub async fn handle(&self, parts: &Parts, body: Bytes) -> Response<Bytes> {
+    pub async fn handle(&self, parts: &Parts, body: Bytes) -> Response<response::Body> {
         let state = self.state();
         let config = &state.config;
         let grant = cors::grant(&parts.headers, config.server_cors_allowed_origins.as_deref());
         let preflight = grant.as_ref().and_then(|grant| grant.preflight(&parts.method, &parts.headers));
+        let preflight = preflight.map(|response| response.map(response::Body::Whole));
         let mut response = if let Some(response) = preflight {
             response
         } else {
-            let answered = self.answer(&state, parts, &body).await;
+            let explanation = OnceLock::new();
+            let answered = self.answer(&state, parts, &body, &explanation).await;
             let mut response = answered.unwrap_or_else(Error::into_reply).into_response();
+            if let Some(explanation) = explanation.into_inner() {
+                response.extensions_mut().insert(Arc::new(explanation));
+            }
             if let Some(grant) = &grant {
                 grant.apply(response.headers_mut());
             }
             response
         };
-        if response.status() == http::StatusCode::SERVICE_UNAVAILABLE {
+        if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::GATEWAY_TIMEOUT].contains(&response.status()) {
             response.headers_mut().insert("retry-after", HeaderValue::from_static("1"));
         }
         if let Some(name) = &config.server_trace_header
@@ -223,18 +294,27 @@ impl DataApi {
         response
     }
 
-    async fn answer(&self, state: &State, parts: &Parts, body: &Bytes) -> Result<Reply, Error> {
+    async fn answer(
+        &self,
+        state: &State,
+        parts: &Parts,
+        body: &Bytes,
+        explanation: &OnceLock<Explanation>,
+    ) -> Result<Reply, Error> {
         let mut timing = Timing::default();
         let config = &state.config;
         let started = Instant::now();
         let header = parts.headers.get("authorization").map(|value| String::from_utf8_lossy(value.as_bytes()));
-        let identity = self.tokens.authenticate(config, header.as_deref().and_then(find_bearer))?;
+        let is_api_key = parts.extensions.get::<TokenIsApiKey>().is_some();
+        let now = if is_api_key { machine_time() } else { (self.dependencies.clock)() };
+        let identity = self.tokens.authenticate(config, header.as_deref().and_then(find_bearer), now)?;
         timing.record("jwt", started);
         let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
         if target > MAXIMUM_TARGET {
             return Err(Error::new(414, "PGRST100", "The URL is too long"));
         }
-        let cache = self.wait_for_cache().await?;
+        let on_demand = matches!(self.presence(), Presence::OnDemand(_));
+        let mut cache = self.cache.wait(on_demand).await?;
         let rules = RequestRules {
             schemas: &config.db_schemas,
             root_function: config.db_root_spec.as_ref(),
@@ -245,11 +325,16 @@ impl DataApi {
         let request = ApiRequest::parse(parts, body, &rules, |name| cache.timezones.contains(name))?;
         timing.record("parse", started);
         let started = Instant::now();
-        let context = Context { cache: &cache, config, request: &request };
-        let plan = Plan::build(context)?;
+        let mut plan = Plan::build(Context { cache: &cache, config, request: &request });
+        if on_demand && plan.as_ref().is_err_and(Error::is_missing_object) && self.reload_schema().await.is_ok() {
+            cache = self.cache.wait(on_demand).await?;
+            plan = Plan::build(Context { cache: &cache, config, request: &request });
+        }
+        let plan = plan?;
         timing.record("plan", started);
         let started = Instant::now();
-        let call = Call { api: self, state, cache: &cache, identity: &identity, request: &request, plan: &plan };
+        let call =
+            Call { api: self, state, cache: &cache, identity: &identity, request: &request, plan: &plan, explanation };
         let mut reply = call.run().await?;
         timing.record("transaction", started);
         if config.server_timing_enabled {
@@ -261,7 +346,7 @@ impl DataApi {
 }
 
 /// Logs a request as the level demands.
-fn log(level: LogLevel, parts: &Parts, response: &Response<Bytes>) {
+fn log(level: LogLevel, parts: &Parts, response: &Response<response::Body>) {
     let status = response.status().as_u16();
     let is_logged = match level {
         LogLevel::Critical => false,

@@ -75,7 +75,12 @@ impl Sql {
         }
     }
 
-    fn write_conditions(&mut self, table: &QualifiedName, conditions: &[crate::plan::Condition]) -> &mut Self {
+    /// Appends `WHERE` with the filters of a write.
+    pub(super) fn write_conditions(
+        &mut self,
+        table: &QualifiedName,
+        conditions: &[crate::plan::Condition],
+    ) -> &mut Self {
         if conditions.is_empty() {
             return self;
         }

@@ -74,6 +74,24 @@ pub fn build_estimate(plan: &StatementPlan, request: &ApiRequest) -> Option<Sql>
     Some(sql)
 }
 
+/// The statement that counts the rows that a read or a write with filters reaches, up to a limit; `None` for other plans.
+pub fn build_count(plan: &StatementPlan, limit: u32) -> Option<Sql> {
+    let mut sql = Sql::default();
+    sql.raw("SELECT pg_catalog.count(*) FROM (");
+    match &plan.kind {
+        PlanKind::Read { .. } => sql.count(&plan.read),
+        PlanKind::Mutate { plan, .. } => match &**plan {
+            MutatePlan::Update { table, conditions, .. } | MutatePlan::Delete { table, conditions, .. } => {
+                sql.raw("SELECT 1 FROM ").qualified(table).write_conditions(table, conditions)
+            }
+            MutatePlan::Insert { .. } => return None,
+        },
+        PlanKind::Call { .. } => return None,
+    };
+    sql.raw(" LIMIT ").raw(&limit.to_string()).raw(") rows");
+    Some(sql)
+}
+
 impl Sql {
     fn explain(&mut self, format: PlanFormat, options: &[PlanOption]) -> &mut Self {
         self.raw("EXPLAIN (FORMAT ").raw(match format {

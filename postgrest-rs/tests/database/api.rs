@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response};
 use postgrest_rs::config::Sources;
+use postgrest_rs::response::Body;
 use postgrest_rs::service::DataApi;
 use tokio_postgres::Client;
 
@@ -57,7 +58,13 @@ impl TestApi {
 /// The response to a GET.
 pub(crate) async fn get(api: &DataApi, target: &str) -> Response<Bytes> {
     let (parts, ()) = Request::get(target).body(()).unwrap().into_parts();
-    api.handle(&parts, Bytes::new()).await
+    collect(api.handle(&parts, Bytes::new()).await).await
+}
+
+/// A response with its body in memory.
+pub(crate) async fn collect(response: Response<Body>) -> Response<Bytes> {
+    let (parts, body) = response.into_parts();
+    Response::from_parts(parts, body.collect().await.unwrap())
 }
 
 /// The body as text.

@@ -13,7 +13,7 @@ const TABLES: &str = "CREATE TABLE boats (id int PRIMARY KEY, name text, facts j
 /// The response to a request with a JSON body.
 async fn send(api: &DataApi, method: Method, target: &str, body: &'static str) -> Response<Bytes> {
     let (parts, ()) = Request::builder().method(method).uri(target).body(()).unwrap().into_parts();
-    api.handle(&parts, Bytes::from_static(body.as_bytes())).await
+    crate::api::collect(api.handle(&parts, Bytes::from_static(body.as_bytes())).await).await
 }
 
 #[tokio::test]

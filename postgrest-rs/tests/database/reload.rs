@@ -98,3 +98,27 @@ async fn schema_is_reloaded_with_the_settings_notified_before_it() {
     }
     upkeep.abort();
 }
+
+#[tokio::test]
+async fn keys_are_replaced_while_the_database_does_not_answer() {
+    let settings = |secret: &str| {
+        let unreachable = "postgresql://nobody@127.0.0.1:1/none".to_owned();
+        crate::api::sources(unreachable, &[("jwt-secret", secret)])
+    };
+    let (former, present) = ("the former secret with 32 characters", "the present secret with 32 characters");
+    let api = postgrest_rs::service::DataApi::new(settings(former)).unwrap();
+    assert!(api.reload_config(None).await.is_err());
+    assert!(api.reload_schema().await.is_err());
+    let answer = async |secret: &str| {
+        let key = jsonwebtoken::EncodingKey::from_secret(secret.as_bytes());
+        let token = jsonwebtoken::encode(&jsonwebtoken::Header::default(), &serde_json::json!({}), &key).unwrap();
+        let request = http::Request::get("/items").header("authorization", format!("Bearer {token}"));
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        api.handle(&parts, bytes::Bytes::new()).await.status().as_u16()
+    };
+    assert_eq!((answer(former).await, answer(present).await), (503, 401));
+    api.replace_settings(settings(present)).unwrap();
+    assert_eq!((answer(former).await, answer(present).await), (401, 503));
+    assert!(api.replace_settings(settings("short")).is_err());
+    assert_eq!((answer(former).await, answer(present).await), (401, 503), "unusable settings change nothing");
+}

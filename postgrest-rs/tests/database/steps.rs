@@ -113,7 +113,7 @@ pub(crate) async fn send(api: &DataApi, step: &Value, book: &Value, kept: &mut K
         Bytes::from(STANDARD.decode(step["base64"].as_str().unwrap_or_default()).unwrap())
     };
     let (parts, ()) = request.body(()).unwrap().into_parts();
-    let response = api.handle(&parts, body).await;
+    let response = crate::api::collect(api.handle(&parts, body).await).await;
     describe(&response, method, step, kept)
 }
 

@@ -17,7 +17,7 @@ async fn defaults_of_a_wide_table_apply() {
             .body(())
             .unwrap()
             .into_parts();
-        let response = api.api.handle(&parts, Bytes::from_static(body.as_bytes())).await;
+        let response = crate::api::collect(api.api.handle(&parts, Bytes::from_static(body.as_bytes())).await).await;
         assert_eq!(response.status(), StatusCode::CREATED, "{}", text(&response));
         assert!(text(&response).contains(r#""c7":70,"c49":49,"c50":50,"c119":119"#), "{}", text(&response));
     }

@@ -93,6 +93,15 @@ impl ApiKeyGateway {
         found
     }
 
+    /// Returns whether the token of a request is that of an API key, and not of a user.
+    pub(crate) fn has_key_token(&self, headers: &HeaderMap) -> bool {
+        let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let Some(token) = bearer.and_then(|value| parse_bearer(value, BearerWhitespace::Kept).present()) else {
+            return false;
+        };
+        self.keys.ring().find_role(token).is_some()
+    }
+
     /// Returns the role of an API key; `None` if it is not one of the project.
     pub(crate) fn find_role(&self, key: &str) -> Option<ApiKeyRole> {
         self.keys.ring().find_role(key)

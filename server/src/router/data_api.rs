@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use http::StatusCode;
-use http::header::RETRY_AFTER;
 use http_edge::isolate_foreign_content;
 use http_edge::request::{BODY_DEADLINE, cors, read_body};
 use postgrest_rs::service::DataApi;
+use postgrest_rs::service::dependencies::TokenIsApiKey;
 
+use super::explain::AnsweredRequest;
 use super::{EdgeRouter, error_responses, strip_mount};
 use crate::api_keys::RequestCredentials;
+use crate::data_answer;
 
 /// The path of the data API.
 pub(super) const MOUNT: &str = "/rest/v1";
@@ -38,7 +38,12 @@ impl EdgeRouter {
                     return cors::FORWARDED.apply(refused);
                 }
                 *request.uri_mut() = without_key(&uri);
-                answer(api, request).await
+                if self.gateway.has_key_token(request.headers()) {
+                    request.extensions_mut().insert(TokenIsApiKey);
+                }
+                let answered = AnsweredRequest::new(&request, MOUNT);
+                let response = answer(api, request).await;
+                self.explanations.data_api(&answered, response)
             }
             RequestCredentials::Missing => self.explanations.missing_key(&request, error_responses::missing_api_key()),
             RequestCredentials::Invalid => {
@@ -64,10 +69,7 @@ async fn answer(api: &DataApi, request: Request) -> Response {
         Ok(body) => body,
         Err(error) => return error_responses::unreadable_body(error.status()),
     };
-    let mut response = api.handle(&parts, body).await.map(Body::from);
-    if response.status() == StatusCode::SERVICE_UNAVAILABLE && !response.headers().contains_key(RETRY_AFTER) {
-        response.headers_mut().insert(RETRY_AFTER, http::HeaderValue::from_static("1"));
-    }
+    let mut response = data_answer::answer(api, &parts, body).await;
     // Functions of the project may answer with any type.
     isolate_foreign_content(response.headers_mut());
     response

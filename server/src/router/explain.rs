@@ -5,13 +5,18 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use gotrue_rs::app::App;
-use gotrue_rs::explanation::{self, EdgeRefusal, insert_link};
+use gotrue_rs::explanation::{self, EdgeRefusal, ExplainedRequest, RefusedResponse, insert_link};
 use gotrue_rules::domain::explanation::DecisionRecord;
 use gotrue_rules::domain::explanation::tokens::explain_token;
+use http::Method;
 use http_edge::request::cors;
+use postgrest_rs::service::explanation::{Cause, Explanation, Policy};
 
 use super::REQUEST_ID;
 use crate::api_keys::PresentedKey;
+
+/// SQLSTATE `insufficient_privilege`.
+const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
 /// Explains refusals of the router by the settings of the auth API.
 #[derive(Default)]
@@ -70,6 +75,33 @@ impl RouterExplanations {
         self.explain(request, response, "Basalt does not serve this path", decision)
     }
 
+    /// Records a request to the data API, and explains which policy or privilege made its response empty or refused.
+    pub(super) fn data_api(&self, request: &AnsweredRequest, mut response: Response) -> Response {
+        let Some(app) = &self.0 else { return response };
+        let explanation = response.extensions_mut().remove::<Arc<Explanation>>();
+        if explanation.is_none() && !app.explanations.needs_trace() {
+            return response;
+        }
+        let journal = app.explanations.start_journal();
+        if let Some(explanation) = explanation.as_deref() {
+            journal.record_decision(describe(explanation));
+        }
+        let refusal = explanation.as_deref().and_then(|explanation| explanation.refusal.as_deref());
+        let explained = ExplainedRequest {
+            id: &request.id,
+            method: request.method.as_str(),
+            path: &request.path,
+            status: response.status().as_u16(),
+            error: refusal.map(|message| RefusedResponse { code: Some(INSUFFICIENT_PRIVILEGE), message }),
+            now: app.clock.now(),
+            finished_at: app.clock.now(),
+            client: None,
+            user_agent: None,
+        };
+        insert_link(response.headers_mut(), app.explanations.finish_request(&explained, &journal));
+        response
+    }
+
     /// Explains what of a preflight is not allowed.
     pub(super) fn preflight(&self, request: &Request, response: Response) -> Response {
         let Some(refusal) = cors::GATEWAY.find_refusal(request.headers()) else { return response };
@@ -97,6 +129,48 @@ impl RouterExplanations {
         };
         insert_link(response.headers_mut(), app.explanations.explain_decision(&refused, decision()));
         response
+    }
+}
+
+/// A request whose response is explained.
+pub(super) struct AnsweredRequest {
+    id: String,
+    method: Method,
+    path: String,
+}
+
+impl AnsweredRequest {
+    /// Keeps what an explanation shows of a request whose path is below a mount.
+    pub(super) fn new(request: &Request, mount: &str) -> Self {
+        let id = request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
+        Self { id, method: request.method().clone(), path: format!("{mount}{}", request.uri().path()) }
+    }
+}
+
+/// The decision that an explanation of the data API is about.
+fn describe(explanation: &Explanation) -> DecisionRecord {
+    let name = match explanation.cause {
+        Cause::Privilege { .. } => "data_api.privilege",
+        Cause::RowSecurity { .. } => "data_api.row_security",
+    };
+    let reason = explanation.reason();
+    let decision = match explanation.refusal {
+        Some(_) => DecisionRecord::refused(name, reason),
+        None => DecisionRecord::adjusted(name, reason),
+    };
+    let decision = decision
+        .with_remedy(explanation.remedy())
+        .with_input("role", explanation.role.as_str())
+        .with_input("command", explanation.command);
+    let list = |policies: &[Policy]| serde_json::to_value(policies).unwrap_or_default();
+    match &explanation.cause {
+        Cause::Privilege { kind, name } => decision.with_input("kind", kind.as_str()).with_input("name", name.as_str()),
+        Cause::RowSecurity { table, policies, others } => decision
+            .with_value(format!("{}.{}", table.schema, table.name))
+            .with_input("table", format!("{}.{}", table.schema, table.name))
+            .with_input("policies", list(policies))
+            .with_input("other_policies", list(others))
+            .with_input("rows_without_policies", explanation.hidden_rows),
     }
 }
 

@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::anyhow;
+use gateway::Service;
 use gotrue_rs::config::{Config, JwtKeys};
 use http_edge::ShutdownSignal;
 use postgrest_rs::config::Sources;
 use postgrest_rs::service::DataApi;
+use postgrest_rs::service::dependencies::Dependencies;
 use postgrest_rs::upkeep::{self, ReloadRequests};
 use serde_json::json;
 
 use super::source::DatabaseSource;
 use crate::config_file::data_api::DataApiSettings;
 use crate::keys::build_secret_jwk;
+use crate::project::Project;
 
 /// The login role of the embedded database: no superuser, with the right to become the roles of requests.
 const LOGIN_ROLE: &str = "authenticator";
@@ -28,19 +31,38 @@ pub(super) struct RunningDataApi {
     settings: BTreeMap<String, String>,
 }
 
-/// Returns the URL of the login role; `None` if the data API is off, or has no role in an external database.
-pub(super) fn find_database(settings: &DataApiSettings, source: &DatabaseSource) -> Option<String> {
-    let url = match source {
+/// Returns the URL of the login role; `None` if the data API is off or forwarded, or has no role in an external database.
+pub(super) fn find_database(project: &Project, source: &DatabaseSource) -> Option<String> {
+    let basalt = &project.file.basalt;
+    if !basalt.data_api.is_enabled || basalt.upstreams.get(Service::Rest).is_some() {
+        return None;
+    }
+    match source {
         DatabaseSource::Embedded(_) => Some(source.url(LOGIN_ROLE)),
-        DatabaseSource::External(_) => settings.database_url.clone(),
-    };
-    url.filter(|_| settings.is_enabled)
+        DatabaseSource::External(_) => basalt.data_api.database_url.clone(),
+    }
 }
 
 impl RunningDataApi {
     /// Builds the data API; the database is asked later, by [`Self::maintain`].
-    pub(super) fn new(settings: &DataApiSettings, database_url: String, config: &Config) -> anyhow::Result<Self> {
-        let settings: BTreeMap<String, String> = [
+    pub(super) fn new(
+        settings: &DataApiSettings,
+        database_url: String,
+        config: &Config,
+        dependencies: Dependencies,
+    ) -> anyhow::Result<Self> {
+        Self::with_limits(settings, database_url, config, dependencies, &[])
+    }
+
+    /// The same with further settings by PostgREST's names.
+    pub(super) fn with_limits(
+        settings: &DataApiSettings,
+        database_url: String,
+        config: &Config,
+        dependencies: Dependencies,
+        limits: &[(&str, &str)],
+    ) -> anyhow::Result<Self> {
+        let mut settings: BTreeMap<String, String> = [
             ("db-uri", database_url),
             ("db-schemas", settings.schemas.join(",")),
             ("db-extra-search-path", settings.extra_search_path.join(",")),
@@ -53,16 +75,17 @@ impl RunningDataApi {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
+        settings.extend(limits.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let sources = build_sources(&settings, &config.jwt);
-        let api = DataApi::new(sources).map_err(|error| anyhow!("preparing the data API: {error}"))?;
+        let api = DataApi::with_dependencies(sources, dependencies);
+        let api = api.map_err(|error| anyhow!("preparing the data API: {error}"))?;
         Ok(Self { api, settings })
     }
 
-    /// Verifies later tokens with these keys.
-    pub(super) async fn replace_keys(&self, keys: &JwtKeys) {
-        if let Err(error) = self.api.reload_config(Some(build_sources(&self.settings, keys))).await {
-            tracing::error!(error, "the data API keeps its former keys");
-        }
+    /// Verifies later tokens with these keys; the database is not asked.
+    pub(super) fn replace_keys(&self, keys: &JwtKeys) -> anyhow::Result<()> {
+        let sources = build_sources(&self.settings, keys);
+        self.api.replace_settings(sources).map_err(|error| anyhow!("replacing the keys of the data API: {error}"))
     }
 
     /// Reads the schema, and reads it anew when the database says that it changed, until shutdown.

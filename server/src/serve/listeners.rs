@@ -26,6 +26,11 @@ pub(super) async fn serve_metrics(
     gotrue::serve_metrics(&listen, sources, closing).await.map(Some)
 }
 
+/// The limits of the HTTP edge. Clients of the data API send `<` and `>` as they are, as in `select=data->>name`.
+pub(super) fn http_limits(project: &Project) -> HttpLimits {
+    HttpLimits { encodes_targets: project.file.basalt.data_api.is_enabled, ..project.file.basalt.http.clone() }
+}
+
 /// Serves the router and the probes, which answer with `details` about the project.
 pub(super) fn spawn_http(
     listener: Listener,
@@ -38,7 +43,7 @@ pub(super) fn spawn_http(
     shutdown.set_drain(drain);
     let probes = database::build_probe_pool(&config.database, &config.policy.api)?;
     let readiness = Arc::new(Readiness::new(probes, true, shutdown).with_details(details));
-    let limits = HttpLimits { closing_grace: closing_grace(drain), ..project.file.basalt.http.clone() };
+    let limits = HttpLimits { closing_grace: closing_grace(drain), ..http_limits(project) };
     let handle = move |request: Request| {
         let (router, readiness) = (Arc::clone(&router), Arc::clone(&readiness));
         async move { readiness.serve(request, |request| router.handle(request)).await }

@@ -27,7 +27,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
-use gateway::Service;
 use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
 use gotrue_rs::ports::entropy::Entropy;
@@ -188,7 +187,12 @@ impl Server {
         let archive = source.start_archive(&project, options.ephemeral).await?;
         let (simulator, has_consent_page) = (provider.clone(), consent.is_some());
         let hashing = Arc::clone(&shared.hashing);
-        let data_api = start_data_api(&project, &source, &config)?;
+        let database_url = data_api::find_database(&project, &source);
+        let explains = profiles::has_development_pages(&config, &project.file.basalt);
+        let dependencies = postgrest_rs::service::dependencies::Dependencies { explains, ..Default::default() };
+        let data_api = database_url
+            .map(|url| RunningDataApi::new(&project.file.basalt.data_api, url, &config, dependencies))
+            .transpose()?;
         tasks.extend(data_api.clone().map(|running| http_edge::spawn_task(running.maintain(closing.clone()))));
         let storage = storage::start(&project, &source, &config, &keys.shown(), folder.path())?;
         if let Some(running) = storage.clone() {
@@ -335,20 +339,6 @@ async fn open_database(
     app::check_limit_store(config).await?;
     source.wait_until_reachable(&config.database, shutdown.signal()).await?;
     source.open(config, project.file.basalt.expected_replicas).await
-}
-
-/// Builds the data API, unless the configuration turns it off or forwards it.
-fn start_data_api(
-    project: &Project,
-    source: &DatabaseSource,
-    config: &Config,
-) -> anyhow::Result<Option<RunningDataApi>> {
-    let basalt = &project.file.basalt;
-    if basalt.upstreams.get(Service::Rest).is_some() {
-        return Ok(None);
-    }
-    let database_url = data_api::find_database(&basalt.data_api, source);
-    database_url.map(|url| RunningDataApi::new(&basalt.data_api, url, config)).transpose()
 }
 
 /// Loads the stored keys, and adds them to the settings and the consent page.

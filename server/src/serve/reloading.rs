@@ -163,9 +163,8 @@ impl Reloading {
             desk.replace(&app, &with_keys)?;
         }
         self.replace.app.send_replace(Arc::clone(&app));
-        if let Some(data_api) = self.replace.data_api.clone() {
-            let keys = with_keys.jwt.clone();
-            http_edge::spawn_task(async move { data_api.replace_keys(&keys).await });
+        if let Some(data_api) = &self.replace.data_api {
+            data_api.replace_keys(&with_keys.jwt)?;
         }
         if let Some(storage) = &self.replace.storage {
             storage.replace_keys(&with_keys.jwt);

@@ -1,5 +1,6 @@
 //! The worlds of a test server: each is a set of services on a database of its own.
 
+mod data_api;
 mod gotrue_world;
 
 use std::sync::Arc;
@@ -20,7 +21,9 @@ use messages::MessageStore;
 use serde_json::{Map, Value};
 use test_bench::TestApiError;
 use test_bench::api::{TEST_API_PATH, TestApi};
-use test_bench::backend::{Backend, BackendBuilder, BackendPlan, DatabaseUrls, Profile, WorldKeys, WorldSettings};
+use test_bench::backend::{
+    Backend, BackendBuilder, BackendPlan, DatabaseUrls, PauseConnections, Profile, WorldKeys, WorldSettings,
+};
 use test_bench::faults::FaultRules;
 use test_bench::router::TestRouter;
 use test_bench::worlds::{FAULT_SEED, WorldDatabases, Worlds};
@@ -29,7 +32,7 @@ use tokio::sync::watch;
 use super::configure::{Addresses, BackendInputs, Configured, configure};
 use super::services::{Dependencies, Services};
 use super::source::{DatabaseSource, find_database};
-use super::{Announced, Backends, Endpoint, ServeOptions, Server, build_database_jobs, test_profile};
+use super::{Announced, Backends, Endpoint, ServeOptions, Server, build_database_jobs, listeners, test_profile};
 use crate::announce::TestAccess;
 use crate::api_keys::{self, ApiKeys, LiveApiKeys};
 use crate::app::SharedPorts;
@@ -73,7 +76,7 @@ impl Server {
         let endpoint = Endpoint::open(&project, &folder, &options, &entropy).await;
         let source = Arc::new(source.await.context("starting the database")??);
         let Endpoint { listener, addresses, keys, tls: _ } = endpoint?;
-        let limits = project.file.basalt.http.clone();
+        let limits = listeners::http_limits(&project);
         let has_database_jobs = SchemaFiles::read(&project)?.uses_database_jobs();
         let hooks = configured_hooks(&project, &addresses, &keys)?;
         let (administrator, template, report) = source.prepare_worlds(&project, &hooks).await?;
@@ -160,6 +163,14 @@ impl WorldBackends {
         let sender = project.file.mail_sender();
         let shared = self.ports(plan);
         let providers = provider.clone();
+        let data_api = self.build_data_api(plan, &project, &config)?;
+        let pause = data_api.clone().map(|running| -> PauseConnections {
+            Arc::new(move || {
+                let api = Arc::clone(&running.api);
+                async move { Box::new(api.pause().await) as Box<dyn Send> }.boxed()
+            })
+        });
+        let maintenance = data_api.clone().map(|running| http_edge::spawn_task(running.maintain(signal.clone())));
         let dependencies = Dependencies {
             project: &project,
             keys: &LiveApiKeys::new(&keys),
@@ -172,21 +183,20 @@ impl WorldBackends {
             closing: signal.clone(),
             provider,
             consent,
-            // Worlds come and go by hundreds; none holds the connection that notices changes of the schema.
-            data_api: None,
+            data_api,
             storage: None,
         };
         let Services { router, app, worker, upkeep, outbox, .. } = Services::start(&config, dependencies)?;
         let messages = MessageStore::new(outbox.inbox(), sender, signal);
         let handler = Arc::new(move |request: Request| Arc::clone(&router).handle(request).boxed());
-        let mut tasks = vec![worker, upkeep];
+        let mut tasks: Vec<_> = [worker, upkeep].into_iter().chain(maintenance).collect();
         // A listening connection for each world only where the project has work for it.
         if self.has_database_jobs {
             let url = self.source.operator_url_of(&plan.database);
             let jobs = build_database_jobs(&project, &config, &app, &addresses, url, None);
             tasks.push(jobs.start(closing.subscribe()));
         }
-        Ok(Backend { app, handler, messages, providers, closing, tasks })
+        Ok(Backend { app, handler, messages, providers, pause, closing, tasks })
     }
 
     fn build_pool(&self, config: &mut Config, database: &DatabaseName) -> anyhow::Result<Pool> {

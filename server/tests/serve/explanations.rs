@@ -152,7 +152,7 @@ async fn refused_preflights_and_unserved_services_are_explained() {
         let headers = [origin, ("access-control-request-method", "POST")];
         assert_eq!(link(&send(&server, "OPTIONS", path, &headers, None).await), None, "{path}");
     }
-    let shown = explanation(&server, &send(&server, "GET", "/rest/v1/table", &[], None).await).await;
+    let shown = explanation(&server, &send(&server, "GET", "/graphql/v1", &[], None).await).await;
     assert_eq!(shown["decision"]["name"], "service.not_served");
 }
 

@@ -29,7 +29,7 @@ const FOREIGN: &str = "SELECT 1 FROM pg_namespace \
 /// # Errors
 /// The database is not reached, or refuses a statement.
 pub async fn create(database: &Database) -> Result<(), String> {
-    let client = database.pool().connect().await.map_err(|error| error_chain(&error))?;
+    let client = database.pool().connect().await.map_err(|error| error_chain(&*error))?;
     create_with(&client).await
 }
 
@@ -38,7 +38,7 @@ pub async fn create(database: &Database) -> Result<(), String> {
 /// # Errors
 /// The URL is malformed, the database is not reached, or refuses a statement.
 pub async fn create_at(url: &str) -> Result<(), String> {
-    let client = connect::parse(url)?.open().await.map_err(|error| error_chain(&error))?;
+    let (client, _) = connect::parse(url)?.open().await.map_err(|error| error_chain(&*error))?;
     create_with(&client).await
 }
 

@@ -17,7 +17,7 @@ use http::header::{AUTHORIZATION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::BodyExt;
 use http_edge::request::{BearerWhitespace, cors, single_header};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::action::{FaultAction, FaultEffect};
 use super::content::ResponseContent;
@@ -42,6 +42,9 @@ where
         FaultEffect::Drop => dropped_response(),
         FaultEffect::Truncate(length) => truncate(answer(request).await, length).await,
         FaultEffect::Error { status, code, retry_after } => {
+            if is_data_api(request.uri().path()) {
+                return cors::FORWARDED.apply(build_response(status, build_data_error(code, retry_after)));
+            }
             let version = request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok());
             let error = Error { retry_after, ..build_error(status, code) };
             let id = app.entropy.uuid().to_string();
@@ -79,6 +82,17 @@ fn build_error(status: u16, code: ErrorCode) -> Error {
         }),
         code => Error::http(status, code, code.cause()),
     }
+}
+
+/// Whether a path is one of the data API, whose errors have another form.
+fn is_data_api(path: &str) -> bool {
+    path.strip_prefix("/rest/v1").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Builds an error of the catalogue in the form that the data API gives its errors.
+fn build_data_error(code: ErrorCode, retry_after: Option<u64>) -> ResponseContent {
+    let body = json!({ "code": code.as_str(), "details": null, "hint": null, "message": code.cause() });
+    ResponseContent::build(Some(body), retry_after)
 }
 
 fn build_response(status: u16, content: ResponseContent) -> Response {

@@ -117,7 +117,7 @@ impl FaultRules {
     /// Returns the action for a statement.
     ///
     /// Rules with `read_only` affect only statements that write or lock rows.
-    pub(super) fn for_statement(&self, is_writing: bool) -> Option<FaultAction> {
+    pub fn for_statement(&self, is_writing: bool) -> Option<FaultAction> {
         let is_read_only = |rule: &FaultRule| rule.action.effect == FaultEffect::Fail(TargetFailure::ReadOnly);
         self.select(&FaultTarget::Database, |rule| is_writing || !is_read_only(rule))
     }

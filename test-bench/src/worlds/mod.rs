@@ -318,8 +318,12 @@ impl Worlds {
         if let Some(Err(error)) = &paused {
             return Err(TestApiError::internal("waiting for the statements of a world", error));
         }
+        let others = match state.backend.as_ref().and_then(|backend| backend.pause.as_ref()) {
+            Some(pause) => Some(pause().await),
+            None => None,
+        };
         let copy = self.copy(&world.database).await;
-        drop(paused);
+        drop((paused, others));
         Ok((copy?, state.settings.clone()))
     }
 

@@ -59,7 +59,7 @@ impl WorldBackends {
             }
             .boxed()
         });
-        Ok(Backend { app, handler, messages, providers: None, closing, tasks: Vec::new() })
+        Ok(Backend { app, handler, messages, providers: None, pause: None, closing, tasks: Vec::new() })
     }
 }
 

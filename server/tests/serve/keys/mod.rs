@@ -1,6 +1,7 @@
 //! `basalt keys`: rotation of signing keys and API keys, and secrets in files.
 
 mod api_keys;
+mod data_api;
 mod gotrue;
 mod secret_files;
 mod signing;
