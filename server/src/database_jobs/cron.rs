@@ -10,7 +10,7 @@ use gotrue_rules::domain::database_url::with_database;
 use sqlx::{AssertSqlSafe, Connection, Either, Executor, PgConnection, PgPool, Row};
 use tokio::task::JoinSet;
 
-use super::is_missing_table;
+use super::missing_table::is_missing_table;
 use super::schedule::Schedule;
 
 /// The largest number of jobs that run at the same time.

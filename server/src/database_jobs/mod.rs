@@ -3,6 +3,7 @@
 //! It is done where the extensions `pg_cron` and `pg_net` are not installed, by one server of a database at a time.
 
 mod cron;
+mod missing_table;
 mod requests;
 mod schedule;
 
@@ -21,10 +22,11 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use tokio::task::JoinHandle;
 
 use self::cron::CronJobs;
+use self::missing_table::is_missing_table;
 use self::requests::RequestQueue;
 pub(crate) use self::requests::RequestTargets;
 
-/// The channel on which the functions of `cron` and `net` tell of work.
+/// The channel on which the functions of `cron` and `net` announce work.
 const CHANNEL: &str = "basalt_database_jobs";
 /// The largest number of connections, beside those of running jobs.
 const CONNECTIONS: u32 = 4;
@@ -99,10 +101,10 @@ impl DatabaseJobs {
         let mut jobs = CronJobs::new(pool.clone(), self.url.clone(), self.clock.clone(), Arc::clone(until));
         ignore_missing(jobs.end_interrupted().await).context("ending interrupted jobs")?;
         self.run_due(&mut jobs).await?;
-        let sending = send_when_told(&queue, tokio::sync::Notify::new());
-        let (told, sending) = sending;
+        let sending = send_when_woken(&queue, tokio::sync::Notify::new());
+        let (wake, sending) = sending;
         let mut sending = std::pin::pin!(sending);
-        told.notify_one();
+        wake.notify_one();
         let mut cleaned_at = self.clock.now();
         loop {
             tokio::select! {
@@ -110,7 +112,7 @@ impl DatabaseJobs {
                 notification = listener.recv() => {
                     let payload = notification.context("listening for background work")?.payload().to_owned();
                     if payload == "net" {
-                        told.notify_one();
+                        wake.notify_one();
                     } else {
                         // A job of seconds shortens the pause.
                         self.run_due(&mut jobs).await?;
@@ -118,7 +120,7 @@ impl DatabaseJobs {
                 }
                 () = self.clock.sleep(jobs.next_turn()) => {
                     self.run_due(&mut jobs).await?;
-                    told.notify_one();
+                    wake.notify_one();
                 }
                 () = jobs.wait_for_end() => {}
             }
@@ -145,20 +147,20 @@ impl DatabaseJobs {
     }
 }
 
-/// Sends the requests of the queue each time that it is told to.
-fn send_when_told(
+/// Sends the requests of the queue each time that it is woken.
+fn send_when_woken(
     queue: &RequestQueue,
-    told: tokio::sync::Notify,
+    wake: tokio::sync::Notify,
 ) -> (Arc<tokio::sync::Notify>, impl Future<Output = Result<(), sqlx::Error>> + use<'_>) {
-    let told = Arc::new(told);
-    let waiting = Arc::clone(&told);
+    let wake = Arc::new(wake);
+    let waiting = Arc::clone(&wake);
     let send = async move {
         loop {
             waiting.notified().await;
             queue.send_all().await?;
         }
     };
-    (told, send)
+    (wake, send)
 }
 
 /// A project may have dropped the schema.
@@ -167,9 +169,4 @@ fn ignore_missing(outcome: Result<(), sqlx::Error>) -> Result<(), sqlx::Error> {
         Err(error) if is_missing_table(&error) => Ok(()),
         outcome => outcome,
     }
-}
-
-/// Returns whether a table does not exist.
-fn is_missing_table(error: &sqlx::Error) -> bool {
-    error.as_database_error().and_then(sqlx::error::DatabaseError::code).is_some_and(|code| code == "42P01")
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use sqlx::{PgPool, Row};
 use url::Url;
 
-use super::is_missing_table;
+use super::missing_table::is_missing_table;
 
 /// The largest number of requests that are taken from the queue, and that are under way, at a time.
 const BATCH: i64 = 200;

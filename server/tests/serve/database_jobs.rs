@@ -106,7 +106,7 @@ async fn requests_and_webhooks_of_the_database_are_sent() {
     assert!(!find("DELETE /gone ").is_empty());
     let hooks = "SELECT hook_name || ' ' || (request_id IS NOT NULL) FROM supabase_functions.hooks";
     assert_eq!(texts(&mut connection, hooks).await, ["told true"]);
-    // A change that is made while the server runs is told, too.
+    // A change that is made while the server runs is sent, too.
     texts(&mut connection, "UPDATE orders SET note = 'second' RETURNING note").await;
     wait_for(&mut connection, "SELECT count(*)::text FROM net._http_response WHERE status_code = 201", &["4"]).await;
     assert!(receiver.requests().iter().any(|it| it.contains("\"old_record\": {\"id\": 1, \"note\": \"first\"}")));
