@@ -242,7 +242,7 @@ impl EdgeRouter {
                 cors::GATEWAY.apply(self.explanations.not_served(&request, mount, response))
             }
             Area::DataApi => match &self.data_api {
-                Some(api) => self.handle_data_api(api, request).await,
+                Some(api) => Box::pin(self.handle_data_api(api, request)).await,
                 None => error_responses::internal_error(),
             },
             Area::Storage => match &self.storage {
