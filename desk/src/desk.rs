@@ -20,9 +20,10 @@ use crate::http::origin::{OwnOrigin, require_own_document, require_own_origin};
 use crate::http::query::Query;
 use crate::http::respond;
 use crate::passkeys::PasskeyRequest;
+use crate::recovery;
 use crate::section::{Owner, OwnerCall, Section};
 use crate::session::{self, DeskSession};
-use crate::settings::DeskSettings;
+use crate::settings::{DeskSettings, PasskeyOffer};
 use crate::sign_in::{self, SignIn};
 use crate::visit::Visit;
 
@@ -96,7 +97,12 @@ impl Desk {
         let Some(session) = session else {
             let missing = DeskError::session_missing();
             let is_setup = segments == ["session"] && self.is_setup_open(&head.visit).await?;
-            return Err(missing.with("setup", is_setup).with("passkeys", head.visit.app.policy.passkeys.enabled));
+            let offer = PasskeyOffer::of(&self.settings, &head.visit);
+            return Err(missing
+                .with("setup", is_setup)
+                .with("passkeys", offer.is_enabled)
+                .with("passkey_origins", offer.origins)
+                .with("passkey_url", offer.url));
         };
         if head.origin.is_some() {
             session.require_csrf_token(&head.parts.headers)?;
@@ -122,6 +128,7 @@ impl Desk {
                 Ok(answered)
             }
             ["sign-in"] => sign_in::sign_in(step, body).await,
+            ["sign-in", "recovery"] => recovery::recover(step, body).await,
             ["sign-in", "passkey", "options"] => sign_in::request_passkey(step).await,
             ["sign-in", "passkey"] => sign_in::verify_passkey(step, body).await,
             _ => sign_in::verify_code(step, body).await,
@@ -139,10 +146,9 @@ impl Desk {
         let Head { parts, visit, .. } = head;
         let passkeys = PasskeyRequest { auth: &self.auth, visit: &visit, session: &session };
         match (parts.method.as_str(), segments) {
-            ("GET", ["session"]) => {
-                Ok(respond::ok(&session.to_json(&self.settings.shop_name, visit.app.policy.passkeys.enabled)))
-            }
+            ("GET", ["session"]) => Ok(respond::ok(&session.to_json(&self.settings, &visit))),
             ("DELETE", ["session"]) => self.sign_out(&visit, &session).await,
+            ("POST", ["account", "recovery-codes"]) => recovery::replace_codes(&visit, &session).await,
             ("GET", ["passkeys"]) => passkeys.list().await,
             ("POST", ["passkeys", "options"]) => passkeys.request_registration().await,
             ("POST", ["passkeys"]) => passkeys.register(&body).await,
@@ -202,7 +208,7 @@ fn is_sign_in(segments: &[&str]) -> bool {
         segments,
         ["setup" | "sign-in"]
             | ["setup" | "sign-in", "totp"]
-            | ["sign-in", "passkey"]
+            | ["sign-in", "passkey" | "recovery"]
             | ["sign-in", "passkey", "options"]
     )
 }

@@ -6,6 +6,7 @@
 
 mod auth_client;
 mod auth_session;
+mod checklist;
 mod desk;
 mod figures;
 mod http;
@@ -13,6 +14,7 @@ mod orders;
 mod ownership;
 mod passkeys;
 mod policy;
+mod recovery;
 mod section;
 mod session;
 mod settings;
@@ -24,6 +26,7 @@ mod upkeep;
 mod views;
 mod visit;
 
+pub use self::checklist::{Checklist, FindReadiness, ShopReadiness};
 pub use self::desk::{API_PATH, Desk, MOUNT};
 pub use self::figures::{Figures, ListTemplates};
 pub use self::http::body::JsonBody;
@@ -32,7 +35,7 @@ pub use self::http::headers::{CONTENT_SECURITY_POLICY, add_api_headers, add_file
 pub use self::http::query::Query;
 pub use self::http::respond;
 pub use self::orders::Orders;
-pub use self::policy::apply_policy;
+pub use self::policy::{apply_policy, prefer_localhost};
 pub use self::section::{Owner, OwnerCall, Section};
 pub use self::session::remove_cookies;
 pub use self::settings::DeskSettings;

@@ -18,6 +18,7 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
  * @property {string} deskSetupUrl The link that makes the first owner of the desk.
  * @property {(text: string, picture?: string) => Promise<void>} writeCatalogue Writes `catalogue.toml`, and a copy of a
  *   picture beside it as `picture`, and reloads them.
+ * @property {() => string} log What the server has logged until now.
  * @property {() => Promise<void>} stop
  */
 
@@ -72,7 +73,16 @@ export async function startBasalt(change = (config) => config, files = {}) {
     await writeFile(join(folder, "catalogue.toml"), text);
     child.kill("SIGHUP");
   }
-  return { url, publishableKey, secretKey, inboxUrl, deskSetupUrl, writeCatalogue, stop };
+  return {
+    url,
+    publishableKey,
+    secretKey,
+    inboxUrl,
+    deskSetupUrl,
+    writeCatalogue,
+    log: () => log.join(""),
+    stop,
+  };
 }
 
 /** @param {import("node:stream").Readable} stream */

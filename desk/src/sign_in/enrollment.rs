@@ -17,7 +17,7 @@ const FACTOR_NAME: &str = "Owner's desk";
 /// Enrolls a TOTP factor; returns what the page shows, and the ticket of its first code.
 ///
 /// Unverified factors of an earlier sign-in are deleted: their secret may be lost.
-pub(super) async fn enroll(
+pub(crate) async fn enroll(
     step: SignIn<'_>,
     session: AuthSession,
     factors: &[Factor],

@@ -10,8 +10,9 @@ mod setup;
 mod step;
 
 pub(crate) use self::code::verify_code;
+pub(crate) use self::enrollment::enroll;
 pub(crate) use self::passkey::{passkeys_unavailable, request_passkey, verify_passkey};
 pub(crate) use self::password::sign_in;
 pub use self::setup::{SetupState, create_link, prepare_first_start};
 pub(crate) use self::setup::{is_setup_open, set_up};
-pub(crate) use self::step::{ATTEMPT_WINDOW, SignIn, create_ticket, end_auth_session, use_ticket};
+pub(crate) use self::step::{ATTEMPT_WINDOW, SignIn, create_ticket, end_auth_session, ticket_expired, use_ticket};

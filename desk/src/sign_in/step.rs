@@ -55,8 +55,7 @@ impl SignIn<'_> {
         let token = session::start(visit, proved).await?.ok_or_else(ticket_expired)?;
         // The session is read as later requests read it, so that a sign-in that they would refuse is refused here.
         let found = DeskSession::find_by_token(visit, &token).await?.ok_or_else(invalid_credentials)?;
-        let has_passkeys = visit.app.policy.passkeys.enabled;
-        let mut response = respond::ok(&found.to_json(&self.settings.shop_name, has_passkeys));
+        let mut response = respond::ok(&found.to_json(self.settings, visit));
         let (name, value) = session::build_cookie(&token, self.origin.is_https);
         response.headers_mut().append(name, value);
         Ok(response)
@@ -119,7 +118,7 @@ pub(super) fn invalid_credentials() -> DeskError {
 }
 
 /// 401: the first step has to be repeated.
-pub(super) fn ticket_expired() -> DeskError {
+pub(crate) fn ticket_expired() -> DeskError {
     DeskError::new(StatusCode::UNAUTHORIZED, "ticket_expired", "The sign-in was not completed in time.")
         .hint("Sign in again.")
 }

@@ -45,7 +45,17 @@ function Entrance({ setupToken }: { setupToken: string | undefined }) {
       );
     case "signed-out":
       if (token === undefined) return <SignInPage {...current} onDone={enter} />;
-      return <SetupPage token={token} onDone={enter} onLeave={() => setToken(undefined)} />;
+      return (
+        <SetupPage
+          token={token}
+          onDone={(session) => {
+            // The link is used up: after a sign-out, the sign-in appears.
+            setToken(undefined);
+            enter(session);
+          }}
+          onLeave={() => setToken(undefined)}
+        />
+      );
     case "signed-in":
       return <Screens />;
   }

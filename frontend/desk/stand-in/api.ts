@@ -1,5 +1,5 @@
 // A stand-in of the desk's API with invented data, for `npm run dev:desk`. The product does not contain it.
-import { figures, message, orders, submissions } from "./data.ts";
+import { checklist, figures, message, orders, submissions } from "./data.ts";
 
 /** A request as the stand-in sees it. */
 export interface StandInRequest {
@@ -68,6 +68,12 @@ export function answer(request: StandInRequest): StandInAnswer {
   if (area === "submissions") return answerSubmissions(request, [id, action, item]);
   if (area === "orders") return answerOrders(request, id, action);
   if (area === "passkeys") return answerPasskeys(request, id);
+  if (area === "account") {
+    return ok({
+      codes: Array.from({ length: 10 }, (_, code) => `abcd-efgh-ijkl-mn${20 + code}`),
+    });
+  }
+  if (area === "checklist") return ok(checklist);
   if (area === "figures") {
     const get = (name: string) => request.url.searchParams.get(name) ?? "";
     return ok(figures(get("from"), get("to")));

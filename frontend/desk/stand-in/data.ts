@@ -214,3 +214,16 @@ export function figures(from: string, to: string) {
     },
   };
 }
+
+export const checklist = {
+  done: 2,
+  has_provider: false,
+  items: [
+    { id: "recovery_codes", done: true, details: [] },
+    { id: "products", done: false, details: ["Executive Report (9)", "Quarterly Update (10)"] },
+    { id: "test_order", done: true, details: [] },
+    { id: "mail_server", done: false, details: [] },
+    { id: "address", done: false, details: ["http://127.0.0.1:54321"] },
+    { id: "payment", done: false, details: ["Professional Newsletter"] },
+  ],
+};

@@ -11,7 +11,7 @@ use super::process::build_runtime;
 use crate::announce::RunningServer;
 use crate::logging;
 use crate::project::Project;
-use crate::serve::desk::format_setup_link;
+use crate::serve::desk::{format_desk_url, format_setup_link};
 use crate::users::{DatabaseArguments, UserDatabase};
 
 const EXAMPLES: &str =
@@ -60,9 +60,9 @@ async fn print_link(arguments: &DatabaseArguments) -> anyhow::Result<()> {
             writeln!(std::io::stdout(), "{}", format_setup_link(url, &token)).context("writing to standard output")
         }
         SetupState::Waiting | SetupState::Complete => bail!(
-            "the shop has an owner, who signs in at {url}{}; `app_metadata` of further owners has \"role\": \"owner\", which \
+            "the shop has an owner, who signs in at {}/; `app_metadata` of further owners has \"role\": \"owner\", which \
              PUT /auth/v1/admin/users/ID sets",
-            desk::MOUNT
+            format_desk_url(url)
         ),
     }
 }

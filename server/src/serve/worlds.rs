@@ -99,7 +99,7 @@ impl Server {
         let serving = http_edge::spawn_task(http_edge::serve(listener, shutdown.signal(), limits, handle));
         Ok(Self {
             url: addresses.url,
-            announced: Announced { keys, page_key: None, setup_link: None },
+            announced: Announced { keys, page_key: None, desk_url: None, setup_link: None },
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),

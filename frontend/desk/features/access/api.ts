@@ -55,3 +55,11 @@ export function signInByPasskey(ticket: string, credential: CredentialJson) {
   const body = { ticket, credential };
   return send({ method: "POST", path: "/sign-in/passkey", body }, SessionSchema);
 }
+
+/** Uses a recovery code in place of the app, and begins with a new app. */
+export function recover(ticket: string, code: string) {
+  return send(
+    { method: "POST", path: "/sign-in/recovery", body: { ticket, code } },
+    PasswordSchema,
+  );
+}

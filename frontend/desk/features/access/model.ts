@@ -4,6 +4,12 @@ export function codeOf(entered: string): string | undefined {
   return /^\d{6}$/.test(digits) ? digits : undefined;
 }
 
+/** Returns an entered recovery code without spaces and hyphens. */
+export function recoveryCodeOf(entered: string): string | undefined {
+  const plain = entered.replace(/[\s-]/g, "").toLowerCase();
+  return /^[a-z2-7]{16}$/.test(plain) ? plain : undefined;
+}
+
 /** Returns a secret in groups of four characters, which are easier to copy by hand. */
 export function groupSecret(secret: string): string {
   return secret.match(/.{1,4}/g)?.join(" ") ?? secret;

@@ -1,18 +1,20 @@
 import { useState } from "react";
 import { setCsrfToken } from "../../shell/data/csrf.ts";
 import { useAction } from "../../shell/data/use-action.ts";
+import { readOffer } from "../../shell/session/passkey-offer.ts";
 import type { Session } from "../../shell/session/session.tsx";
-import { supportsPasskeys } from "../../shell/session/webauthn.ts";
 import { AccessLayout } from "./access-layout.tsx";
 import { confirmSetup, createOwner, type Totp } from "./api.ts";
 import { CodeForm } from "./code-form.tsx";
 import { CredentialsForm } from "./credentials-form.tsx";
 import { PasskeyOffer } from "./passkey-offer.tsx";
+import { RecoveryCodesStep } from "./recovery-codes-step.tsx";
 import { TotpSecret } from "./totp-secret.tsx";
 
 type Step =
   | { step: "credentials" }
   | { step: "totp"; ticket: string; totp: Totp }
+  | { step: "codes"; session: Session }
   | { step: "passkey"; session: Session };
 
 interface SetupPageProps {
@@ -23,21 +25,20 @@ interface SetupPageProps {
   onLeave: () => void;
 }
 
-/** The first visit of the owner: password, authenticator app, passkey. */
+/** The first visit of the owner: password, authenticator app, recovery codes, passkey. */
 export function SetupPage({ token, onDone, onLeave }: SetupPageProps) {
   const [current, setCurrent] = useState<Step>({ step: "credentials" });
   const creation = useAction(createOwner, (created) => setCurrent({ step: "totp", ...created }));
   const confirmation = useAction(confirmSetup, (session) => {
-    if (!session.passkeys || !supportsPasskeys()) return onDone(session);
     setCsrfToken(session.csrf_token);
-    setCurrent({ step: "passkey", session });
+    setCurrent({ step: "codes", session });
   });
 
   switch (current.step) {
     case "credentials":
       return (
         <AccessLayout
-          step="Step 1 of 3"
+          step="Step 1"
           title="Set up the desk"
           introduction="You are the owner of this shop. Choose how you sign in."
         >
@@ -61,7 +62,7 @@ export function SetupPage({ token, onDone, onLeave }: SetupPageProps) {
       return (
         <AccessLayout
           key="totp"
-          step="Step 2 of 3"
+          step="Step 2"
           title="Connect an authenticator app"
           introduction="Scan the code with an app such as 2FAS, Aegis or 1Password. The app shows six digits that you enter here, and at every sign-in by password."
           takesFocus
@@ -76,6 +77,16 @@ export function SetupPage({ token, onDone, onLeave }: SetupPageProps) {
           />
         </AccessLayout>
       );
+    case "codes": {
+      const { session } = current;
+      const hasPasskeys = readOffer(session).state === "possible";
+      return (
+        <RecoveryCodesStep
+          session={session}
+          onDone={() => (hasPasskeys ? setCurrent({ step: "passkey", session }) : onDone(session))}
+        />
+      );
+    }
     case "passkey":
       return <PasskeyOffer onDone={() => onDone(current.session)} />;
   }
