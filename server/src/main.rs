@@ -21,6 +21,7 @@ mod gotrue;
 mod key_commands;
 mod keys;
 mod logging;
+mod mailed_links;
 mod metrics;
 mod operator;
 mod order_commands;

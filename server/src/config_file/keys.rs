@@ -212,6 +212,8 @@ const KEYS: &[Key] = &[
     custom("basalt.mail.headers.*", Text),
     custom("basalt.mail.reply_to", Text),
     custom("basalt.data_api.database_url", Text),
+    custom("basalt.mailed_links.button", Text),
+    custom("basalt.mailed_links.refused", Text),
     custom("basalt.desk.enabled", Bool),
     custom("basalt.desk.url", Text),
     custom("basalt.shop.owner", Text),

@@ -30,6 +30,7 @@ use crate::assets::Shop;
 use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
+use crate::mailed_links::MailedLinks;
 use crate::project::Project;
 use crate::router::{EdgeRouter, FormVisits, ForwardedServices, RouterExplanations, TransportSecurity};
 use crate::upkeep::JobLeases;
@@ -123,7 +124,7 @@ impl Services {
         let kept = KeptMessages::new(mail_server.is_some(), is_development, project.file.basalt.inbox_token.is_some());
         let outbox = Arc::new(build_outbox(&pool, &shared, kept, &entropy));
         let inbox = (kept.has_inbox && project.file.inbox_enabled())
-            .then(|| InboxPages::new(&outbox, project.file.mail_sender(), closing.clone()));
+            .then(|| InboxPages::new(&outbox, project.file.mail_sender(&project.display_name()), closing.clone()));
         let worker = start_worker(&outbox, mail_server, is_new, closing.clone());
         // The limits of a test environment read its clock, so they are counted in its process.
         let is_world = events.is_some();
@@ -156,6 +157,7 @@ impl Services {
             .with_explanations(explanations.clone());
         let replace = Replacements { app: replace, shop: replace_shop, desk: replacement, data_api: data_api.clone() };
         let is_https = basalt.tls.is_some() || url.starts_with("https:");
+        let links = MailedLinks::new(project, config, url, serving.clone());
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
@@ -175,6 +177,7 @@ impl Services {
             proxies,
             transport_security: TransportSecurity::new(is_https, basalt.hsts_max_age),
             explanations: RouterExplanations::new(Arc::clone(&app)),
+            links: Some(links),
             entropy,
         };
         Ok(Self { router: Arc::new(front), app, replace, worker, upkeep, outbox, inbox, access })

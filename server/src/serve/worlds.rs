@@ -149,7 +149,7 @@ impl WorldBackends {
         logging::log_notices(&config.notices);
         let pool = self.build_pool(&mut config, &plan.database)?;
         let (closing, signal) = watch::channel(false);
-        let sender = project.file.mail_sender();
+        let sender = project.file.mail_sender(&project.display_name());
         let shared = self.ports(plan);
         let providers = provider.clone();
         let dependencies = Dependencies {
