@@ -124,7 +124,7 @@ impl Sums {
 
 /// Sums the rows up; every day and every template on sale is shown, also without numbers.
 ///
-/// The numbers of tests are told in both cases.
+/// The numbers of tests are part of the answer in both cases.
 fn build(period: Period, rows: &[FigureRow], tests: TestFigures, on_sale: &[(u16, String)]) -> Value {
     let Period { from, to } = period;
     let days = from.iter_days().take_while(|day| *day <= to).map(|day| (day.to_string(), Sums::default()));

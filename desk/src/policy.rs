@@ -16,6 +16,8 @@ pub fn apply_policy(policy: &mut Policy, url: &str) {
     policy.sign_up.email_enabled = true;
     policy.mfa.totp_enroll_enabled = true;
     policy.mfa.totp_verify_enabled = true;
+    // The desk asks for the password itself, and its sessions have a second factor.
+    policy.security.update_password_require_reauthentication = false;
     if let Some((id, origin)) = Url::parse(url).ok().as_ref().and_then(find_relying_party) {
         let party = policy.webauthn.relying_party.get_or_insert_with(|| RelyingParty {
             display_name: id.clone(),

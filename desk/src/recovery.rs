@@ -3,12 +3,9 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::response::Response;
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::store::users;
-use http::{Method, StatusCode};
+use http::StatusCode;
 use serde_json::json;
-use uuid::Uuid;
 
-use crate::auth_client::AuthCall;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::respond;
@@ -53,7 +50,7 @@ pub(crate) async fn recover(step: SignIn<'_>, body: &JsonBody) -> Result<Respons
                 ));
         }
     };
-    let enrolled = replace_app(step, session.user_id, session).await;
+    let enrolled = sign_in::replace_app(step, session.user_id, session).await;
     let (totp, new_ticket) = match enrolled {
         Ok(enrolled) => enrolled,
         Err(error) => {
@@ -64,33 +61,6 @@ pub(crate) async fn recover(step: SignIn<'_>, body: &JsonBody) -> Result<Respons
     tickets::delete(&mut visit.db(), &ticket_hash).await?;
     visit.record_done(session.user_id, "recovery_code_used", None).await;
     Ok(respond::ok(&json!({ "ticket": new_ticket, "next": "enroll", "totp": totp })))
-}
-
-/// Deletes the authenticator apps of a user, which ends the sessions that they raised, and enrolls a new one.
-pub(crate) async fn replace_app(
-    step: SignIn<'_>,
-    user_id: Uuid,
-    session: crate::auth_session::AuthSession,
-) -> Result<(serde_json::Value, String), DeskError> {
-    delete_apps(step, user_id).await?;
-    sign_in::enroll(step, session, &[]).await
-}
-
-/// Deletes the TOTP factors of a user by the administrator's API.
-pub(crate) async fn delete_apps(step: SignIn<'_>, user_id: Uuid) -> Result<(), DeskError> {
-    let found = users::find_with_session(&mut step.visit.db(), user_id, None).await?;
-    let factors = found.into_iter().flat_map(|found| found.account.factors);
-    for factor in factors.filter(|factor| factor.factor_type == "totp") {
-        let token = step.visit.sign_admin_token()?;
-        let path = format!("/admin/users/{user_id}/factors/{}", factor.id);
-        let call = AuthCall { method: Method::DELETE, path: &path, token: Some(&token), body: None };
-        let answer = step.auth.call(&step.visit.sender, call).await?;
-        if !answer.status.is_success() && answer.status != StatusCode::NOT_FOUND {
-            tracing::error!(code = answer.error_code(), "the lost factor of an owner cannot be deleted");
-            return Err(DeskError::unavailable("The lost authenticator app cannot be removed at the moment."));
-        }
-    }
-    Ok(())
 }
 
 /// Generates a code in groups, such as `abcd-efgh-ijkl-mnop`.

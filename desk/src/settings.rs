@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::desk::MOUNT;
+use crate::paths::MOUNT;
 use crate::policy::find_passkey_origin;
 use crate::visit::Visit;
 

@@ -30,6 +30,7 @@ mod outbound;
 mod parity;
 mod postgrest;
 mod private_file;
+mod product;
 mod profiles;
 mod progress;
 mod project;

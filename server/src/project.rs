@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
 use crate::catalogue::Catalogue;
 use crate::config_file::{ConfigFile, Problem, ServerFacts, Settings, find_key_name, replace_setting_names};
+use crate::product::PRODUCT;
 use crate::project_layout::ProjectLayout;
 use crate::reload::SettingsFiles;
-use crate::serve::PRODUCT;
 
 /// A signing secret for the validation of other settings.
 const PLACEHOLDER_SECRET: &str = "a secret that is used for validation only";

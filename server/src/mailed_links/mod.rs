@@ -18,7 +18,8 @@ use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
 use gotrue_rs::services::mailed_links::{find_recipient, replace_by_code};
 use gotrue_rules::domain::contact::Email;
-use gotrue_rules::domain::language::Language;
+use gotrue_rules::domain::error::ErrorCode;
+use gotrue_rules::domain::policy::MailBrand;
 use gotrue_rules::domain::redirect::{RedirectRequest, is_loopback_url};
 use http::header::{ACCEPT, LOCATION};
 use http::{Method, StatusCode};
@@ -28,10 +29,9 @@ use tokio::sync::watch;
 use url::{Position, Url, form_urlencoded};
 
 use self::outcome::{LinkOutcome, leads_to};
-use self::page::{Form, LinkBrand, Page, format_address_field, format_password_field};
+use self::page::{Form, LinkBrand, LinkPage, format_address_field, format_password_field};
 use self::requests::{Answer, Sender, read_form};
-use crate::config_file::mailed_links::LinkButton;
-use crate::project::Project;
+use crate::config_file::mailed_links::{LinkButton, MailedLinkSettings};
 
 /// The path of links below the auth API, and that of the forms.
 const LINK_PATH: &str = "/verify";
@@ -39,7 +39,19 @@ const LINK_FORM_PATH: &str = "/verify/link";
 /// The beginning of the token of a link of the PKCE flow.
 const PKCE_PREFIX: &str = "pkce_";
 /// The code of a link that is wrong, expired or used.
-const EXPIRED: &str = "otp_expired";
+const EXPIRED: &str = ErrorCode::OtpExpired.as_str();
+
+/// What the pages know about their project.
+pub(crate) struct LinkFacts {
+    /// Its name.
+    pub name: String,
+    /// Its look.
+    pub brand: MailBrand,
+    /// Whether the site at its address is the built-in one.
+    pub is_built_in: bool,
+    /// The settings.
+    pub settings: MailedLinkSettings,
+}
 
 /// The pages of a server.
 pub(crate) struct MailedLinks {
@@ -90,21 +102,17 @@ impl Link {
 }
 
 impl MailedLinks {
-    /// Creates the pages of a project whose server is at `url`.
-    pub(crate) fn new(project: &Project, config: &Config, url: &str, app: watch::Receiver<Arc<App>>) -> Self {
+    /// Creates the pages of a server at `url`.
+    pub(crate) fn new(facts: LinkFacts, config: &Config, url: &str, app: watch::Receiver<Arc<App>>) -> Self {
+        let LinkFacts { name, brand, is_built_in, settings } = facts;
         let site_url = config.policy.site.site_url.clone();
         let site = Url::parse(&site_url).ok();
-        // Without a shop, an operator who names a site has one: only its address may be that of a proxy in front.
-        let is_built_in = project.has_shop || !project.file.names_site();
         let own_site = site.clone().filter(|_| is_built_in && leads_to_origin(&site_url, url));
-        let settings = project.file.basalt.mailed_links;
         let button = match settings.button {
             LinkButton::Automatic if is_loopback_url(&config.policy.site.external_url) => LinkButton::Never,
             LinkButton::Automatic => LinkButton::Programs,
             chosen => chosen,
         };
-        let brand = project.file.basalt.mail_brand.clone();
-        let name = project.display_name();
         let is_named = site.as_ref().is_some_and(|url| url.domain().is_some()) && !is_loopback_url(&site_url);
         let host = site.filter(|_| is_named).map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
         let address = host.unwrap_or_else(|| name.clone());
@@ -202,7 +210,7 @@ impl MailedLinks {
         let page = self.page(sender, |texts| if is_invitation { texts.invitation } else { texts.new_password });
         let min_length = self.app.borrow().policy.password.min_length;
         let (texts, is_invalid) = (page.texts, problem.is_some());
-        let page = problem.into_iter().fold(page, Page::with_alert);
+        let page = problem.into_iter().fold(page, LinkPage::with_alert);
         let page = if is_invalid { page.with_status(StatusCode::UNPROCESSABLE_ENTITY) } else { page };
         let form = Form {
             hidden: &[("action", "password"), ("type", kind), ("session", access_token)],
@@ -289,11 +297,11 @@ impl MailedLinks {
                 };
                 self.page(sender, find).with_way_on(None).respond()
             }
-            StatusCode::UNPROCESSABLE_ENTITY | StatusCode::BAD_REQUEST if answer.code() != "bad_json" => {
+            StatusCode::UNPROCESSABLE_ENTITY | StatusCode::BAD_REQUEST if !answer.is(ErrorCode::BadJson) => {
                 let problem = self.describe_password_problem(sender, &answer);
                 self.ask_for_password(sender, kind, session, Some(&problem))
             }
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if answer.code() != "insufficient_aal" => {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if !answer.is(ErrorCode::InsufficientAal) => {
                 let link = Link { kind: kind.to_owned(), ..Link::default() };
                 self.show_refusal(sender, &link, EXPIRED).await
             }
@@ -304,16 +312,17 @@ impl MailedLinks {
 
     fn describe_password_problem(&self, sender: &Sender, answer: &Answer) -> String {
         let texts = texts::find_texts(sender.language);
-        let reasons = answer.body["weak_password"]["reasons"].as_array().cloned().unwrap_or_default();
+        let reasons = answer.body[ErrorCode::WeakPassword.as_str()]["reasons"].as_array().cloned().unwrap_or_default();
         let has = |reason: &str| reasons.iter().any(|given| given == reason);
         let min_length = self.app.borrow().policy.password.min_length.to_string();
-        match answer.code() {
-            "same_password" => texts.same_password.to_owned(),
-            "weak_password" if has("length") => texts.too_short.replace("{number}", &min_length),
-            "weak_password" if has("characters") => texts.needs_characters.to_owned(),
-            "weak_password" if has("pwned") => texts.leaked.to_owned(),
-            _ => texts.refused_password.to_owned(),
+        if answer.is(ErrorCode::SamePassword) {
+            return texts.same_password.to_owned();
         }
+        if has("length") {
+            return texts.too_short.replace("{number}", &min_length);
+        }
+        let text = if has("characters") { texts.needs_characters } else { texts.refused_password };
+        if has("pwned") { texts.leaked } else { text }.to_owned()
     }
 
     /// Sends a new link, by the API and its limits; the answer does not tell whether there is an account.
@@ -353,8 +362,8 @@ impl MailedLinks {
         self.page(sender, |texts| texts.failed).with_status(StatusCode::SERVICE_UNAVAILABLE).respond()
     }
 
-    fn page(&self, sender: &Sender, find: impl Fn(&texts::LinkTexts) -> texts::PageText) -> Page<'_> {
-        Page::new(&self.project, sender.language, find)
+    fn page(&self, sender: &Sender, find: impl Fn(&texts::LinkTexts) -> texts::PageText) -> LinkPage<'_> {
+        LinkPage::new(&self.project, sender.language, find)
     }
 }
 
@@ -365,10 +374,4 @@ fn leads_to_origin(one: &str, other: &str) -> bool {
         (Some(one), Some(other)) => leads_to(one.as_str(), &other),
         _ => false,
     }
-}
-
-/// Returns the language of a request.
-fn find_language(headers: &http::HeaderMap) -> Language {
-    let header = headers.get(http::header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    header.and_then(Language::negotiate).unwrap_or_default()
 }

@@ -39,7 +39,7 @@ pub(super) struct LinkBrand {
 
 /// A page in one language.
 #[derive(Debug)]
-pub(super) struct Page<'a> {
+pub(super) struct LinkPage<'a> {
     project: &'a LinkBrand,
     language: Language,
     /// The texts of the language.
@@ -49,7 +49,7 @@ pub(super) struct Page<'a> {
     body: String,
 }
 
-impl<'a> Page<'a> {
+impl<'a> LinkPage<'a> {
     /// Begins a page with a heading and a paragraph.
     pub(super) fn new(project: &'a LinkBrand, language: Language, find: impl Fn(&LinkTexts) -> PageText) -> Self {
         let texts = find_texts(language);

@@ -11,29 +11,27 @@ use gotrue_rs::app::App;
 use gotrue_rs::http::body::RequestBody;
 use gotrue_rs::http::request_info::RequestInfo;
 use gotrue_rs::request_context::RequestContext;
+use gotrue_rules::domain::error::ErrorCode;
 use gotrue_rules::domain::language::Language;
-use http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, HOST, REFERER, RETRY_AFTER, USER_AGENT};
+use http::header::{
+    ACCEPT, ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, REFERER, RETRY_AFTER,
+    TRANSFER_ENCODING,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};
-use http_edge::request::{BODY_DEADLINE, ResolvedRequest, read_body};
+use http_edge::request::{BODY_DEADLINE, ResolvedRequest, bearer_value, read_body};
 use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt;
-
-use super::find_language;
 
 /// The largest form and the largest answer, in bytes.
 const MAX_FORM: usize = 16 * 1024;
 const MAX_ANSWER: usize = 256 * 1024;
 const FORM_TYPE: &str = "application/x-www-form-urlencoded";
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const REDIRECT_TO: HeaderName = HeaderName::from_static("redirect_to");
 
-/// Headers that say who sends a request.
-const PASSED_ON: [HeaderName; 7] =
-    [ACCEPT_LANGUAGE, HOST, USER_AGENT, REQUEST_ID, FORWARDED_FOR, FORWARDED_HOST, REDIRECT_TO];
+/// Headers of a request that do not belong to the calls in its name.
+const LEFT_OUT: [HeaderName; 6] = [ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, TRANSFER_ENCODING];
 
 /// The browser that opened a link.
 pub(super) struct Sender {
@@ -55,6 +53,11 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// Whether the answer is an error of this code.
+    pub(super) fn is(&self, code: ErrorCode) -> bool {
+        self.code() == code.as_str()
+    }
+
     /// Returns the error code; empty without one.
     pub(super) fn code(&self) -> &str {
         ["error_code", "code"].iter().find_map(|name| self.body[*name].as_str()).unwrap_or_default()
@@ -65,10 +68,13 @@ impl Sender {
     /// Reads the sender of a request.
     pub(super) fn of(request: &Request) -> Self {
         let given = request.headers();
-        let pairs = PASSED_ON.into_iter().filter_map(|name| Some((name.clone(), given.get(name)?.clone())));
+        let mut headers = given.clone();
+        for name in LEFT_OUT {
+            headers.remove(name);
+        }
         let referer = given.get(REFERER).and_then(|value| value.to_str().ok()).unwrap_or_default();
         Self {
-            headers: pairs.collect(),
+            headers,
             referer: referer.to_owned(),
             resolved: request.extensions().get().cloned(),
             peer: request.extensions().get().copied(),
@@ -100,7 +106,7 @@ impl Sender {
         if body.is_some() {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        if let Some(value) = token.and_then(|token| HeaderValue::try_from(format!("Bearer {token}")).ok()) {
+        if let Some(value) = token.and_then(bearer_value) {
             headers.insert(AUTHORIZATION, value);
         }
         if let Some(resolved) = &self.resolved {
@@ -147,4 +153,10 @@ pub(super) async fn read_form(request: Request) -> Option<String> {
     }
     let body = read_body(request.into_body(), MAX_FORM, BODY_DEADLINE).await.ok()?;
     String::from_utf8(body.to_vec()).ok()
+}
+
+/// Returns the language of a request.
+fn find_language(headers: &HeaderMap) -> Language {
+    let header = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    header.and_then(Language::negotiate).unwrap_or_default()
 }

@@ -17,10 +17,10 @@ use orders::OrderService;
 use tokio::sync::watch;
 use url::{Position, Url};
 
-use super::shop::PRODUCT;
 use super::submissions::build_section;
 use crate::app;
 use crate::assets::{DeskFiles, Shop};
+use crate::product::PRODUCT;
 use crate::profiles;
 use crate::project::Project;
 use crate::router::DeskArea;
@@ -170,6 +170,11 @@ pub(super) async fn prepare_first_start(project: &Project, pool: &Pool, url: &st
 /// Formats the link that makes the first owner. Browsers send no fragment, so no log has the token.
 pub(crate) fn format_setup_link(url: &str, token: &str) -> String {
     format!("{}/#setup={token}", format_desk_url(url))
+}
+
+/// Formats the link by which an owner gets back in.
+pub(crate) fn format_reset_link(url: &str, token: &str) -> String {
+    format!("{}/#reset={token}", format_desk_url(url))
 }
 
 /// Formats the address of the desk of a server or site at `url`, by the host at which passkeys work.

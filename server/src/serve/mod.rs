@@ -59,7 +59,6 @@ use reloading::Reloading;
 pub(crate) use schemas::recreate_database;
 pub(crate) use services::{BUILT_IN_FUNCTIONS, build_outbox};
 use services::{Dependencies, Services};
-pub(crate) use shop::PRODUCT;
 pub(crate) use source::{DatabaseOptions, DatabaseSource, find_binaries, find_database, migrate_embedded};
 pub(crate) use test_profile::generate_signing_key as generate_test_signing_key;
 

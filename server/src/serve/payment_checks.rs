@@ -26,16 +26,22 @@ pub(super) fn read_products(project: &Project) -> anyhow::Result<Option<ProductF
     read.map(Some).with_context(|| format!("reading {}/products.json, the index of what buyers get", folder.display()))
 }
 
-/// Returns a warning about templates whose buyers would get no file at the payment simulator.
+/// Returns the templates whose buyers would get no file at the payment simulator.
 ///
 /// With a payment provider, [`check_payments`] refuses the start instead.
-pub(crate) fn describe_missing_products(project: &Project, config: &Config) -> Option<String> {
+pub(crate) fn list_missing_products(project: &Project, config: &Config) -> Vec<String> {
     let basalt = &project.file.basalt;
     if !project.has_shop || basalt.payment.has_provider() || !profiles::has_development_pages(config, basalt) {
-        return None;
+        return Vec::new();
     }
-    let folder = read_products(project).ok()?.unwrap_or_default();
-    let missing = folder.list_missing(&project.catalogue.list_for_sale());
+    // An unreadable folder is an error of the start.
+    let folder = read_products(project).ok().flatten().unwrap_or_default();
+    folder.list_missing(&project.catalogue.list_for_sale())
+}
+
+/// Returns a warning about them, for `basalt check`.
+pub(crate) fn describe_missing_products(project: &Project, config: &Config) -> Option<String> {
+    let missing = list_missing_products(project, config);
     (!missing.is_empty())
         .then(|| format!("buyers of these templates would get no file: {}. {REMEDY}", missing.join(", ")))
 }

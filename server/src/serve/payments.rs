@@ -21,11 +21,12 @@ use crate::assets::{Shop, find_font};
 use crate::catalogue::SIMULATOR_PATH;
 use crate::dev::payment::PaymentPages;
 use crate::outbound;
+use crate::product::PRODUCT;
 use crate::profiles;
 use crate::project::Project;
 use crate::serve::configure::Addresses;
-use crate::serve::payment_checks::{describe_missing_products, read_products};
-use crate::serve::shop::{PRODUCT, build_shop};
+use crate::serve::payment_checks::{list_missing_products, read_products};
+use crate::serve::shop::build_shop;
 
 /// What orders are built from.
 pub(crate) struct OrderInputs<'a> {
@@ -123,8 +124,12 @@ pub(crate) fn build_orders(
         fonts: find_fonts(),
     };
     let folder = read_products(project)?.unwrap_or_default();
-    if let Some(warning) = describe_missing_products(project, config) {
-        tracing::warn!("{warning}");
+    let missing = list_missing_products(project, config);
+    if !missing.is_empty() {
+        tracing::warn!(
+            templates = missing.join(", "),
+            "buyers of these templates would get no file: build the files with `npm --prefix frontend run emails:ship`"
+        );
     }
     let outbound = outbound::outbound_options(config);
     let simulator_entropy = entropy.fork();

@@ -30,7 +30,7 @@ use crate::assets::Shop;
 use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
-use crate::mailed_links::MailedLinks;
+use crate::mailed_links::{LinkFacts, MailedLinks};
 use crate::project::Project;
 use crate::router::{EdgeRouter, FormVisits, ForwardedServices, RouterExplanations, TransportSecurity};
 use crate::upkeep::JobLeases;
@@ -157,7 +157,7 @@ impl Services {
             .with_explanations(explanations.clone());
         let replace = Replacements { app: replace, shop: replace_shop, desk: replacement, data_api: data_api.clone() };
         let is_https = basalt.tls.is_some() || url.starts_with("https:");
-        let links = MailedLinks::new(project, config, url, serving.clone());
+        let links = MailedLinks::new(link_facts(project), config, url, serving.clone());
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone())?,
@@ -181,6 +181,18 @@ impl Services {
             entropy,
         };
         Ok(Self { router: Arc::new(front), app, replace, worker, upkeep, outbox, inbox, access })
+    }
+}
+
+/// Returns what the pages of mailed links know about a project.
+///
+/// Without a shop, an operator who names a site has one, which can be at the address of the server behind a proxy.
+fn link_facts(project: &Project) -> LinkFacts {
+    LinkFacts {
+        name: project.display_name(),
+        brand: project.file.basalt.mail_brand.clone(),
+        is_built_in: project.has_shop || !project.file.names_site(),
+        settings: project.file.basalt.mailed_links,
     }
 }
 

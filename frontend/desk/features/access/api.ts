@@ -30,6 +30,11 @@ export function createOwner(token: string, { email, password }: PasswordCredenti
   return send({ method: "POST", path: "/setup", body: { token, email, password } }, SetupSchema);
 }
 
+/** Chooses a new password with the token of the operator's link, and begins with a new app. */
+export function resetOwner(token: string, password: string) {
+  return send({ method: "POST", path: "/reset", body: { token, password } }, SetupSchema);
+}
+
 /** Confirms the TOTP factor of the new owner. */
 export function confirmSetup(ticket: string, code: string) {
   return send({ method: "POST", path: "/setup/totp", body: { ticket, code } }, SessionSchema);

@@ -5,6 +5,7 @@ import type { Failure } from "../../shell/data/failure.ts";
 import { useAction } from "../../shell/data/use-action.ts";
 import type { PasskeyOffer } from "../../shell/session/passkey-offer.ts";
 import type { Session } from "../../shell/session/session.tsx";
+import { TotpSecret } from "../../shell/session/totp-secret.tsx";
 import { requestCredential } from "../../shell/session/webauthn.ts";
 import { Button } from "../../shell/ui/button.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
@@ -13,7 +14,6 @@ import { type NextStep, requestPasskey, signIn, signInByCode, signInByPasskey } 
 import { CodeForm } from "./code-form.tsx";
 import { CredentialsForm } from "./credentials-form.tsx";
 import { RecoveryPage } from "./recovery-page.tsx";
-import { TotpSecret } from "./totp-secret.tsx";
 
 interface SignInPageProps {
   /** Whether the shop has no owner yet. */
