@@ -83,7 +83,7 @@ async fn replace_sign_in(
 }
 
 /// Sets a password by the administrator's API.
-pub(crate) async fn set_password(step: SignIn<'_>, user_id: Uuid, password: &str) -> Result<(), DeskError> {
+async fn set_password(step: SignIn<'_>, user_id: Uuid, password: &str) -> Result<(), DeskError> {
     let token = step.visit.sign_admin_token()?;
     let path = format!("/admin/users/{user_id}");
     let body = Some(json!({ "password": password }));

@@ -11,7 +11,8 @@ import { TEXTS } from "./texts.tsx";
 export function ChecklistPage() {
   const { value, failure, reload } = useQuery("checklist", loadChecklist);
   return (
-    <div className="lg:h-full lg:overflow-y-auto">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without a link in it, only this scrolls it by keyboard
+    <section aria-label="Checklist" tabIndex={0} className="lg:h-full lg:overflow-y-auto">
       <PageHeader title="Checklist" />
       <div className="max-w-180 space-y-4 p-4 lg:px-5 lg:py-6">
         {failure && <FailureNotice failure={failure} onRetry={reload} />}
@@ -31,7 +32,7 @@ export function ChecklistPage() {
           </>
         )}
       </div>
-    </div>
+    </section>
   );
 }
 
