@@ -1,7 +1,7 @@
 // What a buyer may do with a template, in plain words, and what changed between its versions.
 
 /** The version of all templates. */
-export const VERSION = "1.1";
+const VERSION = "1.1";
 
 /** Returns the licence of a template. */
 export function licence({ title }) {
