@@ -116,6 +116,15 @@ check_package() {
     fi
     "$root/usr/bin/basalt" --version >/dev/null
     [ -z "$binary" ] || "$root/usr/bin/basalt" check --config "$root/etc/basalt/config.toml" >/dev/null
+    check_purchase "$root/usr/bin/basalt"
+}
+
+# Buys a template of the installed program and opens what it delivers; the files come from the package.
+check_purchase() {
+    [ -n "$binary" ] && [ -f frontend/products/products.json ] || return 0
+    [ -d frontend/node_modules/@playwright ] && have chromium || { skip "a purchase from the package (Chromium or Playwright is missing)"; return 0; }
+    (cd frontend && BASALT_BIN=$1 npx playwright test first-purchase.spec.ts >"$scratch/purchase.log" 2>&1) ||
+        { tail -40 "$scratch/purchase.log" >&2; return 1; }
 }
 
 check_configuration() {

@@ -12,6 +12,7 @@ use http::Method;
 use http::request::Parts;
 use tokio::sync::watch;
 
+use crate::account::AccountRequest;
 use crate::auth_client::{AuthClient, Sender};
 use crate::http::body::{self, JsonBody};
 use crate::http::error::DeskError;
@@ -20,16 +21,14 @@ use crate::http::origin::{OwnOrigin, require_own_document, require_own_origin};
 use crate::http::query::Query;
 use crate::http::respond;
 use crate::passkeys::PasskeyRequest;
+use crate::paths::{API_PATH, MOUNT};
+use crate::recovery;
 use crate::section::{Owner, OwnerCall, Section};
 use crate::session::{self, DeskSession};
-use crate::settings::DeskSettings;
+use crate::settings::{DeskSettings, PasskeyOffer};
 use crate::sign_in::{self, SignIn};
 use crate::visit::Visit;
 
-/// The path below which the desk is.
-pub const MOUNT: &str = "/_desk";
-/// The path below which its API is.
-pub const API_PATH: &str = "/_desk/api";
 /// How long the answer to the question whether there is an owner is kept, also if it failed.
 const SETUP_KEPT: TimeDelta = TimeDelta::seconds(5);
 
@@ -96,7 +95,12 @@ impl Desk {
         let Some(session) = session else {
             let missing = DeskError::session_missing();
             let is_setup = segments == ["session"] && self.is_setup_open(&head.visit).await?;
-            return Err(missing.with("setup", is_setup).with("passkeys", head.visit.app.policy.passkeys.enabled));
+            let offer = PasskeyOffer::of(&self.settings, &head.visit);
+            return Err(missing
+                .with("setup", is_setup)
+                .with("passkeys", offer.is_enabled)
+                .with("passkey_origins", offer.origins)
+                .with("passkey_url", offer.url));
         };
         if head.origin.is_some() {
             session.require_csrf_token(&head.parts.headers)?;
@@ -121,7 +125,9 @@ impl Desk {
                 self.keep_setup(visit, false);
                 Ok(answered)
             }
+            ["reset"] => sign_in::reset(step, body).await,
             ["sign-in"] => sign_in::sign_in(step, body).await,
+            ["sign-in", "recovery"] => recovery::recover(step, body).await,
             ["sign-in", "passkey", "options"] => sign_in::request_passkey(step).await,
             ["sign-in", "passkey"] => sign_in::verify_passkey(step, body).await,
             _ => sign_in::verify_code(step, body).await,
@@ -136,12 +142,17 @@ impl Desk {
         segments: &[&str],
         body: JsonBody,
     ) -> Result<Response, DeskError> {
-        let Head { parts, visit, .. } = head;
+        let Head { parts, visit, origin } = head;
+        if let ["account", rest @ ..] = segments {
+            // A change has an origin; a request without one changes nothing.
+            let origin = origin.unwrap_or(OwnOrigin { is_https: self.settings.is_https() });
+            let step = SignIn { auth: &self.auth, settings: &self.settings, visit: &visit, origin };
+            let account = AccountRequest { step, session: &session };
+            return handle_account(account, parts.method.as_str(), rest, &body).await;
+        }
         let passkeys = PasskeyRequest { auth: &self.auth, visit: &visit, session: &session };
         match (parts.method.as_str(), segments) {
-            ("GET", ["session"]) => {
-                Ok(respond::ok(&session.to_json(&self.settings.shop_name, visit.app.policy.passkeys.enabled)))
-            }
+            ("GET", ["session"]) => Ok(respond::ok(&session.to_json(&self.settings, &visit))),
             ("DELETE", ["session"]) => self.sign_out(&visit, &session).await,
             ("GET", ["passkeys"]) => passkeys.list().await,
             ("POST", ["passkeys", "options"]) => passkeys.request_registration().await,
@@ -196,13 +207,34 @@ impl Desk {
     }
 }
 
+/// Answers requests about the account of the signed-in owner.
+async fn handle_account(
+    account: AccountRequest<'_>,
+    method: &str,
+    segments: &[&str],
+    body: &JsonBody,
+) -> Result<Response, DeskError> {
+    match (method, segments) {
+        ("GET", []) => account.show().await,
+        ("POST", ["recovery-codes"]) => recovery::replace_codes(account.step.visit, account.session).await,
+        ("POST", ["password"]) => account.change_password(body).await,
+        ("POST", ["email"]) => account.change_email(body).await,
+        ("POST", ["authenticator"]) => account.begin_authenticator(body).await,
+        ("POST", ["authenticator", "confirm"]) => account.confirm_authenticator(body).await,
+        ("DELETE", ["sessions"]) => account.end_sessions().await,
+        ("POST", ["owners"]) => account.add_owner(body).await,
+        ("DELETE", ["owners", id]) => account.remove_owner(id, body).await,
+        _ => Err(DeskError::not_found("The path")),
+    }
+}
+
 /// Whether a path is a step of a sign-in.
 fn is_sign_in(segments: &[&str]) -> bool {
     matches!(
         segments,
-        ["setup" | "sign-in"]
+        ["setup" | "sign-in" | "reset"]
             | ["setup" | "sign-in", "totp"]
-            | ["sign-in", "passkey"]
+            | ["sign-in", "passkey" | "recovery"]
             | ["sign-in", "passkey", "options"]
     )
 }

@@ -37,8 +37,13 @@ impl Figures {
             return Err(DeskError::not_found("The path"));
         };
         let period = Period::read(&call.query, call.now().date_naive())?;
+        let tests = match call.query.get("tests") {
+            None => TestFigures::LeftOut,
+            Some("included") => TestFigures::Included,
+            Some(_) => return Err(DeskError::invalid("tests must be included, or absent.")),
+        };
         let rows = figures::list(&mut call.db().with_long_statements(), period.from, period.to).await?;
-        Ok(respond::ok(&build(period, &rows, &(self.0)())))
+        Ok(respond::ok(&build(period, &rows, tests, &(self.0)())))
     }
 }
 
@@ -76,6 +81,13 @@ impl Period {
     }
 }
 
+/// Whether test orders, and views of a shop in development, are part of the figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TestFigures {
+    LeftOut,
+    Included,
+}
+
 /// Whether a day has the same text in the database: no sign, and no year zero.
 fn has_plain_year(day: NaiveDate) -> bool {
     (1..=9999).contains(&day.year())
@@ -93,7 +105,7 @@ struct Sums {
 impl Sums {
     fn add(&mut self, row: &FigureRow) {
         match row.kind.as_str() {
-            "views" => self.views += row.count,
+            "views" | "test_views" => self.views += row.count,
             "requests" => self.requests += row.count,
             _ => {
                 self.purchases += row.count;
@@ -111,14 +123,22 @@ impl Sums {
 }
 
 /// Sums the rows up; every day and every template on sale is shown, also without numbers.
-fn build(period: Period, rows: &[FigureRow], on_sale: &[(u16, String)]) -> Value {
+///
+/// The numbers of tests are part of the answer in both cases.
+fn build(period: Period, rows: &[FigureRow], tests: TestFigures, on_sale: &[(u16, String)]) -> Value {
     let Period { from, to } = period;
     let days = from.iter_days().take_while(|day| *day <= to).map(|day| (day.to_string(), Sums::default()));
     let mut days: BTreeMap<String, Sums> = days.collect();
     let on_sale = on_sale.iter().map(|(id, title)| (i32::from(*id), (title.clone(), Sums::default())));
     let mut templates: BTreeMap<i32, (String, Sums)> = on_sale.collect();
-    let mut totals = Sums::default();
+    let (mut totals, mut in_tests) = (Sums::default(), Sums::default());
     for row in rows {
+        if row.kind.starts_with("test_") {
+            in_tests.add(row);
+            if tests == TestFigures::LeftOut {
+                continue;
+            }
+        }
         totals.add(row);
         days.entry(row.day.clone()).or_default().add(row);
         if row.template != 0 {
@@ -140,7 +160,15 @@ fn build(period: Period, rows: &[FigureRow], on_sale: &[(u16, String)]) -> Value
             shown
         })
         .collect();
-    json!({ "from": from, "to": to, "days": days, "templates": templates, "totals": totals.to_json() })
+    let in_tests = json!({ "views": in_tests.views, "purchases": in_tests.purchases });
+    json!({
+        "from": from,
+        "to": to,
+        "days": days,
+        "templates": templates,
+        "totals": totals.to_json(),
+        "tests": in_tests,
+    })
 }
 
 #[cfg(test)]
@@ -158,7 +186,7 @@ mod tests {
     }
 
     fn row(kind: &str, day: &str, template: i32, count: i64) -> FigureRow {
-        let sold = kind == "purchases";
+        let sold = kind.ends_with("purchases");
         FigureRow {
             kind: kind.into(),
             day: day.into(),
@@ -201,7 +229,7 @@ mod tests {
             row("requests", "2026-03-02", 0, 1),
             row("purchases", "2026-03-02", 9, 2),
         ];
-        let built = build(period, &rows, &[(1, "One".into()), (2, "Two".into())]);
+        let built = build(period, &rows, TestFigures::LeftOut, &[(1, "One".into()), (2, "Two".into())]);
         assert_eq!(
             built["days"],
             json!([
@@ -221,6 +249,24 @@ mod tests {
         );
         assert_eq!(built["totals"], json!({"views": 8, "requests": 1, "purchases": 2, "revenue": revenue}));
         assert_eq!((built["from"].as_str(), built["to"].as_str()), (Some("2026-02-28"), Some("2026-03-02")));
+    }
+
+    #[test]
+    fn tests_are_counted_on_request() {
+        let period = Period { from: day("2026-02-28"), to: day("2026-02-28") };
+        let rows = [
+            row("views", "2026-02-28", 1, 5),
+            row("test_views", "2026-02-28", 1, 40),
+            row("test_purchases", "2026-02-28", 1, 13),
+        ];
+        let on_sale = [(1, "One".into())];
+        let without = build(period, &rows, TestFigures::LeftOut, &on_sale);
+        assert_eq!(without["totals"], json!({"views": 5, "requests": 0, "purchases": 0, "revenue": []}));
+        assert_eq!(without["tests"], json!({"views": 40, "purchases": 13}));
+        let with = build(period, &rows, TestFigures::Included, &on_sale);
+        let revenue = json!([{"amount_minor": 1300, "currency": "EUR"}]);
+        assert_eq!(with["totals"], json!({"views": 45, "requests": 0, "purchases": 13, "revenue": revenue}));
+        assert_eq!((&with["days"][0]["views"], &with["tests"]), (&json!(45), &without["tests"]));
     }
 
     proptest! {

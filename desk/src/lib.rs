@@ -4,15 +4,19 @@
 //! ([`auth_client`]). `docs/guides/desk.md` describes the use, `docs/decisions/0118-sessions-of-the-desk.md` the
 //! design.
 
+mod account;
 mod auth_client;
 mod auth_session;
+mod checklist;
 mod desk;
 mod figures;
 mod http;
 mod orders;
 mod ownership;
 mod passkeys;
+mod paths;
 mod policy;
+mod recovery;
 mod section;
 mod session;
 mod settings;
@@ -24,7 +28,8 @@ mod upkeep;
 mod views;
 mod visit;
 
-pub use self::desk::{API_PATH, Desk, MOUNT};
+pub use self::checklist::{Checklist, FindReadiness, ShopReadiness};
+pub use self::desk::Desk;
 pub use self::figures::{Figures, ListTemplates};
 pub use self::http::body::JsonBody;
 pub use self::http::error::DeskError;
@@ -33,11 +38,12 @@ pub use self::http::query::Query;
 pub use self::http::respond;
 pub use self::orders::Orders;
 pub use self::ownership::has_owner_role;
-pub use self::policy::apply_policy;
+pub use self::paths::{API_PATH, MOUNT};
+pub use self::policy::{apply_policy, prefer_localhost};
 pub use self::section::{Owner, OwnerCall, Section};
 pub use self::session::remove_cookies;
 pub use self::settings::DeskSettings;
-pub use self::sign_in::{SetupState, create_link, prepare_first_start};
+pub use self::sign_in::{SetupState, create_link, create_reset_link, prepare_first_start};
 pub use self::store::list_statements;
 pub use self::submissions::SubmissionsSection;
 pub use self::upkeep::maintain;

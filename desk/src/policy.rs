@@ -16,6 +16,8 @@ pub fn apply_policy(policy: &mut Policy, url: &str) {
     policy.sign_up.email_enabled = true;
     policy.mfa.totp_enroll_enabled = true;
     policy.mfa.totp_verify_enabled = true;
+    // The desk asks for the password itself, and its sessions have a second factor.
+    policy.security.update_password_require_reauthentication = false;
     if let Some((id, origin)) = Url::parse(url).ok().as_ref().and_then(find_relying_party) {
         let party = policy.webauthn.relying_party.get_or_insert_with(|| RelyingParty {
             display_name: id.clone(),
@@ -41,6 +43,21 @@ fn find_relying_party(url: &Url) -> Option<(String, String)> {
     let mut local = url.clone();
     local.set_host(Some(LOCALHOST)).ok().filter(|()| is_loopback)?;
     Some((LOCALHOST.to_owned(), local.origin().ascii_serialization()))
+}
+
+/// Returns the URL under which browsers on this machine can use passkeys: `localhost` in place of a loopback address.
+pub fn prefer_localhost(url: &str) -> String {
+    let is_address = |url: &Url| matches!(url.host(), Some(Host::Ipv4(_) | Host::Ipv6(_)));
+    let parsed = Url::parse(url).ok().filter(is_address);
+    match parsed.as_ref().and_then(find_relying_party) {
+        Some((_, origin)) => origin,
+        None => url.trim_end_matches('/').to_owned(),
+    }
+}
+
+/// Returns the origin at which the desk at `url` offers passkeys.
+pub(crate) fn find_passkey_origin(url: &Url) -> Option<String> {
+    find_relying_party(url).map(|(_, origin)| origin)
 }
 
 #[cfg(test)]
@@ -72,6 +89,20 @@ mod tests {
         for url in ["http://127.0.0.1:54321", "http://[::1]:54321"] {
             let party = policy_at(url).webauthn.relying_party.expect("a relying party");
             assert_eq!((party.id.as_str(), &*party.origins), ("localhost", &["http://localhost:54321".to_owned()][..]));
+        }
+    }
+
+    #[test]
+    fn loopback_addresses_are_printed_as_localhost() {
+        for (url, printed) in [
+            ("http://127.0.0.1:54321", "http://localhost:54321"),
+            ("http://127.0.0.1:54321/", "http://localhost:54321"),
+            ("http://[::1]:9", "http://localhost:9"),
+            ("http://192.0.2.1:54321", "http://192.0.2.1:54321"),
+            ("https://shop.example/", "https://shop.example"),
+            ("https://shop.example/path", "https://shop.example/path"),
+        ] {
+            assert_eq!(prefer_localhost(url), printed);
         }
     }
 

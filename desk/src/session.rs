@@ -13,6 +13,7 @@ use uuid::Uuid;
 use crate::auth_session::AuthSession;
 use crate::http::error::DeskError;
 use crate::ownership::is_admitted;
+use crate::settings::{DeskSettings, PasskeyOffer};
 use crate::token::{Token, derive_csrf_token, hash_presented, is_equal};
 use crate::visit::Visit;
 
@@ -109,7 +110,8 @@ impl DeskSession {
     }
 
     /// Returns the session as `GET /session` shows it.
-    pub(crate) fn to_json(&self, shop_name: &str, has_passkeys: bool) -> Value {
+    pub(crate) fn to_json(&self, settings: &DeskSettings, visit: &Visit) -> Value {
+        let offer = PasskeyOffer::of(settings, visit);
         let factors: Vec<Value> = (self.user.factors.iter().filter(|factor| factor.is_verified()))
             .map(|it| json!({ "id": it.id, "type": it.factor_type, "name": it.friendly_name }))
             .collect();
@@ -117,9 +119,11 @@ impl DeskSession {
             "user": { "id": self.user.id, "email": self.user.email },
             "csrf_token": self.csrf_token,
             "expires_at": self.expires_at,
-            "shop_name": shop_name,
+            "shop_name": settings.shop_name,
             "factors": factors,
-            "passkeys": has_passkeys,
+            "passkeys": offer.is_enabled,
+            "passkey_origins": offer.origins,
+            "passkey_url": offer.url,
         })
     }
 }

@@ -8,38 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use chrono::NaiveDate;
 use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::store::{self, Connection};
-use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderName};
-use http_edge::request::is_prefetch;
+use http_edge::request::{is_prefetch, is_program};
 
 use crate::store::page_views::{self, CountedViews};
 
 /// The pages and days that are counted between two writes; further ones are left out.
 const MOST_COUNTERS: usize = 4_096;
-
-/// Parts of the user agents of programs that read pages without a visitor.
-const PROGRAMS: [&str; 20] = [
-    "bot",
-    "crawl",
-    "spider",
-    "slurp",
-    "preview",
-    "fetch",
-    "monitor",
-    "headless",
-    "lighthouse",
-    "curl",
-    "wget",
-    "python",
-    "go-http",
-    "java/",
-    "okhttp",
-    "axios",
-    "node",
-    "libwww",
-    "facebookexternalhit",
-    "whatsapp",
-];
 
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
@@ -79,13 +54,15 @@ struct Counter {
 #[derive(Debug)]
 pub struct PageViews {
     clock: SharedClock,
+    /// Whether the shop is in development: its views are tests, as its purchases are.
+    are_tests: bool,
     counters: Mutex<HashMap<Counter, i64>>,
 }
 
 impl PageViews {
-    /// Creates counters; a day begins at midnight UTC.
-    pub fn new(clock: SharedClock) -> Self {
-        Self { clock, counters: Mutex::default() }
+    /// Creates counters; a day begins at midnight UTC. `are_tests`: the shop is in development.
+    pub fn new(clock: SharedClock, are_tests: bool) -> Self {
+        Self { clock, are_tests, counters: Mutex::default() }
     }
 
     /// Counts a page that was answered with 200, if a visitor seems to have requested it.
@@ -121,7 +98,7 @@ impl PageViews {
                 views: *views,
             })
             .collect();
-        let written = page_views::add(db, &rows).await;
+        let written = page_views::add(db, &rows, self.are_tests).await;
         if written.is_err() {
             for (counter, views) in counted {
                 self.add(counter, views);
@@ -135,14 +112,13 @@ impl PageViews {
 fn is_visit(headers: &HeaderMap) -> bool {
     let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_ascii_lowercase);
     let is_page = text(&SEC_FETCH_DEST).is_none_or(|dest| dest == "document");
-    let is_program =
-        text(&USER_AGENT).is_none_or(|agent| agent.is_empty() || PROGRAMS.iter().any(|part| agent.contains(part)));
-    !is_prefetch(headers) && is_page && !is_program
+    !is_prefetch(headers) && is_page && !is_program(headers)
 }
 
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
+    use http::header::USER_AGENT;
 
     use super::*;
 
@@ -175,7 +151,7 @@ mod tests {
 
     #[test]
     fn number_of_counters_is_limited() {
-        let views = PageViews::new(std::sync::Arc::new(gotrue_rs::ports::clock::SystemClock));
+        let views = PageViews::new(std::sync::Arc::new(gotrue_rs::ports::clock::SystemClock), false);
         let headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(FIREFOX))]);
         for id in 0..u16::MAX {
             views.record(ViewedPage::Template(id), &headers);

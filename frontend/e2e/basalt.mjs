@@ -1,10 +1,11 @@
 // Starts the binary with an ephemeral database, for the browser tests and the tests under Node.
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
@@ -18,6 +19,9 @@ const BINARY = process.env.BASALT_BIN ?? `${ROOT}target/debug/basalt`;
  * @property {string} deskSetupUrl The link that makes the first owner of the desk.
  * @property {(text: string, picture?: string) => Promise<void>} writeCatalogue Writes `catalogue.toml`, and a copy of a
  *   picture beside it as `picture`, and reloads them.
+ * @property {(...parameters: string[]) => Promise<string>} run Runs a command of the binary with the configuration and the
+ *   database of the server; returns what it prints.
+ * @property {() => string} log What the server has logged until now.
  * @property {() => Promise<void>} stop
  */
 
@@ -60,7 +64,14 @@ export async function startBasalt(change = (config) => config, files = {}) {
     secret_key: secretKey,
     inbox_url: inboxUrl,
     desk_setup_url: deskSetupUrl,
+    database_url: databaseUrl,
   } = JSON.parse(started);
+  /** @type {Basalt["run"]} */
+  async function run(...parameters) {
+    const [name = "", ...rest] = parameters;
+    const given = [name, "--config", config, "--database-url", databaseUrl, ...rest];
+    return (await promisify(execFile)(BINARY, given, { cwd: ROOT })).stdout;
+  }
   async function stop() {
     child.kill("SIGTERM");
     await ended;
@@ -72,7 +83,17 @@ export async function startBasalt(change = (config) => config, files = {}) {
     await writeFile(join(folder, "catalogue.toml"), text);
     child.kill("SIGHUP");
   }
-  return { url, publishableKey, secretKey, inboxUrl, deskSetupUrl, writeCatalogue, stop };
+  return {
+    url,
+    publishableKey,
+    secretKey,
+    inboxUrl,
+    deskSetupUrl,
+    writeCatalogue,
+    run,
+    log: () => log.join(""),
+    stop,
+  };
 }
 
 /** @param {import("node:stream").Readable} stream */

@@ -8,6 +8,7 @@ const SCREENS = {
   Orders: "/orders",
   Figures: "/figures",
   Account: "/account",
+  Checklist: "/checklist",
   "Not found": "/nowhere",
 };
 

@@ -2,7 +2,7 @@ import { codeOf, withAuthenticator } from "./authenticators.ts";
 import { enterOwner, expect, setUp, signIn, setupTest as test } from "./desk.ts";
 
 test("the one-time link makes the owner once", async ({ page, empty }) => {
-  await page.goto(`${empty.url}/_desk/`);
+  await page.goto("/_desk/");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("The desk is not set up yet");
 
   const owner = await setUp(page, empty.deskSetupUrl);
@@ -34,7 +34,7 @@ test("a session that ends leads to the sign-in and back to the same address", as
   empty,
 }) => {
   const owner = await setUp(page, empty.deskSetupUrl);
-  await page.goto(`${empty.url}/_desk/figures?days=7`);
+  await page.goto("/_desk/figures?days=7");
   await expect(page.getByRole("heading", { name: "Views per day" })).toBeVisible();
   await page.context().clearCookies();
   await page.getByRole("button", { name: "90 days" }).click();
@@ -59,7 +59,7 @@ test("a wrong code is refused and the right one accepted", async ({ page, empty 
   await expect(page.getByRole("alert")).toContainText("The code is not valid");
   await field.fill(codeOf(secret));
   await page.getByRole("button", { name: "Confirm" }).click();
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Sign in faster with a passkey");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Keep the recovery codes");
 });
 
 test("a passkey of the setup signs in, and is removed on the account's screen", async ({
@@ -68,17 +68,18 @@ test("a passkey of the setup signs in, and is removed on the account's screen", 
 }) => {
   await withAuthenticator(page, "internal");
   // Passkeys belong to a name, which an address of digits has not.
-  const origin = empty.url.replace("127.0.0.1", "localhost");
-  await page.goto(empty.deskSetupUrl.replace("127.0.0.1", "localhost"));
+  expect(empty.deskSetupUrl).toContain("http://localhost:");
+  await page.goto(empty.deskSetupUrl);
   const secret = await enterOwner(page, "passkeys@example.com");
   await page.getByLabel("Code of the authenticator app").fill(codeOf(secret));
   await page.getByRole("button", { name: "Confirm" }).click();
+  await page.getByRole("button", { name: "I have kept the codes" }).click();
   await page.getByRole("button", { name: "Create a passkey" }).click();
   await expect(page.getByRole("heading", { name: "Submissions" })).toBeVisible();
 
   await page.getByRole("button", { name: /Account of/ }).click();
   await page.getByRole("button", { name: "Sign out" }).click();
-  await page.goto(`${origin}/_desk/account`);
+  await page.goto("/_desk/account");
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Account");
 
@@ -93,6 +94,60 @@ test("a passkey of the setup signs in, and is removed on the account's screen", 
   await page.getByRole("button", { name: "Remove passkey", exact: true }).click();
   await expect(page.getByText("No passkey yet")).toBeVisible();
   await expect(page.getByText("The passkey is removed.")).toBeVisible();
+});
+
+test("a recovery code replaces a lost authenticator app, once", async ({ page, empty }) => {
+  await page.goto(empty.deskSetupUrl);
+  const secret = await enterOwner(page, "recovery@example.com");
+  await page.getByLabel("Code of the authenticator app").fill(codeOf(secret));
+  await page.getByRole("button", { name: "Confirm" }).click();
+  const list = page.getByRole("list", { name: "Recovery codes" }).getByRole("listitem");
+  await expect(list).toHaveCount(10);
+  const [code] = await list.allTextContents();
+  await page.getByRole("button", { name: "I have kept the codes" }).click();
+  await page.getByRole("button", { name: "Not now" }).click();
+  await page.getByRole("button", { name: /Account of/ }).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+
+  async function enterRecoveryCode(entered: string): Promise<void> {
+    await page.getByLabel("Email address").fill("recovery@example.com");
+    await page.getByRole("textbox", { name: "Password" }).fill("a long sentence for the desk 7");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("button", { name: "Authenticator app lost?" }).click();
+    await page.getByLabel("Recovery code").fill(entered);
+    await page.getByRole("button", { name: "Continue" }).click();
+  }
+  await enterRecoveryCode("abcd-efgh-ijkl-mnop");
+  await expect(page.getByRole("alert")).toContainText("The recovery code is not valid");
+  await page.getByLabel("Recovery code").fill((code ?? "").toUpperCase().replaceAll("-", " "));
+  await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Connect an authenticator app");
+  const renewed = (await page.locator("code").textContent())?.replaceAll(/\s/g, "") ?? "";
+  expect(renewed).not.toBe(secret);
+  await page.getByLabel("Code of the authenticator app").fill(codeOf(renewed));
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("heading", { name: "Submissions" })).toBeVisible();
+
+  await page.getByRole("button", { name: /Account of/ }).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await enterRecoveryCode(code ?? "");
+  await expect(page.getByRole("alert")).toContainText("The recovery code is not valid");
+});
+
+test("a passkey is offered only at the address where it works", async ({ page, empty }) => {
+  await withAuthenticator(page, "internal");
+  const byNumber = empty.deskSetupUrl.replace("localhost", "127.0.0.1");
+  await page.goto(byNumber);
+  const secret = await enterOwner(page, "numbers@example.com");
+  await page.getByLabel("Code of the authenticator app").fill(codeOf(secret));
+  await page.getByRole("button", { name: "Confirm" }).click();
+  await page.getByRole("button", { name: "I have kept the codes" }).click();
+  await expect(page.getByRole("heading", { name: "Submissions" })).toBeVisible();
+  await page.goto(`${new URL(byNumber).origin}/_desk/account`);
+  await expect(page.getByText("Passkeys do not work at this address.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Add a passkey" })).toHaveCount(0);
+  const link = page.getByRole("link", { name: /^http:\/\/localhost:\d+\/_desk\/$/ });
+  await expect(link).toBeVisible();
 });
 
 test("the first screen needs at most 110 kB of script on the wire", async ({ page, empty }) => {

@@ -23,12 +23,13 @@ export const test = shopTest.extend<{ signedIn: undefined }, { session: Cookies 
     async ({ basalt, browser }, use) => {
       const context = await browser.newContext();
       await setUp(await context.newPage(), basalt.deskSetupUrl);
-      const cookies = await context.cookies(`${basalt.url}/_desk`);
+      const cookies = await context.cookies(`${new URL(basalt.deskSetupUrl).origin}/_desk`);
       await context.close();
       await use(cookies);
     },
     { scope: "worker", timeout: 60_000 },
   ],
+  baseURL: async ({ basalt }, use) => use(new URL(basalt.deskSetupUrl).origin),
   signedIn: [
     async ({ context, session }, use) => {
       await context.addCookies(session);
@@ -45,7 +46,7 @@ export const setupTest = shopTest.extend<{ empty: Basalt }>({
     await use(basalt);
     await basalt.stop();
   },
-  baseURL: async ({ empty }, use) => use(empty.url),
+  baseURL: async ({ empty }, use) => use(new URL(empty.deskSetupUrl).origin),
 });
 
 /** Follows the one-time link until the desk is shown, without a passkey. */
@@ -55,6 +56,7 @@ export async function setUp(page: Page, link: string): Promise<Owner> {
   const secret = await enterOwner(page, email);
   await page.getByLabel("Code of the authenticator app").fill(codeOf(secret));
   await page.getByRole("button", { name: "Confirm" }).click();
+  await page.getByRole("button", { name: "I have kept the codes" }).click();
   await page.getByRole("button", { name: "Not now" }).click();
   await expect(page.getByRole("heading", { name: "Submissions" })).toBeVisible();
   return { email, secret };

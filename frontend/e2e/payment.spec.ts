@@ -1,5 +1,5 @@
 import AxeBuilder from "@axe-core/playwright";
-import { expect, mailsTo, test } from "./orders.ts";
+import { expect, mailsTo, test } from "./shop.ts";
 
 const PROVIDERS = ["Stripe", "PayPal", "Lemon Squeezy"];
 

@@ -78,7 +78,15 @@ describe.each(EMAILS)("$folder", (email) => {
     );
     expect(new Set(pictures).size).toBe(pictures.length);
     expect([...files.keys()].sort()).toEqual(
-      ["index.html", "plain-text.txt", "GUIDE.txt", ...pictures].sort(),
+      [
+        "index.html",
+        "plain-text.txt",
+        "GUIDE.txt",
+        "LICENSE.txt",
+        "CHANGELOG.txt",
+        ...pictures,
+        ...pictures.map((name) => name.replace("images/", "sources/").replace(".png", ".svg")),
+      ].sort(),
     );
     expect(files.get("plain-text.txt")?.length).toBeGreaterThan(500);
   });
@@ -192,7 +200,8 @@ describe.each(EMAILS)("$folder", (email) => {
       expect(guide).toContain(tag);
     for (const link of page.querySelectorAll("a"))
       expect(guide).toContain(link.getAttribute("href"));
-    for (const name of files.keys()) if (name !== "GUIDE.txt") expect(guide).toContain(name);
+    const named = [...files.keys()].filter((name) => name !== "GUIDE.txt");
+    for (const name of named) expect(guide).toContain(name.replace(/^sources\/.*/, "sources"));
     for (const line of guide.split("\n")) {
       if (!/^\s+(https:|\S)/.test(line)) expect(line.length).toBeLessThanOrEqual(74);
     }

@@ -1,4 +1,4 @@
-//! The ZIP files of the templates, in a folder beside the binary.
+//! The ZIP files of the templates, in a folder that is found from the binary.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +13,10 @@ use crate::decision::Product;
 const INDEX: &str = "products.json";
 /// Where packages install the folder.
 const INSTALLED: &str = "/usr/share/basalt/products";
+/// Where `npm run build` writes the folder, from the root of a checkout.
+const BUILT: &str = "frontend/products";
+/// The folders above a binary that can be the root of a checkout: `target/debug/basalt`, `target/TARGET/release/basalt`.
+const BUILD_DEPTH: usize = 4;
 /// The largest index, in bytes.
 const MAX_INDEX: u64 = 1024 * 1024;
 
@@ -54,10 +58,15 @@ impl ProductFolder {
         Ok(Self { path: path.to_owned(), files })
     }
 
-    /// Returns the folder beside a program, or the installed one.
+    /// Returns the folder that belongs to a program: beside it, in `share` of its prefix, in the checkout that built it, or
+    /// where packages install it.
     pub fn find_default(program: &Path) -> Option<PathBuf> {
         let beside = program.parent().map(|folder| folder.join("products"));
-        beside.into_iter().chain([PathBuf::from(INSTALLED)]).find(|folder| folder.join(INDEX).is_file())
+        let prefix = program.ancestors().nth(2).map(|prefix| prefix.join("share/basalt/products"));
+        let is_checkout = |folder: &&Path| folder.join("Cargo.toml").is_file();
+        let checkout = program.ancestors().skip(1).take(BUILD_DEPTH).find(is_checkout).map(|root| root.join(BUILT));
+        let candidates = [beside, prefix, checkout, Some(PathBuf::from(INSTALLED))];
+        candidates.into_iter().flatten().find(|folder| folder.join(INDEX).is_file())
     }
 
     /// Returns the file of a template.
@@ -83,4 +92,34 @@ fn read_entry(folder: &Path, entry: &Value) -> Option<(u16, ProductFile)> {
     let path = folder.join(name);
     let is_there = fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() == size);
     is_there.then(|| (id, ProductFile { path, name: name.to_owned(), size }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the folder that is found for a program, with an index in one folder below the root.
+    fn find(program: &str, products: &str) -> Option<PathBuf> {
+        let root = std::env::temp_dir().join(format!("basalt-products-{}", uuid::Uuid::new_v4()));
+        let folder = root.join(products);
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join(INDEX), "{}").expect("an index");
+        fs::write(root.join("Cargo.toml"), "").expect("a manifest");
+        let found = ProductFolder::find_default(&root.join(program));
+        fs::remove_dir_all(&root).expect("removing the folder");
+        found.map(|found| found.strip_prefix(&root).expect("a folder below the root").to_owned())
+    }
+
+    #[test]
+    fn products_are_found_from_builds_and_packages() {
+        for (program, products) in [
+            ("basalt", "products"),
+            ("usr/bin/basalt", "usr/share/basalt/products"),
+            ("opt/basalt/bin/basalt", "opt/basalt/share/basalt/products"),
+            ("target/debug/basalt", "frontend/products"),
+            ("target/x86_64-unknown-linux-gnu/release/basalt", "frontend/products"),
+        ] {
+            assert_eq!(find(program, products), Some(products.into()), "{program}");
+        }
+    }
 }

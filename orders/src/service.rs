@@ -93,6 +93,11 @@ impl OrderService {
         &self.settings
     }
 
+    /// Returns the titles of those products whose buyers would get no file.
+    pub fn list_missing_files(&self, products: &[Product]) -> Vec<String> {
+        self.folder.list_missing(products)
+    }
+
     /// Returns a connection for single statements.
     pub(crate) fn connection(&self) -> Connection {
         Connection::pooled(self.pool.clone(), Arc::default())

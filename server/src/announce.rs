@@ -37,6 +37,8 @@ pub(crate) struct Announcement<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     smtp_port: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    desk_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     desk_setup_url: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skipped_statements: Vec<SkippedLine<'a>>,
@@ -73,6 +75,7 @@ impl<'a> Announcement<'a> {
             test: None,
             mailpit_url: None,
             smtp_port: None,
+            desk_url: None,
             desk_setup_url: None,
             skipped_statements: Vec::new(),
             project_text: String::new(),
@@ -96,6 +99,12 @@ impl<'a> Announcement<'a> {
     #[must_use]
     pub(crate) fn with_mailbox(self, mailpit_url: Option<&'a str>, smtp_port: Option<u16>) -> Self {
         Self { mailpit_url, smtp_port, ..self }
+    }
+
+    /// Adds the address of the desk.
+    #[must_use]
+    pub(crate) fn with_desk(self, desk_url: Option<String>) -> Self {
+        Self { desk_url, ..self }
     }
 
     /// Adds the link that makes the first owner of the desk.
@@ -172,7 +181,8 @@ impl<'a> Announcement<'a> {
             ("Public key", self.publishable_key),
             ("Service key", self.secret_key),
         ];
-        for (name, value) in rows {
+        let desk = self.desk_url.as_deref().map(|url| ("Desk", url));
+        for (name, value) in rows.into_iter().chain(desk) {
             let _ = writeln!(text, "  {name:<12} {value}");
         }
         let _ = write!(

@@ -5,12 +5,23 @@ use gotrue_rs::config::Config;
 use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::redirect::is_loopback_url;
 
+use url::{Host, Url};
+
 use crate::config_file::BasaltSettings;
 
 /// Applies the profile of `basalt serve`: [`Policy::hardened`] with the operator's settings.
-pub(crate) fn apply_serve_profile(policy: &mut Policy, basalt: &BasaltSettings) {
+///
+/// Mails name `project`, unless the host of its site is a name that readers know.
+pub(crate) fn apply_serve_profile(policy: &mut Policy, basalt: &BasaltSettings, project: &str) {
     *policy = std::mem::take(policy).hardened(basalt.trusted_proxies.clone(), basalt.limits);
-    policy.mail.brand = Some(basalt.mail_brand.clone());
+    let mut brand = basalt.mail_brand.clone();
+    let site = Url::parse(&policy.site.site_url).ok();
+    let is_named =
+        site.is_some_and(|url| matches!(url.host(), Some(Host::Domain(_))) && !is_loopback_url(url.as_str()));
+    if brand.name.is_none() && !is_named {
+        brand.name = Some(project.to_owned());
+    }
+    policy.mail.brand = Some(brand);
 }
 
 /// Returns whether callers on this machine may use the development pages.

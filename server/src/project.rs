@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
 use crate::catalogue::Catalogue;
 use crate::config_file::{ConfigFile, Problem, ServerFacts, Settings, find_key_name, replace_setting_names};
+use crate::product::PRODUCT;
 use crate::project_layout::ProjectLayout;
 use crate::reload::SettingsFiles;
 
@@ -59,6 +60,13 @@ impl Project {
     /// Returns the URL of the owner's desk: its own, or that of the server.
     pub(crate) fn desk_url<'a>(&'a self, api_url: &'a str) -> &'a str {
         self.file.basalt.desk_url.as_deref().unwrap_or(api_url)
+    }
+
+    /// Returns the name of the project for its users: that of the shop, or the id of the project.
+    pub(crate) fn display_name(&self) -> String {
+        let name = self.file.basalt.mail_brand.name.as_deref();
+        let shop = self.has_shop.then_some(PRODUCT);
+        name.or(shop).or(self.file.project_id()).unwrap_or("Basalt").to_owned()
     }
 
     /// Returns whether the owner's desk is served.

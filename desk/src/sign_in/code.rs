@@ -47,7 +47,12 @@ async fn list_factors(step: SignIn<'_>, user_id: Uuid) -> Result<Vec<Uuid>, Desk
 }
 
 /// Lets the auth API compare the code, which raises the session.
-async fn is_right_code(step: SignIn<'_>, session: AuthSession, factor: Uuid, code: &str) -> Result<bool, DeskError> {
+pub(crate) async fn is_right_code(
+    step: SignIn<'_>,
+    session: AuthSession,
+    factor: Uuid,
+    code: &str,
+) -> Result<bool, DeskError> {
     let token = step.visit.sign_session_token(session)?;
     let call = |path, body| AuthCall { method: Method::POST, path, token: Some(&token), body: Some(body) };
     let path = format!("/factors/{factor}/challenge");

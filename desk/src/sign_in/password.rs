@@ -87,3 +87,14 @@ async fn verify_password(
         }
     }
 }
+
+/// Compares a password with that of a signed-in owner; returns the session that the auth API began.
+pub(crate) async fn verify_own_password(
+    step: SignIn<'_>,
+    email: &str,
+    password: &str,
+) -> Result<Option<AuthSession>, DeskError> {
+    let body = Some(json!({ "email": email, "password": password }));
+    let call = AuthCall { method: Method::POST, path: "/token?grant_type=password", token: None, body };
+    Ok(read_issued_session(&step.auth.call(&step.visit.sender, call).await?))
+}

@@ -144,7 +144,7 @@ async fn create_owner(step: SignIn<'_>, email: &str, password: &str) -> Result<U
 }
 
 /// Requires a password that the project's policy allows.
-async fn require_strong(app: &Arc<App>, password: &str) -> Result<(), DeskError> {
+pub(crate) async fn require_strong(app: &Arc<App>, password: &str) -> Result<(), DeskError> {
     let cx = RequestContext::internal(Arc::clone(app));
     match passwords::find_weakness(&cx, password).await {
         Ok(None) => Ok(()),
@@ -156,7 +156,7 @@ async fn require_strong(app: &Arc<App>, password: &str) -> Result<(), DeskError>
 }
 
 /// Signs the new owner in at the auth API.
-async fn begin_session(step: SignIn<'_>, email: &str, password: &str) -> Result<AuthSession, DeskError> {
+pub(super) async fn begin_session(step: SignIn<'_>, email: &str, password: &str) -> Result<AuthSession, DeskError> {
     let body = Some(json!({ "email": email, "password": password }));
     let call = AuthCall { method: Method::POST, path: "/token?grant_type=password", token: None, body };
     let answer = step.auth.call(&step.visit.sender, call).await?;

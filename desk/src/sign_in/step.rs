@@ -22,6 +22,8 @@ const TICKET_LIFETIME: TimeDelta = TimeDelta::minutes(10);
 const MOST_ATTEMPTS: i32 = 5;
 /// The attempts with all tickets of one user within [`ATTEMPT_WINDOW`].
 const MOST_RECENT_ATTEMPTS: i64 = 20;
+/// How long the address of a sign-in is known.
+const KNOWN_ADDRESS: TimeDelta = TimeDelta::days(30);
 /// Tickets are kept for this time, so that their attempts are counted.
 pub(crate) const ATTEMPT_WINDOW: TimeDelta = TimeDelta::minutes(30);
 
@@ -55,15 +57,14 @@ impl SignIn<'_> {
         let token = session::start(visit, proved).await?.ok_or_else(ticket_expired)?;
         // The session is read as later requests read it, so that a sign-in that they would refuse is refused here.
         let found = DeskSession::find_by_token(visit, &token).await?.ok_or_else(invalid_credentials)?;
-        let has_passkeys = visit.app.policy.passkeys.enabled;
-        let mut response = respond::ok(&found.to_json(&self.settings.shop_name, has_passkeys));
+        let mut response = respond::ok(&found.to_json(self.settings, visit));
         let (name, value) = session::build_cookie(&token, self.origin.is_https);
         response.headers_mut().append(name, value);
         Ok(response)
     }
 
     /// Ends a session of the auth API that leads to no session of the desk; a failure is only logged.
-    pub(super) async fn end_auth_session(&self, session: AuthSession) {
+    pub(crate) async fn end_auth_session(&self, session: AuthSession) {
         let ended = end_auth_session(self.auth, self.visit, session).await;
         if let Err(error) = ended {
             tracing::warn!(status = error.status().as_u16(), "ending an unused session of the auth API failed");
@@ -95,7 +96,13 @@ pub(crate) async fn use_ticket(
     purposes: [Purpose; 2],
 ) -> Result<(Vec<u8>, Ticket), DeskError> {
     let hash = hash_presented(presented).ok_or_else(ticket_expired)?;
-    let limits = AttemptLimits { most: MOST_ATTEMPTS, since: visit.now - ATTEMPT_WINDOW };
+    let address = visit.sender.address();
+    let limits = AttemptLimits {
+        most: MOST_ATTEMPTS,
+        since: visit.now - ATTEMPT_WINDOW,
+        address: address.as_deref(),
+        known_since: visit.now - KNOWN_ADDRESS,
+    };
     let found = tickets::record_use(&mut visit.db(), &hash, purposes, limits, visit.now).await?;
     let ticket = found.ok_or_else(ticket_expired)?;
     if ticket.recent_attempts >= MOST_RECENT_ATTEMPTS {
@@ -119,7 +126,7 @@ pub(super) fn invalid_credentials() -> DeskError {
 }
 
 /// 401: the first step has to be repeated.
-pub(super) fn ticket_expired() -> DeskError {
+pub(crate) fn ticket_expired() -> DeskError {
     DeskError::new(StatusCode::UNAUTHORIZED, "ticket_expired", "The sign-in was not completed in time.")
         .hint("Sign in again.")
 }

@@ -7,11 +7,17 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 
 statements! {
-    /// Days begin at midnight UTC. Tests and refunded orders are no purchases.
+    /// Days begin at midnight UTC. Refunded orders are no purchases. Tests have kinds of their own.
     LIST = "figures.list": "
         SELECT 'views' AS kind, v.day::text AS day, v.template, NULL AS title, sum(v.views)::bigint AS count,
                NULL AS currency, 0::bigint AS amount
         FROM basalt.page_views v
+        WHERE v.day >= :from::text::date
+          AND v.day <= :to::text::date
+        GROUP BY v.day, v.template
+        UNION ALL
+        SELECT 'test_views', v.day::text, v.template, NULL, sum(v.views)::bigint, NULL, 0
+        FROM basalt.test_page_views v
         WHERE v.day >= :from::text::date
           AND v.day <= :to::text::date
         GROUP BY v.day, v.template
@@ -24,20 +30,20 @@ statements! {
           AND s.status <> 'spam'
         GROUP BY 2, 3
         UNION ALL
-        SELECT 'purchases', ((o.paid_at AT TIME ZONE 'UTC')::date)::text, o.template, max(o.template_title), count(*),
+        SELECT CASE WHEN o.is_test THEN 'test_purchases' ELSE 'purchases' END,
+               ((o.paid_at AT TIME ZONE 'UTC')::date)::text, o.template, max(o.template_title), count(*),
                o.currency, sum(o.amount_minor)::bigint
         FROM basalt.orders o
         WHERE o.paid_at >= (:from::text::date)::timestamp AT TIME ZONE 'UTC'
           AND o.paid_at < (:to::text::date + 1)::timestamp AT TIME ZONE 'UTC'
-          AND NOT o.is_test
           AND o.state <> 'refunded'
-        GROUP BY 2, 3, o.currency";
+        GROUP BY 1, 2, 3, o.currency";
 }
 
 /// A number of a day and a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FigureRow {
-    /// `views`, `requests` or `purchases`.
+    /// `views`, `requests` or `purchases`, and `test_views` or `test_purchases`.
     pub kind: String,
     /// The day, as `YYYY-MM-DD`.
     pub day: String,

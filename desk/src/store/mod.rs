@@ -1,8 +1,12 @@
 //! The SQL statements of the desk. Those on its sessions are in `gotrue_rs::store::desk_sessions`.
 
+pub(crate) mod account;
+pub(crate) mod checklist;
 pub(crate) mod events;
 pub(crate) mod figures;
 pub(crate) mod page_views;
+pub(crate) mod recovery_codes;
+pub(crate) mod reset_links;
 pub(crate) mod setup_links;
 pub(crate) mod tickets;
 
@@ -11,9 +15,13 @@ use gotrue_rs::store::Statement;
 /// Returns all statements of the desk, for the test that prepares them.
 pub fn list_statements() -> Vec<&'static Statement> {
     [
+        account::STATEMENTS.list(),
+        checklist::STATEMENTS.list(),
         events::STATEMENTS.list(),
         figures::STATEMENTS.list(),
         page_views::STATEMENTS.list(),
+        recovery_codes::STATEMENTS.list(),
+        reset_links::STATEMENTS.list(),
         setup_links::STATEMENTS.list(),
         tickets::STATEMENTS.list(),
     ]

@@ -1,4 +1,4 @@
-//! `basalt.page_views`: requests of pages by day.
+//! `basalt.page_views`: requests of pages by day; `basalt.test_page_views`: those of a shop in development.
 
 use chrono::NaiveDate;
 use gotrue_rs::store::{Connection, Result};
@@ -9,6 +9,14 @@ statements! {
     /// Rows are locked in the order of the key, so that two servers do not wait for each other.
     ADD = "page_views.add": "
         INSERT INTO basalt.page_views AS v (day, page, template, views)
+        SELECT c.day, c.page, c.template, c.views
+        FROM jsonb_to_recordset(:counted) AS c (day date, page text, template integer, views bigint)
+        ORDER BY c.day, c.page, c.template
+        ON CONFLICT (day, page, template) DO UPDATE
+        SET views = v.views + EXCLUDED.views";
+
+    ADD_TESTS = "page_views.add_tests": "
+        INSERT INTO basalt.test_page_views AS v (day, page, template, views)
         SELECT c.day, c.page, c.template, c.views
         FROM jsonb_to_recordset(:counted) AS c (day date, page text, template integer, views bigint)
         ORDER BY c.day, c.page, c.template
@@ -29,11 +37,13 @@ pub(crate) struct CountedViews {
     pub views: i64,
 }
 
-/// Adds counts.
-pub(crate) async fn add(db: &mut Connection, counted: &[CountedViews]) -> Result<()> {
+/// Adds counts, with `are_tests` those of a shop in development.
+pub(crate) async fn add(db: &mut Connection, counted: &[CountedViews], are_tests: bool) -> Result<()> {
     let rows = counted
         .iter()
         .map(|it| json!({ "day": it.day.to_string(), "page": it.page, "template": it.template, "views": it.views }));
-    db.execute(bind!(ADD, counted: Value::Array(rows.collect()))).await?;
+    let counted = Value::Array(rows.collect());
+    let bound = if are_tests { bind!(ADD_TESTS, counted) } else { bind!(ADD, counted) };
+    db.execute(bound).await?;
     Ok(())
 }

@@ -15,6 +15,9 @@ statements! {
         VALUES (:token_hash, :purpose, :user_id, :session_id, :subject, :now, :expires_at)";
 
     /// Counts an attempt, and returns how many there were with all tickets of the user.
+    ///
+    /// None for an address from which the user has signed in before: wrong codes from other networks, by a client that
+    /// has the password, do not lock that address out. One ticket has five attempts everywhere.
     USE = "desk_tickets.use": "
         UPDATE basalt.desk_tickets t
         SET attempts = t.attempts + 1
@@ -25,10 +28,20 @@ statements! {
         RETURNING t.user_id,
                   t.session_id,
                   t.subject,
-                  (SELECT coalesce(sum(r.attempts), 0)::bigint
-                   FROM basalt.desk_tickets r
-                   WHERE r.user_id = t.user_id
-                     AND r.created_at > :since) AS recent";
+                  CASE
+                      WHEN :address::text IS NOT NULL
+                           AND EXISTS (SELECT
+                                       FROM basalt.desk_events e
+                                       WHERE e.user_id = t.user_id
+                                         AND e.action = 'sign_in'
+                                         AND e.address = :address
+                                         AND e.at > :known_since)
+                      THEN 0
+                      ELSE (SELECT coalesce(sum(r.attempts), 0)::bigint
+                            FROM basalt.desk_tickets r
+                            WHERE r.user_id = t.user_id
+                              AND r.created_at > :since)
+                  END AS recent";
 
     DELETE = "desk_tickets.delete": "
         DELETE FROM basalt.desk_tickets
@@ -101,11 +114,14 @@ impl FromRow<'_, PgRow> for Ticket {
 
 /// The limits of the attempts with a ticket.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AttemptLimits {
+pub(crate) struct AttemptLimits<'a> {
     /// With one ticket.
     pub most: i32,
     /// The time since which attempts with other tickets of the user are counted.
     pub since: Time,
+    /// The client's address, and the time since which a sign-in from it counts.
+    pub address: Option<&'a str>,
+    pub known_since: Time,
 }
 
 /// Stores a ticket.
@@ -122,12 +138,13 @@ pub(crate) async fn record_use(
     db: &mut Connection,
     token_hash: &[u8],
     purposes: [Purpose; 2],
-    limits: AttemptLimits,
+    limits: AttemptLimits<'_>,
     now: Time,
 ) -> Result<Option<Ticket>> {
     let [purpose, other_purpose] = purposes.map(Purpose::as_str);
-    let AttemptLimits { most, since } = limits;
-    db.fetch_optional(bind!(USE, token_hash, purpose, other_purpose, now, most, since)).await
+    let AttemptLimits { most, since, address, known_since } = limits;
+    let bound = bind!(USE, token_hash, purpose, other_purpose, now, most, since, address, known_since);
+    db.fetch_optional(bound).await
 }
 
 /// Deletes a ticket; `false` if it is gone already.

@@ -55,7 +55,7 @@ function apiUrl(path: string): URL {
 function open(path: string): void {
   render(
     <MemoryRouter initialEntries={[path]}>
-      <Desk setupToken={undefined} />
+      <Desk link={undefined} />
     </MemoryRouter>,
   );
 }

@@ -6,29 +6,29 @@ import { ShortcutProvider } from "../shell/keyboard/shortcuts.tsx";
 import { SessionProvider, useSessionControl } from "../shell/session/session.tsx";
 import { FailureNotice } from "../shell/ui/failure-notice.tsx";
 import { ToastProvider } from "../shell/ui/toasts.tsx";
+import { type AccessLink, takeAccessLink } from "./access-link.ts";
 import { Screens } from "./screens.tsx";
-import { takeSetupToken } from "./setup-token.ts";
 import { StartSkeleton } from "./start-skeleton.tsx";
 
 /** The application. The sign-in appears at every address, which stays, so that it leads back there. */
-export function Desk({ setupToken }: { setupToken: string | undefined }) {
+export function Desk({ link }: { link: AccessLink | undefined }) {
   return (
     <SessionProvider>
       <ToastProvider>
         <ShortcutProvider>
-          <Entrance setupToken={setupToken} />
+          <Entrance opened={link} />
         </ShortcutProvider>
       </ToastProvider>
     </SessionProvider>
   );
 }
 
-function Entrance({ setupToken }: { setupToken: string | undefined }) {
+function Entrance({ opened }: { opened: AccessLink | undefined }) {
   const { current, reload, enter } = useSessionControl();
-  const [token, setToken] = useState(setupToken);
+  const [link, setLink] = useState(opened);
   // The link can be opened in this tab, which then only changes the fragment.
   useEffect(() => {
-    const onFragment = () => setToken((before) => takeSetupToken() ?? before);
+    const onFragment = () => setLink((before) => takeAccessLink() ?? before);
     window.addEventListener("hashchange", onFragment);
     return () => window.removeEventListener("hashchange", onFragment);
   }, []);
@@ -44,8 +44,19 @@ function Entrance({ setupToken }: { setupToken: string | undefined }) {
         </main>
       );
     case "signed-out":
-      if (token === undefined) return <SignInPage {...current} onDone={enter} />;
-      return <SetupPage token={token} onDone={enter} onLeave={() => setToken(undefined)} />;
+      if (!link) return <SignInPage {...current} onDone={enter} />;
+      return (
+        <SetupPage
+          key={link.token}
+          link={link}
+          onDone={(session) => {
+            // The link is used up: after a sign-out, the sign-in appears.
+            setLink(undefined);
+            enter(session);
+          }}
+          onLeave={() => setLink(undefined)}
+        />
+      );
     case "signed-in":
       return <Screens />;
   }

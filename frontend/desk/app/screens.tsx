@@ -1,4 +1,4 @@
-import { ChartColumn, CircleUserRound, Inbox, ReceiptText } from "lucide-react";
+import { ChartColumn, CircleUserRound, Inbox, ListChecks, ReceiptText } from "lucide-react";
 import { lazy, Suspense } from "react";
 import { Navigate, Route, Routes } from "react-router-dom";
 import { SubmissionsPage } from "../features/submissions/page.tsx";
@@ -14,6 +14,9 @@ const OrdersPage = lazy(async () => ({
 const FiguresPage = lazy(async () => ({
   default: (await import("../features/figures/page.tsx")).FiguresPage,
 }));
+const ChecklistPage = lazy(async () => ({
+  default: (await import("../features/checklist/page.tsx")).ChecklistPage,
+}));
 const AccountPage = lazy(async () => ({
   default: (await import("../features/account/page.tsx")).AccountPage,
 }));
@@ -22,6 +25,7 @@ const ITEMS: readonly NavigationItem[] = [
   { path: "/submissions", label: "Submissions", icon: Inbox },
   { path: "/orders", label: "Orders", icon: ReceiptText },
   { path: "/figures", label: "Figures", icon: ChartColumn },
+  { path: "/checklist", label: "Checklist", icon: ListChecks },
   { path: "/account", label: "Account", icon: CircleUserRound },
 ];
 
@@ -37,6 +41,7 @@ export function Screens() {
             <Route path="/submissions/:id?" element={<SubmissionsPage />} />
             <Route path="/orders/:id?" element={<OrdersPage />} />
             <Route path="/figures" element={<FiguresPage />} />
+            <Route path="/checklist" element={<ChecklistPage />} />
             <Route path="/account" element={<AccountPage />} />
             <Route path="*" element={<NotFoundPage />} />
           </Routes>

@@ -1,5 +1,5 @@
 // A stand-in of the desk's API with invented data, for `npm run dev:desk`. The product does not contain it.
-import { figures, message, orders, submissions } from "./data.ts";
+import { account, checklist, figures, message, orders, submissions } from "./data.ts";
 
 /** A request as the stand-in sees it. */
 export interface StandInRequest {
@@ -63,11 +63,13 @@ export function answer(request: StandInRequest): StandInAnswer {
     Object.assign(state, request.body);
     return { status: 204 };
   }
-  if (["session", "setup", "sign-in"].includes(area)) return answerSignIn(request, path);
+  if (["session", "setup", "sign-in", "reset"].includes(area)) return answerSignIn(request, path);
   if (!state.isSignedIn) return fail(401, "desk_session_missing", "no session");
   if (area === "submissions") return answerSubmissions(request, [id, action, item]);
   if (area === "orders") return answerOrders(request, id, action);
   if (area === "passkeys") return answerPasskeys(request, id);
+  if (area === "account") return answerAccount(request, id);
+  if (area === "checklist") return ok(checklist);
   if (area === "figures") {
     const get = (name: string) => request.url.searchParams.get(name) ?? "";
     return ok(figures(get("from"), get("to")));
@@ -82,7 +84,7 @@ function answerSignIn({ method, body }: StandInRequest, path: string): StandInAn
   if (path === "/session") {
     return { status: 401, content: { code: "desk_session_missing", setup: state.isSetup } };
   }
-  if (path === "/setup") return ok({ ticket: "t", totp: TOTP() });
+  if (path === "/setup" || path === "/reset") return ok({ ticket: "t", totp: TOTP() });
   if (path === "/sign-in" && body.password === "wrong") {
     return fail(401, "invalid_credentials", "Address or password is wrong");
   }
@@ -206,6 +208,16 @@ function answerOrders({ method, url }: StandInRequest, id: string, action: strin
   }
   if (action === "refund") Object.assign(found, { state: "refunded", refunded_at: new Date() });
   return ok(found, method === "POST" ? 202 : 200);
+}
+
+function answerAccount({ method }: StandInRequest, action: string): StandInAnswer {
+  if (method === "GET") return ok(account);
+  if (action === "recovery-codes") {
+    return ok({ codes: Array.from({ length: 10 }, (_, code) => `abcd-efgh-ijkl-m${200 + code}`) });
+  }
+  if (action === "authenticator") return ok({ ticket: "t", totp: TOTP() });
+  if (action === "owners" && method === "POST") return ok({ token: "a".repeat(43) });
+  return { status: 204 };
 }
 
 function answerPasskeys({ method }: StandInRequest, id: string): StandInAnswer {

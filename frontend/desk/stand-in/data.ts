@@ -214,3 +214,47 @@ export function figures(from: string, to: string) {
     },
   };
 }
+
+export const checklist = {
+  done: 2,
+  has_provider: false,
+  items: [
+    { id: "recovery_codes", done: true, details: [] },
+    { id: "products", done: false, details: ["Executive Report (9)", "Quarterly Update (10)"] },
+    { id: "test_order", done: true, details: [] },
+    { id: "mail_server", done: false, details: [] },
+    { id: "address", done: false, details: ["http://127.0.0.1:54321"] },
+    { id: "payment", done: false, details: ["Professional Newsletter"] },
+  ],
+};
+
+export const account = {
+  recovery_codes_left: 9,
+  sessions: [
+    {
+      id: "1",
+      is_current: true,
+      method: "code",
+      created_at: new Date().toISOString(),
+      last_used_at: new Date().toISOString(),
+      user_agent: "Mozilla/5.0 (Macintosh) Chrome/140",
+    },
+    {
+      id: "2",
+      is_current: false,
+      method: "passkey",
+      created_at: new Date(Date.now() - 86_400_000).toISOString(),
+      last_used_at: new Date(Date.now() - 7_200_000).toISOString(),
+      user_agent: "Mozilla/5.0 (iPhone) Safari/605",
+    },
+  ],
+  owners: [
+    {
+      id: "1",
+      email: "owner@shop.example",
+      is_you: true,
+      last_sign_in_at: new Date().toISOString(),
+    },
+    { id: "2", email: "partner@shop.example", is_you: false, last_sign_in_at: null },
+  ],
+};

@@ -15,8 +15,13 @@ ${list([
   "index.html: the e-mail. The styles are in the tags, as mail programs want them.",
   "plain-text.txt: the same message without pictures and colours. Send it along: some people read only this part, and filters trust a mail that has it.",
   ...(hasPictures(page)
-    ? [`${PICTURES}: the pictures, as PNG in double size for sharp screens.`]
+    ? [
+        `${PICTURES}: the pictures, as PNG in double size for sharp screens.`,
+        "sources: the drawings of the pictures as SVG. Change them in Inkscape, Figma or Illustrator, and export them as PNG under the old names.",
+      ]
     : ["There are no pictures: everything you see is text and coloured table cells."]),
+  "LICENSE.txt: what you may do with the template, in plain words.",
+  "CHANGELOG.txt: the versions and what changed in them.",
 ])}
 
 ${heading("Make it yours")}

@@ -4,10 +4,14 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { guide } from "./guide.mjs";
 import { digest, PICTURES, withPictures } from "./html.mjs";
+import { changes, licence } from "./licence.mjs";
 import { drawPng } from "./pictures.mjs";
 import { parseEmail } from "./styles.mjs";
 
 const SOURCES = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** The folder of the drawings that the pictures are made from. */
+const DRAWINGS = "sources";
 
 /** The name of the HTML file. */
 export const HTML = "index.html";
@@ -21,9 +25,12 @@ export async function buildProduct({ folder }) {
     [HTML, html],
     ["plain-text.txt", read("index.txt")],
     ["GUIDE.txt", guide({ title, html: withoutComments(html) })],
+    ["LICENSE.txt", licence({ title })],
+    ["CHANGELOG.txt", changes({ title })],
   ]);
   for (const { file, svg, width } of pictures) {
     files.set(`${PICTURES}/${file}`, await drawPng(svg, { width }));
+    files.set(`${DRAWINGS}/${file.replace(/\.png$/, ".svg")}`, asDocument(svg));
   }
   return files;
 }
@@ -34,6 +41,14 @@ export function appearanceDigest({ folder }) {
     readFileSync(join(SOURCES, folder, "index.html"), "utf8"),
   );
   return digest([html, ...pictures.map(({ svg }) => svg)].join("\0"));
+}
+
+/** Returns a drawing as a file of its own, which names its language. */
+function asDocument(svg) {
+  const named = svg.includes("xmlns=")
+    ? svg
+    : svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"');
+  return `${named}\n`;
 }
 
 /** The name of a product's ZIP file. */

@@ -14,6 +14,7 @@ pub mod id_tokens;
 pub mod limits;
 pub mod linking;
 pub mod links;
+pub mod mailed_links;
 pub mod messages;
 pub mod notices;
 pub mod oauth_server;

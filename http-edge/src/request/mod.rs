@@ -13,6 +13,7 @@ mod client_address;
 mod connection_headers;
 mod document;
 mod prefetch;
+mod program;
 mod request_id;
 mod whole_body;
 
@@ -22,6 +23,7 @@ pub use self::client_address::{ClientAddress, TrustedProxies};
 pub use self::connection_headers::remove_connection_headers;
 pub use self::document::{is_call_of_area, is_sent_by_foreign_content};
 pub use self::prefetch::is_prefetch;
+pub use self::program::{is_program, is_without_user};
 pub use self::request_id::{RequestId, RequestIdSource};
 pub use self::whole_body::{BODY_DEADLINE, BodyError, read_body};
 

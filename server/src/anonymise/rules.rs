@@ -114,8 +114,11 @@ const TABLES: &[(&str, TableRule)] = &[
     ("basalt.desk_setup_links", TableRule::Empty),
     ("basalt.desk_tickets", TableRule::Empty),
     ("basalt.desk_sessions", TableRule::Empty),
+    ("basalt.desk_recovery_codes", TableRule::Empty),
+    ("basalt.desk_reset_links", TableRule::Empty),
     ("basalt.desk_events", TableRule::Replace(&[("action", Keep), ("subject", Text), ("address", Ip)])),
     ("basalt.page_views", TableRule::Keep),
+    ("basalt.test_page_views", TableRule::Keep),
 ];
 
 /// The columns of `auth.users`.

@@ -168,6 +168,17 @@ impl Shop {
         self.pages.as_ref().map(|pages| pages.catalogue.list_products()).unwrap_or_default()
     }
 
+    /// Returns the templates that have a payment link.
+    pub(crate) fn list_for_sale(&self) -> Vec<Product> {
+        self.pages.as_ref().map(|pages| pages.catalogue.list_for_sale()).unwrap_or_default()
+    }
+
+    /// Returns the titles of the templates whose payment link leads nowhere or to the simulator.
+    pub(crate) fn list_unpayable(&self) -> Vec<String> {
+        let templates = self.pages.iter().flat_map(|pages| &pages.catalogue.templates);
+        templates.filter(|it| it.has_placeholder_link() || it.is_simulated()).map(|it| it.title.clone()).collect()
+    }
+
     /// Returns ids and titles of the templates on sale.
     pub(crate) fn list_titles(&self) -> Vec<(u16, String)> {
         let templates = self.pages.iter().flat_map(|pages| &pages.catalogue.templates);

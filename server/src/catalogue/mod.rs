@@ -163,8 +163,13 @@ impl Catalogue {
 
 impl Template {
     /// Returns whether its payment link leads nowhere.
-    fn has_placeholder_link(&self) -> bool {
+    pub(crate) fn has_placeholder_link(&self) -> bool {
         self.link.as_deref().is_some_and(|link| link.starts_with(PLACEHOLDER_LINK))
+    }
+
+    /// Returns whether its payment link leads to the payment simulator.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.link.as_deref().is_some_and(|link| link.starts_with(SIMULATOR_PATH))
     }
 
     /// Returns the price without the dollar sign.

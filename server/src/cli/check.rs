@@ -16,7 +16,7 @@ use crate::project::{Project, ProjectArguments};
 use crate::project_schema::{
     ProjectReport, SchemaFiles, ScratchOutcome, find_missing_hook_functions, list_unserved_functions, try_project,
 };
-use crate::serve::payment_checks::{check_payments, describe_placeholders};
+use crate::serve::payment_checks::{check_payments, describe_missing_products, describe_placeholders};
 use crate::serve::{BUILT_IN_FUNCTIONS, tls};
 use crate::{api_keys, logging, outbound};
 
@@ -59,6 +59,7 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     lines.extend(describe_shared_origin(&project));
     lines.extend(project.file.unsupported_tables_notice());
     lines.extend(describe_placeholders(&project));
+    lines.extend(config.as_ref().and_then(|config| describe_missing_products(&project, config)));
     if let Some(Err(error)) = config.as_ref().map(|config| check_payments(&project, config)) {
         problems.push(problem(&error));
     }

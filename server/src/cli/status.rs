@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use crate::announce::{Announcement, RunningServer};
 use crate::api_keys;
 use crate::project::{Project, ProjectArguments};
+use crate::serve::desk::find_desk_url;
 
 /// The exit status if no server runs.
 const NOT_RUNNING: u8 = 3;
@@ -55,7 +56,8 @@ pub(crate) fn run(arguments: &StatusArguments) -> anyhow::Result<ExitCode> {
     let keys = running.as_ref().map_or(keys.clone(), |running| running.with_current_keys(keys));
     let url = running.as_ref().map_or_else(|| project.api_url(project.file.port()), |running| running.url.clone());
     let announcement = Announcement::new(&url, &keys, running.as_ref().map(|running| running.database_url.as_str()))
-        .with_tcp_url(running.as_ref().and_then(|running| running.database_url_tcp.as_deref()));
+        .with_tcp_url(running.as_ref().and_then(|running| running.database_url_tcp.as_deref()))
+        .with_desk(find_desk_url(&project, &url));
     let mut out = std::io::stdout().lock();
     match arguments.output {
         Some(format) => write!(out, "{}", format_variables(&announcement.cli_variables(), format)?)?,

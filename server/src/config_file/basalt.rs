@@ -16,6 +16,7 @@ use super::archive::{ArchiveSettings, parse_archive};
 use super::brand::parse_brand;
 use super::chosen_secrets::{MIN_SECRET_LENGTH, SHORT_SECRET};
 use super::data_api::DataApiSettings;
+use super::mailed_links::MailedLinkSettings;
 use super::origins::{parse_desk_url, parse_hsts_max_age};
 use super::payment::parse_payment;
 use super::problem::Problem;
@@ -56,6 +57,8 @@ pub(crate) struct BasaltSettings {
     pub has_desk: bool,
     /// `[basalt.desk] url`: the origin of the desk, if it has one of its own.
     pub desk_url: Option<String>,
+    /// `[basalt.mailed_links]`: the pages of links in mails.
+    pub mailed_links: MailedLinkSettings,
     /// `hsts_max_age`: the life of `Strict-Transport-Security`; zero for none.
     pub hsts_max_age: Duration,
     /// `[basalt.shop] owner`: the recipient of a mail about each submission.
@@ -155,6 +158,7 @@ impl BasaltSettings {
             storage: StorageSettings::from_values(values, &mut refuse),
             has_desk: text("basalt.desk.enabled").is_none_or(|given| given == "true"),
             desk_url,
+            mailed_links: MailedLinkSettings::from_text(&text, &mut refuse),
             hsts_max_age,
             shop_owner,
             mail_brand: parse_brand(values, &mut refuse),

@@ -238,6 +238,8 @@ const KEYS: &[Key] = &[
     custom("basalt.storage.database_url", Text),
     custom("basalt.storage.s3_access_key_id", Text),
     custom("basalt.storage.s3_secret_access_key", Text),
+    custom("basalt.mailed_links.button", Text),
+    custom("basalt.mailed_links.refused", Text),
     custom("basalt.desk.enabled", Bool),
     custom("basalt.desk.url", Text),
     custom("basalt.shop.owner", Text),

@@ -16,6 +16,7 @@ mod keys;
 mod limits;
 mod locations;
 mod mail_templates;
+pub(crate) mod mailed_links;
 mod origins;
 mod payment;
 mod payment_keys;
@@ -37,6 +38,7 @@ use std::path::{Path, PathBuf};
 use gateway::Service;
 use gotrue_rs::config::Notice;
 use messages::MessageSender;
+use url::Url;
 
 pub(crate) use archive::ArchiveSettings;
 pub(crate) use basalt::{BasaltSettings, LogFormat};
@@ -197,6 +199,16 @@ impl ConfigFile {
         self.values.names_in_table("functions").into_iter().map(|name| (name.to_owned(), settings(name))).collect()
     }
 
+    /// Returns whether the operator names the site of the project.
+    pub(crate) fn names_site(&self) -> bool {
+        self.values.text("auth.site_url").is_some_and(|url| !url.is_empty())
+    }
+
+    /// Returns the id of the project, if there is one.
+    pub(crate) fn project_id(&self) -> Option<&str> {
+        self.values.text("project_id").filter(|id| !id.is_empty())
+    }
+
     /// Returns whether mail that is not sent is shown in the development inbox.
     pub(crate) fn inbox_enabled(&self) -> bool {
         self.values.is_enabled("inbucket.enabled", true)
@@ -211,10 +223,12 @@ impl ConfigFile {
         MailboxPorts { http: port("inbucket.port"), smtp: port("inbucket.smtp_port") }
     }
 
-    /// Returns the sender of mails while no mail server is configured.
-    pub(crate) fn mail_sender(&self) -> MessageSender {
+    /// Returns the sender of mails while no mail server is configured; `project` is the name of the project.
+    pub(crate) fn mail_sender(&self, project: &str) -> MessageSender {
         let text = |name: &str, usual: &str| self.values.text(&format!("inbucket.{name}")).unwrap_or(usual).to_owned();
-        MessageSender { name: text("sender_name", "Admin"), address: text("admin_email", "admin@email.com") }
+        let site = self.values.text("auth.site_url").and_then(|url| Url::parse(url).ok());
+        let host = site.as_ref().and_then(Url::domain).unwrap_or("localhost");
+        MessageSender { name: text("sender_name", project), address: text("admin_email", &format!("no-reply@{host}")) }
     }
 
     /// Returns a sentence about the tables of services that Basalt does not have, if there are any.

@@ -164,8 +164,8 @@ impl Settings {
             (false, _) => self.put("RATE_LIMIT_EMAIL_SENT", "360000"),
         }
         if !smtp {
-            self.put("SMTP_ADMIN_EMAIL", values.text("inbucket.admin_email").unwrap_or("admin@email.com"));
-            self.put("SMTP_SENDER_NAME", values.text("inbucket.sender_name").unwrap_or("Admin"));
+            self.put("SMTP_ADMIN_EMAIL", values.text("inbucket.admin_email").unwrap_or("no-reply@localhost"));
+            self.put("SMTP_SENDER_NAME", values.text("inbucket.sender_name").unwrap_or("Basalt"));
         }
         self.problems.extend(unset::find_mail_server_problems(values));
         self.put_mail_headers(values);

@@ -15,6 +15,7 @@ use orders::admin::{self, OrderFilter};
 use orders::decision::{Product, format_amount};
 use orders::event::CATALOGUE_CURRENCY;
 use orders::http::THANK_YOU;
+use orders::service::ListProducts;
 use orders::simulator::{Answer, DeliveryMode, Purchase, Simulator};
 use orders::webhook::json::parse_address;
 use orders::{Order, OrderState, Provider};
@@ -36,7 +37,11 @@ const LISTED: i64 = 20;
 
 /// The pages of the simulator.
 #[derive(Clone)]
-pub(crate) struct PaymentPages(Arc<Simulator>);
+pub(crate) struct PaymentPages {
+    simulator: Arc<Simulator>,
+    /// Returns the templates with a payment link.
+    list_for_sale: ListProducts,
+}
 
 /// A form as its fields.
 struct Form(Vec<(String, String)>);
@@ -54,8 +59,8 @@ pub(super) fn is_payment_path(path: &str) -> bool {
 
 impl PaymentPages {
     /// Creates the pages of a simulator.
-    pub(crate) fn new(simulator: Arc<Simulator>) -> Self {
-        Self(simulator)
+    pub(crate) fn new(simulator: Arc<Simulator>, list_for_sale: ListProducts) -> Self {
+        Self { simulator, list_for_sale }
     }
 
     /// Answers a request below [`PATH`] that passed access control.
@@ -70,7 +75,7 @@ impl PaymentPages {
         let path = request.uri().path().to_owned();
         let below = path.strip_prefix(PATH).unwrap_or_default();
         if let Some(call) = below.strip_prefix("/api/") {
-            let (status, body) = self.0.answer_api(request.method(), call);
+            let (status, body) = self.simulator.answer_api(request.method(), call);
             return response(status, "application/json", DEFAULT_POLICY, body.to_string().into_bytes());
         }
         match (request.method().clone(), below) {
@@ -96,11 +101,11 @@ impl PaymentPages {
     }
 
     async fn pay(&self, form: &Form) -> Response {
-        let products = self.0.list_products();
+        let products = (self.list_for_sale)();
         let product =
             form.find("template").parse().ok().and_then(|id: u16| products.iter().find(|it| it.template == id));
-        let provider =
-            Provider::from_name(form.find("provider")).filter(|it| self.0.list_providers().any(|known| known == *it));
+        let provider = Provider::from_name(form.find("provider"))
+            .filter(|it| self.simulator.list_providers().any(|known| known == *it));
         let (email, mode) = (form.find("email"), DeliveryMode::from_name(form.find("delivery")));
         let (Some(product), Some(provider), Some(mode)) = (product, provider, mode) else {
             return self
@@ -117,7 +122,7 @@ impl PaymentPages {
                 .await;
         }
         let purchase = Purchase { provider, product, email, locale: form.find("locale") };
-        let answers = self.0.pay(purchase, mode).await;
+        let answers = self.simulator.pay(purchase, mode).await;
         if mode == DeliveryMode::Once && answers.iter().all(Result::is_ok) {
             let mut response = text(StatusCode::SEE_OTHER, "");
             response.headers_mut().insert(LOCATION, HeaderValue::from_static(THANK_YOU));
@@ -130,39 +135,41 @@ impl PaymentPages {
         let id: Option<Uuid> = form.find("order").parse().ok();
         let mode = DeliveryMode::from_name(form.find("delivery")).unwrap_or(DeliveryMode::Once);
         let found = match id {
-            Some(id) => admin::find(self.0.service(), id).await.ok().flatten(),
+            Some(id) => admin::find(self.simulator.service(), id).await.ok().flatten(),
             None => None,
         };
         let Some(details) = found else {
             return self.show(StatusCode::NOT_FOUND, "", "There is no such order.").await;
         };
-        let answers = self.0.refund(&details.order, mode).await;
+        let answers = self.simulator.refund(&details.order, mode).await;
         self.show(StatusCode::OK, "", &describe(&answers)).await
     }
 
     /// Answers with the page; `message` says what the last form did.
     async fn show(&self, status: StatusCode, template: &str, message: &str) -> Response {
         let filter = OrderFilter { limit: LISTED, ..OrderFilter::default() };
-        let orders = admin::list(self.0.service(), &filter).await.map(|list| list.orders).unwrap_or_default();
+        let orders = admin::list(self.simulator.service(), &filter).await.map(|list| list.orders).unwrap_or_default();
         let html = self.format(template, message, &orders);
         response(status, "text/html; charset=utf-8", DEFAULT_POLICY, html.into_bytes())
     }
 
     fn format(&self, template: &str, message: &str, orders: &[Order]) -> String {
-        let options: String = self.0.list_products().iter().map(|product| format_option(product, template)).collect();
+        let products = (self.list_for_sale)();
+        let options: String = products.iter().map(|product| format_option(product, template)).collect();
         let providers: Vec<String> = self
-            .0
+            .simulator
             .list_providers()
             .map(|it| format!("<option value=\"{}\">{}</option>", it.name(), it.title()))
             .collect();
         let providers = providers.concat();
         let message =
             if message.is_empty() { String::new() } else { format!("<p role=\"status\">{}</p>", escape_html(message)) };
+        let missing = format_missing(&self.simulator.service().list_missing_files(&products));
         let mut html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Payment simulator</title>\n\
              <link rel=\"stylesheet\" href=\"{PATH}/page.css\">\n</head>\n<body>\n<main>\n<h1>Payment simulator</h1>\n\
-             <p>No money moves here. The shop gets the same signed event as from the provider.</p>\n{message}\n\
+             <p>No money moves here. The shop gets the same signed event as from the provider.</p>\n{missing}{message}\n\
              <form method=\"post\" action=\"{PATH}/pay\">\n\
              <p><label for=\"template\">Template</label><select id=\"template\" name=\"template\">{options}</select></p>\n\
              <p><label for=\"email\">E-mail address of the buyer</label>\
@@ -194,6 +201,18 @@ fn format_option(product: &Product, chosen: &str) -> String {
     let selected = if id == chosen { " selected" } else { "" };
     let price = format_amount(product.price_minor, CATALOGUE_CURRENCY);
     format!("<option value=\"{id}\"{selected}>{} – {price}</option>", escape_html(&product.title))
+}
+
+/// Formats a warning about templates whose buyers would get no file.
+fn format_missing(missing: &[String]) -> String {
+    if missing.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<p role=\"alert\">Buyers of these templates would get no file: {}. Build the files with \
+         <code>npm --prefix frontend run emails:ship</code> and restart the server.</p>\n",
+        escape_html(&missing.join(", "))
+    )
 }
 
 fn push_order(html: &mut String, order: &Order) {

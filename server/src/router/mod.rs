@@ -37,6 +37,7 @@ use tower::ServiceExt;
 use crate::api_keys::{ApiKeyGateway, RequestCredentials};
 use crate::assets::{Shop, add_security_headers};
 use crate::dev::DevelopmentPages;
+use crate::mailed_links::MailedLinks;
 use crate::metrics;
 pub(crate) use desk::DeskArea;
 pub(crate) use explain::RouterExplanations;
@@ -105,6 +106,8 @@ pub(crate) struct EdgeRouter {
     pub transport_security: TransportSecurity,
     /// Explains what the router refuses.
     pub explanations: RouterExplanations,
+    /// The pages of links in mails.
+    pub links: Option<MailedLinks>,
     /// Generates request ids.
     pub entropy: gotrue_rs::ports::entropy::Entropy,
 }
@@ -294,6 +297,9 @@ impl EdgeRouter {
         let found = self.gateway.authenticate(&uri, request.headers_mut());
         let open = is_keyless_path(uri.path());
         *request.uri_mut() = uri;
+        if let Some(links) = self.links.as_ref().filter(|links| links.is_of(&request)) {
+            return links.answer(&self.auth, request).await;
+        }
         let response = match found {
             RequestCredentials::Key(_) | RequestCredentials::Token => forward(&self.auth, request).await,
             _ if open => forward(&self.auth, request).await,

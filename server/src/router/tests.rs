@@ -60,6 +60,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         proxies,
         transport_security: TransportSecurity::new(true, Duration::from_hours(1)),
         explanations: RouterExplanations::default(),
+        links: None,
         entropy: Entropy::from_seed(1),
     })
 }

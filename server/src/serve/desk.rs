@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use desk::{Desk, DeskSettings, Figures, Orders, PageViews, SetupState};
+use desk::{Checklist, Desk, DeskSettings, Figures, FindReadiness, Orders, PageViews, SetupState, ShopReadiness};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use gotrue_rs::app::{App, EmailDelivery};
@@ -12,14 +12,16 @@ use gotrue_rs::ports::clock::SystemClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::Pool;
+use gotrue_rules::domain::redirect::is_loopback_url;
 use orders::OrderService;
 use tokio::sync::watch;
 use url::{Position, Url};
 
-use super::shop::PRODUCT;
 use super::submissions::build_section;
 use crate::app;
 use crate::assets::{DeskFiles, Shop};
+use crate::product::PRODUCT;
+use crate::profiles;
 use crate::project::Project;
 use crate::router::DeskArea;
 
@@ -93,7 +95,8 @@ pub(super) fn start(
     }
     let desk_url = project.desk_url(url);
     let replacement = DeskReplacement::new(app, config, desk_url, Arc::clone(outbox))?;
-    let views = Arc::new(PageViews::new(Arc::clone(&app.clock)));
+    let is_development = profiles::has_development_pages(config, &project.file.basalt);
+    let views = Arc::new(PageViews::new(Arc::clone(&app.clock), is_development));
     let upkeep = desk::maintain(Arc::clone(app), Arc::clone(&views), stop).boxed();
     let api = build_api(&inputs, replacement.app.subscribe());
     let own_origin = project.file.basalt.desk_url.as_deref().and_then(|url| Url::parse(url).ok());
@@ -115,12 +118,34 @@ fn build_api(inputs: &DeskInputs<'_>, app: watch::Receiver<Arc<App>>) -> Desk {
     let figures = Figures::new(Arc::new(move || shop.borrow().list_titles()));
     let submissions = build_section(project, main, outbox, inputs.shop.clone());
     let api = Desk::new(DeskSettings { shop_name, own_urls }, app)
+        .with_section("checklist", Arc::new(Checklist::new(find_readiness(inputs))))
         .with_section("figures", Arc::new(figures))
         .with_section("submissions", submissions);
     match inputs.orders {
         Some(orders) => api.with_section("orders", Arc::new(Orders::new(Arc::clone(orders)))),
         None => api,
     }
+}
+
+/// Returns what the shop has and lacks, as the checklist of the desk shows it.
+fn find_readiness(inputs: &DeskInputs<'_>) -> FindReadiness {
+    let DeskInputs { project, config, .. } = *inputs;
+    let site_url = config.policy.site.site_url.clone();
+    let (has_mail_server, is_address_public) = (config.smtp.is_some(), !is_loopback_url(&site_url));
+    let has_provider = project.file.basalt.payment.has_provider();
+    let (shop, orders) = (inputs.shop.clone(), inputs.orders.clone());
+    Arc::new(move || {
+        let shop = shop.borrow();
+        let on_sale = shop.list_for_sale();
+        ShopReadiness {
+            has_mail_server,
+            address: site_url.clone(),
+            is_address_public,
+            missing_files: orders.as_ref().map(|it| it.list_missing_files(&on_sale)).unwrap_or_default(),
+            has_provider,
+            unpayable: shop.list_unpayable(),
+        }
+    })
 }
 
 /// Creates the link that makes the first owner, at the first start of a project with a desk.
@@ -144,5 +169,20 @@ pub(super) async fn prepare_first_start(project: &Project, pool: &Pool, url: &st
 
 /// Formats the link that makes the first owner. Browsers send no fragment, so no log has the token.
 pub(crate) fn format_setup_link(url: &str, token: &str) -> String {
-    format!("{}{}/#setup={token}", url.trim_end_matches('/'), desk::MOUNT)
+    format!("{}/#setup={token}", format_desk_url(url))
+}
+
+/// Formats the link by which an owner gets back in.
+pub(crate) fn format_reset_link(url: &str, token: &str) -> String {
+    format!("{}/#reset={token}", format_desk_url(url))
+}
+
+/// Formats the address of the desk of a server or site at `url`, by the host at which passkeys work.
+pub(crate) fn format_desk_url(url: &str) -> String {
+    format!("{}{}", desk::prefer_localhost(url), desk::MOUNT)
+}
+
+/// Returns the address of the desk of a project whose server is at `url`, if it has one.
+pub(crate) fn find_desk_url(project: &Project, url: &str) -> Option<String> {
+    project.has_desk().then(|| format!("{}/", format_desk_url(project.desk_url(url))))
 }

@@ -87,6 +87,8 @@ struct Announced {
     keys: Arc<ApiKeys>,
     /// The publishable key in the pages.
     page_key: Option<String>,
+    /// The address of the desk, if there is one.
+    desk_url: Option<String>,
     /// The link that makes the first owner of the desk, if this start has created it.
     setup_link: Option<String>,
 }
@@ -232,7 +234,8 @@ impl Server {
         tasks.extend(tls.clone().map(|tls| tls::start_reload(tls, closing.clone())));
         let details = report.readiness_details(profiles::has_development_pages(&config, &project.file.basalt));
         let serving = spawn_http(Listener::new(listener, tls), router, (&project, &config), details, shutdown)?;
-        let announced = Announced { keys: Arc::new(keys.shown()), page_key: keys.page_key(), setup_link };
+        let desk_url = desk::find_desk_url(&project, &addresses.url);
+        let announced = Announced { keys: Arc::new(keys.shown()), page_key: keys.page_key(), desk_url, setup_link };
         let reloading = Reloading {
             project,
             config: configured,
@@ -279,6 +282,7 @@ impl Server {
             .with_tcp_url(tcp_url)
             .with_test_access(self.test.as_ref())
             .with_mailbox(self.mailbox.url.as_deref(), self.mailbox.smtp_port)
+            .with_desk(self.announced.desk_url.clone())
             .with_setup_link(self.announced.setup_link.as_deref())
             .with_project_report(&self.report)
     }

@@ -9,6 +9,10 @@ use orders::products::ProductFolder;
 use crate::profiles;
 use crate::project::Project;
 
+/// How the files of the templates are provided.
+const REMEDY: &str = "Build them with `npm --prefix frontend run emails:ship`, or set products under [basalt.shop.payment] to \
+                      the folder with the ZIP files and products.json";
+
 /// Returns the configured folder of products, or the one beside the binary or of the package.
 fn find_products(project: &Project) -> Option<PathBuf> {
     let configured = project.file.basalt.payment.products.as_ref().map(|folder| project.layout.folder.join(folder));
@@ -20,6 +24,26 @@ pub(super) fn read_products(project: &Project) -> anyhow::Result<Option<ProductF
     let Some(folder) = find_products(project) else { return Ok(None) };
     let read = ProductFolder::read(&folder);
     read.map(Some).with_context(|| format!("reading {}/products.json, the index of what buyers get", folder.display()))
+}
+
+/// Returns the templates whose buyers would get no file at the payment simulator.
+///
+/// With a payment provider, [`check_payments`] refuses the start instead.
+pub(crate) fn list_missing_products(project: &Project, config: &Config) -> Vec<String> {
+    let basalt = &project.file.basalt;
+    if !project.has_shop || basalt.payment.has_provider() || !profiles::has_development_pages(config, basalt) {
+        return Vec::new();
+    }
+    // An unreadable folder is an error of the start.
+    let folder = read_products(project).ok().flatten().unwrap_or_default();
+    folder.list_missing(&project.catalogue.list_for_sale())
+}
+
+/// Returns a warning about them, for `basalt check`.
+pub(crate) fn describe_missing_products(project: &Project, config: &Config) -> Option<String> {
+    let missing = list_missing_products(project, config);
+    (!missing.is_empty())
+        .then(|| format!("buyers of these templates would get no file: {}. {REMEDY}", missing.join(", ")))
 }
 
 /// Returns a warning about payment links that lead nowhere.
@@ -62,8 +86,8 @@ pub(crate) fn check_payments(project: &Project, config: &Config) -> anyhow::Resu
     }
     let Some(folder) = read_products(project)? else {
         bail!(
-            "[basalt.shop.payment] needs the files for buyers, and there is no folder products beside the binary and no \
-             /usr/share/basalt/products: set products to the folder that `npm run build` writes, frontend/products"
+            "[basalt.shop.payment] needs the files for buyers, and there is no folder products beside the binary, none in the \
+             checkout that built it, and no /usr/share/basalt/products. {REMEDY}"
         );
     };
     let missing = folder.list_missing(&project.catalogue.list_for_sale());

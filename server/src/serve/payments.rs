@@ -9,7 +9,6 @@ use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rs::store::Pool;
-use orders::products::ProductFolder;
 use orders::service::ListProducts;
 use orders::settings::PaymentSettings;
 use orders::simulator::{Simulator, simulate};
@@ -22,11 +21,12 @@ use crate::assets::{Shop, find_font};
 use crate::catalogue::SIMULATOR_PATH;
 use crate::dev::payment::PaymentPages;
 use crate::outbound;
+use crate::product::PRODUCT;
 use crate::profiles;
 use crate::project::Project;
 use crate::serve::configure::Addresses;
-use crate::serve::payment_checks::read_products;
-use crate::serve::shop::{PRODUCT, build_shop};
+use crate::serve::payment_checks::{list_missing_products, read_products};
+use crate::serve::shop::build_shop;
 
 /// What orders are built from.
 pub(crate) struct OrderInputs<'a> {
@@ -94,9 +94,11 @@ pub(super) fn start_shop(inputs: OrderInputs<'_>, keys: &LiveApiKeys) -> anyhow:
     if !project.has_shop {
         return Ok(ShopServices { replace, shop, orders: None, payment: None });
     }
-    let on_sale = shop.clone();
-    let (orders, simulator) = build_orders(inputs, Arc::new(move || on_sale.borrow().list_products()))?;
-    Ok(ShopServices { replace, shop, orders: Some(orders), payment: simulator.map(PaymentPages::new) })
+    let (known, on_sale) = (shop.clone(), shop.clone());
+    let (orders, simulator) = build_orders(inputs, Arc::new(move || known.borrow().list_products()))?;
+    let list_for_sale: ListProducts = Arc::new(move || on_sale.borrow().list_for_sale());
+    let payment = simulator.map(|simulator| PaymentPages::new(simulator, list_for_sale));
+    Ok(ShopServices { replace, shop, orders: Some(orders), payment })
 }
 
 /// Builds the service of orders, and the simulator where development pages are served.
@@ -122,9 +124,11 @@ pub(crate) fn build_orders(
         fonts: find_fonts(),
     };
     let folder = read_products(project)?.unwrap_or_default();
-    if is_simulated && folder == ProductFolder::default() {
-        tracing::info!(
-            "downloads answer 503: set products under [basalt.shop.payment] to the folder frontend/products of the build"
+    let missing = list_missing_products(project, config);
+    if !missing.is_empty() {
+        tracing::warn!(
+            templates = missing.join(", "),
+            "buyers of these templates would get no file: build the files with `npm --prefix frontend run emails:ship`"
         );
     }
     let outbound = outbound::outbound_options(config);

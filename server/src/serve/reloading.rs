@@ -104,7 +104,7 @@ impl Reloading {
     fn reload(&mut self) -> anyhow::Result<()> {
         let project = self.project.read_again()?;
         let mut config = project.settings(&self.url, &self.keys)?;
-        profiles::apply_serve_profile(&mut config.policy, &project.file.basalt);
+        profiles::apply_serve_profile(&mut config.policy, &project.file.basalt, &project.display_name());
         check_payments(&project, &config)?;
         if profiles::has_development_pages(&config, &project.file.basalt)
             != profiles::has_development_pages(&self.config, &self.project.file.basalt)

@@ -33,6 +33,7 @@ use crate::assets::Shop;
 use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
+use crate::mailed_links::{LinkFacts, MailedLinks};
 use crate::project::Project;
 use crate::router::{EdgeRouter, FormVisits, ForwardedServices, RouterExplanations, TransportSecurity};
 use crate::upkeep::JobLeases;
@@ -131,7 +132,7 @@ impl Services {
         let kept = KeptMessages::new(mail_server.is_some(), is_development, project.file.basalt.inbox_token.is_some());
         let outbox = Arc::new(build_outbox(&pool, &shared, kept, &entropy));
         let inbox = (kept.has_inbox && project.file.inbox_enabled())
-            .then(|| InboxPages::new(&outbox, project.file.mail_sender(), closing.clone()));
+            .then(|| InboxPages::new(&outbox, project.file.mail_sender(&project.display_name()), closing.clone()));
         let worker = start_worker(&outbox, mail_server, is_new, closing.clone());
         // The limits of a test environment read its clock, so they are counted in its process.
         let is_world = events.is_some();
@@ -170,6 +171,7 @@ impl Services {
             storage: storage.clone(),
         };
         let is_https = basalt.tls.is_some() || url.starts_with("https:");
+        let links = MailedLinks::new(link_facts(project), config, url, serving.clone());
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone(), build_standing_check(&current))?,
@@ -190,9 +192,22 @@ impl Services {
             proxies,
             transport_security: TransportSecurity::new(is_https, basalt.hsts_max_age),
             explanations: RouterExplanations::new(Arc::clone(&app)),
+            links: Some(links),
             entropy,
         };
         Ok(Self { router: Arc::new(front), app, replace, worker, upkeep, outbox, inbox, access })
+    }
+}
+
+/// Returns what the pages of mailed links know about a project.
+///
+/// Without a shop, an operator who names a site has one, which can be at the address of the server behind a proxy.
+fn link_facts(project: &Project) -> LinkFacts {
+    LinkFacts {
+        name: project.display_name(),
+        brand: project.file.basalt.mail_brand.clone(),
+        is_built_in: project.has_shop || !project.file.names_site(),
+        settings: project.file.basalt.mailed_links,
     }
 }
 

@@ -6,9 +6,6 @@ use crate::api_keys::LiveApiKeys;
 use crate::assets::{Shop, SiteConfig};
 use crate::project::Project;
 
-/// The shop's product name; `frontend/src/shared/product.ts` holds the same value.
-pub(super) const PRODUCT: &str = "Email Templates";
-
 /// Builds the pages at `/`: the shop if the project has one, otherwise the status of the server.
 ///
 /// In development, payment links that lead nowhere lead to the simulator.

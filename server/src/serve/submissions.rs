@@ -19,8 +19,8 @@ use tokio::task::JoinHandle;
 
 use crate::assets::Shop;
 use crate::config_file::WebhookAddress;
+use crate::product::PRODUCT;
 use crate::project::Project;
-use crate::serve::shop::PRODUCT;
 use crate::upkeep::JobLeases;
 
 /// Identical submissions of one visitor within this time count as one submission.

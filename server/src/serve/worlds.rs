@@ -109,7 +109,7 @@ impl Server {
         let serving = http_edge::spawn_task(http_edge::serve(listener, shutdown.signal(), limits, handle));
         Ok(Self {
             url: addresses.url,
-            announced: Announced { keys, page_key: None, setup_link: None },
+            announced: Announced { keys, page_key: None, desk_url: None, setup_link: None },
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),
@@ -160,7 +160,7 @@ impl WorldBackends {
         logging::log_notices(&config.notices);
         let pool = self.build_pool(&mut config, &plan.database)?;
         let (closing, signal) = watch::channel(false);
-        let sender = project.file.mail_sender();
+        let sender = project.file.mail_sender(&project.display_name());
         let shared = self.ports(plan);
         let providers = provider.clone();
         let data_api = self.build_data_api(plan, &project, &config)?;

@@ -30,6 +30,11 @@ export function createOwner(token: string, { email, password }: PasswordCredenti
   return send({ method: "POST", path: "/setup", body: { token, email, password } }, SetupSchema);
 }
 
+/** Chooses a new password with the token of the operator's link, and begins with a new app. */
+export function resetOwner(token: string, password: string) {
+  return send({ method: "POST", path: "/reset", body: { token, password } }, SetupSchema);
+}
+
 /** Confirms the TOTP factor of the new owner. */
 export function confirmSetup(ticket: string, code: string) {
   return send({ method: "POST", path: "/setup/totp", body: { ticket, code } }, SessionSchema);
@@ -54,4 +59,12 @@ export function requestPasskey() {
 export function signInByPasskey(ticket: string, credential: CredentialJson) {
   const body = { ticket, credential };
   return send({ method: "POST", path: "/sign-in/passkey", body }, SessionSchema);
+}
+
+/** Uses a recovery code in place of the app, and begins with a new app. */
+export function recover(ticket: string, code: string) {
+  return send(
+    { method: "POST", path: "/sign-in/recovery", body: { ticket, code } },
+    PasswordSchema,
+  );
 }

@@ -10,6 +10,8 @@ interface CredentialsFormProps {
   submit: string;
   /** Whether the password is a new one. */
   isNew?: boolean;
+  /** Whether an address is asked for. */
+  hasEmail?: boolean;
   isPending: boolean;
   failure: Failure | undefined;
   onSubmit: (credentials: { email: string; password: string }) => void;
@@ -22,7 +24,7 @@ interface Errors {
 
 /** Email address and password. The entries stay after a refusal. */
 export function CredentialsForm(props: CredentialsFormProps) {
-  const { submit, isNew = false, isPending, failure, onSubmit } = props;
+  const { submit, isNew = false, hasEmail = true, isPending, failure, onSubmit } = props;
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [isShown, setShown] = useState(false);
@@ -32,7 +34,7 @@ export function CredentialsForm(props: CredentialsFormProps) {
   function onFormSubmit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
     const found: Errors = {};
-    if (!/^\S+@\S+$/.test(email.trim())) found.email = "Enter an email address.";
+    if (hasEmail && !/^\S+@\S+$/.test(email.trim())) found.email = "Enter an email address.";
     if (password === "") found.password = "Enter the password.";
     setErrors(found);
     const first = Object.keys(found)[0];
@@ -43,15 +45,17 @@ export function CredentialsForm(props: CredentialsFormProps) {
   return (
     <form noValidate onSubmit={onFormSubmit} className="space-y-4">
       {failure && <FailureNotice failure={failure} />}
-      <TextField
-        label="Email address"
-        name="email"
-        type="email"
-        autoComplete="username"
-        value={email}
-        error={errors.email}
-        onChange={(event) => setEmail(event.target.value)}
-      />
+      {hasEmail && (
+        <TextField
+          label="Email address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          value={email}
+          error={errors.email}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+      )}
       <TextField
         label={isNew ? "New password" : "Password"}
         name="password"

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { codeOf, groupSecret, readQrDrawing } from "./model.ts";
+import { codeOf, recoveryCodeOf } from "./model.ts";
 
 test.each([
   ["123456", "123456"],
@@ -12,18 +12,8 @@ test.each([
   expect(codeOf(entered)).toBe(code);
 });
 
-test("a secret is shown in groups of four", () => {
-  expect(groupSecret("JBSWY3DPEH")).toBe("JBSW Y3DP EH");
-});
-
-test("only the drawing of a QR code is used", () => {
-  const svg = (path: string) =>
-    `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 45 45"><rect/><path d="${path}"/></svg>`;
-  expect(readQrDrawing(svg("M4 4h7v1h-7z"))).toEqual({
-    viewBox: "0 0 45 45",
-    path: "M4 4h7v1h-7z",
-  });
-  expect(readQrDrawing(`data:image/svg+xml,${svg("M4 4h1z")}`)?.path).toBe("M4 4h1z");
-  expect(readQrDrawing(svg("url(x)"))).toBeUndefined();
-  expect(readQrDrawing("no drawing")).toBeUndefined();
+test("a recovery code may be entered with spaces and in capitals", () => {
+  expect(recoveryCodeOf(" ABCD efgh-ijkl-mn27 ")).toBe("abcdefghijklmn27");
+  expect(recoveryCodeOf("abcd-efgh-ijkl-mn28")).toBeUndefined();
+  expect(recoveryCodeOf("abcd")).toBeUndefined();
 });

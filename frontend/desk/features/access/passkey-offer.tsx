@@ -10,7 +10,7 @@ export function PasskeyOffer({ onDone }: { onDone: () => void }) {
   const creation = useAction(() => addPasskey(suggestPasskeyName()), onDone);
   return (
     <AccessLayout
-      step="Step 3 of 3"
+      step="Step 4"
       title="Sign in faster with a passkey"
       introduction="This device can sign you in with its fingerprint sensor, its camera or its PIN. The password and the app keep working."
       takesFocus

@@ -1,59 +1,66 @@
 import { useState } from "react";
 import { setCsrfToken } from "../../shell/data/csrf.ts";
 import { useAction } from "../../shell/data/use-action.ts";
+import { readOffer } from "../../shell/session/passkey-offer.ts";
 import type { Session } from "../../shell/session/session.tsx";
-import { supportsPasskeys } from "../../shell/session/webauthn.ts";
+import { TotpSecret } from "../../shell/session/totp-secret.tsx";
 import { AccessLayout } from "./access-layout.tsx";
-import { confirmSetup, createOwner, type Totp } from "./api.ts";
+import { confirmSetup, createOwner, resetOwner, type Totp } from "./api.ts";
 import { CodeForm } from "./code-form.tsx";
 import { CredentialsForm } from "./credentials-form.tsx";
 import { PasskeyOffer } from "./passkey-offer.tsx";
-import { TotpSecret } from "./totp-secret.tsx";
+import { RecoveryCodesStep } from "./recovery-codes-step.tsx";
 
 type Step =
   | { step: "credentials" }
   | { step: "totp"; ticket: string; totp: Totp }
+  | { step: "codes"; session: Session }
   | { step: "passkey"; session: Session };
 
 interface SetupPageProps {
-  /** The token of the one-time link. */
-  token: string;
+  /** The one-time link: of a new owner, or of one who cannot sign in. */
+  link: { kind: "setup" | "reset"; token: string };
   onDone: (session: Session) => void;
   /** Leaves the setup for the sign-in. */
   onLeave: () => void;
 }
 
-/** The first visit of the owner: password, authenticator app, passkey. */
-export function SetupPage({ token, onDone, onLeave }: SetupPageProps) {
+/** The first visit of the owner: password, authenticator app, recovery codes, passkey. */
+export function SetupPage({ link, onDone, onLeave }: SetupPageProps) {
   const [current, setCurrent] = useState<Step>({ step: "credentials" });
-  const creation = useAction(createOwner, (created) => setCurrent({ step: "totp", ...created }));
+  const isReset = link.kind === "reset";
+  const creation = useAction(begin, (created) => setCurrent({ step: "totp", ...created }));
   const confirmation = useAction(confirmSetup, (session) => {
-    if (!session.passkeys || !supportsPasskeys()) return onDone(session);
     setCsrfToken(session.csrf_token);
-    setCurrent({ step: "passkey", session });
+    setCurrent({ step: "codes", session });
   });
 
   switch (current.step) {
     case "credentials":
       return (
         <AccessLayout
-          step="Step 1 of 3"
-          title="Set up the desk"
-          introduction="You are the owner of this shop. Choose how you sign in."
+          step="Step 1"
+          title={isReset ? "Choose a new password" : "Set up the desk"}
+          introduction={
+            isReset
+              ? "Then you connect a new authenticator app. Passkeys, recovery codes and sessions from before end."
+              : "You are the owner of this shop. Choose how you sign in."
+          }
         >
           <CredentialsForm
             submit="Continue"
             isNew
+            hasEmail={!isReset}
             isPending={creation.isPending}
             failure={creation.failure}
-            onSubmit={(credentials) => void creation.run(token, credentials)}
+            onSubmit={(credentials) => void creation.run(link, credentials)}
           />
           <button
             type="button"
             onClick={onLeave}
             className="mt-4 min-h-8 text-small text-ink-soft underline underline-offset-4 hover:text-ink"
           >
-            The desk is already set up: sign in
+            {isReset ? "Sign in instead" : "The desk is already set up: sign in"}
           </button>
         </AccessLayout>
       );
@@ -61,7 +68,7 @@ export function SetupPage({ token, onDone, onLeave }: SetupPageProps) {
       return (
         <AccessLayout
           key="totp"
-          step="Step 2 of 3"
+          step="Step 2"
           title="Connect an authenticator app"
           introduction="Scan the code with an app such as 2FAS, Aegis or 1Password. The app shows six digits that you enter here, and at every sign-in by password."
           takesFocus
@@ -76,7 +83,26 @@ export function SetupPage({ token, onDone, onLeave }: SetupPageProps) {
           />
         </AccessLayout>
       );
+    case "codes": {
+      const { session } = current;
+      const hasPasskeys = readOffer(session).state === "possible";
+      return (
+        <RecoveryCodesStep
+          session={session}
+          onDone={() => (hasPasskeys ? setCurrent({ step: "passkey", session }) : onDone(session))}
+        />
+      );
+    }
     case "passkey":
       return <PasskeyOffer onDone={() => onDone(current.session)} />;
   }
+}
+
+function begin(
+  { kind, token }: SetupPageProps["link"],
+  credentials: { email: string; password: string },
+) {
+  return kind === "reset"
+    ? resetOwner(token, credentials.password)
+    : createOwner(token, credentials);
 }

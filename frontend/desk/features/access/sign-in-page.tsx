@@ -3,32 +3,46 @@ import { useState } from "react";
 import type { Result } from "../../../src/shared/result.ts";
 import type { Failure } from "../../shell/data/failure.ts";
 import { useAction } from "../../shell/data/use-action.ts";
+import type { PasskeyOffer } from "../../shell/session/passkey-offer.ts";
 import type { Session } from "../../shell/session/session.tsx";
-import { requestCredential, supportsPasskeys } from "../../shell/session/webauthn.ts";
+import { TotpSecret } from "../../shell/session/totp-secret.tsx";
+import { requestCredential } from "../../shell/session/webauthn.ts";
 import { Button } from "../../shell/ui/button.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { AccessLayout } from "./access-layout.tsx";
 import { type NextStep, requestPasskey, signIn, signInByCode, signInByPasskey } from "./api.ts";
 import { CodeForm } from "./code-form.tsx";
 import { CredentialsForm } from "./credentials-form.tsx";
-import { TotpSecret } from "./totp-secret.tsx";
+import { RecoveryPage } from "./recovery-page.tsx";
 
 interface SignInPageProps {
   /** Whether the shop has no owner yet. */
   needsSetup: boolean;
-  /** Whether passkeys work at this address. */
-  hasPasskeys: boolean;
+  passkeys: PasskeyOffer;
   onDone: (session: Session) => void;
 }
 
 /** The sign-in: a passkey, or password and code. */
-export function SignInPage({ needsSetup, hasPasskeys, onDone }: SignInPageProps) {
+export function SignInPage({ needsSetup, passkeys, onDone }: SignInPageProps) {
   const [next, setNext] = useState<NextStep>();
+  const [isRecovering, setRecovering] = useState(false);
   const byPassword = useAction(signIn, setNext);
   const byCode = useAction(signInByCode, onDone);
   const byPasskey = useAction(runPasskey, onDone);
 
   if (needsSetup) return <SetupNeeded />;
+  if (next?.next === "totp" && isRecovering) {
+    return (
+      <RecoveryPage
+        ticket={next.ticket}
+        onRecovered={(enrollment) => {
+          setRecovering(false);
+          setNext(enrollment);
+        }}
+        onBack={() => setRecovering(false)}
+      />
+    );
+  }
   if (next) {
     const isEnrolling = next.next === "enroll";
     return (
@@ -53,12 +67,21 @@ export function SignInPage({ needsSetup, hasPasskeys, onDone }: SignInPageProps)
             setNext(undefined);
           }}
         />
+        {!isEnrolling && (
+          <button
+            type="button"
+            onClick={() => setRecovering(true)}
+            className="mt-2 min-h-8 w-full text-small text-ink-soft underline underline-offset-4 hover:text-ink"
+          >
+            Authenticator app lost?
+          </button>
+        )}
       </AccessLayout>
     );
   }
   return (
     <AccessLayout title="Sign in to the desk">
-      {hasPasskeys && supportsPasskeys() && (
+      {passkeys.state === "possible" && (
         <div className="mb-5 border-b border-line pb-5">
           {byPasskey.failure && (
             <div className="mb-4">
@@ -81,6 +104,12 @@ export function SignInPage({ needsSetup, hasPasskeys, onDone }: SignInPageProps)
         failure={byPassword.failure}
         onSubmit={(credentials) => void byPassword.run(credentials)}
       />
+      {passkeys.state === "elsewhere" && (
+        <p className="mt-5 border-t border-line pt-4 text-small text-ink-soft">
+          Passkeys work at <a href={passkeys.url}>{new URL(passkeys.url).host}</a>, not at this
+          address.
+        </p>
+      )}
     </AccessLayout>
   );
 }

@@ -19,3 +19,72 @@ export function loadPasskeys() {
 export function deletePasskey(id: string) {
   return send({ method: "DELETE", path: `/passkeys/${id}` }, Nothing);
 }
+
+const AccountSchema = v.object({
+  recovery_codes_left: v.number(),
+  sessions: v.array(
+    v.object({
+      id: v.string(),
+      is_current: v.boolean(),
+      method: v.string(),
+      created_at: v.string(),
+      last_used_at: v.string(),
+      user_agent: v.nullish(v.string()),
+    }),
+  ),
+  owners: v.array(
+    v.object({
+      id: v.string(),
+      email: v.nullish(v.string()),
+      is_you: v.boolean(),
+      last_sign_in_at: v.nullish(v.string()),
+    }),
+  ),
+});
+
+const TotpSchema = v.object({ secret: v.string(), uri: v.string(), qr_svg: v.string() });
+
+type Account = v.InferOutput<typeof AccountSchema>;
+export type DeskSession = Account["sessions"][number];
+export type OtherOwner = Account["owners"][number];
+
+export function loadAccount() {
+  return send({ path: "/account" }, AccountSchema);
+}
+
+export function changePassword(current_password: string, password: string) {
+  const body = { current_password, password };
+  return send({ method: "POST", path: "/account/password", body }, Nothing);
+}
+
+export function changeEmail(current_password: string, email: string) {
+  const body = { current_password, email };
+  return send({ method: "POST", path: "/account/email", body }, v.object({ email: v.string() }));
+}
+
+export function beginAuthenticator(current_password: string) {
+  const schema = v.object({ ticket: v.string(), totp: TotpSchema });
+  return send(
+    { method: "POST", path: "/account/authenticator", body: { current_password } },
+    schema,
+  );
+}
+
+export function confirmAuthenticator(ticket: string, code: string) {
+  const body = { ticket, code };
+  return send({ method: "POST", path: "/account/authenticator/confirm", body }, Nothing);
+}
+
+export function endOtherSessions() {
+  return send({ method: "DELETE", path: "/account/sessions" }, Nothing);
+}
+
+export function addOwner(current_password: string, email: string) {
+  const body = { current_password, email };
+  return send({ method: "POST", path: "/account/owners", body }, v.object({ token: v.string() }));
+}
+
+export function removeOwner(current_password: string, id: string) {
+  const body = { current_password };
+  return send({ method: "DELETE", path: `/account/owners/${id}`, body }, Nothing);
+}

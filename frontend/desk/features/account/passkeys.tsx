@@ -4,8 +4,8 @@ import { invalidate } from "../../shell/data/query-cache.ts";
 import { useAction } from "../../shell/data/use-action.ts";
 import { useQuery } from "../../shell/data/use-query.ts";
 import { Time } from "../../shell/format/time.tsx";
+import { type PasskeyOffer, readOffer } from "../../shell/session/passkey-offer.ts";
 import { useSession } from "../../shell/session/session.tsx";
-import { supportsPasskeys } from "../../shell/session/webauthn.ts";
 import { Button, IconButton } from "../../shell/ui/button.tsx";
 import { ConfirmDialog } from "../../shell/ui/confirm-dialog.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
@@ -21,8 +21,8 @@ export function Passkeys() {
   const { value, failure, reload } = useQuery(KEY, loadPasskeys);
   const [isAdding, setAdding] = useState(false);
   const [removed, setRemoved] = useState<Passkey>();
-  const { passkeys: isOffered } = useSession();
-  const isPossible = isOffered && supportsPasskeys();
+  const offer = readOffer(useSession());
+  const isPossible = offer.state === "possible";
   return (
     <section className="rounded-large border border-line bg-sheet p-4 lg:p-5">
       <div className="mb-1 flex flex-wrap items-center justify-between gap-3">
@@ -34,11 +34,7 @@ export function Passkeys() {
         )}
       </div>
       <p className="mb-4 max-w-text text-ink-soft">
-        {isPossible
-          ? "A passkey signs you in with the fingerprint sensor, the camera or the PIN of a device."
-          : isOffered
-            ? "This browser does not support passkeys. Use another browser to add one."
-            : "Passkeys do not work at this address. Open the desk at the address of the shop."}
+        <OfferText offer={offer} />
       </p>
       {failure && <FailureNotice failure={failure} onRetry={reload} />}
       {!value && !failure && <Skeleton className="h-14 w-full" />}
@@ -67,6 +63,28 @@ export function Passkeys() {
       {removed && <RemoveDialog passkey={removed} onClose={() => setRemoved(undefined)} />}
     </section>
   );
+}
+
+/** Says what a passkey does, or where and how one can be had. */
+function OfferText({ offer }: { offer: PasskeyOffer }) {
+  switch (offer.state) {
+    case "possible":
+      return "A passkey signs you in with the fingerprint sensor, the camera or the PIN of a device.";
+    case "unsupported":
+      return "This browser does not support passkeys here. Use another browser, at an address with https, to add one.";
+    case "elsewhere":
+      return (
+        <>
+          Passkeys do not work at this address. Open the desk at{" "}
+          <a href={offer.url} className="underline underline-offset-4">
+            {offer.url}
+          </a>{" "}
+          to add one.
+        </>
+      );
+    case "none":
+      return "Passkeys need an address with a host name. Set external_url in config.toml to the address of the shop, such as https://shop.example.com, and open the desk there.";
+  }
 }
 
 function PasskeyRow({ passkey, onRemove }: { passkey: Passkey; onRemove: () => void }) {

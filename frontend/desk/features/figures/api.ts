@@ -11,6 +11,11 @@ const FiguresSchema = v.object({
   days: v.array(v.object({ date: v.string(), ...COUNTS })),
   templates: v.array(v.object({ id: v.number(), title: v.string(), ...COUNTS, revenue: Amounts })),
   totals: v.object({ ...COUNTS, revenue: Amounts }),
+  /** What came from tests in the range, whether it is counted or not. */
+  tests: v.optional(v.object({ views: v.number(), purchases: v.number() }), {
+    views: 0,
+    purchases: 0,
+  }),
 });
 
 export type Figures = v.InferOutput<typeof FiguresSchema>;
@@ -18,6 +23,7 @@ export type Day = Figures["days"][number];
 export type TemplateFigures = Figures["templates"][number];
 
 /** Loads the figures of the days from the first to the last, both included, in UTC. */
-export function loadFigures(from: string, to: string) {
-  return send({ path: `/figures?from=${from}&to=${to}` }, FiguresSchema);
+export function loadFigures(from: string, to: string, hasTests: boolean) {
+  const tests = hasTests ? "&tests=included" : "";
+  return send({ path: `/figures?from=${from}&to=${to}${tests}` }, FiguresSchema);
 }

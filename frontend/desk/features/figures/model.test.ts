@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
 import { dayBefore } from "../../shell/format/format.ts";
 import type { Day, TemplateFigures } from "./api.ts";
-import { barsOf, checkRange, formatRevenue, rangeOf, rankTemplates } from "./model.ts";
+import {
+  barsOf,
+  checkRange,
+  describeTests,
+  formatRevenue,
+  rangeOf,
+  rankTemplates,
+} from "./model.ts";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 
@@ -64,4 +71,15 @@ test("templates with more purchases come first", () => {
   });
   const ranked = rankTemplates([template(1, 0, 9), template(2, 1, 0), template(3, 0, 10)]);
   expect(ranked.map(({ id }) => id)).toEqual([2, 3, 1]);
+});
+
+test("tests are named with their number", () => {
+  expect(describeTests({ views: 0, purchases: 0 }, false)).toBeUndefined();
+  expect(describeTests({ views: 0, purchases: 1 }, false)).toBe("1 test order is not counted.");
+  expect(describeTests({ views: 1_240, purchases: 13 }, false)).toBe(
+    "13 test orders and 1,240 views during development are not counted.",
+  );
+  expect(describeTests({ views: 1, purchases: 0 }, true)).toBe(
+    "1 view during development is counted.",
+  );
 });

@@ -1,5 +1,11 @@
 import type { Bar } from "../../shell/chart/bar-chart.tsx";
-import { dayBefore, formatDay, formatFullDay, formatMoney } from "../../shell/format/format.ts";
+import {
+  dayBefore,
+  formatCount,
+  formatDay,
+  formatFullDay,
+  formatMoney,
+} from "../../shell/format/format.ts";
 import type { Day, TemplateFigures } from "./api.ts";
 
 export const METRICS = ["views", "requests", "purchases"] as const;
@@ -94,4 +100,18 @@ export function rankTemplates(templates: readonly TemplateFigures[]): TemplateFi
       other.views - one.views ||
       one.id - other.id,
   );
+}
+
+/** Says how many orders and views come from tests, and whether they are part of the figures. */
+export function describeTests(
+  { views, purchases }: { views: number; purchases: number },
+  isCounted: boolean,
+): string | undefined {
+  const parts = [
+    purchases > 0 && `${formatCount(purchases)} test ${purchases === 1 ? "order" : "orders"}`,
+    views > 0 && `${formatCount(views)} ${views === 1 ? "view" : "views"} during development`,
+  ].filter(Boolean);
+  if (parts.length === 0) return undefined;
+  const verb = views + purchases === 1 ? "is" : "are";
+  return `${parts.join(" and ")} ${verb} ${isCounted ? "" : "not "}counted.`;
 }

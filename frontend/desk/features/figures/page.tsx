@@ -9,6 +9,7 @@ import { FiguresSkeleton } from "./figures-skeleton.tsx";
 import { type Metric, rangeOf } from "./model.ts";
 import { RangeBar } from "./range-bar.tsx";
 import { TemplateTable } from "./template-table.tsx";
+import { TestSwitch } from "./test-switch.tsx";
 import { Totals } from "./totals.tsx";
 
 /** How often templates were seen, requested and bought. */
@@ -16,8 +17,9 @@ export function FiguresPage() {
   const filters = useFilters();
   const range = rangeOf(filters.get);
   const { from, to } = range;
-  const { value, failure, isOutdated, reload } = useQuery(`figures?${from}.${to}`, () =>
-    loadFigures(from, to),
+  const hasTests = filters.get("tests") === "included";
+  const { value, failure, isOutdated, reload } = useQuery(`figures?${from}.${to}.${hasTests}`, () =>
+    loadFigures(from, to, hasTests),
   );
   const [metric, setMetric] = useState<Metric>("views");
   return (
@@ -29,13 +31,20 @@ export function FiguresPage() {
         {failure && <FailureNotice failure={failure} onRetry={reload} />}
         {!value && !failure && <FiguresSkeleton />}
         {value && (
+          <TestSwitch
+            tests={value.tests}
+            isCounted={hasTests}
+            onChange={(isCounted) => filters.set({ tests: isCounted ? "included" : "" })}
+          />
+        )}
+        {value && (
           <div aria-busy={isOutdated} className={`space-y-6 ${isOutdated ? "opacity-60" : ""}`}>
             <Totals totals={value.totals} metric={metric} onChoose={setMetric} />
             <DailyChart days={value.days} metric={metric} />
             <TemplateTable templates={value.templates} />
             <p className="text-small text-ink-soft">
               Views are counted from page requests at the server, without cookies. A day begins at
-              midnight UTC. Test orders are not counted.
+              midnight UTC.
             </p>
           </div>
         )}

@@ -3,8 +3,8 @@ import { dayBefore, formatBrief, formatDay, formatMoney, formatPlural } from "./
 
 test.each([
   [2800, "USD", "28.00"],
-  [2800, "JPY", "2,800"],
-  [1234567, "EUR", "12,345.67"],
+  [2800, "JPY", "2800"],
+  [1234567, "EUR", "12345.67"],
   [1500, "KWD", "1.500"],
 ])("%i minor units of %s are %s", (minor, currency, expected) => {
   expect(formatMoney(minor, currency)).toContain(expected);

@@ -74,7 +74,9 @@ export function formatPlural(value: number, one: string, many = `${one}s`): stri
 /** Returns an amount of minor units with its currency (ISO 4217), such as `$28.00`. */
 export function formatMoney(minor: number, currency: string): string {
   try {
-    const format = new Intl.NumberFormat(LOCALE, { style: "currency", currency });
+    // Without separators of thousands, as the shop shows its prices.
+    const useGrouping = false;
+    const format = new Intl.NumberFormat(LOCALE, { style: "currency", currency, useGrouping });
     const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
     return format.format(minor / 10 ** digits);
   } catch {

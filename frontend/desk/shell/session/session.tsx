@@ -4,14 +4,23 @@ import { setCsrfToken } from "../data/csrf.ts";
 import type { Failure } from "../data/failure.ts";
 import { forgetEntries } from "../data/query-cache.ts";
 import { API, Nothing, onSignedOut, readFailure, send } from "../data/request.ts";
+import { type PasskeyOffer, readOffer } from "./passkey-offer.ts";
+
+const PASSKEY_OFFER = {
+  /** Whether the desk has passkeys. */
+  passkeys: v.optional(v.boolean(), true),
+  /** The origins of pages that can use them. */
+  passkey_origins: v.optional(v.array(v.string())),
+  /** The address of the desk at which they work. */
+  passkey_url: v.nullish(v.string()),
+};
 
 export const SessionSchema = v.object({
   user: v.object({ id: v.string(), email: v.string() }),
   csrf_token: v.string(),
   expires_at: v.string(),
   shop_name: v.string(),
-  /** Whether passkeys work at this address. */
-  passkeys: v.optional(v.boolean(), true),
+  ...PASSKEY_OFFER,
   factors: v.array(v.object({ id: v.string(), type: v.string(), name: v.nullish(v.string()) })),
 });
 
@@ -22,14 +31,14 @@ const TIME_LIMIT = 20_000;
 
 const MissingSchema = v.object({
   setup: v.optional(v.boolean(), false),
-  passkeys: v.optional(v.boolean(), true),
+  ...PASSKEY_OFFER,
 });
 
 /** Whether a user is signed in, as far as it is known. */
 export type SessionState =
   | { state: "loading" }
   | { state: "failed"; failure: Failure }
-  | { state: "signed-out"; needsSetup: boolean; hasPasskeys: boolean }
+  | { state: "signed-out"; needsSetup: boolean; passkeys: PasskeyOffer }
   | { state: "signed-in"; session: Session };
 
 interface SessionControl {
@@ -57,8 +66,8 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     setCsrfToken(undefined);
     forgetEntries();
     setCurrent((last) => {
-      const hasPasskeys = last.state !== "signed-in" || last.session.passkeys;
-      return { state: "signed-out", needsSetup: false, hasPasskeys };
+      const passkeys = readOffer(last.state === "signed-in" ? last.session : { passkeys: true });
+      return { state: "signed-out", needsSetup: false, passkeys };
     });
   }, []);
 
@@ -106,8 +115,8 @@ async function loadSession(): Promise<SessionState> {
     }
     const content: unknown = await response.json();
     if (response.status === 401) {
-      const { setup, passkeys } = v.parse(MissingSchema, content);
-      return { state: "signed-out", needsSetup: setup, hasPasskeys: passkeys };
+      const missing = v.parse(MissingSchema, content);
+      return { state: "signed-out", needsSetup: missing.setup, passkeys: readOffer(missing) };
     }
     return { state: "signed-in", session: v.parse(SessionSchema, content) };
   } catch (cause) {

@@ -46,6 +46,7 @@ describe("the count", () => {
     [949, "900 of 1000 characters used"],
     [950, "950 of 1000 characters used"],
     [1000, "1000 of 1000 characters used"],
+    [1001, "1 character too many"],
     [1003, "3 characters too many"],
   ])("is spoken in steps: %s", (count, spoken) => {
     expect(spokenCount(count)).toBe(spoken);

@@ -34,7 +34,8 @@ export function shownCount(written: string): number | undefined {
  */
 export function spokenCount(count: number | undefined): string {
   if (count === undefined) return "";
-  if (count > LONGEST) return `${count - LONGEST} characters too many`;
+  const excess = count - LONGEST;
+  if (excess > 0) return `${excess} ${excess === 1 ? "character" : "characters"} too many`;
   return `${Math.floor(count / 50) * 50} of ${LONGEST} characters used`;
 }
 

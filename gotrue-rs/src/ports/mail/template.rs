@@ -69,6 +69,8 @@ struct KindTemplates {
     kind: MailKind,
     /// The look of the built-in body; `None` without a brand.
     brand: Option<Arc<MailBrand>>,
+    /// How long links and codes are valid.
+    lifetime: Duration,
     /// The valid configured subject of the built-in body, for all languages.
     subject: Option<String>,
     /// The built-in pairs by language, each parsed on first use. Without a brand only the first is used.
@@ -120,7 +122,8 @@ impl MailTemplates {
             });
             let subject = subject.filter(|subject| custom.is_none() && is_valid_subject(kind, subject));
             let (subject, brand) = (subject.map(str::to_owned), brand.clone());
-            Arc::new(KindTemplates { kind, brand, subject, fallback: Default::default(), custom })
+            let lifetime = policy.otp_exp;
+            Arc::new(KindTemplates { kind, brand, lifetime, subject, fallback: Default::default(), custom })
         };
         Self { site_url: site.site_url.clone(), kinds: MailKind::ALL.into_iter().map(slot).collect() }
     }
@@ -151,7 +154,13 @@ impl MailTemplates {
     ) -> Result<RenderedMail, MailTemplateError> {
         let slot = self.kinds.iter().find(|slot| slot.kind == kind).expect("every kind has a slot");
         let pair = slot.current_pair(variables.language, now).await;
-        let values = values::to_value(variables, &self.site_url);
+        // A brand has a name, and an address of digits or this machine is none.
+        let site_name = if slot.brand.is_some() && slot.custom.is_none() {
+            values::find_name(&self.site_url)
+        } else {
+            values::find_host(&self.site_url)
+        };
+        let values = values::to_value(variables, &self.site_url, site_name);
         let rendered = if slot.is_configured() {
             rendering::render_apart(Arc::clone(&pair), values).await
         } else {
@@ -159,7 +168,7 @@ impl MailTemplates {
         };
         let (subject, body) = rendered.map_err(|(part, reason)| MailTemplateError { kind, part, reason })?;
         let html = match &pair.frame {
-            Some(frame) => frame.wrap(&body, &values::find_host(&self.site_url).unwrap_or_default()),
+            Some(frame) => frame.wrap(&body, &values::find_name(&self.site_url).unwrap_or_default()),
             None => body,
         };
         Ok(RenderedMail { subject, html })
@@ -214,7 +223,7 @@ impl KindTemplates {
         };
         let subject = self.subject.as_deref().unwrap_or(branded::subject(self.kind, language));
         let subject = Template::new("subject").parse(subject).map_err(|error| format!("the subject: {error}"))?;
-        let body = branded::content(self.kind, language, brand);
+        let body = branded::content(self.kind, language, brand, self.lifetime);
         let body = body.map_err(|error| format!("the built-in body: {error}"))?;
         let frame = Some(MailFrame { kind: self.kind, language, brand: Arc::clone(brand) });
         Ok(TemplatePair { subject, body, frame })

@@ -87,6 +87,11 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../sql/basalt/0013-submission-handling.sql"),
         step: MigrationStep::Expand,
     },
+    MigrationFile {
+        name: "0014-desk-recovery.sql",
+        sql: include_str!("../../../../sql/basalt/0014-desk-recovery.sql"),
+        step: MigrationStep::Expand,
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.

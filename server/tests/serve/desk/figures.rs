@@ -10,7 +10,8 @@ use crate::support::{Basalt, TempFolder};
 const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
 const SETTINGS: &str = "[auth]\nexternal_url = \"http://127.0.0.1:9\"\njwt_secret = \"a secret for the replicas of a test, long enough\"\n\
     publishable_key = \"sb_publishable_0123456789abcdefghijkl\"\nsecret_key = \"sb_secret_0123456789abcdefghijkl\"\n\
-    [basalt.shop]\nowner = \"owner@shop.example\"\n";
+    [basalt]\ndevelopment_pages = false\n[basalt.shop]\nowner = \"owner@shop.example\"\n\
+    [basalt.shop.payment]\nallow_placeholder_links = true\n";
 
 async fn view((server, port): &(Basalt, String), path: &str, headers: &[(&str, &str)]) -> u16 {
     let request = server.client.get(format!("http://127.0.0.1:{port}{path}"));
@@ -114,6 +115,10 @@ async fn submissions_and_sales_are_counted_by_day_and_template() {
     );
     let revenue = json!([{"amount_minor": 2800, "currency": "EUR"}, {"amount_minor": 5600, "currency": "USD"}]);
     assert_eq!(figures.body["totals"], json!({"views": 0, "requests": 2, "purchases": 3, "revenue": revenue}));
+    assert_eq!(figures.body["tests"], json!({"views": 0, "purchases": 1}));
+    let with = shop.get("/figures?from=2026-01-01&to=2026-01-02&tests=included", Some(&owner.cookie)).await;
+    assert_eq!((&with.body["totals"]["purchases"], &with.body["tests"]["purchases"]), (&json!(4), &json!(1)));
+    assert_eq!(shop.get("/figures?tests=some", Some(&owner.cookie)).await.status, 400);
     let templates = figures.body["templates"].as_array().expect("templates");
     let sold = templates.iter().find(|it| it["id"] == 77).expect("a template that is no more on sale");
     assert_eq!((&sold["title"], &sold["purchases"]), (&json!("Sold"), &json!(1)));

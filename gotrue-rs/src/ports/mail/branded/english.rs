@@ -1,6 +1,17 @@
 //! The texts in English: those of the mails without a brand.
 
-use super::MailTexts;
+use super::{CommonTexts, MailTexts};
+
+/// The texts of all mails with a link.
+pub(super) const COMMON: CommonTexts = CommonTexts {
+    address: "If the button does not work, open this address:",
+    code: "Or enter this code where you asked for it:",
+    minutes: "Link and code end in {number} minutes, and work once.",
+    hour: "Link and code end in an hour, and work once.",
+    hours: "Link and code end in {number} hours, and work once.",
+    tomorrow: "Link and code end tomorrow, and work once.",
+    days: "Link and code end in {number} days, and work once.",
+};
 
 /// The templates that the texts call.
 pub(super) const PHRASES: &str = "\
@@ -44,7 +55,7 @@ pub(super) const TEXTS: [MailTexts; 13] = [
         lead: "Somebody, hopefully you, asked for a new password for the account of <strong>{{ .Email }}</strong>{{ \
              template \"place\" . }}.",
         label: "Choose a new password",
-        note: "The link works once, and only for a short time.",
+        note: "",
         closing: "You didn’t ask for this? Then just ignore this message: your password stays as it is.",
     },
     // MagicLink
@@ -54,7 +65,7 @@ pub(super) const TEXTS: [MailTexts; 13] = [
         preview: "Sign in without a password.",
         lead: "Use this button to sign in{{ template \"place\" . }} as <strong>{{ .Email }}</strong>.",
         label: "Sign in",
-        note: "The link works once, and only for a short time. Please don’t forward it: whoever has it can sign in as you.",
+        note: "Please don’t forward the link: whoever has it can sign in as you.",
         closing: "You didn’t try to sign in? Then just ignore this message.",
     },
     // EmailChange

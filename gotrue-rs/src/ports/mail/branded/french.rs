@@ -1,6 +1,17 @@
 //! The texts in French.
 
-use super::MailTexts;
+use super::{CommonTexts, MailTexts};
+
+/// The texts of all mails with a link.
+pub(super) const COMMON: CommonTexts = CommonTexts {
+    address: "Si le bouton ne fonctionne pas, ouvrez cette adresse :",
+    code: "Ou saisissez ce code là où vous l’avez demandé :",
+    minutes: "Le lien et le code expirent dans {number} minutes et ne servent qu’une fois.",
+    hour: "Le lien et le code expirent dans une heure et ne servent qu’une fois.",
+    hours: "Le lien et le code expirent dans {number} heures et ne servent qu’une fois.",
+    tomorrow: "Le lien et le code expirent demain et ne servent qu’une fois.",
+    days: "Le lien et le code expirent dans {number} jours et ne servent qu’une fois.",
+};
 
 /// The templates that the texts call.
 pub(super) const PHRASES: &str = "\
@@ -45,7 +56,7 @@ pub(super) const TEXTS: [MailTexts; 13] = [
         lead: "Quelqu’un, vous sans doute, a demandé un nouveau mot de passe pour le compte de <strong>{{ .Email \
              }}</strong>{{ template \"place\" . }}.",
         label: "Choisir un mot de passe",
-        note: "Le lien ne fonctionne qu’une fois, et peu de temps.",
+        note: "",
         closing: "Vous n’avez rien demandé ? Ignorez ce message : votre mot de passe ne change pas.",
     },
     // MagicLink
@@ -55,7 +66,7 @@ pub(super) const TEXTS: [MailTexts; 13] = [
         preview: "Connectez-vous sans mot de passe.",
         lead: "Avec ce bouton, vous vous connectez{{ template \"place\" . }} en tant que <strong>{{ .Email }}</strong>.",
         label: "Se connecter",
-        note: "Le lien ne fonctionne qu’une fois, et peu de temps. Ne le transférez pas : quiconque l’a peut se connecter à \
+        note: "Ne transférez pas le lien : quiconque l’a peut se connecter à \
              votre place.",
         closing: "Vous ne vouliez pas vous connecter ? Ignorez ce message.",
     },

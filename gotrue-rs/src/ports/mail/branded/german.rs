@@ -1,6 +1,17 @@
 //! The texts in German.
 
-use super::MailTexts;
+use super::{CommonTexts, MailTexts};
+
+/// The texts of all mails with a link.
+pub(super) const COMMON: CommonTexts = CommonTexts {
+    address: "Wenn der Knopf nicht funktioniert, öffnen Sie diese Adresse:",
+    code: "Oder geben Sie diesen Code dort ein, wo Sie ihn angefordert haben:",
+    minutes: "Link und Code enden in {number} Minuten und gelten einmal.",
+    hour: "Link und Code enden in einer Stunde und gelten einmal.",
+    hours: "Link und Code enden in {number} Stunden und gelten einmal.",
+    tomorrow: "Link und Code enden morgen und gelten einmal.",
+    days: "Link und Code enden in {number} Tagen und gelten einmal.",
+};
 
 /// The templates that the texts call.
 pub(super) const PHRASES: &str = "\
@@ -45,7 +56,7 @@ pub(super) const TEXTS: [MailTexts; 13] = [
         lead: "Jemand, hoffentlich Sie, möchte ein neues Passwort für das Konto von <strong>{{ .Email }}</strong>{{ \
              template \"place\" . }}.",
         label: "Neues Passwort wählen",
-        note: "Der Link gilt einmal und nur für kurze Zeit.",
+        note: "",
         closing: "Sie haben das nicht angefordert? Dann ignorieren Sie diese Nachricht: Ihr Passwort bleibt, wie es ist.",
     },
     // MagicLink
@@ -55,7 +66,7 @@ pub(super) const TEXTS: [MailTexts; 13] = [
         preview: "Melden Sie sich ohne Passwort an.",
         lead: "Mit diesem Knopf melden Sie sich{{ template \"place\" . }} als <strong>{{ .Email }}</strong> an.",
         label: "Anmelden",
-        note: "Der Link gilt einmal und nur für kurze Zeit. Bitte leiten Sie ihn nicht weiter: Wer ihn hat, kann sich als \
+        note: "Bitte leiten Sie den Link nicht weiter: Wer ihn hat, kann sich als \
              Sie anmelden.",
         closing: "Sie wollten sich nicht anmelden? Dann ignorieren Sie diese Nachricht.",
     },

@@ -73,6 +73,14 @@ pub fn format_button(brand: &MailBrand, url: &str, label: &str) -> String {
     )
 }
 
+/// Formats an address to copy, for mail programs that show no buttons.
+pub fn format_address(lead: &str, url: &str) -> String {
+    format!(
+        "<p class=\"quiet\" style=\"margin:0 0 16px;font-size:14px;line-height:22px;color:#5c5c66;\">{lead}<br>\n\
+         <a href=\"{url}\" style=\"color:#5c5c66;overflow-wrap:anywhere;word-break:break-all;\">{url}</a></p>\n"
+    )
+}
+
 /// Formats a code in a table cell.
 pub fn format_code(code: &str) -> String {
     format!(

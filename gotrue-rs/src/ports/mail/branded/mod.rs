@@ -9,13 +9,16 @@ pub mod layout;
 mod spanish;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gotmpl::html::Template;
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::{MailBrand, MailKind};
 use gotrue_rules::wire::html::escape_html;
 
-use self::layout::{MailPage, format_button, format_code, format_page, format_paragraph, format_quiet_paragraph};
+use self::layout::{
+    MailPage, format_address, format_button, format_code, format_page, format_paragraph, format_quiet_paragraph,
+};
 
 /// The texts of a mail: Go templates, whose markup is `<strong>` only.
 ///
@@ -45,6 +48,44 @@ fn texts(kind: MailKind, language: Language) -> &'static MailTexts {
     &all[kind as usize]
 }
 
+/// The texts that all mails with a link share.
+struct CommonTexts {
+    /// Before the address of the button.
+    address: &'static str,
+    /// Before the code.
+    code: &'static str,
+    /// The end of link and code: in `{number}` minutes or hours, tomorrow, in `{number}` days.
+    minutes: &'static str,
+    hour: &'static str,
+    hours: &'static str,
+    tomorrow: &'static str,
+    days: &'static str,
+}
+
+fn common_texts(language: Language) -> &'static CommonTexts {
+    match language {
+        Language::English => &english::COMMON,
+        Language::German => &german::COMMON,
+        Language::French => &french::COMMON,
+        Language::Spanish => &spanish::COMMON,
+    }
+}
+
+/// Says when link and code end.
+fn describe_lifetime(texts: &CommonTexts, lifetime: Duration) -> String {
+    const HOUR: u64 = 60;
+    const DAY: u64 = 24 * HOUR;
+    let minutes = lifetime.as_secs().div_ceil(60);
+    let (text, number) = match minutes {
+        60 => (texts.hour, 1),
+        _ if minutes >= 2 * DAY => (texts.days, minutes / DAY),
+        _ if minutes >= DAY => (texts.tomorrow, 1),
+        _ if minutes >= 2 * HOUR => (texts.hours, minutes / HOUR),
+        _ => (texts.minutes, minutes),
+    };
+    text.replace("{number}", &number.to_string())
+}
+
 /// The templates that texts call: `place`, `way` and `step`.
 fn phrases(language: Language) -> &'static str {
     match language {
@@ -61,11 +102,24 @@ pub(super) fn subject(kind: MailKind, language: Language) -> &'static str {
 }
 
 /// Returns the content of the built-in body of this kind, below the heading.
-pub(super) fn content(kind: MailKind, language: Language, brand: &MailBrand) -> gotmpl::Result<Template> {
-    let texts = texts(kind, language);
+///
+/// `lifetime` is that of links and codes.
+pub(super) fn content(
+    kind: MailKind,
+    language: Language,
+    brand: &MailBrand,
+    lifetime: Duration,
+) -> gotmpl::Result<Template> {
+    let (texts, common) = (texts(kind, language), common_texts(language));
     let mut content = format_paragraph(texts.lead);
     if !texts.label.is_empty() {
         content += &format_button(brand, "{{ .ConfirmationURL }}", texts.label);
+        content += &format_address(common.address, "{{ .ConfirmationURL }}");
+        content += "{{ if .Token }}";
+        content += &format_paragraph(common.code);
+        content += &format_code("{{ .Token }}");
+        content += "{{ end }}";
+        content += &format_paragraph(&describe_lifetime(common, lifetime));
     }
     if kind == MailKind::Reauthentication {
         content += &format_code("{{ .Token }}");

@@ -1,6 +1,17 @@
 //! The texts in Spanish.
 
-use super::MailTexts;
+use super::{CommonTexts, MailTexts};
+
+/// The texts of all mails with a link.
+pub(super) const COMMON: CommonTexts = CommonTexts {
+    address: "Si el botón no funciona, abre esta dirección:",
+    code: "O escribe este código donde lo pediste:",
+    minutes: "El enlace y el código caducan en {number} minutos y valen una vez.",
+    hour: "El enlace y el código caducan en una hora y valen una vez.",
+    hours: "El enlace y el código caducan en {number} horas y valen una vez.",
+    tomorrow: "El enlace y el código caducan mañana y valen una vez.",
+    days: "El enlace y el código caducan en {number} días y valen una vez.",
+};
 
 /// The templates that the texts call.
 pub(super) const PHRASES: &str = "\
@@ -43,7 +54,7 @@ pub(super) const TEXTS: [MailTexts; 13] = [
         lead: "Alguien, esperamos que tú, ha pedido una contraseña nueva para la cuenta de <strong>{{ .Email }}</strong>{{ \
              template \"place\" . }}.",
         label: "Elegir una contraseña",
-        note: "El enlace funciona una sola vez y por poco tiempo.",
+        note: "",
         closing: "¿No la has pedido? Ignora este mensaje: tu contraseña sigue igual.",
     },
     // MagicLink
@@ -53,7 +64,7 @@ pub(super) const TEXTS: [MailTexts; 13] = [
         preview: "Inicia sesión sin contraseña.",
         lead: "Con este botón inicias sesión{{ template \"place\" . }} como <strong>{{ .Email }}</strong>.",
         label: "Iniciar sesión",
-        note: "El enlace funciona una sola vez y por poco tiempo. No lo reenvíes: quien lo tenga puede iniciar sesión en tu \
+        note: "No reenvíes el enlace: quien lo tenga puede iniciar sesión en tu \
              lugar.",
         closing: "¿No querías iniciar sesión? Ignora este mensaje.",
     },

@@ -82,7 +82,10 @@ fn find_unescapable(text: &str) -> Option<Finding> {
         Ok(template) => template,
         Err(error) => return Some(finding_of_error(error)),
     };
-    let rendered = limits::render(&template, &values::to_value(&TemplateVariables::sample(), "https://example.com"));
+    let rendered = limits::render(
+        &template,
+        &values::to_value(&TemplateVariables::sample(), "https://example.com", Some("example.com".to_owned())),
+    );
     match rendered {
         Err(RenderError::Template(error @ TemplateError::Escape { .. })) => Some(finding_of_error(error)),
         Err(RenderError::Limit(reason)) => {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use gotmpl::Value;
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::MailKind;
+use gotrue_rules::domain::redirect::is_loopback_url;
 use serde_json::{Map, Value as Json};
-use url::Url;
+use url::{Host, Url};
 
 /// The variables of one mail. [`list_variables`] lists those of a kind; an absent one prints nothing.
 ///
@@ -101,8 +102,13 @@ pub(super) fn find_host(site_url: &str) -> Option<String> {
     Url::parse(site_url).ok().and_then(|url| url.host_str().map(str::to_owned))
 }
 
-pub(super) fn to_value(variables: &TemplateVariables<'_>, site_url: &str) -> Value {
-    let site_host = find_host(site_url);
+/// Returns the host of the site if it is a name that readers know: neither an address nor this machine.
+pub(super) fn find_name(site_url: &str) -> Option<String> {
+    let is_address = matches!(Url::parse(site_url).ok()?.host()?, Host::Ipv4(_) | Host::Ipv6(_));
+    find_host(site_url).filter(|_| !is_address && !is_loopback_url(site_url))
+}
+
+pub(super) fn to_value(variables: &TemplateVariables<'_>, site_url: &str, site_host: Option<String>) -> Value {
     let texts = [
         ("SiteURL", Some(site_url)),
         // An addition to the reference's variables: the built-in texts name the site without a second link.

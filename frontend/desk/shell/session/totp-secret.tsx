@@ -1,8 +1,13 @@
 import { Check, Copy } from "lucide-react";
 import { useState } from "react";
-import { Button } from "../../shell/ui/button.tsx";
-import type { Totp } from "./api.ts";
-import { groupSecret, readQrDrawing } from "./model.ts";
+import { Button } from "../ui/button.tsx";
+import { groupSecret, readQrDrawing } from "./totp.ts";
+
+interface Totp {
+  secret: string;
+  /** The QR code. */
+  qr_svg: string;
+}
 
 /** A new TOTP secret: the QR code, and the text for apps without a camera. */
 export function TotpSecret({ totp }: { totp: Totp }) {

@@ -1,0 +1,118 @@
+//! `GET /checklist`: what a shop needs before it sells.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::http::error::DeskError;
+use crate::http::respond;
+use crate::section::{OwnerCall, Section};
+use crate::store::{checklist, recovery_codes};
+
+/// What the server knows about its shop.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShopReadiness {
+    /// Whether mails leave the machine.
+    pub has_mail_server: bool,
+    /// The address of the shop for visitors, and whether other machines reach it.
+    pub address: String,
+    /// Whether that address is a public one.
+    pub is_address_public: bool,
+    /// The titles of templates on sale whose buyers would get no file.
+    pub missing_files: Vec<String>,
+    /// Whether a payment provider is configured.
+    pub has_provider: bool,
+    /// The titles of templates whose payment link leads nowhere.
+    pub unpayable: Vec<String>,
+}
+
+/// Returns what the server knows now.
+pub type FindReadiness = Arc<dyn Fn() -> ShopReadiness + Send + Sync>;
+
+/// Answers `GET /checklist`.
+pub struct Checklist(FindReadiness);
+
+impl Checklist {
+    /// Creates the section.
+    pub fn new(find_readiness: FindReadiness) -> Self {
+        Self(find_readiness)
+    }
+
+    async fn show(&self, call: OwnerCall) -> Result<Response, DeskError> {
+        let ("GET", true) = (call.method.as_str(), call.segments.is_empty()) else {
+            return Err(DeskError::not_found("The path"));
+        };
+        let stored = StoredReadiness {
+            recovery_codes: recovery_codes::count_left(&mut call.db(), call.owner.id).await?,
+            has_test_order: checklist::has_test_order(&mut call.db()).await?,
+        };
+        Ok(respond::ok(&build(&(self.0)(), stored)))
+    }
+}
+
+impl Section for Checklist {
+    fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>> {
+        self.show(call).boxed()
+    }
+}
+
+/// What the database knows.
+#[derive(Debug, Clone, Copy)]
+struct StoredReadiness {
+    recovery_codes: i64,
+    has_test_order: bool,
+}
+
+/// Lists the items in the order in which they are done.
+fn build(shop: &ShopReadiness, stored: StoredReadiness) -> Value {
+    let item = |id: &str, is_done: bool, details: Value| json!({ "id": id, "done": is_done, "details": details });
+    let has_files = shop.missing_files.is_empty();
+    let items = [
+        item("recovery_codes", stored.recovery_codes > 0, json!([])),
+        item("products", has_files, json!(shop.missing_files)),
+        item("test_order", stored.has_test_order, json!([])),
+        item("mail_server", shop.has_mail_server, json!([])),
+        item("address", shop.is_address_public, json!([shop.address])),
+        item("payment", shop.has_provider && shop.unpayable.is_empty(), json!(shop.unpayable)),
+    ];
+    let done = items.iter().filter(|item| item["done"] == true).count();
+    json!({ "items": items, "done": done, "has_provider": shop.has_provider })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(shop: &ShopReadiness, stored: StoredReadiness) -> Vec<String> {
+        let built = build(shop, stored);
+        let items = built["items"].as_array().expect("items").clone();
+        assert_eq!(items.len(), 6);
+        items.iter().filter(|it| it["done"] == true).map(|it| it["id"].as_str().expect("an id").to_owned()).collect()
+    }
+
+    #[test]
+    fn items_are_done_one_by_one() {
+        let empty = ShopReadiness { missing_files: vec!["One (1)".into()], ..ShopReadiness::default() };
+        let nothing = StoredReadiness { recovery_codes: 0, has_test_order: false };
+        assert!(done(&empty, nothing).is_empty());
+        assert_eq!(build(&empty, nothing)["items"][1]["details"], json!(["One (1)"]));
+        let provider = ShopReadiness { has_provider: true, unpayable: vec!["One".into()], ..empty };
+        assert!(done(&provider, nothing).is_empty(), "a provider without links is not enough");
+        let complete = ShopReadiness {
+            has_mail_server: true,
+            address: "https://shop.example".into(),
+            is_address_public: true,
+            missing_files: Vec::new(),
+            has_provider: true,
+            unpayable: Vec::new(),
+        };
+        let stored = StoredReadiness { recovery_codes: 10, has_test_order: true };
+        assert_eq!(
+            done(&complete, stored),
+            ["recovery_codes", "products", "test_order", "mail_server", "address", "payment"]
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! What the checklist reads.
+
+use gotrue_rs::store::{Connection, Result};
+use gotrue_rs::{bind, statements};
+
+statements! {
+    HAS_TEST_ORDER = "checklist.has_test_order": "
+        SELECT EXISTS (SELECT
+                       FROM basalt.orders
+                       WHERE is_test)";
+}
+
+/// Whether a test order was placed.
+pub(crate) async fn has_test_order(db: &mut Connection) -> Result<bool> {
+    let (has_test_order,): (bool,) = db.fetch_one(bind!(HAS_TEST_ORDER)).await?;
+    Ok(has_test_order)
+}

@@ -1,0 +1,63 @@
+//! `basalt.desk_recovery_codes`: codes in place of a lost authenticator app.
+
+use gotrue_rs::store::{Connection, Result};
+use gotrue_rs::{bind, statements};
+use gotrue_rules::domain::user::Time;
+use gotrue_rules::wire::hex::encode_hex;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+statements! {
+    REPLACE = "desk_recovery_codes.replace": "
+        WITH gone AS (
+            DELETE FROM basalt.desk_recovery_codes
+            WHERE user_id = :user_id
+        )
+        INSERT INTO basalt.desk_recovery_codes (user_id, code_hash, created_at)
+        SELECT :user_id, decode(h.code_hash #>> '{}', 'hex'), :now
+        FROM jsonb_array_elements(:hashes) AS h (code_hash)";
+
+    /// Of concurrent requests with one code, one uses it.
+    USE = "desk_recovery_codes.use": "
+        UPDATE basalt.desk_recovery_codes
+        SET used_at = :now
+        WHERE user_id = :user_id
+          AND code_hash = :code_hash
+          AND used_at IS NULL";
+
+    RELEASE = "desk_recovery_codes.release": "
+        UPDATE basalt.desk_recovery_codes
+        SET used_at = NULL
+        WHERE user_id = :user_id
+          AND code_hash = :code_hash";
+
+    COUNT_LEFT = "desk_recovery_codes.count_left": "
+        SELECT count(*)
+        FROM basalt.desk_recovery_codes
+        WHERE user_id = :user_id
+          AND used_at IS NULL";
+}
+
+/// Replaces all codes of an owner.
+pub(crate) async fn replace(db: &mut Connection, user_id: Uuid, hashes: &[Vec<u8>], now: Time) -> Result<()> {
+    let hashes = Value::Array(hashes.iter().map(|hash| json!(encode_hex(hash))).collect());
+    db.execute(bind!(REPLACE, user_id, hashes, now)).await?;
+    Ok(())
+}
+
+/// Uses a code up; `false` if the owner has no such code.
+pub(crate) async fn record_use(db: &mut Connection, user_id: Uuid, code_hash: &[u8], now: Time) -> Result<bool> {
+    Ok(db.execute(bind!(USE, user_id, code_hash, now)).await? > 0)
+}
+
+/// Makes a used code valid again, because what it was used for has failed.
+pub(crate) async fn release(db: &mut Connection, user_id: Uuid, code_hash: &[u8]) -> Result<()> {
+    db.execute(bind!(RELEASE, user_id, code_hash)).await?;
+    Ok(())
+}
+
+/// Counts the codes that can be used.
+pub(crate) async fn count_left(db: &mut Connection, user_id: Uuid) -> Result<i64> {
+    let (left,): (i64,) = db.fetch_one(bind!(COUNT_LEFT, user_id)).await?;
+    Ok(left)
+}
