@@ -148,8 +148,16 @@ async fn compare_rows(storage: &Storage, report: &mut Report) -> Result<(), Erro
 /// # Errors
 /// The database or the backend failed. What was deleted before stays deleted.
 pub async fn sweep(storage: &Storage) -> Result<Swept, Error> {
+    sweep_older(storage, GRACE).await
+}
+
+/// As [`sweep`], of what is older than this. Shorter than requests take, files of requests that are not over are deleted.
+///
+/// # Errors
+/// As [`sweep`].
+pub async fn sweep_older(storage: &Storage, grace: TimeDelta) -> Result<Swept, Error> {
     let mut swept = Swept::default();
-    let before = storage.now() - GRACE;
+    let before = storage.now() - grace;
     let backend = storage.backend();
     swept.leftovers = backend.delete_leftovers(before).await?;
     let expiry = TimeDelta::from_std(storage.config().tus.expiry).unwrap_or(GRACE).max(GRACE);

@@ -35,6 +35,10 @@ const SKIPPED_FILES: [&str; 6] =
 const CONTROL: &str = "global/pg_control";
 /// Files of the data folder that belong to a running server.
 const SKIPPED_DATA: [&str; 4] = ["lock", "running.json", ".gitignore", "postgres"];
+/// The folder of stored files, below the data folder.
+const STORED_FILES: &str = "storage/objects";
+/// Stored files that are being written, below the data folder.
+const INCOMING_FILES: &str = "storage/incoming";
 /// Attempts to read the control file without a change meanwhile.
 const CONTROL_ATTEMPTS: u32 = 100;
 
@@ -77,6 +81,7 @@ async fn write(project: &Project, session: &BackupSession, file: &Path) -> anyho
     .await?;
     let end = session.stop().await.context("ending the backup")?;
     run_blocking(move || {
+        writer.add_later_data()?;
         let first_segment = writer.add_log(&cluster, &end)?;
         let manifest = Manifest {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -179,12 +184,31 @@ impl BackupWriter {
                 continue;
             }
             let below = format!("{name}/{entry}");
+            if below == format!("{DATA}/{INCOMING_FILES}") {
+                continue;
+            }
             let Ok(kind) = fs::metadata(&path) else { continue };
             if kind.is_dir() {
                 self.tar.add_folder(&below)?;
                 self.add_data(&below, &path)?;
             } else if kind.is_file() {
                 self.add_file(&below, &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the stored files that are new since the data folder was copied: rows of the database name them. Stored files
+    /// never change.
+    fn add_later_data(&mut self) -> anyhow::Result<()> {
+        let (name, folder) = (format!("{DATA}/{STORED_FILES}"), self.data.join(STORED_FILES));
+        for entry in list_names(&folder).unwrap_or_default() {
+            for file in list_names(&folder.join(&entry)).unwrap_or_default() {
+                let (below, path) = (format!("{name}/{entry}/{file}"), folder.join(&entry).join(&file));
+                let is_known = self.files.contains_key(&below);
+                if !is_known && fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
+                    self.add_file(&below, &path)?;
+                }
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 use gotrue_rs::config::JwtKeys;
 use storage_rs::config::{Config, Environment};
@@ -48,9 +49,12 @@ enum StorageCommand {
 struct CheckArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// Delete files that have had no row for a day
+    /// Delete files without a row, and what interrupted uploads left behind
     #[arg(long)]
     delete: bool,
+    /// Delete only what is older than this many seconds; 0 only while no server runs
+    #[arg(long, value_name = "SECONDS", default_value_t = 86_400, requires = "delete")]
+    older_than: u32,
 }
 
 /// Runs the command.
@@ -109,7 +113,9 @@ fn run_check(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
             Err(_) => open_project(&Project::load(&arguments.project)?)?,
         };
         if arguments.delete {
-            sweep::sweep(&storage).await.map_err(|error| describe(&error)).context("deleting files without rows")?;
+            let grace = TimeDelta::seconds(i64::from(arguments.older_than));
+            let swept = sweep::sweep_older(&storage, grace).await.map_err(|error| describe(&error));
+            swept.context("deleting files without rows")?;
         }
         sweep::compare(&storage).await.map_err(|error| describe(&error)).context("comparing rows and files")
     })?;

@@ -9,6 +9,8 @@ use super::finding::Finding;
 const REASONS: &[(&str, &str)] = &[
     ("project_id", "it names the containers of the CLI, which Basalt does not start"),
     ("api.", "new tables have the grants of the database's default privileges"),
+    ("storage.analytics", "there are no analytics buckets"),
+    ("storage.vector", "there are no vector buckets"),
     ("functions.", "it is a setting of the runtime of your own functions: set it where that runs"),
     ("db.shadow_port", "there is no shadow database"),
     ("db.health_timeout", "the embedded database is waited for"),
@@ -21,7 +23,6 @@ const REASONS: &[(&str, &str)] = &[
 /// Tables of services: the remedy, and whether to look at it before switching.
 const SERVICES: &[(&str, &str, bool)] = &[
     ("realtime", "run Realtime and name it in [basalt.upstreams] realtime", true),
-    ("storage", "run Storage and name it in [basalt.upstreams] storage", true),
     ("edge_runtime", "run the edge runtime and name it in [basalt.upstreams] functions", true),
     ("studio", "run Studio and name it in [basalt.upstreams] studio", false),
     ("auth.third_party", "PostgREST and the other services verify those tokens by their own settings", true),
@@ -79,7 +80,7 @@ mod tests {
     fn judge_text(text: &str) -> Vec<Finding> {
         let keys = list_keys(text).expect("it is TOML");
         let lookup = |name: &str| keys.iter().find(|key| key.path == name).map(|key| key.text.clone());
-        keys.iter().flat_map(|key| judge(key, &lookup, &|service| service == "storage")).collect()
+        keys.iter().flat_map(|key| judge(key, &lookup, &|service| service == "functions")).collect()
     }
 
     #[test]
@@ -94,14 +95,14 @@ mod tests {
 
     #[test]
     fn keys_have_verdicts_with_their_lines() {
-        let text = "project_id = \"x\"\n[auth]\nsite_url = \"http://localhost\"\nsite_ulr = \"x\"\n[storage]\nenabled = true\n\
+        let text = "project_id = \"x\"\n[auth]\nsite_url = \"http://localhost\"\nsite_ulr = \"x\"\n[edge_runtime]\nenabled = true\n\
                     [realtime]\nenabled = true\n[studio]\nenabled = false\n[auth.sms]\nenable_signup = true\n";
         let found = judge_text(text);
         let of = |name: &str| found.iter().find(|it| it.name == name).expect(name);
         assert!(matches!(of("project_id").verdict, Verdict::NoEffect(_)));
         assert_eq!((of("auth.site_url").line, &of("auth.site_url").verdict), (Some(3), &Verdict::Honoured));
         assert_eq!(of("auth.site_ulr").verdict, Verdict::Unknown(Some("auth.site_url".to_owned())));
-        assert_eq!(of("storage").verdict, Verdict::Honoured);
+        assert_eq!(of("edge_runtime").verdict, Verdict::Honoured);
         assert!(of("realtime").matters);
         assert_eq!(of("studio").verdict, Verdict::Honoured);
         assert!(matches!(of("auth.sms.enable_signup").verdict, Verdict::Different { .. }));

@@ -158,7 +158,7 @@ fn config_file_of_the_cli_is_reported_by_line() {
     folder.write("supabase/.env", &format!("GITHUB_SECRET={SECRET}\n"));
     let text = "project_id = \"shop\"\n[api]\nport = 54321\nauto_expose_new_tables = true\n[auth]\nsite_url = \"http://127.0.0.1:3000\"\n\
                 enable_sign_up = true\n[auth.external.github]\nenabled = true\nclient_id = \"x\"\nsecret = \"env(GITHUB_SECRET)\"\n\
-                [storage]\nenabled = true\n[auth.email]\nmax_frequency = \"0s\"\n";
+                [realtime]\nenabled = true\n[auth.email]\nmax_frequency = \"0s\"\n";
     let file = folder.write("supabase/config.toml", text);
     let output = run(&["parity", "--config", &file, "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", output_text(&output));
@@ -170,7 +170,7 @@ fn config_file_of_the_cli_is_reported_by_line() {
     assert!(
         verdict(&found, "auth.email.max_frequency")["row"].as_str().is_some_and(|row| row.contains("max_frequency"))
     );
-    assert_eq!(verdict(&found, "storage")["matters"], true);
+    assert_eq!(verdict(&found, "realtime")["matters"], true);
     assert_eq!(found["problems"], serde_json::json!([]));
     assert!(!output_text(&output).contains(SECRET));
 }

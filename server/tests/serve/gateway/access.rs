@@ -79,11 +79,11 @@ async fn preflight_is_answered_without_the_service() {
 #[tokio::test]
 async fn services_without_address_are_not_found() {
     let (_scratch, server) = serve("rest = \"http://127.0.0.1:1\"");
-    let request = server.client.get(server.url("/storage/v1/object/a"));
+    let request = server.client.get(server.url("/realtime/v1/api"));
     let response = request.send().await.expect("a response");
     assert_eq!(response.status(), 404);
     let text = response.text().await.expect("text");
-    assert!(text.contains("Basalt does not serve /storage/v1") && text.contains("[basalt.upstreams]"), "{text}");
+    assert!(text.contains("Basalt does not serve /realtime/v1") && text.contains("[basalt.upstreams]"), "{text}");
 }
 
 #[test]
