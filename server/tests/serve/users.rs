@@ -120,6 +120,34 @@ fn export_and_import_round_trip() {
 }
 
 #[test]
+fn unusual_times_are_listed_shown_exported_and_imported() {
+    let (accounts, elsewhere) = (AccountCommands::new(), AccountCommands::new());
+    let people = [
+        json!({"email": "ann@example.com", "banned_until": "infinity", "created_at": "-infinity"}),
+        json!({"email": "bea@example.com", "last_sign_in_at": "0044-03-15T12:00:00+00:00 BC"}),
+        json!({"email": "cid@example.com", "banned_until": "12345-01-01T00:00:00+00:00"}),
+    ];
+    let file = accounts.scratch.write("users.jsonl", &people.map(|user| user.to_string()).join("\n"));
+    assert!(accounts.run_successfully(&["import", &file]).contains("Imported 3 accounts"));
+    assert_eq!(accounts.list_accounts().len(), 3);
+    for user in ["ann", "bea", "cid"] {
+        accounts.run_successfully(&["show", &format!("{user}@example.com")]);
+    }
+    let (first, second) = (accounts.scratch.path("first.jsonl"), accounts.scratch.path("second.jsonl"));
+    accounts.run_successfully(&["export", &first]);
+    elsewhere.run_successfully(&["import", &first]);
+    elsewhere.run_successfully(&["export", &second]);
+    let [first, second] = [first, second].map(|path| std::fs::read_to_string(path).expect("written"));
+    assert_eq!(first, second);
+    for kept in ["\"infinity\"", "\"-infinity\"", " BC\"", "\"12345-"] {
+        assert!(first.contains(kept), "{kept} is lost: {first}");
+    }
+    let wrong =
+        accounts.scratch.write("wrong.jsonl", &json!({"email": "d@example.com", "banned_until": "never"}).to_string());
+    assert!(accounts.run_failing(&["import", &wrong]).contains("a time is wanted"));
+}
+
+#[test]
 fn accounts_with_more_rights_are_imported_only_if_allowed() {
     let accounts = AccountCommands::new();
     let people = [

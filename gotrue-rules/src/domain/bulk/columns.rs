@@ -1,6 +1,6 @@
 //! Columns that an import may set, and validation of their values.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Datelike as _, SecondsFormat, Utc};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -206,7 +206,7 @@ fn validate_value(kind: ColumnKind, value: Value) -> Result<Option<Value>, Impor
             "" => return Ok(None),
             number => json!(Phone::parse(number).map_err(message)?.as_str()),
         },
-        ColumnKind::Time => json!(parse_time(&text(&value)?)?.to_rfc3339_opts(SecondsFormat::Micros, true)),
+        ColumnKind::Time => Value::String(normalize_time(&text(&value)?)?),
         ColumnKind::Flag => json!(parse_bool(&value)?),
         ColumnKind::Number => json!(parse_integer(&value)?),
         ColumnKind::Object => validate_json(value, Value::is_object, "an object is wanted")?,
@@ -242,6 +242,28 @@ fn validate_json(value: Value, is_right: fn(&Value) -> bool, wanted: &str) -> Re
         return Err("a NUL character cannot be stored".to_owned());
     }
     Ok(value)
+}
+
+/// Returns a time as PostgreSQL reads it, also one before Christ, after the year 9999 or without end.
+fn normalize_time(text: &str) -> Result<String, ImportError> {
+    let text = text.trim();
+    match parse_time(text) {
+        Ok(time) if (0..=9999).contains(&time.year()) => Ok(time.to_rfc3339_opts(SecondsFormat::Micros, true)),
+        _ if is_unusual_time(text) => Ok(text.to_owned()),
+        parsed => Err(parsed.err().unwrap_or_else(|| "a time is wanted, such as 2024-05-06T07:08:09Z".to_owned())),
+    }
+}
+
+/// Whether a text has the form in which PostgreSQL writes times that RFC 3339 cannot express. The database checks the date.
+fn is_unusual_time(text: &str) -> bool {
+    if matches!(text, "infinity" | "-infinity") {
+        return true;
+    }
+    let of_era = text.strip_suffix(" BC").unwrap_or(text);
+    let Some((year, rest)) = of_era.split_once('-') else { return false };
+    let is_year = (4..=6).contains(&year.len()) && year.bytes().all(|byte| byte.is_ascii_digit());
+    let is_time = |byte: u8| byte.is_ascii_digit() || b"-:.+TZ ".contains(&byte);
+    is_year && (5..=40).contains(&rest.len()) && rest.bytes().all(is_time)
 }
 
 /// Parses RFC 3339, or PostgreSQL's format: `2024-05-06 07:08:09.123+00`.
