@@ -28,6 +28,11 @@ impl Clock {
         Self(Arc::new(tell))
     }
 
+    /// The time.
+    pub fn now(&self) -> DateTime<Utc> {
+        (self.0)()
+    }
+
     /// The clock of the machine.
     pub fn of_machine() -> Self {
         #[expect(clippy::disallowed_methods, reason = "this is the clock that programs inject")]
@@ -112,7 +117,7 @@ impl Storage {
 
     /// The time.
     pub fn now(&self) -> DateTime<Utc> {
-        (self.clock.0)()
+        self.clock.now()
     }
 
     /// The resumable uploads that requests work on.

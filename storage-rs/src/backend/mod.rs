@@ -1,6 +1,7 @@
 //! Where the content of objects is kept.
 
 pub mod disk;
+pub mod remote;
 
 use std::fmt::Debug;
 use std::ops::Range;

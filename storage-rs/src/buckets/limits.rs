@@ -42,6 +42,8 @@ pub(super) fn read_size(fields: &Fields) -> Result<LimitChange<i64>, Error> {
     match fields.raw(FIELD) {
         None => Ok(LimitChange::Keep),
         Some(Value::Null) => Ok(LimitChange::Lift),
+        // The coercion of the reference makes null of it.
+        Some(Value::String(text)) if text.is_empty() => Ok(LimitChange::Lift),
         Some(Value::String(text)) => match parse_size(text).or_else(|| convert_integer(&Value::from(text.as_str()))) {
             Some(size) if size >= 0 => Ok(LimitChange::Set(size)),
             _ => Err(refuse()),

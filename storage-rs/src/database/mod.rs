@@ -1,5 +1,6 @@
 //! Statements: each transaction is one flight of messages, with the role and the claims of the caller.
 
+pub(crate) mod policies;
 pub mod rows;
 pub mod schema;
 pub mod scope;

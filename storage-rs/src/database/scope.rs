@@ -58,6 +58,11 @@ impl Scope {
         }
     }
 
+    /// The name of the operation.
+    pub fn operation(&self) -> &'static str {
+        self.operation
+    }
+
     /// The caller.
     pub fn caller(&self) -> &Caller {
         &self.caller

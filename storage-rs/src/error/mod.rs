@@ -85,6 +85,8 @@ pub struct Error {
     pub resource: Option<String>,
     /// What is logged alone.
     pub cause: Option<String>,
+    /// What mends it, for development.
+    pub hint: Option<String>,
     /// Whether what failed may have happened all the same: the connection was lost before the answer.
     pub may_have_happened: bool,
 }
@@ -104,6 +106,7 @@ impl Error {
             message: message.into(),
             resource: None,
             cause: None,
+            hint: None,
             may_have_happened: false,
         }
     }
@@ -275,12 +278,16 @@ impl Error {
 
     /// The body of the REST API.
     pub fn body(&self) -> Value {
-        json!({
+        let mut body = json!({
             "statusCode": self.status.to_string(),
             "error": self.name(),
             "message": self.message,
             "code": self.code.name(),
-        })
+        });
+        if let Some(hint) = &self.hint {
+            body["hint"] = hint.as_str().into();
+        }
+        body
     }
 
     /// The status of a response of the REST API.

@@ -91,7 +91,9 @@ impl Form {
     /// 400: the form is malformed or has too many fields. 413: a field is too large.
     pub(super) async fn next_file(&mut self) -> Result<Option<FormFile>, Error> {
         while let Some(field) = self.multipart.next_field().await.map_err(translate)? {
-            if field.file_name().is_some() || field.content_type().is_some_and(|kind| kind.type_() == "application") {
+            if field.file_name().is_some()
+                || field.content_type().is_some_and(|kind| kind.essence_str() == "application/octet-stream")
+            {
                 let mime_type = field
                     .headers()
                     .get(http::header::CONTENT_TYPE)

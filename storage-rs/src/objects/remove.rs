@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::read::OBJECT;
 use super::{Target, complete, delete_files};
 use crate::backend::FileKey;
+use crate::database::policies;
 use crate::database::rows::{documents, text as column};
 use crate::database::{End, Step, array, sql, text};
 use crate::error::Error;
@@ -44,7 +45,10 @@ pub(crate) async fn remove_object(call: Call, target: Target) -> Result<(), Erro
             return Err(Error::no_such_key(&target.name));
         }
         let deleted = next()?;
-        let Some(row) = deleted.first() else { return Err(Error::access_denied("Access denied")) };
+        let Some(row) = deleted.first() else {
+            let error = Error::access_denied("Access denied");
+            return Err(policies::explain(&call.storage, &service, &caller, &["SELECT", "DELETE"], error).await);
+        };
         let file = FileKey { bucket: target.bucket.clone(), name: target.name.clone(), version: column(row, 0) };
         delete_files(&call.storage, &[file]).await;
         Ok(())

@@ -10,6 +10,7 @@ use super::upload::read_metadata_header;
 use super::write::{self, NewObject, announced_metadata};
 use super::{Target, render};
 use crate::caller::signed_url::{self, Scope as TokenScope};
+use crate::database::policies;
 use crate::database::rows::text as column;
 use crate::database::{array, sql, text};
 use crate::error::Error;
@@ -111,7 +112,12 @@ pub(super) async fn sign_upload(mut call: Call, target: &Target) -> Result<Respo
     let scope = call.scope();
     let steps = [crate::database::Step::As(&scope), crate::database::Step::Run(object.test())];
     let results = call.storage.database().fly(&steps, crate::database::End::Rollback).await?;
-    results.into_iter().try_for_each(|result| result.map(|_| ()).map_err(|error| write::test_error(error, target)))?;
+    let tested = results.into_iter().try_for_each(|result| result.map(|_| ()));
+    if let Err(error) = tested {
+        let error = write::test_error(error, target);
+        let commands = policies::upload_commands(replaces);
+        return Err(policies::explain(&call.storage, &call.service_scope(), &scope, commands, error).await);
+    }
     let mut claims = Map::new();
     if let Some(owner) = owner {
         claims.insert("owner".to_owned(), owner.into());

@@ -9,7 +9,7 @@ use super::read::OBJECT;
 use super::upload::read_metadata_header;
 use super::write::{self, NewObject, iso_time, new_version};
 use super::{Target, complete, delete_files};
-use crate::backend::{BackendError, ContentHeaders, FileFacts, FileKey};
+use crate::backend::{BackendError, ContentHeaders, FileKey};
 use crate::database::rows::{json as json_column, text as column};
 use crate::database::{End, Step, nullable, sql, text};
 use crate::error::Error;
@@ -54,16 +54,11 @@ impl Source {
     }
 }
 
-/// Copies a file. `None` when the source is gone.
-async fn copy_file(
-    call: &Call,
-    source: &FileKey,
-    target: &FileKey,
-    headers: &ContentHeaders,
-) -> Result<Option<FileFacts>, Error> {
+/// Copies a file; `false` when the source is gone.
+async fn copy_file(call: &Call, source: &FileKey, target: &FileKey, headers: &ContentHeaders) -> Result<bool, Error> {
     match call.storage.backend().copy(source, target, headers).await {
-        Ok(facts) => Ok(Some(facts)),
-        Err(BackendError::NotFound) => Ok(None),
+        Ok(_) => Ok(true),
+        Err(BackendError::NotFound) => Ok(false),
         Err(BackendError::Name) => Err(Error::invalid_key(&target.name)),
         Err(error) => Err(error.into()),
     }
@@ -141,11 +136,11 @@ async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Resul
     let new =
         FileKey { bucket: destination.bucket.clone(), name: destination.name.clone(), version: Some(version.clone()) };
     let headers = Source::headers(&found.metadata);
-    let Some(facts) = copy_file(call, &old, &new, &headers).await? else {
+    if !copy_file(call, &old, &new, &headers).await? {
         return missing_source(call, source, found.version.as_deref()).await;
-    };
+    }
     let mut metadata = found.metadata;
-    metadata.insert("lastModified".to_owned(), iso_time(facts.last_modified).into());
+    metadata.insert("lastModified".to_owned(), iso_time(call.storage.now()).into());
     let mut values = rename_values(source, destination, owner, &version);
     values.extend([text(Value::Object(metadata).to_string()), nullable(found.version)]);
     let write = sql(
@@ -273,11 +268,10 @@ async fn try_copy(call: &Call, order: &CopyOrder) -> Result<Option<Value>, Error
         name: order.source.name.clone(),
         version: source.version.clone(),
     };
-    let copied = copy_file(call, &file, &object.file(), &Source::headers(&metadata)).await?;
-    let Some(facts) = copied else {
+    if !copy_file(call, &file, &object.file(), &Source::headers(&metadata)).await? {
         return missing_source(call, &order.source, source.version.as_deref()).await.map(|_| None);
-    };
-    metadata.insert("lastModified".to_owned(), iso_time(facts.last_modified).into());
+    }
+    metadata.insert("lastModified".to_owned(), iso_time(call.storage.now()).into());
     object.metadata = Value::Object(metadata);
     let id = write::write(std::sync::Arc::clone(&call.storage), service.clone(), object).await?.id;
     let statement = sql(&format!("SELECT {OBJECT} FROM storage.objects WHERE id = $1::uuid"), [text(id.as_str())]);

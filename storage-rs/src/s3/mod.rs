@@ -8,7 +8,7 @@ mod answer;
 mod authenticate;
 mod buckets;
 mod chunked;
-mod digests;
+pub(crate) mod digests;
 mod list;
 mod multipart;
 mod multipart_rows;

@@ -429,3 +429,32 @@ pub(crate) fn decode_hexadecimal(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     text.as_bytes().chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }
+/// The header `Authorization` of a request of this server to a store. `names` are the signed header fields, the host included.
+pub(crate) fn sign(
+    request: &SignedRequest<'_>,
+    names: &[String],
+    hash: &str,
+    server: ServerKey<'_>,
+    timestamp: &str,
+) -> String {
+    let scope = Scope {
+        access_key: server.access_key.to_owned(),
+        date: timestamp[..8].to_owned(),
+        region: server.region.to_owned(),
+        service: SERVICE.to_owned(),
+    };
+    let (path, host) = (request.paths.first(), request.hosts.first());
+    let path = path.map_or("/", String::as_str);
+    let canonical = canonical_request(request, path, host.map_or("", String::as_str), names, hash);
+    let text = string_to_sign(timestamp, &scope, &canonical);
+    let value = hmac::sign(&scope.key(server.secret), text.as_bytes());
+    let mut names = names.to_vec();
+    names.sort_unstable();
+    format!(
+        "{ALGORITHM} Credential={}/{}, SignedHeaders={}, Signature={}",
+        scope.access_key,
+        scope.text(),
+        names.join(";"),
+        hexadecimal(value.as_ref()),
+    )
+}

@@ -10,6 +10,7 @@ use http::{Request, Response};
 use http_body_util::BodyExt;
 use jsonwebtoken::{EncodingKey, Header};
 use serde_json::{Value, json};
+use storage_rs::backend::Backend;
 use storage_rs::backend::disk::DiskBackend;
 use storage_rs::config::{Config, Environment};
 use storage_rs::database::{Database, schema};
@@ -79,11 +80,16 @@ async fn make_template() -> String {
 impl TestApi {
     /// An API over a new database with the schema of the API.
     pub(crate) async fn start(more: &[(&str, &str)]) -> Self {
+        Self::start_over(more, None).await
+    }
+
+    /// An API over a new database whose files are elsewhere.
+    pub(crate) async fn start_over(more: &[(&str, &str)], backend: Option<Arc<dyn Backend>>) -> Self {
         let template = TEMPLATE.get_or_init(make_template).await;
         let database = cluster().create_database(template).await;
         let admin = cluster().connect(&database).await;
         let folder = std::env::temp_dir().join(format!("basalt-storage-{}-{database}", std::process::id()));
-        let backend = Arc::new(DiskBackend::open(&folder).unwrap());
+        let backend = backend.unwrap_or_else(|| Arc::new(DiskBackend::open(&folder).unwrap()));
         let config = config(&database, folder.to_str().unwrap(), more);
         let storage = Storage::new(config, backend, Clock::of_machine()).unwrap();
         Self { storage, admin, database, folder }

@@ -7,6 +7,8 @@ mod cluster;
 mod concurrency;
 mod lists;
 mod normalisation;
+mod policies;
 mod recordings;
+mod remote;
 mod signature;
 mod steps;

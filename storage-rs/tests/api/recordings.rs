@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use crate::api::TestApi;
+use crate::remote::Store;
 use crate::steps::Runner;
 
 const SCENARIOS: &str = include_str!("../recordings/scenarios.json");
@@ -31,13 +32,12 @@ fn describe(differences: &mut String, place: &str, recorded: &Value, answered: &
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn answers_are_as_recorded() {
+/// Runs the steps and describes what is not as recorded.
+async fn compare(api: &TestApi) -> String {
     let scenarios: Value = serde_json::from_str(SCENARIOS).unwrap();
     let recordings: Value = serde_json::from_str(RECORDINGS).unwrap();
-    let api = TestApi::start(&[]).await;
     api.admin.batch_execute(SETUP).await.unwrap();
-    let mut runner = Runner::new(&api);
+    let mut runner = Runner::new(api);
     let mut differences = String::new();
     for step in scenarios["steps"].as_array().unwrap() {
         let id = step["id"].as_str().unwrap();
@@ -56,5 +56,20 @@ async fn answers_are_as_recorded() {
             describe(&mut differences, "", recorded, &answer);
         }
     }
+    differences
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_are_as_recorded() {
+    let api = TestApi::start(&[]).await;
+    let differences = compare(&api).await;
+    assert!(differences.is_empty(), "{differences}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_are_as_recorded_with_files_behind_the_s3_protocol() {
+    let store = Store::start().await;
+    let api = TestApi::start_over(&[], Some(store.backend())).await;
+    let differences = compare(&api).await;
     assert!(differences.is_empty(), "{differences}");
 }
