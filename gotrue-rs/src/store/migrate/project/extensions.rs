@@ -93,7 +93,7 @@ pub(super) fn describe_remedy(extension: &str, server: ServerPrograms) -> String
         ),
         None => format!("install the extension {extension} for PostgreSQL {major} as its authors say"),
     };
-    format!("{install}, then `basalt db migrate --retry-skipped`")
+    format!("{install}, then recreate the database with `basalt db reset`")
 }
 
 /// Returns the extension that the message of a failure points to.
