@@ -98,6 +98,7 @@ impl Desk {
             let offer = PasskeyOffer::of(&self.settings, &head.visit);
             return Err(missing
                 .with("setup", is_setup)
+                .with("password_min_length", head.visit.app.policy.password.min_length)
                 .with("passkeys", offer.is_enabled)
                 .with("passkey_origins", offer.origins)
                 .with("passkey_url", offer.url));

@@ -17,6 +17,7 @@ test("the one-time link makes the owner once", async ({ page, empty }) => {
   await page.goto("about:blank");
   await page.goto(empty.deskSetupUrl);
   await page.getByLabel("Email address").fill("other@example.com");
+  await expect(page.getByText("At least 8 characters.")).toBeVisible();
   await page.getByLabel("New password").fill("another long sentence 8");
   await page.getByRole("button", { name: "Continue" }).click();
   await expect(page.getByRole("alert")).toContainText("not valid");

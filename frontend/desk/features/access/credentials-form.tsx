@@ -12,6 +12,8 @@ interface CredentialsFormProps {
   isNew?: boolean;
   /** Whether an address is asked for. */
   hasEmail?: boolean;
+  /** The least characters of a new password. */
+  minLength?: number | undefined;
   isPending: boolean;
   failure: Failure | undefined;
   onSubmit: (credentials: { email: string; password: string }) => void;
@@ -24,7 +26,7 @@ interface Errors {
 
 /** Email address and password. The entries stay after a refusal. */
 export function CredentialsForm(props: CredentialsFormProps) {
-  const { submit, isNew = false, hasEmail = true, isPending, failure, onSubmit } = props;
+  const { submit, isNew = false, hasEmail = true, minLength, isPending, failure, onSubmit } = props;
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
   const [isShown, setShown] = useState(false);
@@ -63,7 +65,7 @@ export function CredentialsForm(props: CredentialsFormProps) {
         autoComplete={isNew ? "new-password" : "current-password"}
         value={password}
         error={errors.password}
-        hint={isNew ? "A long sentence is easy to remember and hard to guess." : undefined}
+        hint={isNew ? describePasswordRule(minLength) : undefined}
         onChange={(event) => setPassword(event.target.value)}
       />
       <label className="flex min-h-8 items-center gap-2.5 text-small">
@@ -86,4 +88,10 @@ export function CredentialsForm(props: CredentialsFormProps) {
       </Button>
     </form>
   );
+}
+
+/** Tells the rule before the password is refused. */
+function describePasswordRule(minLength: number | undefined): string {
+  const advice = "A long sentence is easy to remember and hard to guess.";
+  return minLength ? `At least ${minLength} characters. ${advice}` : advice;
 }

@@ -20,13 +20,15 @@ type Step =
 interface SetupPageProps {
   /** The one-time link: of a new owner, or of one who cannot sign in. */
   link: { kind: "setup" | "reset"; token: string };
+  /** The least characters of a password, if they are known. */
+  minLength: number | undefined;
   onDone: (session: Session) => void;
   /** Leaves the setup for the sign-in. */
   onLeave: () => void;
 }
 
 /** The first visit of the owner: password, authenticator app, recovery codes, passkey. */
-export function SetupPage({ link, onDone, onLeave }: SetupPageProps) {
+export function SetupPage({ link, minLength, onDone, onLeave }: SetupPageProps) {
   const [current, setCurrent] = useState<Step>({ step: "credentials" });
   const isReset = link.kind === "reset";
   const creation = useAction(begin, (created) => setCurrent({ step: "totp", ...created }));
@@ -51,6 +53,7 @@ export function SetupPage({ link, onDone, onLeave }: SetupPageProps) {
             submit="Continue"
             isNew
             hasEmail={!isReset}
+            minLength={minLength}
             isPending={creation.isPending}
             failure={creation.failure}
             onSubmit={(credentials) => void creation.run(link, credentials)}

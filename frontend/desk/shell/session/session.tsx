@@ -31,6 +31,7 @@ const TIME_LIMIT = 20_000;
 
 const MissingSchema = v.object({
   setup: v.optional(v.boolean(), false),
+  password_min_length: v.optional(v.number()),
   ...PASSKEY_OFFER,
 });
 
@@ -38,7 +39,12 @@ const MissingSchema = v.object({
 export type SessionState =
   | { state: "loading" }
   | { state: "failed"; failure: Failure }
-  | { state: "signed-out"; needsSetup: boolean; passkeys: PasskeyOffer }
+  | {
+      state: "signed-out";
+      needsSetup: boolean;
+      passkeys: PasskeyOffer;
+      minLength?: number | undefined;
+    }
   | { state: "signed-in"; session: Session };
 
 interface SessionControl {
@@ -116,7 +122,12 @@ async function loadSession(): Promise<SessionState> {
     const content: unknown = await response.json();
     if (response.status === 401) {
       const missing = v.parse(MissingSchema, content);
-      return { state: "signed-out", needsSetup: missing.setup, passkeys: readOffer(missing) };
+      return {
+        state: "signed-out",
+        needsSetup: missing.setup,
+        passkeys: readOffer(missing),
+        minLength: missing.password_min_length,
+      };
     }
     return { state: "signed-in", session: v.parse(SessionSchema, content) };
   } catch (cause) {
