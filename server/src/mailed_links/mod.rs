@@ -156,7 +156,7 @@ impl MailedLinks {
         let page = self.page(sender, |texts| texts.open);
         let label = page.texts.open_label;
         let form = Form { hidden: &link.to_hidden("open"), field: String::new(), label };
-        page.with_form(form).respond()
+        page.with_form(&form).respond()
     }
 
     /// Uses a link; what leads to the built-in site becomes a page.
@@ -217,7 +217,7 @@ impl MailedLinks {
             field: format_password_field(texts, min_length, is_invalid),
             label: texts.save_label,
         };
-        page.with_form(form).respond()
+        page.with_form(&form).respond()
     }
 
     /// Answers a refused link with a way to a new one.
@@ -230,7 +230,7 @@ impl MailedLinks {
         let page = self.page(sender, |texts| texts.expired).with_status(StatusCode::GONE);
         let field = if is_known { String::new() } else { format_address_field(page.texts, false) };
         let label = page.texts.resend_label;
-        page.with_form(Form { hidden: &link.to_hidden("resend"), field, label }).respond()
+        page.with_form(&Form { hidden: &link.to_hidden("resend"), field, label }).respond()
     }
 
     async fn find_recipient(&self, sender: &Sender, link: &Link) -> Option<String> {
@@ -286,7 +286,7 @@ impl MailedLinks {
         password: &str,
     ) -> Response {
         let body = json!({ "password": password });
-        let answer = sender.call(auth, Method::PUT, "/user", Some(session), Some(body)).await;
+        let answer = sender.call(auth, Method::PUT, "/user", Some(session), Some(&body)).await;
         match answer.status {
             StatusCode::OK => {
                 // The session ends by itself later, if this fails.
@@ -333,7 +333,7 @@ impl MailedLinks {
             let texts = page.texts;
             let field = format_address_field(texts, true);
             let form = Form { hidden: &link.to_hidden("resend"), field, label: texts.resend_label };
-            return page.with_alert(texts.wrong_address).with_form(form).respond();
+            return page.with_alert(texts.wrong_address).with_form(&form).respond();
         };
         let (path, body) = match link.kind.as_str() {
             "magiclink" | "email" => ("/otp", json!({ "email": address, "create_user": false })),
@@ -343,7 +343,7 @@ impl MailedLinks {
         };
         let target = form_urlencoded::byte_serialize(link.redirect_to.as_bytes()).collect::<String>();
         let path = if target.is_empty() { path.to_owned() } else { format!("{path}?redirect_to={target}") };
-        let answer = sender.call(auth, Method::POST, &path, None, Some(body)).await;
+        let answer = sender.call(auth, Method::POST, &path, None, Some(&body)).await;
         if answer.status == StatusCode::TOO_MANY_REQUESTS || answer.status.is_server_error() {
             return self.show_failure(sender, &answer);
         }

@@ -101,7 +101,7 @@ impl<'a> LinkPage<'a> {
 
     /// Adds a form with hidden values, a field and a button.
     #[must_use]
-    pub(super) fn with_form(mut self, form: Form<'_>) -> Self {
+    pub(super) fn with_form(mut self, form: &Form<'_>) -> Self {
         let _ = writeln!(self.body, "<form method=\"post\" action=\"{FORM_PATH}\">");
         for (name, value) in form.hidden {
             let value = escape_html(value);

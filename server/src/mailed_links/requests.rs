@@ -125,9 +125,9 @@ impl Sender {
         method: Method,
         target: &str,
         token: Option<&str>,
-        body: Option<Value>,
+        body: Option<&Value>,
     ) -> Answer {
-        let response = forward(auth, self.build(method, target, token, body.as_ref())).await;
+        let response = forward(auth, self.build(method, target, token, body)).await;
         let (head, body) = response.into_parts();
         let retry_after = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let body = Limited::new(body, MAX_ANSWER).collect().await.map(http_body_util::Collected::to_bytes);
