@@ -160,7 +160,7 @@ mod tests {
         assert!(diversion.take(SPOOLED_VALUE).is_none(), "nobody wants it");
         diversion.begin();
         assert!(diversion.take(SPOOLED_VALUE - 1).is_none(), "it is small");
-        let value: Vec<u8> = (0..SPOOLED_VALUE + 77).map(|index| (index % 251) as u8).collect();
+        let value: Vec<u8> = (0..251).cycle().take(SPOOLED_VALUE + 77).collect();
         let mut sender = diversion.take(value.len()).unwrap();
         assert!(diversion.take(value.len()).is_none(), "there is one already");
         for part in value.chunks(10_000) {
