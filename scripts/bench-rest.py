@@ -287,10 +287,11 @@ def main():
     parser.add_argument("--callers", type=int, default=64)
     parser.add_argument("--only", type=lambda text: text.split(","))
     parser.add_argument("--other", metavar="HOST:PORT")
+    parser.add_argument("--load", help="the load generator, if it is built already")
     parser.add_argument("--skip-cache", action="store_true")
     options = parser.parse_args()
     postgres.psql()
-    load = build_load()
+    load = options.load or build_load()
     with tempfile.TemporaryDirectory(prefix="bench-rest-") as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)

@@ -51,6 +51,6 @@ async fn rotation_and_retirement_of_signing_keys_reach_the_data_api() {
     eventually("the retired key is refused", async || call(&server, &before).await.0 == 401).await;
     assert_eq!(call(&server, &after).await, member);
     // The gateway sends a key as the token of its role, which the new key signs now.
-    let publishable = server.text("publishable_key").to_owned();
+    let publishable = server.text("publishable_key");
     assert_eq!(call(&server, &publishable).await, (200, json!("anon")));
 }
