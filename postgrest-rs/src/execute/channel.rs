@@ -51,7 +51,7 @@ struct Row {
     column: u16,
     /// The bytes of the present value that are left to be kept.
     keeping: usize,
-    /// The value that is diverted: its bytes that are left, and where they go; `None` where nobody takes them any more.
+    /// The value that is diverted: its bytes that are left, and where they go; `None` where they are not taken any more.
     diverting: Option<(usize, Option<Sender<Bytes>>)>,
 }
 
