@@ -14,4 +14,5 @@ pub mod response;
 pub mod schema_cache;
 pub mod service;
 pub mod sql;
+pub mod types;
 pub mod upkeep;

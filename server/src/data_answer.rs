@@ -31,7 +31,7 @@ pub(crate) async fn answer(api: &DataApi, parts: &Parts, body: Bytes) -> Respons
         biased;
         response = api.handle(parts, body) => into_http(response),
         () = gone => {
-            // Nobody receives it.
+            // No client receives it.
             let mut response = Response::default();
             *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
             response

@@ -6,6 +6,7 @@ mod drive;
 mod http;
 mod proxy;
 mod report;
+mod requests;
 mod smtp;
 mod work;
 
@@ -47,6 +48,8 @@ enum Command {
     Interference(Load),
     /// Opens `--connections` keep-alive connections, one request on each, and holds them until stdin ends
     Idle(Load),
+    /// Requests of a file, in a closed loop
+    Requests(requests::Options),
     /// A loopback proxy in front of PostgreSQL that counts round trips and can delay them
     Proxy(proxy::Options),
 }
@@ -121,6 +124,7 @@ async fn main() {
         Command::Day(o) => day(o).await,
         Command::Interference(o) => interference(o).await,
         Command::Idle(o) => drive::idle(&o).await,
+        Command::Requests(o) => requests::run(o).await,
         Command::Proxy(o) => proxy::run(o),
     }
 }

@@ -48,6 +48,11 @@ impl Error {
         Self::new(503, "PGRST001", "Database client error. Retrying the connection.").with_details(details)
     }
 
+    /// Whether the connection is not usable any more: it broke, or the database ends it.
+    pub fn is_lost_connection(&self) -> bool {
+        matches!(&*self.code, "PGRST001" | "57P01" | "57P02" | "57P03")
+    }
+
     /// No connection became free in time.
     pub fn pool_timeout() -> Self {
         Self::new(504, "PGRST003", "Timed out acquiring connection from connection pool.")

@@ -51,7 +51,7 @@ struct Row {
     column: u16,
     /// The bytes of the present value that are left to be kept.
     keeping: usize,
-    /// The value that is diverted: its bytes that are left, and where they go; `None` where nobody takes them any more.
+    /// The value that is diverted: its bytes that are left, and where they go; `None` where they are not taken any more.
     diverting: Option<(usize, Option<Sender<Bytes>>)>,
 }
 
@@ -278,7 +278,7 @@ mod tests {
 
     #[tokio::test]
     async fn large_body_is_taken_out_of_its_row_alone() {
-        let body: Vec<u8> = (0..249_u8).cycle().take(SPOOLED_VALUE * 2).collect();
+        let body: Vec<u8> = (0..249).cycle().take(SPOOLED_VALUE * 2).collect();
         let values = |body| [Some(&b"1"[..]), None, Some(&b"x"[..]), Some(body), None, None, Some(&b"z"[..])];
         let (before, after) = (message(b'T', &[7; 40]), message(b'C', b"SELECT 1"));
         for (part, buffer) in [(1 << 20, 8192), (4099, 1), (70_000, 3)] {

@@ -33,6 +33,9 @@ pub struct Flight {
     pub end: End,
 }
 
+/// The rows of each statement, and the body of the first one where it is too large to be held in memory.
+pub type FlightResults = (Vec<Vec<Row>>, Option<Spool>);
+
 /// How a transaction ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -103,11 +106,7 @@ impl Flight {
     ///
     /// # Errors
     /// The first failure; the transaction is over then.
-    pub async fn run(
-        &self,
-        connection: &Connection,
-        is_authenticated: bool,
-    ) -> Result<(Vec<Vec<Row>>, Option<Spool>), Error> {
+    pub async fn run(&self, connection: &Connection, is_authenticated: bool) -> Result<FlightResults, Error> {
         connection.diversion().begin();
         let outcome = match self.send(connection).await {
             // Nothing happened, so the transaction can be sent again without prepared statements.

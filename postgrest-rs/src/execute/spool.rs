@@ -157,10 +157,10 @@ mod tests {
     #[tokio::test]
     async fn value_is_read_as_it_was_written() {
         let diversion = Diversion::default();
-        assert!(diversion.take(SPOOLED_VALUE).is_none(), "nobody wants it");
+        assert!(diversion.take(SPOOLED_VALUE).is_none(), "it was not asked for");
         diversion.begin();
         assert!(diversion.take(SPOOLED_VALUE - 1).is_none(), "it is small");
-        let value: Vec<u8> = (0..251_u8).cycle().take(SPOOLED_VALUE + 77).collect();
+        let value: Vec<u8> = (0..251).cycle().take(SPOOLED_VALUE + 77).collect();
         let mut sender = diversion.take(value.len()).unwrap();
         assert!(diversion.take(value.len()).is_none(), "there is one already");
         for part in value.chunks(10_000) {

@@ -8,7 +8,7 @@ use crate::request::QualifiedName;
 
 /// A key constraint: primary, or one side of a foreign one.
 #[derive(Debug, Clone)]
-pub(super) struct KeyColumns {
+pub(crate) struct KeyColumns {
     /// The OID of the relation.
     pub table: u32,
     pub table_name: QualifiedName,
@@ -20,7 +20,7 @@ pub(super) struct KeyColumns {
 
 /// Which side of which constraint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum KeyKind {
+pub(crate) enum KeyKind {
     Primary,
     Referencing,
     Referenced,
@@ -28,7 +28,7 @@ pub(super) enum KeyKind {
 
 /// A view and where its columns come from.
 #[derive(Debug, Clone)]
-pub(super) struct View {
+pub(crate) struct View {
     pub oid: u32,
     pub name: QualifiedName,
     pub is_exposed: bool,
@@ -39,7 +39,7 @@ pub(super) struct View {
 
 /// A key whose columns are all in a view; a column may be there under several names.
 #[derive(Debug, Clone)]
-pub(super) struct ViewKey {
+pub(crate) struct ViewKey {
     pub table: QualifiedName,
     pub view: QualifiedName,
     pub constraint: String,
@@ -70,7 +70,7 @@ fn trace(view: &View, views: &HashMap<u32, &View>) -> Vec<(u32, i32, i32)> {
 }
 
 /// The keys that survive in the exposed views.
-pub(super) fn find_view_keys(views: &[View], keys: &[KeyColumns]) -> Vec<ViewKey> {
+pub(crate) fn find_view_keys(views: &[View], keys: &[KeyColumns]) -> Vec<ViewKey> {
     let by_oid: HashMap<u32, &View> = views.iter().map(|view| (view.oid, view)).collect();
     let mut keys_of: HashMap<u32, Vec<&KeyColumns>> = HashMap::new();
     for key in keys {
@@ -118,7 +118,7 @@ pub(super) fn view_primary_keys(keys: &[ViewKey]) -> HashMap<QualifiedName, Vec<
 }
 
 /// Every choice of one name for each column.
-fn choices(columns: &[(String, Vec<String>)]) -> Vec<Vec<String>> {
+pub(crate) fn choices(columns: &[(String, Vec<String>)]) -> Vec<Vec<String>> {
     columns.iter().fold(vec![Vec::new()], |all, (_, names)| {
         all.into_iter()
             .flat_map(|chosen: Vec<String>| {

@@ -1,4 +1,4 @@
-//! The schema cache of an API: waiting for its first load, replacing it, and giving it up while nobody asks.
+//! The schema cache of an API: waiting for its first load, replacing it, and giving it up while no request needs it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@ use super::explanation::Explanation;
 use super::{DataApi, State};
 use crate::config::OpenApiMode;
 use crate::error::Error;
-use crate::execute::flight::{End, Flight};
+use crate::execute::flight::{End, Flight, FlightResults};
 use crate::execute::pool::Lease;
 use crate::execute::spool::Spool;
 use crate::execute::{flight, statement_error};
@@ -108,8 +108,7 @@ impl Call<'_> {
         let later = plan.writes && self.may_roll_back(plan);
         let flight = self.flight(plan.writes, statements, if later { End::Later } else { end });
         self.apply_fault(plan.writes).await?;
-        let lease = self.api.pool.acquire().await?;
-        let outcome = flight.run(lease.connection()?, self.is_authenticated()).await;
+        let (lease, outcome) = self.run_flight(&flight, plan.writes).await?;
         let (results, spooled) = match outcome {
             Ok(results) => results,
             Err(error) => {
@@ -144,6 +143,25 @@ impl Call<'_> {
             tokio::time::sleep(fault.delay).await;
         }
         fault.failure.map_or(Ok(()), |failure| Err(failure.error(self.is_authenticated())))
+    }
+
+    /// Runs a transaction on a connection of the pool. One that only reads runs once more when its connection was lost: after a
+    /// restart of the database no idle connection is usable.
+    async fn run_flight(&self, flight: &Flight, writes: bool) -> Result<(Lease, Result<FlightResults, Error>), Error> {
+        let lease = self.api.pool.acquire().await?;
+        let outcome = flight.run(lease.connection()?, self.is_authenticated()).await;
+        if !outcome.as_ref().is_err_and(Error::is_lost_connection) {
+            return Ok((lease, outcome));
+        }
+        self.api.pool.renew();
+        if writes {
+            // It may have been committed.
+            return Ok((lease, outcome));
+        }
+        drop(lease);
+        let lease = self.api.pool.acquire().await?;
+        let outcome = flight.run(lease.connection()?, self.is_authenticated()).await;
+        Ok((lease, outcome))
     }
 
     /// Ends the transaction where the flight did not, and gives the connection back.
@@ -236,9 +254,7 @@ impl Call<'_> {
         if follows_privileges {
             statements.extend([sql::describe::usable_relations(schema), sql::describe::usable_functions(schema)]);
         }
-        let lease = self.api.pool.acquire().await?;
-        let outcome =
-            self.flight(false, statements, End::Commit).run(lease.connection()?, self.is_authenticated()).await;
+        let (lease, outcome) = self.run_flight(&self.flight(false, statements, End::Commit), false).await?;
         lease.give_back();
         let usable = flight::read_usable(&outcome?.0)?;
         let mut tables: Vec<_> = self.cache.tables.values().filter(|table| table.schema == schema).collect();

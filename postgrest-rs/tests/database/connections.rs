@@ -124,3 +124,16 @@ async fn reload_renews_all_connections() {
     assert_eq!(text(&in_use), idle);
     assert_ne!(text(&api.get("/rpc/process").await), idle);
 }
+
+#[tokio::test]
+async fn reads_survive_the_end_of_all_connections() {
+    let api = TestApi::start(ITEMS, &[("db-pool", "4")]).await;
+    let end_all = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE datname = current_database() AND usename = 'api_login'";
+    for _ in 0..10 {
+        let reads = futures::future::join_all((0..8).map(|_| api.get("/items?id=eq.1"))).await;
+        assert!(reads.iter().all(|response| response.status() == StatusCode::OK));
+        let ended: i64 = api.admin.query_one(end_all, &[]).await.unwrap().get(0);
+        assert!(ended > 0);
+    }
+}

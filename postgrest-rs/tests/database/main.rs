@@ -11,4 +11,5 @@ mod recordings;
 mod reload;
 mod steps;
 mod tls;
+mod types;
 mod writes;

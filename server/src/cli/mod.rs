@@ -7,6 +7,7 @@ mod db_anonymise;
 mod db_upgrade;
 mod desk;
 mod exec;
+mod gen_types;
 mod gotrue;
 mod healthcheck;
 mod init;
@@ -67,6 +68,7 @@ const EXAMPLES: &str = "Examples:
   basalt record --upstream URL --out flows  record the requests of an application
   basalt replay flows                       replay them and report every difference
   basalt keys add signing                   begin the rotation of the signing key
+  basalt gen types > database.types.ts      types of tables and functions for supabase-js
   basalt gotrue                             the auth server alone, configured by GOTRUE_* variables
   basalt postgrest postgrest.conf           the data API alone, configured as PostgREST is
   basalt storage                            the storage API alone, configured as Supabase Storage is
@@ -90,6 +92,8 @@ enum Command {
     Healthcheck(healthcheck::HealthcheckArguments),
     /// Write a first supabase/config.toml
     Init(init::InitArguments),
+    /// Generate types for tables and functions of the database
+    Gen(gen_types::GenArguments),
     /// Recreate or upgrade the embedded database, or anonymise a copy of a database
     Db(db::DbArguments),
     /// Back up the embedded database and the data folder into one file, while the server runs
@@ -148,6 +152,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments).map(succeed),
         Command::Healthcheck(arguments) => healthcheck::run(&arguments),
         Command::Init(arguments) => init::run(&arguments).map(succeed),
+        Command::Gen(arguments) => gen_types::run(&arguments).map(succeed),
         Command::Db(arguments) => db::run(&arguments),
         Command::Backup(arguments) => backup::run(&arguments).map(succeed),
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),

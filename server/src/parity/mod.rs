@@ -3,6 +3,7 @@
 //! Secrets are never shown. The database is only read.
 
 mod compose;
+mod data_api;
 mod database;
 mod differences;
 mod finding;

@@ -65,7 +65,14 @@ const KINDS: &[Kind] = &[
         Replaced,
         "stays with `basalt gotrue`; `basalt serve` replaces it and serves its routes (docs/guides/gateway.md)",
     ),
-    forwarded("rest", 3000, &["rest"], &["postgrest/postgrest"], "stays"),
+    forwarded(
+        "rest",
+        3000,
+        &["rest"],
+        &["postgrest/postgrest"],
+        "stays, or is replaced by `basalt postgrest` with the same variables, or by /rest/v1 of `basalt serve` \
+         (docs/guides/data-api.md)",
+    ),
     forwarded("realtime", 4000, &["realtime"], &["supabase/realtime"], "stays"),
     forwarded("storage", 5000, &["storage"], &["supabase/storage"], "stays"),
     forwarded(
@@ -122,6 +129,11 @@ pub(super) fn judge(service: &ComposeService) -> ServiceFinding {
 pub(super) fn is_auth_server(service: &ComposeService) -> bool {
     let is_kind = find_kind(service).is_some_and(|kind| kind.names.contains(&"auth"));
     is_kind || service.environment.keys().any(|name| name.starts_with("GOTRUE_JWT_"))
+}
+
+/// Returns whether a service is the data API.
+pub(super) fn is_data_api(service: &ComposeService) -> bool {
+    find_kind(service).is_some_and(|kind| kind.names.contains(&"rest"))
 }
 
 /// Finds the kind by the image, without one that is known by the name.

@@ -13,7 +13,7 @@ use super::differences::{Profile, find_differences};
 use super::finding::{Finding, Verdict};
 use super::report::Report;
 use super::switch::SwitchPlan;
-use super::{keys, services, variables};
+use super::{data_api, keys, services, variables};
 use crate::config_file::{KeyEffect, ServerFacts, list_keys};
 use crate::project::{Project, ProjectArguments};
 
@@ -145,6 +145,9 @@ fn report_compose(path: &Path) -> anyhow::Result<Report> {
     })?;
     let vars = Vars::from_map(auth.environment.clone());
     let mut report = report_variables(format!("{}, service {}", path.display(), auth.name), &vars, false);
+    for service in file.services.iter().filter(|service| services::is_data_api(service)) {
+        data_api::add_findings(service, &mut report);
+    }
     report.services = file.services.iter().map(services::judge).collect();
     report.unread.clone_from(&auth.unread);
     report.warnings.extend(file.warnings.iter().filter(|warning| !auth.unread.contains(warning)).cloned());

@@ -25,6 +25,7 @@ mod fault_telemetry;
 mod faults;
 mod files;
 mod gateway;
+mod gen_types;
 mod healthcheck;
 mod inbox;
 mod keys;

@@ -13,7 +13,7 @@ use super::WorldBackends;
 use crate::project::Project;
 use crate::serve::data_api::{RunningDataApi, find_database};
 
-/// How long a world that nobody uses keeps its connections: worlds come and go by hundreds.
+/// How long a world without requests keeps its connections: worlds come and go by hundreds.
 const CONNECTED_WITHOUT_USE: Duration = Duration::from_secs(5);
 
 /// The largest number of connections of the data API of one world.

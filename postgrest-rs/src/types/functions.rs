@@ -1,0 +1,169 @@
+//! The types of functions: their arguments, and what they return.
+
+use super::Generator;
+use super::catalog::{Argument, Function, Relation};
+use super::layout::{Member, Type};
+use super::order::compare;
+
+/// The types of an argument without a name that PostgREST calls a function by: `json`, `jsonb`, `text`.
+const UNNAMED_TYPES: [u32; 3] = [114, 3802, 25];
+
+/// What the client is told about a call that cannot be resolved.
+const ADVICE: &str =
+    "Try renaming the parameters or the function itself in the database so function overloading can be resolved";
+
+/// A function with types.
+pub(super) struct Callable<'a> {
+    pub(super) function: &'a Function,
+    /// All arguments, by their names.
+    arguments: Vec<Argument>,
+    /// Those that a call passes.
+    inputs: Vec<Argument>,
+}
+
+impl<'a> Generator<'a> {
+    /// The functions of a schema that PostgREST can call, by their names.
+    pub(super) fn list_functions(&self, schema: &str) -> Vec<Callable<'a>> {
+        let of_schema = self.catalog.functions.iter().filter(|it| it.schema == schema);
+        let mut found: Vec<Callable<'a>> = of_schema
+            .filter_map(|function| {
+                let mut arguments = function.arguments();
+                arguments.sort_by(|left, right| compare(&left.name, &right.name));
+                let inputs: Vec<Argument> =
+                    arguments.iter().filter(|it| matches!(it.mode, 'i' | 'b' | 'v')).cloned().collect();
+                self.is_callable(&inputs).then_some(Callable { function, arguments, inputs })
+            })
+            .collect();
+        found.sort_by(|left, right| compare(&left.function.name, &right.function.name));
+        found
+    }
+
+    /// Whether arguments without names are those by which PostgREST calls.
+    fn is_callable(&self, inputs: &[Argument]) -> bool {
+        let is_unnamed = |it: &&Argument| it.name.is_empty();
+        let is_usual = |it: &Argument| UNNAMED_TYPES.contains(&it.type_oid);
+        inputs.iter().filter(is_unnamed).all(|it| it.has_default && is_usual(it))
+            || matches!(inputs, [only] if is_usual(only) || self.row_type(only.type_oid).is_some())
+    }
+
+    /// The functions as members: those of one name together.
+    pub(super) fn function_members(&self, schema: &str) -> Vec<Member> {
+        let mut groups: Vec<(&str, Vec<&Callable<'a>>)> = Vec::new();
+        for it in self.functions.get(schema).into_iter().flatten() {
+            match groups.iter_mut().find(|(name, _)| *name == it.function.name) {
+                Some((_, group)) => group.push(it),
+                None => groups.push((&it.function.name, vec![it])),
+            }
+        }
+        groups
+            .into_iter()
+            .map(|(name, mut group)| {
+                group.sort_by(|left, right| {
+                    compare(&left.function.argument_types, &right.function.argument_types)
+                        .then_with(|| compare(&left.function.return_type, &right.function.return_type))
+                });
+                let mut signatures: Vec<Type> = group.iter().map(|it| self.signature(it, &group)).collect();
+                let value = if signatures.len() == 1 { signatures.remove(0) } else { Type::Union(signatures) };
+                Member::new(name, value)
+            })
+            .collect()
+    }
+
+    fn signature(&self, callable: &Callable<'a>, group: &[&Callable<'a>]) -> Type {
+        let Callable { function, inputs, .. } = callable;
+        let arguments = if inputs.is_empty() {
+            Type::name("never")
+        } else {
+            let member = |it: &Argument| {
+                Member::optional(it.name.as_str(), it.has_default, self.type_of(&function.schema, it.type_oid))
+            };
+            Type::inline(inputs.iter().map(member).collect())
+        };
+        let returned = match self.find_conflict(callable, group).or_else(|| self.find_row_error(callable)) {
+            Some(message) => Type::Failure(message),
+            None => self.return_type(function),
+        };
+        let is_single = function.rows <= 1.0 && self.relation_name(function).is_some();
+        let returned = if function.returns_set && !is_single { Type::Array(Box::new(returned)) } else { returned };
+        let mut members = vec![Member::new("Args", arguments), Member::new("Returns", returned)];
+        members.extend(self.set_options(callable).map(|it| Member::new("SetofOptions", it)));
+        Type::inline(members)
+    }
+
+    /// What a client knows of a result whose columns it may select.
+    fn set_options(&self, callable: &Callable<'a>) -> Option<Type> {
+        let function = callable.function;
+        let target = self.relation_name(function)?;
+        let source = match &callable.arguments[..] {
+            [only] => self.row_type(only.type_oid),
+            _ => None,
+        };
+        let is_single = (source.is_some() && !function.returns_set) || function.rows <= 1.0;
+        let flag = |it| Type::name(if it { "true" } else { "false" });
+        Some(Type::expanded(vec![
+            Member::new("from", Type::Literal(source.map_or_else(|| "*".to_owned(), |it| it.format.clone()))),
+            Member::new("to", Type::Literal(target.to_owned())),
+            Member::new("isOneToOne", flag(is_single)),
+            Member::new("isSetofReturn", flag(function.returns_set)),
+        ]))
+    }
+
+    /// What one row of the result is.
+    pub(super) fn return_type(&self, function: &Function) -> Type {
+        let mut columns = function.arguments();
+        columns.retain(|it| it.mode == 't');
+        columns.sort_by(|left, right| compare(&left.name, &right.name));
+        if !columns.is_empty() {
+            let member = |it: &Argument| Member::new(it.name.as_str(), self.type_of(&function.schema, it.type_oid));
+            return Type::expanded(columns.iter().map(member).collect());
+        }
+        let relation: Option<&Relation> = function.returned_relation.and_then(|oid| self.relations.get(&oid).copied());
+        match relation.filter(|relation| relation.schema == function.schema) {
+            Some(relation) => Type::expanded(self.columns(relation)),
+            None => self.type_of(&function.schema, function.returned),
+        }
+    }
+
+    /// Why a function of a row can be selected but not called.
+    fn find_row_error(&self, callable: &Callable<'a>) -> Option<String> {
+        let Callable { function, inputs, .. } = callable;
+        let [only] = &inputs[..] else { return None };
+        let is_of_row = only.name.is_empty() && self.row_type(only.type_oid).is_some();
+        (is_of_row && self.relation_name(function).is_none()).then(|| {
+            format!(
+                "the function {}.{} with parameter or with a single unnamed json/jsonb parameter, but no matches were found in \
+                 the schema cache",
+                function.schema, function.name
+            )
+        })
+    }
+
+    /// Why a call cannot choose among functions of the same name.
+    fn find_conflict(&self, callable: &Callable<'a>, group: &[&Callable<'a>]) -> Option<String> {
+        let Callable { function, inputs, .. } = callable;
+        let name = format!("{}.{}", function.schema, function.name);
+        let type_name = |oid: u32| self.types.get(&oid).map_or("unknown", |it| it.name.as_str());
+        let others = || group.iter().copied().filter(|it| !std::ptr::eq(*it, callable));
+        let candidates = match &inputs[..] {
+            [] => {
+                let other =
+                    others().find(|it| matches!(&it.inputs[..], [only] if only.name.is_empty() && only.has_default))?;
+                format!("{name}(), {name}( => {})", type_name(other.function.returned))
+            }
+            [only] if !only.name.is_empty() => {
+                let same = |it: &&Callable<'a>| matches!(&it.inputs[..], [other] if other.name == only.name && other.type_oid != only.type_oid);
+                let mut all: Vec<&Argument> = others().filter(same).map(|it| &it.inputs[0]).collect();
+                if all.is_empty() {
+                    return None;
+                }
+                all.insert(0, only);
+                all.sort_by_key(|it| it.type_oid);
+                let all: Vec<String> =
+                    all.iter().map(|it| format!("{name}({} => {})", it.name, type_name(it.type_oid))).collect();
+                all.join(", ")
+            }
+            _ => return None,
+        };
+        Some(format!("Could not choose the best candidate function between: {candidates}. {ADVICE}"))
+    }
+}

@@ -1,0 +1,128 @@
+//! The types of one schema: its tables, views, enumerations and composite types.
+
+use super::catalog::{Column, Reference, Relation};
+use super::layout::{Member, Type, quote};
+use super::order::compare;
+use super::{Generator, functions};
+
+impl<'a> Generator<'a> {
+    /// The type of a schema.
+    pub(super) fn schema(&self, schema: &str) -> Type {
+        let tables = self.list_relations(schema, &['r', 'p', 'f']);
+        let views = self.list_relations(schema, &['v', 'm']);
+        let tables = tables.into_iter().map(|it| Member::new(it.name.as_str(), self.table(it))).collect();
+        let views = views.into_iter().map(|it| Member::new(it.name.as_str(), self.view(it))).collect();
+        let enums = self.list_types(schema, |it| !it.labels.is_empty()).into_iter().map(|it| {
+            let mut labels: Vec<Type> = it.labels.iter().map(|label| Type::Literal(label.clone())).collect();
+            Member::new(it.name.as_str(), if labels.len() == 1 { labels.remove(0) } else { Type::Union(labels) })
+        });
+        let composites = self.list_types(schema, |it| !it.attributes.is_empty()).into_iter().map(|it| {
+            let attribute = |(name, oid): &(String, u32)| {
+                let is_known = self.types.contains_key(oid);
+                Member::new(name.as_str(), self.type_of(schema, *oid).nullable(is_known))
+            };
+            Member::new(it.name.as_str(), Type::expanded(it.attributes.iter().map(attribute).collect()))
+        });
+        let group = |name: &str, members: Vec<Member>| {
+            Member::new(name, if members.is_empty() { Type::Nothing } else { Type::expanded(members) })
+        };
+        Type::expanded(vec![
+            group("Tables", tables),
+            group("Views", views),
+            group("Functions", self.function_members(schema)),
+            group("Enums", enums.collect()),
+            group("CompositeTypes", composites.collect()),
+        ])
+    }
+
+    /// The relations of these kinds, by their names.
+    fn list_relations(&self, schema: &str, kinds: &[char]) -> Vec<&'a Relation> {
+        let is_wanted = |it: &&Relation| it.schema == schema && kinds.contains(&it.kind);
+        let mut found: Vec<&Relation> = self.catalog.relations.iter().filter(is_wanted).collect();
+        // Before they are sorted, tables precede foreign tables, and views materialized ones.
+        found.sort_by_key(|it| matches!(it.kind, 'f' | 'm'));
+        found.sort_by(|left, right| compare(&left.name, &right.name));
+        found
+    }
+
+    fn column(&self, relation: &Relation, column: &Column, is_optional: bool, is_nullable: bool) -> Member {
+        let value = self.type_named(&relation.schema, &column.format).nullable(is_nullable);
+        Member::optional(column.name.as_str(), is_optional, value)
+    }
+
+    /// The columns as they are read.
+    pub(super) fn columns(&self, relation: &Relation) -> Vec<Member> {
+        relation.columns.iter().map(|it| self.column(relation, it, false, it.is_nullable)).collect()
+    }
+
+    /// The columns as they are read, and the functions of a row that can be selected like columns.
+    fn row(&self, relation: &Relation) -> Type {
+        let mut members = self.columns(relation);
+        let callables = self.functions.get(relation.schema.as_str());
+        let computed = callables.into_iter().flatten().filter(|it| it.function.argument_types == relation.name);
+        members.extend(computed.map(|functions::Callable { function, .. }| {
+            Member::new(function.name.as_str(), self.return_type(function).nullable(true))
+        }));
+        Type::expanded(members)
+    }
+
+    fn table(&self, relation: &Relation) -> Type {
+        let never = |column: &Column| Member::optional(column.name.as_str(), true, Type::name("never"));
+        let insert = relation.columns.iter().map(|it| {
+            if it.is_always_generated {
+                return never(it);
+            }
+            self.column(relation, it, it.is_nullable || it.is_identity || it.has_default, it.is_nullable)
+        });
+        let update = relation
+            .columns
+            .iter()
+            .map(|it| if it.is_always_generated { never(it) } else { self.column(relation, it, true, it.is_nullable) });
+        Type::expanded(vec![
+            Member::new("Row", self.row(relation)),
+            Member::new("Insert", Type::expanded(insert.collect())),
+            Member::new("Update", Type::expanded(update.collect())),
+            Member::new("Relationships", self.relationships(relation)),
+        ])
+    }
+
+    fn view(&self, relation: &Relation) -> Type {
+        let mut members = vec![Member::new("Row", self.row(relation))];
+        if relation.is_updatable {
+            let written = |it: &Column| {
+                if it.is_updatable {
+                    return self.column(relation, it, true, true);
+                }
+                Member::optional(it.name.as_str(), true, Type::name("never"))
+            };
+            let written = Type::expanded(relation.columns.iter().map(written).collect());
+            members.push(Member::new("Insert", written.clone()));
+            members.push(Member::new("Update", written));
+        }
+        members.push(Member::new("Relationships", self.relationships(relation)));
+        Type::expanded(members)
+    }
+
+    /// The relationships to relations of the same schema.
+    fn relationships(&self, relation: &Relation) -> Type {
+        let is_of = |it: &&Reference| {
+            it.schema == relation.schema && it.relation == relation.name && it.referenced_schema == relation.schema
+        };
+        let texts = |columns: &[String]| Type::Tuple(columns.iter().map(|it| Type::Literal(it.clone())).collect());
+        let describe = |it: &Reference| {
+            let mut members = vec![
+                Member::new("foreignKeyName", Type::Name(quote(&it.name))),
+                Member::new("columns", texts(&it.columns)),
+            ];
+            if !self.options.omits_one_to_one {
+                members.push(Member::new("isOneToOne", Type::name(if it.is_one_to_one { "true" } else { "false" })));
+            }
+            members.extend([
+                Member::new("referencedRelation", Type::Name(quote(&it.referenced_relation))),
+                Member::new("referencedColumns", texts(&it.referenced_columns)),
+            ]);
+            Type::expanded(members)
+        };
+        Type::Tuple(self.catalog.references.iter().filter(is_of).map(describe).collect())
+    }
+}

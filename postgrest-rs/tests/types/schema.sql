@@ -1,0 +1,42 @@
+-- Names and types in all the forms that generated types have to write.
+
+create schema edge;
+create type edge.mood as enum ('happy','sad','it''s "quoted"', 'a very long label of an enumeration type', 'another very long label of an enumeration');
+create type edge.short as enum ('a');
+create type edge.pair as (x int, "Y z" text, m edge.mood, arr text[], nested edge.short);
+create domain edge.positive as int check (value > 0);
+create table edge.a (id bigint generated always as identity primary key, "123" int, "9x" int, "Übung" text, "a-b" text default 'x', m edge.mood not null, ms edge.mood[] , p edge.pair, ps edge.pair[] not null, d edge.positive, j json[], jb jsonb not null, v varchar(4)[], r int4range, gen int generated always as (1) stored, x xml, u uuid default gen_random_uuid(), mm edge.mood default 'happy', "$dollar" int, "new" text, "a_rather_long_column_name_for_a_table_with_long_enum_names_xxxxx" edge.mood);
+create table edge.b (a bigint, c int, primary key (a, c));
+create table edge.c_with_a_rather_long_name (id int primary key, a bigint, c int, "other reference" bigint references edge.a unique, constraint composite_key foreign key (a, c) references edge.b (a, c), a1 bigint references edge.a (id));
+create view edge.va as select id, m from edge.a;
+create view edge.vj as select a.id, c.id as cid, c.a, c.c from edge.a join edge.c_with_a_rather_long_name c on c.a1 = a.id;
+create materialized view edge.mv as select id, jb from edge.a;
+create table edge.self (id int primary key, parent int references edge.self);
+create table edge.partitioned (id int, k int, primary key (id)) partition by range (id);
+create table edge.part1 partition of edge.partitioned for values from (1) to (10);
+create function edge.f1(a int, b text default 'x', variadic c text[] default '{}') returns text language sql as $$ select 'x' $$;
+create function edge.f2(out x int, out y text) language sql as $$ select 1, 'x' $$;
+create function edge.f3() returns setof edge.mood language sql as $$ select null::edge.mood $$;
+create function edge.f4(a edge.pair) returns edge.pair language sql as $$ select a $$;
+create function edge.f5(edge.a) returns text language sql as $$ select 'x' $$;
+create function edge.f6(r edge.a) returns edge.b language sql as $$ select null::edge.b $$;
+create function edge.f7(json) returns json language sql as $$ select '1'::json $$;
+create function edge.f8(int) returns int language sql as $$ select 1 $$;
+create function edge.f9() returns table(a int, "b c" edge.mood, d text[]) language sql as $$ select 1, null::edge.mood, null::text[] $$;
+
+create function edge.f11(a int, b int) returns void language sql as $$ $$;
+create function edge.f11(a int, b text) returns void language sql as $$ $$;
+create function edge.f12(first_argument_name text, second_argument_name text, third_argument_name integer) returns int[] language sql as $$ select null::int[] $$;
+create function edge.f13() returns trigger language plpgsql as $$ begin return new; end $$;
+create function edge.f14(a edge.mood, b edge.mood[] default null) returns edge.mood[] language sql as $$ select null::edge.mood[] $$;
+create function edge.f15(edge.va) returns setof edge.b rows 1 language sql as $$ select null::edge.b $$;
+create function edge.f16(a anyelement) returns anyelement language sql as $$ select a $$;
+create function edge.f17() returns setof record language sql as $$ select 1, 2 $$;
+create function edge.f18() returns edge.mv language sql as $$ select null::edge.mv $$;
+create function edge.f19() returns setof edge.a language sql as $$ select null::edge.a $$;
+create function edge.f20(inout x int) language sql as $$ select x $$;
+create function edge.f21(a int default 1) returns int language sql as $$ select 1 $$;
+create function edge.f21(b text) returns int language sql as $$ select 1 $$;
+create schema empty_schema;
+create schema "Odd-Schema";
+create table "Odd-Schema"."T 1" (id int primary key, m edge.mood);
