@@ -100,7 +100,7 @@ mod tests {
 
     /// Returns the folder that is found for a program, with an index in one folder below the root.
     fn find(program: &str, products: &str) -> Option<PathBuf> {
-        let root = std::env::temp_dir().join(format!("basalt-products-{}", uuid::Uuid::new_v4()));
+        let root = std::env::temp_dir().join(format!("basalt-products-{}-{}", std::process::id(), program.len()));
         let folder = root.join(products);
         fs::create_dir_all(&folder).expect("a folder");
         fs::write(folder.join(INDEX), "{}").expect("an index");

@@ -6,6 +6,7 @@ use std::io::Write;
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use gotrue_rs::config::DatabaseSettings;
+use gotrue_rules::domain::policy::HooksPolicy;
 use postgrest_rs::execute::connect;
 use postgrest_rs::types::{TypeOptions, generate_typescript};
 
@@ -125,7 +126,7 @@ async fn read_own(project: &Project, options: &TypeOptions) -> anyhow::Result<St
         DatabaseSource::Embedded(postgres) => match migrate_embedded(postgres).await {
             Ok(()) => {
                 let url = source.operator_url();
-                project_schema::apply(project, &url, &DatabaseSettings::default()).await?;
+                project_schema::apply(project, &url, &DatabaseSettings::default(), &HooksPolicy::default()).await?;
                 read_types(&url, options).await
             }
             Err(error) => Err(error),

@@ -121,7 +121,7 @@ impl MailedLinks {
     }
 
     /// Returns whether a request, whose path is below the auth API, is for the pages.
-    pub(crate) fn is_of(&self, request: &Request) -> bool {
+    pub(crate) fn is_of(request: &Request) -> bool {
         match (request.method(), request.uri().path()) {
             (&Method::POST, LINK_FORM_PATH) => true,
             (&Method::GET, LINK_PATH) => !is_prefetch(request.headers()),

@@ -160,7 +160,7 @@ impl MailTemplates {
         } else {
             values::find_host(&self.site_url)
         };
-        let values = values::to_value(variables, &self.site_url, site_name);
+        let values = values::to_value(variables, &self.site_url, site_name.as_deref());
         let rendered = if slot.is_configured() {
             rendering::render_apart(Arc::clone(&pair), values).await
         } else {

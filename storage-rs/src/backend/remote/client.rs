@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How long a connection may take to be established.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the server may be silent.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 /// The largest answer that is read as a whole, in bytes: a list of 1,000 keys.
 const MAXIMUM_ANSWER: usize = 8 * 1024 * 1024;
 

@@ -84,7 +84,7 @@ fn find_unescapable(text: &str) -> Option<Finding> {
     };
     let rendered = limits::render(
         &template,
-        &values::to_value(&TemplateVariables::sample(), "https://example.com", Some("example.com".to_owned())),
+        &values::to_value(&TemplateVariables::sample(), "https://example.com", Some("example.com")),
     );
     match rendered {
         Err(RenderError::Template(error @ TemplateError::Escape { .. })) => Some(finding_of_error(error)),

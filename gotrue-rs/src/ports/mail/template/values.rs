@@ -108,11 +108,11 @@ pub(super) fn find_name(site_url: &str) -> Option<String> {
     find_host(site_url).filter(|_| !is_address && !is_loopback_url(site_url))
 }
 
-pub(super) fn to_value(variables: &TemplateVariables<'_>, site_url: &str, site_host: Option<String>) -> Value {
+pub(super) fn to_value(variables: &TemplateVariables<'_>, site_url: &str, site_host: Option<&str>) -> Value {
     let texts = [
         ("SiteURL", Some(site_url)),
         // An addition to the reference's variables: the built-in texts name the site without a second link.
-        ("SiteHost", site_host.as_deref()),
+        ("SiteHost", site_host),
         ("Email", Some(variables.email)),
         ("ConfirmationURL", variables.confirmation_url),
         ("Token", variables.token),
