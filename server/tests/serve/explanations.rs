@@ -57,7 +57,7 @@ fn refused_requests() -> Vec<(&'static str, &'static str, Option<Value>)> {
         ("POST", "/auth/v1/token?grant_type=password", Some(json!({"email": "a@example.com", "password": "x"}))),
         ("POST", "/auth/v1/recover?redirect_to=https://evil.example", Some(json!({"email": "a@example.com"}))),
         ("POST", "/functions/v1/unknown", Some(json!({}))),
-        ("GET", "/storage/v1/object/public/a", None),
+        ("GET", "/realtime/v1/api/broadcast", None),
     ]
 }
 
