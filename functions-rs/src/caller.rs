@@ -183,7 +183,7 @@ fn caller_from_claims(claims: &Map<String, Value>, token: TokenUse<'_>) -> Optio
         TokenUse::User | TokenUse::Client(_) => User::from_claims(claims).map(Caller::User),
         TokenUse::ApiKey("service_role") => Some(Caller::ServiceRole),
         TokenUse::ApiKey("anon") => Some(Caller::Anonymous),
-        TokenUse::ApiKey(_) | TokenUse::Other => None,
+        TokenUse::ApiKey(_) | TokenUse::Visitor | TokenUse::Other => None,
     }
 }
 

@@ -28,7 +28,7 @@ const CACHE_CONTROL: &str = "max-age=3600";
 pub struct BucketSeed {
     /// Its id and name.
     pub name: String,
-    /// Whether everybody may read its objects.
+    /// Whether all clients may read its objects.
     pub public: Option<bool>,
     /// The largest object, in bytes.
     pub file_size_limit: Option<u64>,

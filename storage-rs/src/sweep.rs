@@ -55,7 +55,7 @@ pub struct Swept {
     pub files: u64,
     /// Interrupted writes.
     pub leftovers: u64,
-    /// Resumable uploads that nobody goes on with.
+    /// Resumable uploads that no client continues.
     pub uploads: u64,
 }
 
@@ -143,7 +143,7 @@ async fn compare_rows(storage: &Storage, report: &mut Report) -> Result<(), Erro
     }
 }
 
-/// Deletes files that have had no row for a day, interrupted writes, and uploads that nobody goes on with.
+/// Deletes files that have had no row for a day, interrupted writes, and uploads that no client continues.
 ///
 /// # Errors
 /// The database or the backend failed. What was deleted before stays deleted.

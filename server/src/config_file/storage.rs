@@ -29,7 +29,7 @@ pub(crate) struct StorageSettings {
 pub(crate) struct BucketSettings {
     /// Its id and name.
     pub name: String,
-    /// Whether everybody may read its objects.
+    /// Whether all clients may read its objects.
     pub public: Option<bool>,
     /// The largest object, in bytes.
     pub file_size_limit: Option<u64>,

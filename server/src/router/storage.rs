@@ -40,7 +40,7 @@ impl EdgeRouter {
             return cors::FORWARDED.apply(refused);
         }
         let mut response = storage.handle(request).await;
-        // Whoever may upload chooses the type of a response.
+        // The client that uploads an object chooses the type of its response.
         isolate_foreign_content(response.headers_mut());
         cors::FORWARDED.apply(response)
     }

@@ -31,7 +31,7 @@ impl EdgeRouter {
         for claims in self.gateway.verified_claims(uri, headers) {
             let Some(user) = User::from_claims(&claims) else {
                 match classify_token(&claims) {
-                    TokenUse::ApiKey(_) => continue,
+                    TokenUse::ApiKey(_) | TokenUse::Visitor => continue,
                     _ => return Some(error_responses::no_access_token()),
                 }
             };

@@ -25,7 +25,7 @@ use crate::project::Project;
 const LOGIN_ROLE: &str = "authenticator";
 /// The folder of the files, inside the data folder.
 pub(crate) const FOLDER: &str = "storage";
-/// The S3 key of a local Supabase, which everybody knows, as everybody knows the demo keys.
+/// The published S3 key of a local Supabase, which is accepted only together with the published demo keys.
 const DEMO_S3_KEY: (&str, &str) =
     ("625729a08b95bf1b7ff351a663f3a23c", "850181e4652dd023b7a98c58ae0d2d34bd487ee0cc3254aed6eda37307425907");
 

@@ -1,6 +1,6 @@
 //! Rows of multipart uploads: the upload with the bytes that are reserved, and the parts that arrived.
 //!
-//! The bytes are protected by a signature, so that nobody who may write the table can lift the limit of a bucket.
+//! The bytes are protected by a signature, so that a role that may write the table cannot lift the limit of a bucket.
 
 use std::sync::Arc;
 

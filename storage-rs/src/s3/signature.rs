@@ -14,7 +14,7 @@ use crate::backend::disk::hexadecimal;
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// The name of the algorithm.
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
-/// The hash of a body that nobody hashed.
+/// The value of a request whose body is not hashed.
 pub(crate) const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
 /// How far the clock of a client may be off.
 const CLOCK_TOLERANCE: TimeDelta = TimeDelta::minutes(15);

@@ -13,6 +13,8 @@ pub enum TokenUse<'a> {
     User,
     /// An access token of an OAuth client, with its scopes.
     Client(&'a str),
+    /// A token without user, role and client, which services give the rights of visitors.
+    Visitor,
     /// No access token, such as an ID token, which tells a client who the user is.
     Other,
 }
@@ -26,7 +28,8 @@ pub fn classify_token(claims: &Map<String, Value>) -> TokenUse<'_> {
         (Some(_), Some(_), Some(_), _) => TokenUse::Client(text("scope").unwrap_or_default()),
         (None, _, Some(_), _) => TokenUse::User,
         (None, _, None, Some(role)) => TokenUse::ApiKey(role),
-        (Some(_), ..) | (None, _, None, None) => TokenUse::Other,
+        (None, _, None, None) => TokenUse::Visitor,
+        (Some(_), ..) => TokenUse::Other,
     }
 }
 
@@ -36,7 +39,7 @@ impl TokenUse<'_> {
     /// A client's token needs the scope of the service (see [`super::scope::SERVICES`]).
     pub fn opens_service(self, service: &str) -> bool {
         match self {
-            Self::ApiKey(_) | Self::User => true,
+            Self::ApiKey(_) | Self::User | Self::Visitor => true,
             Self::Client(scopes) => contains_scope(scopes, service),
             Self::Other => false,
         }
@@ -68,8 +71,8 @@ mod tests {
             ),
             (json!({"sub": "u", "client_id": "c", "aud": "c", "scope": "rest"}), TokenUse::Other, false),
             (json!({"role": "authenticated", "client_id": "c"}), TokenUse::Other, false),
-            (json!({"sub": ""}), TokenUse::Other, false),
-            (json!({}), TokenUse::Other, false),
+            (json!({"sub": ""}), TokenUse::Visitor, true),
+            (json!({}), TokenUse::Visitor, true),
         ] {
             let claims = claims.as_object().expect("an object");
             assert_eq!(classify_token(claims), expected, "{claims:?}");
