@@ -183,7 +183,6 @@ impl Server {
         let Configured { config, provider, consent } = prepared;
         let setup_link = desk::prepare_first_start(&project, &pool, &endpoint.addresses.url).await?;
         let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
-        storage::create_schema(&project, &source).await?;
         let joining = Joining { project: &project, config: &config, pool: &pool, keys: &keys, id };
         let (mut tasks, report) = joining.join(&source, closing.clone()).await?;
         let archive = source.start_archive(&project, options.ephemeral).await?;

@@ -12,7 +12,6 @@ use serde_json::json;
 use storage_rs::backend::disk::DiskBackend;
 use storage_rs::caller::keys::Keys;
 use storage_rs::config::{Config as StorageConfig, Environment};
-use storage_rs::database::schema;
 use storage_rs::seed::{self, BucketSeed};
 use storage_rs::service::{Clock, Storage};
 use storage_rs::sweep;
@@ -40,18 +39,6 @@ pub(super) struct RunningStorage {
 fn is_served(project: &Project) -> bool {
     let basalt = &project.file.basalt;
     basalt.storage.is_enabled && basalt.upstreams.get(Service::Storage).is_none()
-}
-
-/// Creates the schema in the embedded database, before the migrations of the project, which may refer to it. A storage server
-/// that the configuration names makes its own.
-pub(super) async fn create_schema(project: &Project, source: &DatabaseSource) -> anyhow::Result<()> {
-    let is_forwarded = project.file.basalt.upstreams.get(Service::Storage).is_some();
-    match source {
-        DatabaseSource::Embedded(_) if !is_forwarded => schema::create_at(&source.operator_url())
-            .await
-            .map_err(|error| anyhow!("preparing schema storage: {error}")),
-        _ => Ok(()),
-    }
 }
 
 /// Builds the storage API, unless the configuration turns it off or forwards it, or an external database has no role for it.

@@ -1,6 +1,6 @@
 //! The schema `storage`: the files of `sql/storage`.
 
-use postgrest_rs::execute::{connect, error_chain};
+use postgrest_rs::execute::error_chain;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
@@ -30,15 +30,6 @@ const FOREIGN: &str = "SELECT 1 FROM pg_namespace \
 /// The database is not reached, or refuses a statement.
 pub async fn create(database: &Database) -> Result<(), String> {
     let client = database.pool().connect().await.map_err(|error| error_chain(&*error))?;
-    create_with(&client).await
-}
-
-/// As [`create`], in the database of this URL.
-///
-/// # Errors
-/// The URL is malformed, the database is not reached, or refuses a statement.
-pub async fn create_at(url: &str) -> Result<(), String> {
-    let (client, _) = connect::parse(url)?.open().await.map_err(|error| error_chain(&*error))?;
     create_with(&client).await
 }
 
