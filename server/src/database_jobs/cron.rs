@@ -1,7 +1,6 @@
 //! Runs the jobs of `cron.job` and records their runs in `cron.job_run_details`, as `pg_cron` does.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
@@ -45,7 +44,9 @@ pub(super) struct CronJobs {
     url: String,
     clock: SharedClock,
     /// The time until which due jobs have been started.
-    until: Arc<Mutex<DateTime<Utc>>>,
+    until: DateTime<Utc>,
+    /// Whether the runs that the end of an earlier server has interrupted are marked.
+    has_ended_interrupted: bool,
     /// Jobs that are running, which are not started again until they end.
     running: BTreeSet<i64>,
     tasks: JoinSet<i64>,
@@ -57,26 +58,42 @@ pub(super) struct CronJobs {
 impl CronJobs {
     /// Prepares the jobs of the database at the URL of a superuser.
     ///
-    /// Jobs that are due after `until` are run, which is moved on.
-    pub(super) fn new(pool: PgPool, url: String, clock: SharedClock, until: Arc<Mutex<DateTime<Utc>>>) -> Self {
-        let (running, tasks) = (BTreeSet::new(), JoinSet::new());
-        Self { pool, url, clock, until, running, tasks, waiting: Vec::new(), has_seconds: false }
+    /// Jobs that are due after `until` are run.
+    pub(super) fn new(pool: PgPool, url: String, clock: SharedClock, until: DateTime<Utc>) -> Self {
+        Self {
+            pool,
+            url,
+            clock,
+            until,
+            has_ended_interrupted: false,
+            running: BTreeSet::new(),
+            tasks: JoinSet::new(),
+            waiting: Vec::new(),
+            has_seconds: false,
+        }
     }
 
-    /// Marks the runs that the end of a server has interrupted.
-    pub(super) async fn end_interrupted(&self) -> Result<(), sqlx::Error> {
+    /// Marks the runs that the end of an earlier server has interrupted; later calls have no effect.
+    pub(super) async fn end_interrupted(&mut self) -> Result<(), sqlx::Error> {
         const MARK: &str =
             "UPDATE cron.job_run_details SET status = 'failed', return_message = 'server restarted', end_time = $1
             WHERE status IN ('starting', 'running')";
-        sqlx::query(MARK).bind(self.clock.now()).execute(&self.pool).await.map(drop)
+        if !self.has_ended_interrupted {
+            sqlx::query(MARK).bind(self.clock.now()).execute(&self.pool).await?;
+            self.has_ended_interrupted = true;
+        }
+        Ok(())
     }
 
     /// Returns the time until the next moment at which a job may be due.
+    ///
+    /// It counts from the last jobs that were started: a clock that was moved since then makes it zero.
     pub(super) fn next_turn(&self) -> std::time::Duration {
-        let now = self.clock.now();
         let step = if self.has_seconds { 1000 } else { 60_000 };
-        let rest = step - now.timestamp_millis().rem_euclid(step);
-        std::time::Duration::from_millis(rest.unsigned_abs() + 1)
+        let last = self.until.timestamp_millis();
+        let next = last - last.rem_euclid(step) + step;
+        let rest = (next - self.clock.now().timestamp_millis()).clamp(0, step);
+        std::time::Duration::from_millis(rest.unsigned_abs())
     }
 
     /// Starts the jobs that have become due.
@@ -85,7 +102,7 @@ impl CronJobs {
     pub(super) async fn run_due(&mut self, is_ours: bool) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
         let jobs = self.list_jobs().await?;
-        let from = std::mem::replace(&mut *self.until.lock().unwrap_or_else(PoisonError::into_inner), now).min(now);
+        let from = std::mem::replace(&mut self.until, now).min(now);
         self.has_seconds = false;
         for job in jobs {
             let Some(schedule) = Schedule::parse(&job.schedule) else {
@@ -232,4 +249,33 @@ async fn execute(url: &str, job: &Job) -> Result<Outcome, sqlx::Error> {
     }
     connection.close().await?;
     Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use chrono::TimeDelta;
+    use gotrue_rs::testing::FakeClock;
+    use sqlx::postgres::PgPoolOptions;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn next_turn_is_at_once_after_the_clock_was_moved() {
+        let url = "postgres://nobody@127.0.0.1:9/none";
+        let pool = PgPoolOptions::new().connect_lazy(url).expect("a URL");
+        let start = "2030-01-01T10:10:20Z".parse().expect("a time");
+        let clock = FakeClock::at(start);
+        let mut jobs = CronJobs::new(pool, url.to_owned(), Arc::new(clock.clone()), start);
+        assert_eq!(jobs.next_turn(), Duration::from_secs(40));
+        jobs.has_seconds = true;
+        assert_eq!(jobs.next_turn(), Duration::from_secs(1));
+        // The move came while something else was done: what has become due by it must not wait for another minute.
+        clock.advance(TimeDelta::hours(2));
+        assert_eq!(jobs.next_turn(), Duration::ZERO);
+        clock.advance(TimeDelta::hours(-9));
+        assert_eq!(jobs.next_turn(), Duration::from_secs(1));
+    }
 }

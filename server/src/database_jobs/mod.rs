@@ -7,7 +7,7 @@ mod missing_table;
 mod requests;
 mod schedule;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -56,16 +56,26 @@ impl DatabaseJobs {
     ///
     /// Jobs that are due from now on are run, even if the connection takes its time.
     pub(crate) fn start(self, closing: ShutdownSignal) -> JoinHandle<()> {
-        let until = Arc::new(Mutex::new(self.clock.now()));
-        http_edge::spawn_task(self.run(until, closing))
+        let pool = PgPoolOptions::new().max_connections(CONNECTIONS).min_connections(0).connect_lazy(&self.url);
+        let until = self.clock.now();
+        http_edge::spawn_task(async move {
+            match pool {
+                Ok(pool) => self.run(&pool, until, closing).await,
+                Err(error) => {
+                    tracing::warn!(error = %ErrorChain(&error), "background work of the database cannot start");
+                }
+            }
+        })
     }
 
-    async fn run(self, until: Arc<Mutex<DateTime<Utc>>>, mut closing: ShutdownSignal) {
+    async fn run(self, pool: &PgPool, until: DateTime<Utc>, mut closing: ShutdownSignal) {
+        // Runs that are due and those in progress outlive a failure of the database.
+        let mut jobs = CronJobs::new(pool.clone(), self.url.clone(), self.clock.clone(), until);
         loop {
             let mut stop = closing.clone();
             let outcome = tokio::select! {
                 _ = stop.wait_for(|closing| *closing) => break,
-                outcome = self.work(&until) => outcome,
+                outcome = self.work(pool, &mut jobs) => outcome,
             };
             if let Err(error) = outcome {
                 tracing::warn!(error = %ErrorChain(error.as_ref()), "background work of the database was interrupted");
@@ -81,15 +91,7 @@ impl DatabaseJobs {
     }
 
     /// Works until the database fails.
-    async fn work(&self, until: &Arc<Mutex<DateTime<Utc>>>) -> anyhow::Result<()> {
-        let pool = PgPoolOptions::new().max_connections(CONNECTIONS).min_connections(0).connect_lazy(&self.url);
-        let pool = pool.context("connecting to the database")?;
-        let outcome = Box::pin(self.work_with(&pool, until)).await;
-        pool.close().await;
-        outcome
-    }
-
-    async fn work_with(&self, pool: &PgPool, until: &Arc<Mutex<DateTime<Utc>>>) -> anyhow::Result<()> {
+    async fn work(&self, pool: &PgPool, jobs: &mut CronJobs) -> anyhow::Result<()> {
         let queue = RequestQueue {
             pool: pool.clone(),
             http: Arc::clone(&self.http),
@@ -98,9 +100,8 @@ impl DatabaseJobs {
         };
         let mut listener = PgListener::connect_with(pool).await.context("listening for background work")?;
         listener.listen(CHANNEL).await.context("listening for background work")?;
-        let mut jobs = CronJobs::new(pool.clone(), self.url.clone(), self.clock.clone(), Arc::clone(until));
         ignore_missing(jobs.end_interrupted().await).context("ending interrupted jobs")?;
-        self.run_due(&mut jobs).await?;
+        self.run_due(jobs).await?;
         let sending = send_when_woken(&queue, tokio::sync::Notify::new());
         let (wake, sending) = sending;
         let mut sending = std::pin::pin!(sending);
@@ -115,11 +116,11 @@ impl DatabaseJobs {
                         wake.notify_one();
                     } else {
                         // A job of seconds shortens the pause.
-                        self.run_due(&mut jobs).await?;
+                        self.run_due(jobs).await?;
                     }
                 }
                 () = self.clock.sleep(jobs.next_turn()) => {
-                    self.run_due(&mut jobs).await?;
+                    self.run_due(jobs).await?;
                     wake.notify_one();
                 }
                 () = jobs.wait_for_end() => {}

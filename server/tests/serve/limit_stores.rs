@@ -200,6 +200,7 @@ async fn node_that_has_the_counters_is_found_and_followed_while_they_move() {
     let folder = TempFolder::new();
     let store = format!("url = \"{}\"\non_failure = \"closed\"\ntimeout = \"5s\"", first.redis.url());
     let server = serve(&folder, &store, &[]);
+    let started = Instant::now();
     let statuses = verify(&server, LIMIT / 2).await;
     assert_eq!(count_refused(&statuses) + statuses.iter().filter(|status| **status == 503).count(), 0, "{statuses:?}");
     assert!(cli(second.port, &["keys", "*"]).contains("{basalt}:bucket:"));
@@ -210,16 +211,21 @@ async fn node_that_has_the_counters_is_found_and_followed_while_they_move() {
     assert_eq!(cli(second.port, &["cluster", "setslot", &slot, "migrating", &to]), "OK");
     for key in cli(second.port, &["keys", "*"]).lines() {
         let port = first.port.to_string();
-        assert_eq!(cli(second.port, &["migrate", "127.0.0.1", &port, key, "0", "2000"]), "OK", "{key}");
+        let answer = cli(second.port, &["migrate", "127.0.0.1", &port, key, "0", "2000"]);
+        // The key that a server writes when it starts expires after a second.
+        assert!(answer == "OK" || (answer == "NOKEY" && key.ends_with(":start")), "{key}: {answer}");
     }
     let statuses = verify(&server, LIMIT / 2 - 2).await;
     assert!(!statuses.contains(&503) && !statuses.contains(&429), "{statuses:?}");
     for node in [&first, &second] {
         assert_eq!(cli(node.port, &["cluster", "setslot", &slot, "node", &to]), "OK");
     }
-    let statuses = verify(&server, REQUESTS - LIMIT).await;
+    // Two are left of twenty: with a new count, all would be allowed.
+    let statuses = verify(&server, LIMIT).await;
     assert!(!statuses.contains(&503), "{statuses:?}");
-    assert!(count_refused(&statuses) >= REQUESTS - LIMIT - 5, "the count has moved along: {statuses:?}");
+    let gained = started.elapsed().as_secs() * LIMIT as u64 / 300;
+    let expected = LIMIT.saturating_sub(3 + usize::try_from(gained).expect("few"));
+    assert!(count_refused(&statuses) >= expected, "the count has moved along: {expected} of {statuses:?}");
 }
 
 /// Forwards connections to a port, each answer after a delay; returns the port to connect to.
