@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-rest bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions order-functions replay soak soak-concurrency soak-orders clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-rest bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,8 +110,7 @@ fmt: $(SHOP_INSTALLED) $(CLIENTS_INSTALLED) ## Format all source
 
 build: $(SHOP) ## The release binary: target/release/basalt
 	@$(NEED) cargo
-	@AWS_LC_SYS_CFLAGS="$(AWS_LC_SYS_CFLAGS) -DMY_ASSEMBLER_IS_TOO_OLD_FOR_512AVX -fno-asynchronous-unwind-tables -fno-unwind-tables" \
-		RUSTFLAGS="$(strip $(RUSTFLAGS) -Cforce-frame-pointers=yes)" cargo build --release --package server
+	@cargo build --release --package server
 	@ls -l $(RELEASE)
 
 bench: ## Compare with the reference: make bench REF=/path/to/gotrue [BENCH="--only W1,W2"]
@@ -145,12 +144,6 @@ bench-shop: build $(SHOP_INSTALLED) ## Lighthouse scores of the shop's pages, me
 
 bench-size: build ## Binary size by part, memory idle and with 10,000 connections; fails over the limits
 	@scripts/bench-size.py
-
-order-functions: ## Find anew which functions a release runs first (Valgrind): server/link/functions.ld
-	@$(NEED) postgres valgrind
-	@CARGO_PROFILE_RELEASE_STRIP=none $(MAKE) --no-print-directory build
-	@scripts/order-functions.py --binary $(RELEASE)
-	@echo "The next 'make build' uses it."
 
 replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--only 'user.*' --pgbouncer"]
 	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)

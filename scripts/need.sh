@@ -90,10 +90,6 @@ need_nginx() {
     have nginx || apt_install nginx-light || missing "nginx is needed for bench-rolling: install it (apt install nginx, brew install nginx)."
 }
 
-need_valgrind() {
-    have valgrind || apt_install valgrind || missing "Valgrind is needed to find which functions run: install it (apt install valgrind, brew install valgrind)."
-}
-
 # The pinned PostgreSQL package, unless the environment names another PostgreSQL.
 need_postgres() {
     [ -z "${DATABASE_URL:-}${PG_BIN_DIR:-}" ] || return 0

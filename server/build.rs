@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use flate2::Compression;
@@ -34,11 +33,7 @@ const DEVELOPMENT_FILES: [(&str, &str); 3] = [
     ),
 ];
 
-/// The linker script that orders functions; `scripts/order-functions.py` writes it.
-const FUNCTION_ORDER: &str = "link/functions.ld";
-
 fn main() -> io::Result<()> {
-    shrink_release();
     let dist = Path::new("../frontend/dist");
     let index = dist.join("index.html");
     if fs::read_to_string(&index).map_or(true, |page| page == PLACEHOLDER_PAGE) {
@@ -96,56 +91,6 @@ fn complete_development_files(folder: &Path) -> io::Result<bool> {
         }
     }
     Ok(all_built)
-}
-
-/// Makes the linker strip symbols, merge and order functions, and pack relocations.
-///
-/// `Cargo.toml` says why Cargo does not strip. `CARGO_PROFILE_RELEASE_STRIP=none` keeps the symbols.
-///
-/// Identical functions become one, which saves their unwinding tables as well. Nothing compares their addresses.
-///
-/// The functions of [`FUNCTION_ORDER`] lie beside each other: Linux maps 64 kB of code at once, so that functions all over
-/// the file would bring most of it into memory.
-///
-/// Packed relocations save half a megabyte of the file and of memory. They need glibc 2.36 or newer at run time, so they
-/// are used where the build machine has it.
-fn shrink_release() {
-    println!("cargo:rerun-if-env-changed=CARGO_PROFILE_RELEASE_STRIP");
-    println!("cargo:rerun-if-changed={FUNCTION_ORDER}");
-    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|it| it == value);
-    if !is("PROFILE", "release") || !is("CARGO_CFG_TARGET_OS", "linux") {
-        return;
-    }
-    if !is("CARGO_PROFILE_RELEASE_STRIP", "none") {
-        println!("cargo:rustc-link-arg-bins=-Wl,--strip-all");
-    }
-    let is_host = std::env::var_os("HOST") == std::env::var_os("TARGET");
-    // The default linker of this target is LLD.
-    let is_unset = |name: &str| std::env::var_os(name).is_none_or(|it| it.is_empty());
-    let is_lld =
-        is("CARGO_CFG_TARGET_ARCH", "x86_64") && is_unset("RUSTC_LINKER") && !names_linker("CARGO_ENCODED_RUSTFLAGS");
-    if is_host && is_lld && is("CARGO_CFG_TARGET_ENV", "gnu") {
-        println!("cargo:rustc-link-arg-bins=-Wl,--icf=all");
-        if let Ok(script) = Path::new(FUNCTION_ORDER).canonicalize() {
-            println!("cargo:rustc-link-arg-bins=-Wl,-T,{}", script.display());
-        }
-    }
-    if is_host && is("CARGO_CFG_TARGET_ENV", "gnu") && glibc_version().is_some_and(|version| version >= (2, 36)) {
-        println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
-    }
-}
-
-/// Whether flags of the compiler in this variable name a linker or its arguments.
-fn names_linker(variable: &str) -> bool {
-    std::env::var_os(variable).is_some_and(|flags| flags.to_string_lossy().contains("link"))
-}
-
-/// Returns the version of this machine's C library.
-fn glibc_version() -> Option<(u32, u32)> {
-    let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// Collects the files below a folder by relative path, with `/` as separator.
