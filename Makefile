@@ -4,12 +4,12 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-NEED := ./scripts/need.sh
+NEED := ./tools/need.sh
 DEBUG := target/debug/basalt
 RELEASE := target/release/basalt
 SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
-CLIENTS_INSTALLED := clients/node_modules/.package-lock.json
+CLIENTS_INSTALLED := packages/node_modules/.package-lock.json
 # `cargo fmt` does not find the modules that `statements!` declares.
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
@@ -21,7 +21,7 @@ help: ## List the targets
 
 run: $(SHOP) ## Build everything, start a private database and serve; prints URL and keys
 	@$(NEED) cargo postgres
-	@cargo build --package server
+	@cargo build --package basalt
 	@exec $(DEBUG) serve
 
 test: test-rust test-shop test-browser test-clients ## All tests: Rust, shop, both together in Chromium, test packages
@@ -35,32 +35,32 @@ test-shop: $(SHOP_INSTALLED) ## Unit tests of the shop
 
 test-browser: $(SHOP_INSTALLED) $(SHOP) ## Chromium and supabase-js against the binary
 	@$(NEED) cargo postgres chromium
-	@cargo build --package server
+	@cargo build --package basalt
 	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" npm --prefix frontend run test:e2e
 
 test-clients: $(CLIENTS_INSTALLED) $(SHOP) ## Packages for test suites, and the examples of docs/testing
 	@$(NEED) cargo postgres chromium
-	@cargo build --package server
-	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" clients/test.sh $(if $(IF_REACHABLE),--if-reachable)
+	@cargo build --package basalt
+	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" packages/test.sh $(if $(IF_REACHABLE),--if-reachable)
 
 package: package-library package-platform ## npm and Python packages for test suites in target/packages: make package [BINARY=path/to/basalt]
-	@clients/python/package.sh target/packages
+	@packages/python/package.sh target/packages
 
 package-library: $(CLIENTS_INSTALLED) ## npm package @basalt/test, which has the packages of all platforms as optional dependencies
 	@$(NEED) node
-	@npm --prefix clients run --silent build
-	@node clients/packaging/package.mjs target/packages library
+	@npm --prefix packages run --silent build
+	@node packages/packaging/package.mjs target/packages library
 
 package-platform: ## npm package with the binary of a platform: make package-platform [PLATFORM=linux-arm64 BINARY=path/to/basalt]
 	@$(NEED) node
-	@node clients/packaging/package.mjs target/packages "$(or $(PLATFORM),$$(node -p 'process.platform + "-" + process.arch'))=$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))"
+	@node packages/packaging/package.mjs target/packages "$(or $(PLATFORM),$$(node -p 'process.platform + "-" + process.arch'))=$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))"
 
 package-deb: ## Debian package in target/packages: make package-deb [BINARY=path/to/basalt]
 	@deploy/debian/build.sh "$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))" target/packages
 
 timing: $(SHOP) ## Compare durations for known and unknown addresses, on an idle machine: make timing [BINARY=…]
 	@$(NEED) cargo postgres
-	@$(if $(BINARY),BASALT_BINARY="$(abspath $(BINARY))" )cargo test --package server --test serve -- --ignored --exact --nocapture timing::timing_does_not_tell_who_has_an_account
+	@$(if $(BINARY),BASALT_BINARY="$(abspath $(BINARY))" )cargo test --package basalt --test serve -- --ignored --exact --nocapture timing::timing_does_not_tell_who_has_an_account
 
 hardening: ## Check that the tests of each hardened switch fail with the switch off; some minutes
 	@$(NEED) cargo postgres
@@ -68,13 +68,13 @@ hardening: ## Check that the tests of each hardened switch fail with the switch 
 
 mixed-versions: $(SHOP) ## Run the previous version and this one on one database; builds both: make mixed-versions [MIXED="--revision v0.1.0"]
 	@$(NEED) cargo postgres
-	@cargo build --package server
-	@python3 scripts/mixed-versions.py --new $(DEBUG) $(MIXED)
+	@cargo build --package basalt
+	@python3 tools/mixed-versions.py --new $(DEBUG) $(MIXED)
 
 conformance: $(SHOP) ## Test the OAuth server with authlib; openid-client is part of test-browser
 	@$(NEED) cargo postgres
-	@cargo build --package server
-	@scripts/conformance/run.sh $(DEBUG) $(if $(IF_REACHABLE),--if-reachable)
+	@cargo build --package basalt
+	@tools/conformance/run.sh $(DEBUG) $(if $(IF_REACHABLE),--if-reachable)
 
 check: check-rust check-shop check-clients check-dependencies check-scripts ## Source checks of CI: formatting, lints, types, dead code, dependencies
 
@@ -89,15 +89,15 @@ check-shop: $(SHOP_INSTALLED)
 	@npm --prefix frontend run check
 
 check-clients: $(CLIENTS_INSTALLED)
-	@npm --prefix clients run --silent build
-	@npm --prefix clients run check
+	@npm --prefix packages run --silent build
+	@npm --prefix packages run check
 
 check-dependencies:
 	@$(NEED) cargo cargo-deny cargo-machete
-	@scripts/check-dependencies.sh
+	@tools/check-dependencies.sh
 
 check-scripts:
-	@python3 -m unittest discover --start-directory scripts/cluster
+	@python3 -m unittest discover --start-directory tools/cluster
 
 check-deploy: ## Validate image, compose file, Helm chart, systemd unit and Debian package: make check-deploy [IF_REACHABLE=yes]
 	@deploy/check.sh $(if $(IF_REACHABLE),--if-reachable) $(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)))
@@ -106,48 +106,48 @@ fmt: $(SHOP_INSTALLED) $(CLIENTS_INSTALLED) ## Format all source
 	@cargo fmt --all
 	@rustfmt --edition 2024 $(STATEMENT_FILES)
 	@npm --prefix frontend run format
-	@npm --prefix clients run format
+	@npm --prefix packages run format
 
 build: $(SHOP) ## The release binary: target/release/basalt
 	@$(NEED) cargo
-	@cargo build --release --package server
+	@cargo build --release --package basalt
 	@ls -l $(RELEASE)
 
 bench: ## Compare with the reference: make bench REF=/path/to/gotrue [BENCH="--only W1,W2"]
 	@test -n "$(REF)" || { echo "REF is missing: the binary of the reference, built from its source (go build). Also needed: PostgreSQL 15 with pg_config, Python 3.11."; exit 1; }
 	@$(MAKE) build
-	@CARGO_TARGET_DIR="$(CURDIR)/target/bench" bench/bench.py \
+	@CARGO_TARGET_DIR="$(CURDIR)/target/bench" tools/bench/bench.py \
 		--a "$(REF) serve" --b "$(CURDIR)/$(RELEASE) gotrue" --migrate "$(REF) migrate" $(or $(BENCH),--quick)
 
 bench-test: build $(CLIENTS_INSTALLED) ## Measure the targets of test servers: make bench-test [BENCH="--quick --only start,worlds"]
 	@$(NEED) postgres
-	@npm --prefix clients run --silent build
-	@node clients/bench/bench.mjs $(RELEASE) $(BENCH)
+	@npm --prefix packages run --silent build
+	@node packages/bench/bench.mjs $(RELEASE) $(BENCH)
 
 bench-gateway: build ## Time that the gateway adds to a request; fails over 0.15 ms
-	@scripts/bench-gateway.py $(RELEASE)
+	@tools/bench-gateway.py $(RELEASE)
 
 bench-rest: build ## Data API beside pgbench with the same statements: make bench-rest [BENCH="--seconds 5 --only single,rpc"]
 	@$(NEED) postgres
-	@scripts/bench-rest.py $(CURDIR)/$(RELEASE) $(BENCH)
+	@tools/bench-rest.py $(CURDIR)/$(RELEASE) $(BENCH)
 
 bench-users: build ## Compare one million users with ten thousand: make bench-users [REF=/path/to/gotrue]
-	@scripts/bench-users.py --command "$(CURDIR)/$(RELEASE) gotrue serve" $(if $(REF),--reference "$(REF) serve")
+	@tools/bench-users.py --command "$(CURDIR)/$(RELEASE) gotrue serve" $(if $(REF),--reference "$(REF) serve")
 
 bench-rolling: build ## Restart four replicas behind HAProxy and nginx under load: make bench-rolling [REF=/path/to/gotrue] [BENCH="--restarts 20"]
 	@$(NEED) postgres haproxy nginx
-	@python3 scripts/bench-rolling.py --command "$(CURDIR)/$(RELEASE)" $(if $(REF),--reference "$(REF)") $(BENCH)
+	@python3 tools/bench-rolling.py --command "$(CURDIR)/$(RELEASE)" $(if $(REF),--reference "$(REF)") $(BENCH)
 
 bench-shop: build $(SHOP_INSTALLED) ## Lighthouse scores of the shop's pages, median of five; fails below 95: make bench-shop [BENCH="--page /submit"]
 	@$(NEED) postgres chromium
-	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(RELEASE)" node scripts/bench-shop.mjs $(BENCH)
+	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(RELEASE)" node tools/bench-shop.mjs $(BENCH)
 
 bench-size: build ## Binary size by part, memory idle and with 10,000 connections; fails over the limits
-	@scripts/bench-size.py
+	@tools/bench-size.py
 
 replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--only 'user.*' --pgbouncer"]
 	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)
-	@cargo build --package server --package flows --bin basalt --bin recordings
+	@cargo build --package basalt --package flows --bin basalt --bin recordings
 	@$(dir $(DEBUG))recordings $(REPLAY)
 
 soak-concurrency: ## Long concurrency tests: refresh races, all interleavings, contention; about an hour
@@ -156,19 +156,19 @@ soak-concurrency: ## Long concurrency tests: refresh races, all interleavings, c
 
 soak-orders: ## Fifty rounds of kill -9 between webhook, order, mail and download; takes minutes
 	@$(NEED) cargo postgres
-	@cargo test --package server --test serve -- --ignored orders_crash
+	@cargo test --package basalt --test serve -- --ignored orders_crash
 
 soak: $(SHOP) ## Fault injection with hostile clients: make soak [SOAK="--minutes 10 --mode both --seed 7"]
 	@$(NEED) cargo faketime
-	@cargo build --package server
-	@python3 scripts/soak $(SOAK)
+	@cargo build --package basalt
+	@python3 tools/soak $(SOAK)
 
 bench-cluster: build ## Faults of every part of a PostgreSQL cluster, with four replicas: make bench-cluster [CLUSTER="--rounds 2 --only switchover"]
 	@$(NEED) postgres
-	@python3 scripts/cluster $(CLUSTER)
+	@python3 tools/cluster $(CLUSTER)
 
 clean: ## Remove build output and installed packages; keeps the data in .basalt
-	@rm -rf target bench/load/target frontend/dist frontend/node_modules server/postgres/node_modules clients/node_modules clients/js/dist
+	@rm -rf target tools/bench/load/target frontend/dist frontend/node_modules crates/basalt/postgres/node_modules packages/node_modules packages/js/dist
 
 # Not `npm ci`: it needs lock entries for every platform of every optional package, and a registry mirror may lack some.
 # This installs the pinned versions, checks the same hashes, and does not write the lock file.
@@ -178,10 +178,10 @@ $(SHOP_INSTALLED): frontend/package-lock.json
 	@touch $@
 
 # The examples of docs/testing use the packages of the clients.
-$(CLIENTS_INSTALLED): clients/package-lock.json clients/js/package.json
+$(CLIENTS_INSTALLED): packages/package-lock.json packages/js/package.json
 	@$(NEED) node
-	@npm install --prefix clients --no-save --no-audit --no-fund --loglevel=error </dev/null
-	@ln -sfn ../../clients/node_modules docs/testing/node_modules
+	@npm install --prefix packages --no-save --no-audit --no-fund --loglevel=error </dev/null
+	@ln -sfn ../../packages/node_modules docs/testing/node_modules
 	@touch $@
 
 # A cargo build without the shop writes a placeholder page that is newer than the sources; it does not count as built.

@@ -21,7 +21,7 @@ const INBOX_MODE = "inbox";
 
 /**
  * Builds the development pages of the server: the script of the consent page and the page of the
- * provider, or in another mode the script of the inbox. `server/build.rs` lists the files that it
+ * provider, or in another mode the script of the inbox. `crates/basalt/build.rs` lists the files that it
  * embeds.
  */
 export default defineConfig(({ mode }) => {

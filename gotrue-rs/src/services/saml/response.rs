@@ -1,6 +1,6 @@
 //! Verifies responses of identity providers against the server's and the operator's settings.
 //!
-//! The rules are in `gotrue-rules/src/domain/saml`.
+//! The rules are in `crates/gotrue-rules/src/domain/saml`.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use gotrue_rules::domain::error::{Error, Result};

@@ -224,7 +224,7 @@ impl Fixture {
 
 /// The names of all members that some request body reads.
 fn member_names() -> BTreeSet<String> {
-    let wire = source::repository_root().join("gotrue-rules/src/wire");
+    let wire = source::repository_root().join("crates/gotrue-rules/src/wire");
     let mut names = BTreeSet::new();
     for file in ["requests", "oauth_server"].iter().flat_map(|folder| source::list_files(&wire.join(folder), &[".rs"]))
     {

@@ -31,7 +31,7 @@ fn named_tests(evidence: &str) -> Vec<(PathBuf, &str)> {
 }
 
 fn test_file(name: &str) -> PathBuf {
-    for (short, folder) in [("http/", "gotrue-rs/tests/http/"), ("serve/", "server/tests/serve/")] {
+    for (short, folder) in [("http/", "gotrue-rs/tests/http/"), ("serve/", "crates/basalt/tests/serve/")] {
         if let Some(rest) = name.strip_prefix(short) {
             return repository().join(folder).join(rest);
         }

@@ -22,14 +22,14 @@ const DECISIONS: &[Decision] = &[
         name: "whether a ban is in force",
         signs: &["banned_until.is_some", "banned_until.is_none", "banned_until.map", "banned_until<", "banned_until>"],
         is_literal: false,
-        home: "gotrue-rules/src/domain/user.rs",
+        home: "crates/gotrue-rules/src/domain/user.rs",
         allowed: &[],
     },
     Decision {
         name: "what a ban refuses",
         signs: &[".is_banned("],
         is_literal: false,
-        home: "gotrue-rules/src/domain/ban.rs",
+        home: "crates/gotrue-rules/src/domain/ban.rs",
         allowed: &[(
             "gotrue-rs/src/services/sessions/refresh/mod.rs",
             "the token of a banned user is kept, not refused",
@@ -46,60 +46,60 @@ const DECISIONS: &[Decision] = &[
         name: "the error of a ban",
         signs: &["(\"user_banned\"", "(ErrorCode::UserBanned"],
         is_literal: true,
-        home: "gotrue-rules/src/domain/ban.rs",
+        home: "crates/gotrue-rules/src/domain/ban.rs",
         allowed: &[],
     },
     Decision {
         name: "whether a session verified a second factor",
         signs: &["<Aal::Aal2", ">=Aal::Aal2", "==Aal::Aal2", "!=Aal::Aal2", ">Aal::Aal1", "==Aal::Aal1", "!=Aal::Aal1"],
         is_literal: false,
-        home: "gotrue-rules/src/domain/session.rs",
+        home: "crates/gotrue-rules/src/domain/session.rs",
         allowed: &[],
     },
     Decision {
         name: "whether a user must step up",
         signs: &["has_verified_factor()&&"],
         is_literal: false,
-        home: "gotrue-rules/src/domain/step_up.rs",
+        home: "crates/gotrue-rules/src/domain/step_up.rs",
         allowed: &[],
     },
     Decision {
         name: "whether linking requires aal2",
         signs: &[".linking_requires_aal2"],
         is_literal: false,
-        home: "gotrue-rules/src/domain/linking/manual.rs",
+        home: "crates/gotrue-rules/src/domain/linking/manual.rs",
         allowed: &[
-            ("gotrue-rules/src/domain/policy/hardened.rs", "sets it"),
-            ("gotrue-rules/src/domain/policy/hardening.rs", "the table of switches names the field"),
+            ("crates/gotrue-rules/src/domain/policy/hardened.rs", "sets it"),
+            ("crates/gotrue-rules/src/domain/policy/hardening.rs", "the table of switches names the field"),
         ],
     },
     Decision {
         name: "whether manual linking is enabled",
         signs: &[".manual_linking_enabled"],
         is_literal: false,
-        home: "gotrue-rules/src/domain/linking/manual.rs",
+        home: "crates/gotrue-rules/src/domain/linking/manual.rs",
         allowed: &[("gotrue-rs/src/config/settings/security.rs", "sets it")],
     },
     Decision {
         name: "aliases of tenants of Azure",
         signs: &["\"common\",\"organizations\""],
         is_literal: true,
-        home: "gotrue-rules/src/domain/external/issuers.rs",
+        home: "crates/gotrue-rules/src/domain/external/issuers.rs",
         allowed: &[],
     },
     Decision {
         name: "parameters that a client or an operator cannot set at a provider",
         signs: &["\"response_type\",\"state\""],
         is_literal: true,
-        home: "gotrue-rules/src/domain/external/authorization_url.rs",
+        home: "crates/gotrue-rules/src/domain/external/authorization_url.rs",
         allowed: &[],
     },
     Decision {
         name: "escaping of text for HTML",
         signs: &["&quot;"],
         is_literal: true,
-        home: "gotrue-rules/src/wire/html.rs",
-        allowed: &[("gotrue-rules/src/wire/saml.rs", "XML attributes, in which line breaks are escaped too")],
+        home: "crates/gotrue-rules/src/wire/html.rs",
+        allowed: &[("crates/gotrue-rules/src/wire/saml.rs", "XML attributes, in which line breaks are escaped too")],
     },
     Decision {
         name: "functions of templates",
@@ -112,14 +112,22 @@ const DECISIONS: &[Decision] = &[
         name: "which providers are simulated",
         signs: &[".simulator_url="],
         is_literal: false,
-        home: "provider-simulator/src/simulator.rs",
+        home: "crates/provider-simulator/src/simulator.rs",
         allowed: &[],
     },
 ];
 
 /// Production sources: path and text without tests.
 fn sources() -> Vec<(String, String)> {
-    let crates = ["gotrue-rules", "gotrue-rs", "functions-rs", "desk", "provider-simulator", "server", "http-edge"];
+    let crates = [
+        "crates/gotrue-rules",
+        "gotrue-rs",
+        "functions-rs",
+        "crates/desk",
+        "crates/provider-simulator",
+        "crates/basalt",
+        "crates/http-edge",
+    ];
     let folders = crates.map(|name| format!("{name}/src"));
     let all = folders.iter().flat_map(|folder| list_files(&repository_root().join(folder), &[".rs"]));
     let sources = all.map(|path| (relative_path(&path), without_tests(&read_text(&path)).to_owned()));

@@ -92,7 +92,7 @@ fn features_outside_tests(manifest: &str) -> Vec<&str> {
 /// The manifests of the workspace and its crates, with their paths from the root.
 fn manifests() -> Vec<(String, String)> {
     let root = source::repository_root();
-    let is_ours = |path: &Path| !path.starts_with(root.join("bench"));
+    let is_ours = |path: &Path| !path.starts_with(root.join("tools/bench"));
     let files = source::list_files(&root, &["Cargo.toml"]).into_iter().filter(|path| is_ours(path));
     files.map(|path| (source::relative_path(&path), source::read_text(&path))).collect()
 }

@@ -10,20 +10,25 @@ use super::source::{list_files, read_text, relative_path, repository_root};
 use super::tokens::{code_and_comments, is_word_character, string_literals};
 
 /// The crates that respond with an [`ErrorCode`].
-const API_CRATES: [&str; 4] = ["gotrue-rules", "gotrue-rs", "functions-rs", "server"];
+const API_CRATES: [&str; 4] = ["crates/gotrue-rules", "gotrue-rs", "functions-rs", "crates/basalt"];
 
 /// The crates that respond with an [`OAuthErrorCode`].
 ///
-/// The provider for development in `server` is another server.
-const OAUTH_CRATES: [&str; 2] = ["gotrue-rules", "gotrue-rs"];
+/// The provider for development in `crates/basalt` is another server.
+const OAUTH_CRATES: [&str; 2] = ["crates/gotrue-rules", "gotrue-rs"];
 
 /// The files that define the texts of the codes.
-const DEFINITIONS: [&str; 2] = ["gotrue-rules/src/domain/error/code.rs", "gotrue-rules/src/domain/error/oauth_code.rs"];
+const DEFINITIONS: [&str; 2] =
+    ["crates/gotrue-rules/src/domain/error/code.rs", "crates/gotrue-rules/src/domain/error/oauth_code.rs"];
 
 /// Literals that equal the text of a code and mean something else: file, text, reason.
 const ALLOWED_LITERALS: &[(&str, &str, &str)] = &[
     ("gotrue-rs/src/ports/limits/keys.rs", "unknown", "the key of clients without an address"),
-    ("server/src/parity/report.rs", "unknown", "the verdict of a setting that neither the reference nor Basalt knows"),
+    (
+        "crates/basalt/src/parity/report.rs",
+        "unknown",
+        "the verdict of a setting that neither the reference nor Basalt knows",
+    ),
 ];
 
 /// The start of the unit tests at the end of a file.

@@ -9,7 +9,7 @@ use gotrue_rules::domain::policy::{Policy, TargetLimits};
 use super::source::{list_files, read_text, relative_path, repository_root};
 use super::tokens::code_and_comments;
 
-const DEFINITION: &str = "gotrue-rules/src/domain/policy/hardened.rs";
+const DEFINITION: &str = "crates/gotrue-rules/src/domain/policy/hardened.rs";
 
 /// Assignments of a hardened field outside [`DEFINITION`]: file, field, reason.
 const OTHER_ASSIGNMENTS: &[(&str, &str, &str)] = &[
@@ -22,8 +22,8 @@ const OTHER_ASSIGNMENTS: &[(&str, &str, &str)] = &[
         "a setting of GoTrue",
     ),
     ("gotrue-rs/src/testing/world.rs", "password.hash", "cheap hashes for tests"),
-    ("server/src/serve/test_profile.rs", "password.hash", "cheap hashes for `basalt serve --test`"),
-    ("server/src/profiles.rs", "password.should_rehash_after_sign_in", "`basalt gotrue` never rehashes"),
+    ("crates/basalt/src/serve/test_profile.rs", "password.hash", "cheap hashes for `basalt serve --test`"),
+    ("crates/basalt/src/profiles.rs", "password.should_rehash_after_sign_in", "`basalt gotrue` never rehashes"),
 ];
 
 /// The fields that `Policy::hardened` assigns.
@@ -106,7 +106,14 @@ fn every_change_of_a_policy_is_found_by_its_path() {
 #[test]
 fn hardened_fields_are_set_nowhere_else() {
     let root = repository_root();
-    let folders = ["gotrue-rules/src", "gotrue-rs/src", "functions-rs/src", "desk/src", "server/src", "http-edge/src"];
+    let folders = [
+        "crates/gotrue-rules/src",
+        "gotrue-rs/src",
+        "functions-rs/src",
+        "crates/desk/src",
+        "crates/basalt/src",
+        "crates/http-edge/src",
+    ];
     let mut found = Vec::new();
     for path in folders.iter().flat_map(|folder| list_files(&root.join(folder), &[".rs"])) {
         let (file, text) = (relative_path(&path), read_text(&path));

@@ -101,7 +101,7 @@ fn every_module_has_a_layer_row() {
 
 #[test]
 fn rules_crate_has_no_runtime_web_or_database_dependency() {
-    let manifest = source::read_text(&source::repository_root().join("gotrue-rules/Cargo.toml"));
+    let manifest = source::read_text(&source::repository_root().join("crates/gotrue-rules/Cargo.toml"));
     for name in ["tokio", "axum", "sqlx", "reqwest", "hyper"] {
         assert!(manifest.lines().all(|line| !line.starts_with(name)), "gotrue-rules depends on {name}");
     }

@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 /// The crates of the binary.
 pub(crate) const CRATES: [&str; 14] = [
     "gotrue-rs",
-    "gotrue-rules",
+    "crates/gotrue-rules",
     "functions-rs",
-    "desk",
-    "http-edge",
-    "gateway",
-    "messages",
-    "orders",
-    "provider-simulator",
-    "test-bench",
-    "telemetry",
-    "flow-proxy",
-    "flows",
-    "server",
+    "crates/desk",
+    "crates/http-edge",
+    "crates/gateway",
+    "crates/messages",
+    "crates/orders",
+    "crates/provider-simulator",
+    "crates/test-bench",
+    "crates/telemetry",
+    "crates/flow-proxy",
+    "crates/flows",
+    "crates/basalt",
 ];
 
 /// The root of the repository.

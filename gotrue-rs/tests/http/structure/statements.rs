@@ -129,7 +129,7 @@ const WITHOUT_EFFECT: &[&str] = &[
 #[test]
 fn statements_of_the_sources_are_listed() {
     let root = source::repository_root();
-    let folders = ["gotrue-rs/src", "functions-rs/src", "orders/src", "desk/src", "server/src"];
+    let folders = ["gotrue-rs/src", "functions-rs/src", "crates/orders/src", "crates/desk/src", "crates/basalt/src"];
     for path in folders.iter().flat_map(|folder| source::list_files(&root.join(folder), &[".rs"])) {
         let name = source::relative_path(&path);
         let is_exempt = name == "gotrue-rs/src/store/binding.rs" || name.starts_with("gotrue-rs/src/testing/");
@@ -142,7 +142,7 @@ fn statements_of_the_sources_are_listed() {
 /// The files with a `statements!`.
 fn statement_files() -> Vec<PathBuf> {
     let root = source::repository_root();
-    let folders = ["gotrue-rs/src/store", "functions-rs/src", "orders/src", "desk/src"];
+    let folders = ["gotrue-rs/src/store", "functions-rs/src", "crates/orders/src", "crates/desk/src"];
     let files = folders.iter().flat_map(|folder| source::list_files(&root.join(folder), &[".rs"]));
     let declares = |path: &PathBuf| source::read_text(path).lines().any(|line| line.starts_with("statements! {"));
     files.filter(declares).collect()

@@ -1,0 +1,179 @@
+//! The catalogue of the shop: the built-in templates with the changes of `catalogue.toml`.
+
+mod entries;
+mod merge;
+mod picture_format;
+mod pictures;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use orders::decision::{Product, parse_price};
+use serde::Serialize;
+
+use crate::config_file::Problem;
+pub(crate) use pictures::OwnPicture;
+
+/// The file that changes the catalogue, in the folder of the configuration.
+pub(crate) const CATALOGUE_FILE: &str = "catalogue.toml";
+/// The built-in catalogue, which the frontend's tests and development server read, too.
+const BUILT_IN: &str = include_str!("../../../../frontend/catalogue.toml");
+/// The start of links that lead nowhere.
+const PLACEHOLDER_LINK: &str = "https://payments.example/placeholder/";
+/// The path of the payment simulator.
+pub(crate) const SIMULATOR_PATH: &str = "/_dev/payment";
+/// The largest file, in bytes.
+const MAX_BYTES: u64 = 256 * 1024;
+/// The largest number of templates; the shop animates their cards one after another.
+const MAX_TEMPLATES: usize = 60;
+
+/// What the shop offers, as the pages and their hydration data show it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Catalogue {
+    /// The visible templates, in the order of the cards.
+    pub templates: Vec<Template>,
+    /// The categories of these templates, in the order of the filter row.
+    pub categories: Vec<Category>,
+}
+
+/// A template on sale.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Template {
+    /// The number in the path of its page.
+    pub id: u16,
+    /// Its title.
+    pub title: String,
+    /// The name of its category.
+    pub category: String,
+    /// The displayed price: a dollar sign and an amount.
+    pub price: String,
+    /// The two lines on its card.
+    pub summary: String,
+    /// The text on its page.
+    pub description: String,
+    /// Five features.
+    pub features: Vec<String>,
+    /// The payment link; a template without one is a custom design.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// The picture that the owner gives in place of the built-in ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picture: Option<OwnPicture>,
+    /// The ids at payment providers, which pages do not show.
+    #[serde(skip)]
+    pub payment_references: Vec<String>,
+}
+
+/// A category with the texts of its card.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Category {
+    /// Its name, as on badges and filters.
+    pub name: String,
+    /// The tagline.
+    pub tagline: String,
+    /// Three benefits.
+    pub benefits: Vec<String>,
+}
+
+impl Catalogue {
+    /// Returns the built-in catalogue with the changes of `catalogue.toml` in `folder`, if it is there.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds values that cannot be used; each problem names file, line and key.
+    pub(crate) fn load(folder: &Path) -> Result<Self, Vec<Problem>> {
+        let path = folder.join(CATALOGUE_FILE);
+        let problem = |text: String| vec![Problem { line: None, text: format!("{CATALOGUE_FILE}: {text}") }];
+        match fs::metadata(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::built_in()),
+            Ok(meta) if meta.len() > MAX_BYTES => {
+                Err(problem(format!("has more than {MAX_BYTES} bytes: is it a catalogue?")))
+            }
+            _ => match fs::read_to_string(&path) {
+                Ok(text) => Self::parse_in(folder, &text),
+                Err(error) => Err(problem(format!("cannot be read: {error}"))),
+            },
+        }
+    }
+
+    /// Returns the built-in catalogue.
+    pub(crate) fn built_in() -> Self {
+        Self::parse("").unwrap_or(Self { templates: Vec::new(), categories: Vec::new() })
+    }
+
+    /// Returns the built-in catalogue with these changes, whose pictures are in the current folder.
+    fn parse(changes: &str) -> Result<Self, Vec<Problem>> {
+        Self::parse_in(Path::new("."), changes)
+    }
+
+    /// Returns the built-in catalogue with these changes and the pictures of `folder`.
+    fn parse_in(folder: &Path, changes: &str) -> Result<Self, Vec<Problem>> {
+        let name_file = |problem: Problem| {
+            let place = problem.line.map_or_else(String::new, |line| format!(":{line}"));
+            Problem { line: None, text: format!("{CATALOGUE_FILE}{place}: {}", problem.text) }
+        };
+        let built_in = entries::read(BUILT_IN)?;
+        let changes = entries::read(changes);
+        let merged = changes.and_then(|changes| merge::merge(built_in, changes, folder));
+        merged.map_err(|problems| problems.into_iter().map(name_file).collect())
+    }
+
+    /// Returns what payments are compared with.
+    pub(crate) fn list_products(&self) -> Vec<Product> {
+        let product = |template: &Template| {
+            Some(Product {
+                template: template.id,
+                title: template.title.clone(),
+                price_minor: parse_price(&template.price)?,
+                references: template.payment_references.clone(),
+            })
+        };
+        self.templates.iter().filter_map(product).collect()
+    }
+
+    /// Returns the templates that have a payment link.
+    pub(crate) fn list_for_sale(&self) -> Vec<Product> {
+        let mut products = self.list_products();
+        products.retain(|product| self.find(product.template).is_some_and(|template| template.link.is_some()));
+        products
+    }
+
+    /// Returns the titles of the templates whose payment link leads nowhere.
+    pub(crate) fn list_placeholders(&self) -> Vec<&str> {
+        let placeholders = self.templates.iter().filter(|template| template.has_placeholder_link());
+        placeholders.map(|template| template.title.as_str()).collect()
+    }
+
+    /// Returns the catalogue with links to the payment simulator in place of those that lead nowhere.
+    pub(crate) fn with_simulated_payments(&self) -> Self {
+        let mut catalogue = self.clone();
+        for template in catalogue.templates.iter_mut().filter(|template| template.has_placeholder_link()) {
+            template.link = Some(format!("{SIMULATOR_PATH}?template={}", template.id));
+        }
+        catalogue
+    }
+
+    /// Returns the visible template with this id.
+    pub(crate) fn find(&self, id: u16) -> Option<&Template> {
+        self.templates.iter().find(|template| template.id == id)
+    }
+}
+
+impl Template {
+    /// Returns whether its payment link leads nowhere.
+    pub(crate) fn has_placeholder_link(&self) -> bool {
+        self.link.as_deref().is_some_and(|link| link.starts_with(PLACEHOLDER_LINK))
+    }
+
+    /// Returns whether its payment link leads to the payment simulator.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.link.as_deref().is_some_and(|link| link.starts_with(SIMULATOR_PATH))
+    }
+
+    /// Returns the price without the dollar sign.
+    pub(crate) fn amount(&self) -> &str {
+        self.price.trim_start_matches('$')
+    }
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env node
+// Measures the pages of the shop with Lighthouse: tools/bench-shop.mjs [--runs 5] [--page /template/1] [--keep FOLDER]
+//
+// For each page and form factor it prints the median score of each category and the median largest contentful paint.
+// Fails if a median is below the limit. Needs an idle machine, Chromium and the release binary (BASALT_BIN).
+// npx installs Lighthouse.
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs, promisify } from "node:util";
+import { startBasalt } from "../frontend/e2e/basalt.mjs";
+
+const LIGHTHOUSE = "lighthouse@12.8.2";
+const PAGES = ["/", "/template/1", "/submit"];
+const FORM_FACTORS = { mobile: [], desktop: ["--preset=desktop"] };
+const CATEGORIES = ["performance", "accessibility", "best-practices", "seo"];
+const LIMIT = 95;
+const ATTEMPTS = 3;
+const CHROME_FLAGS = "--headless=new --no-sandbox --disable-gpu";
+
+const { values: options } = parseArgs({
+  options: {
+    runs: { type: "string", default: "5" },
+    page: { type: "string", multiple: true, default: PAGES },
+    keep: { type: "string" },
+  },
+});
+const runs = Number(options.runs);
+if (!Number.isInteger(runs) || runs < 1) {
+  console.error(`--runs ${options.runs} is not a number of runs: use 1 or more.`);
+  process.exit(1);
+}
+
+/** Returns the scores of one run in percent, and the largest contentful paint in seconds. */
+async function measure(url, flags, file) {
+  // Now and then Chromium records no trace, and Lighthouse asks to be run again.
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await measureOnce(url, flags, file);
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error;
+      console.error(`${url}: ${error.message.trim().split("\n").at(-1)}; again`);
+    }
+  }
+}
+
+async function measureOnce(url, flags, file) {
+  await promisify(execFile)(
+    "npx",
+    ["--yes", LIGHTHOUSE, url, "--quiet", "--output=json", `--output-path=${file}`, ...flags,
+      `--only-categories=${CATEGORIES.join(",")}`, `--chrome-flags=${CHROME_FLAGS}`],
+    { env: { ...process.env, CHROME_PATH: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium" } },
+  );
+  const report = JSON.parse(await readFile(file, "utf8"));
+  if (report.runtimeError) throw new Error(`${url}: ${report.runtimeError.message}`);
+  const scores = CATEGORIES.map((name) => Math.round(report.categories[name].score * 100));
+  return [...scores, report.audits["largest-contentful-paint"].numericValue / 1000];
+}
+
+function median(values) {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)];
+}
+
+const folder = options.keep ?? (await mkdtemp(join(tmpdir(), "basalt-lighthouse-")));
+await mkdir(folder, { recursive: true });
+const basalt = await startBasalt();
+const low = [];
+try {
+  console.info(`Median of ${runs} runs\n\n| page | | ${CATEGORIES.join(" | ")} | LCP |\n|---|---|---:|---:|---:|---:|---:|`);
+  for (const page of options.page) {
+    for (const [formFactor, flags] of Object.entries(FORM_FACTORS)) {
+      const results = [];
+      for (let run = 1; run <= runs; run += 1) {
+        const name = `${page.replaceAll("/", "_")}-${formFactor}-${run}.json`;
+        results.push(await measure(new URL(page, basalt.url).href, flags, join(folder, name)));
+      }
+      const medians = [...CATEGORIES, "LCP"].map((_, column) => median(results.map((result) => result[column])));
+      const paint = `${medians.at(-1).toFixed(2)} s`;
+      console.info(`| ${page} | ${formFactor} | ${medians.slice(0, -1).join(" | ")} | ${paint} |`);
+      medians.slice(0, -1).forEach((score, column) => {
+        if (score < LIMIT) low.push(`${page} ${formFactor} ${CATEGORIES[column]} ${score}`);
+      });
+    }
+  }
+} finally {
+  await basalt.stop();
+  if (options.keep === undefined) await rm(folder, { recursive: true, force: true });
+}
+if (low.length > 0) {
+  console.error(`Below ${LIMIT}: ${low.join(", ")}`);
+  process.exit(1);
+}

@@ -1,0 +1,102 @@
+"""A private PostgreSQL with fsync on, which can be stopped hard and started again on the same port and data."""
+
+import asyncio
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import postgres  # noqa: E402  (tools/postgres.py finds and runs PostgreSQL for this repository)
+
+Missing = postgres.Missing
+free_port = postgres.free_port
+
+OPTIONS = {
+    "listen_addresses": "127.0.0.1", "max_connections": "200", "fsync": "on", "synchronous_commit": "on",
+    "full_page_writes": "on", "log_min_messages": "warning",
+}
+ROLES = """
+CREATE ROLE supabase_auth_admin LOGIN CREATEROLE SUPERUSER;
+ALTER ROLE supabase_auth_admin SET search_path = auth;
+CREATE ROLE supabase_admin; CREATE ROLE anon; CREATE ROLE authenticated; CREATE ROLE service_role;
+"""
+SCHEMA = "CREATE SCHEMA auth AUTHORIZATION supabase_auth_admin"
+PSQL_LIMIT = 30
+
+
+class Cluster:
+    """One data folder and the process that serves it."""
+
+    def __init__(self):
+        postgres.psql()
+        self.programs, self.account = postgres.find_programs(), postgres.unprivileged()
+        self.home = pathlib.Path(tempfile.mkdtemp(prefix="basalt-soak-"))
+        self.data, self.port, self.process = self.home / "data", free_port(), None
+        if self.account:
+            os.chown(self.home, self.account.pw_uid, self.account.pw_gid)
+        initdb = [self.programs / "initdb", "-D", self.data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C"]
+        postgres.run_as(self.account, initdb)
+
+    def start(self):
+        """Starts PostgreSQL and waits until it accepts connections."""
+        options = [word for name, value in OPTIONS.items() for word in ("-c", f"{name}={value}")]
+        with contextlib.suppress(FileNotFoundError):
+            (self.data / "postmaster.pid").unlink()
+        with open(self.home / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                [self.programs / "postgres", "-D", self.data, "-p", str(self.port), "-k", self.home, *options],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", start_new_session=True,
+                **postgres.identity(self.account),
+            )
+        postgres.wait_until_ready(self.process, self.data, self.home / "log")
+
+    def stop(self, mode):
+        """Stops PostgreSQL: `fast` aborts transactions in order, `immediate` is a crash."""
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.send_signal(signal.SIGQUIT if mode == "immediate" else signal.SIGINT)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def create_database(self, name):
+        for statement, database in ((f"CREATE DATABASE {name}", "postgres"), (SCHEMA, name)):
+            subprocess.run(self.command(statement, database), check=True, stdout=subprocess.DEVNULL, timeout=PSQL_LIMIT)
+
+    def create_roles(self):
+        subprocess.run(self.command(ROLES, "postgres"), check=True, stdout=subprocess.DEVNULL, timeout=PSQL_LIMIT)
+
+    def command(self, sql, database):
+        url = f"postgres://postgres@127.0.0.1:{self.port}/{database}?sslmode=disable&application_name=soak"
+        return ["psql", "-XqAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", url, "-c", sql]
+
+    async def rows(self, sql, database):
+        """Return the rows of a query as lists of strings, or None if PostgreSQL does not respond."""
+        process = await asyncio.create_subprocess_exec(
+            *self.command(sql, database), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        try:
+            out, err = await asyncio.wait_for(process.communicate(), PSQL_LIMIT)
+        except asyncio.TimeoutError:
+            process.kill()
+            await process.wait()
+            return None
+        if process.returncode == 0:
+            return [line.split("\t") for line in out.decode().splitlines()]
+        if process.returncode == 2:  # psql: the connection could not be made or was lost
+            return None
+        text = err.decode(errors="replace")
+        if any(word in text for word in ("terminating connection", "server closed", "recovery mode", "starting up")):
+            return None
+        raise RuntimeError(f"psql: {text.strip()}")
+
+    def remove(self):
+        self.stop("immediate")
+        shutil.rmtree(self.home, ignore_errors=True)
