@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := packages/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-rest bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-rest bench-storage bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -130,6 +130,10 @@ bench-gateway: build ## Time that the gateway adds to a request; fails over 0.15
 bench-rest: build ## Data API beside pgbench with the same statements: make bench-rest [BENCH="--seconds 5 --only single,rpc"]
 	@$(NEED) postgres
 	@tools/bench-rest.py $(CURDIR)/$(RELEASE) $(BENCH)
+
+bench-storage: build ## Storage API, beside another server of it: make bench-storage [BENCH="--seconds 5 --only upload-1k,list --other URL --other-key KEY"]
+	@$(NEED) postgres
+	@tools/bench-storage.py $(CURDIR)/$(RELEASE) $(BENCH)
 
 bench-users: build ## Compare one million users with ten thousand: make bench-users [REF=/path/to/gotrue]
 	@tools/bench-users.py --command "$(CURDIR)/$(RELEASE) gotrue serve" $(if $(REF),--reference "$(REF) serve")

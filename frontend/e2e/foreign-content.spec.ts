@@ -2,6 +2,7 @@
 import { createServer, type Server } from "node:http";
 import { test as base, expect, type Page } from "@playwright/test";
 import { startBasalt } from "./basalt.mjs";
+import { foreignFiles } from "./foreign-files";
 
 type Basalt = Awaited<ReturnType<typeof startBasalt>>;
 
@@ -9,47 +10,9 @@ type Basalt = Awaited<ReturnType<typeof startBasalt>>;
 const SCRIPT = `document.title = "ran";
 new Image().src = "/storage/v1/object/public/beacon";
 fetch("/_desk/api/session").then(() => fetch("/storage/v1/object/public/beacon"));`;
-const CDATA = `<![CDATA[${SCRIPT}]]>`;
-
-/** A picture of one red pixel. */
-const PNG = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==",
-  "base64",
-);
-
-const PDF = Buffer.from(
-  `%PDF-1.4
-1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
-2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
-3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R>>endobj
-4 0 obj<</Length 37>>stream
-1 0 0 rg 0 0 200 200 re f 0 0 1 rg   endstream endobj
-trailer<</Root 1 0 R>>
-`,
-);
-
-const HTML = `<!doctype html><title>stored</title><p>stored</p><script>${SCRIPT}</script>`;
 
 /** Stored files by name: the type that the service names, and the content. */
-const FILES: Record<string, [string | undefined, Buffer | string]> = {
-  "a.svg": [
-    "image/svg+xml",
-    `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9" fill="red"/><script>${CDATA}</script></svg>`,
-  ],
-  "a.html": ["text/html; charset=utf-8", HTML],
-  "a.xhtml": [
-    "application/xhtml+xml",
-    `<html xmlns="http://www.w3.org/1999/xhtml"><head><title>stored</title></head><body><script>${CDATA}</script></body></html>`,
-  ],
-  "a.xml": [
-    "text/xml",
-    `<root xmlns:h="http://www.w3.org/1999/xhtml"><h:script>${CDATA}</h:script></root>`,
-  ],
-  untyped: [undefined, HTML],
-  "polyglot.gif": ["image/gif", `GIF89a=1;/*${HTML}*/`],
-  "a.png": ["image/png", PNG],
-  "a.pdf": ["application/pdf", PDF],
-};
+const FILES = foreignFiles(SCRIPT);
 
 interface Storage {
   url: string;

@@ -6,6 +6,7 @@ use axum::body::Body;
 use chrono::{DateTime, Utc};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
+use postgrest_rs::service::dependencies::StatementFaults;
 
 use crate::backend::Backend;
 use crate::caller::Caller;
@@ -64,7 +65,20 @@ impl Storage {
     /// # Errors
     /// The connection string is malformed.
     pub fn new(config: Config, backend: Arc<dyn Backend>, clock: Clock) -> Result<Arc<Self>, String> {
-        let database = Database::new(&config)?;
+        Self::with_faults(config, backend, clock, None)
+    }
+
+    /// The same with faults of the database, for tests of applications.
+    ///
+    /// # Errors
+    /// The connection string is malformed.
+    pub fn with_faults(
+        config: Config,
+        backend: Arc<dyn Backend>,
+        clock: Clock,
+        faults: Option<Arc<dyn StatementFaults>>,
+    ) -> Result<Arc<Self>, String> {
+        let database = Database::with_faults(&config, faults)?;
         let keys = RwLock::new(Arc::new(config.keys.clone()));
         let limits = ImageLimits {
             minimum_side: config.images.min_size,

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use axum::extract::Request;
 use http_edge::HttpLimits;
 use storage_rs::backend::Backend;
 use storage_rs::backend::disk::DiskBackend;
+use storage_rs::backend::remote::RemoteBackend;
 use storage_rs::config::{BackendSettings, Config};
 use storage_rs::service::{Clock, Storage};
 use storage_rs::sweep;
@@ -20,7 +21,10 @@ pub(crate) fn open_backend(config: &Config) -> anyhow::Result<Arc<dyn Backend>> 
         BackendSettings::Disk { folder } => {
             Ok(Arc::new(DiskBackend::open(folder).context("opening the folder of stored files")?))
         }
-        BackendSettings::S3(_) => bail!("STORAGE_BACKEND=s3 is not supported yet"),
+        BackendSettings::S3(settings) => {
+            let backend = RemoteBackend::open(settings, &config.project, Clock::of_machine());
+            Ok(Arc::new(backend.map_err(anyhow::Error::msg).context("opening the bucket of stored files")?))
+        }
     }
 }
 

@@ -89,6 +89,12 @@ pub enum BackendError {
     /// There is no space left.
     #[error("no space left")]
     NoSpace,
+    /// Another process writes to the upload.
+    #[error("another process writes to the upload")]
+    Locked,
+    /// The upload has another size: another process wrote to it.
+    #[error("the size of the upload is not the offset")]
+    Offset,
     /// Anything else.
     #[error("{attempt}: {source}")]
     Failed {
@@ -195,7 +201,7 @@ pub trait Staging: Debug + Send + Sync {
     /// The bytes that arrived; [`BackendError::NotFound`] also when the upload became a file.
     fn size(&self, id: Uuid) -> BoxFuture<'_, Result<u64, BackendError>>;
 
-    /// Appends content behind `offset`, which is the size.
+    /// Appends content behind `offset`, which is the size: [`BackendError::Offset`] otherwise.
     fn append(&self, id: Uuid, offset: u64, content: Content) -> BoxFuture<'_, Result<Appended, BackendError>>;
 
     /// Makes the content a file. A second call finds the file that the first one made.

@@ -11,7 +11,7 @@ use self::limits::LimitChange;
 
 use crate::backend::FileKey;
 use crate::database::rows::{TIME, documents, text as column};
-use crate::database::{End, Step, array, nullable, sql, text};
+use crate::database::{End, Step, array, nullable, policies, sql, text};
 use crate::error::{Code, Error};
 use crate::request::fields::Fields;
 use crate::request::{Call, MalformedPath, decode_path, json_body};
@@ -213,11 +213,15 @@ async fn insert(call: &Call, id: &str, name: &str, limits: &BucketChange) -> Res
             limits.types_value(),
         ],
     );
-    call.storage.database().run(&call.scope(), statement).await.map_err(|error| match error.code {
-        Code::ResourceAlreadyExists => Error::bucket_exists(id),
-        _ => error,
-    })?;
-    Ok(())
+    let scope = call.scope();
+    match call.storage.database().run(&scope, statement).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.code == Code::ResourceAlreadyExists => Err(Error::bucket_exists(id)),
+        Err(error) => {
+            let (service, needed) = (call.service_scope(), policies::BUCKET_CREATION);
+            Err(policies::explain(&call.storage, &service, &scope, needed, error).await)
+        }
+    }
 }
 
 /// Creates a bucket without limits, whose name is its id.

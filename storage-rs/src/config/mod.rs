@@ -11,6 +11,9 @@ use crate::caller::keys::Keys;
 /// 50 MiB: the limit of a local Supabase.
 const DEFAULT_FILE_SIZE_LIMIT: u64 = 50 * 1024 * 1024;
 
+/// How long a connection of a server stays open without use.
+const DATABASE_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
+
 /// Where content is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BackendSettings {
@@ -92,6 +95,8 @@ pub struct Config {
     pub database_pool_size: usize,
     /// How long a request waits for a connection.
     pub database_connection_timeout: Duration,
+    /// How long a connection stays open without use.
+    pub database_idle_timeout: Duration,
     /// How long a statement may take.
     pub statement_timeout: Duration,
     /// The role that row security does not apply to.
@@ -205,6 +210,7 @@ impl Config {
         let region = environment.owned(&["SERVER_REGION", "REGION"]).unwrap_or_else(|| "not-specified".to_owned());
         Ok(Self {
             database_url: required(&["DATABASE_POOL_URL", "DATABASE_URL"])?,
+            database_idle_timeout: DATABASE_IDLE_TIMEOUT,
             database_pool_size: environment.number(&["DATABASE_MAX_CONNECTIONS"])?.unwrap_or(20).max(1),
             database_connection_timeout: environment.milliseconds(&["DATABASE_CONNECTION_TIMEOUT"], 3000)?,
             statement_timeout: environment.milliseconds(&["DATABASE_STATEMENT_TIMEOUT"], 30_000)?,

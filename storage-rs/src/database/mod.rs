@@ -12,17 +12,16 @@ use futures::future;
 use postgrest_rs::execute::pool::{Pool, PoolLimits};
 use postgrest_rs::execute::prepared::{Connection, Known};
 use postgrest_rs::execute::{connect, error_chain};
+use postgrest_rs::service::dependencies::StatementFaults;
 use postgrest_rs::sql::{Sql, Value};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error as DatabaseError, Row};
 
 use crate::config::Config;
-use crate::error::database::translate;
+use crate::error::database::{of_fault, translate};
 use crate::error::{Code, Error};
 use scope::Scope;
 
-/// How long a connection stays open without use.
-const IDLE: Duration = Duration::from_mins(1);
 /// How long a connection stays open.
 const LIFETIME: Duration = Duration::from_mins(30);
 
@@ -31,6 +30,8 @@ const LIFETIME: Duration = Duration::from_mins(30);
 pub struct Database {
     pool: Arc<Pool>,
     statement_timeout: Duration,
+    /// Delays and failures of transactions, for tests of applications.
+    faults: Option<Arc<dyn StatementFaults>>,
 }
 
 /// A step of a transaction.
@@ -81,15 +82,23 @@ impl Database {
     /// # Errors
     /// The connection string is malformed.
     pub fn new(config: &Config) -> Result<Self, String> {
+        Self::with_faults(config, None)
+    }
+
+    /// The same with faults.
+    ///
+    /// # Errors
+    /// The connection string is malformed.
+    pub fn with_faults(config: &Config, faults: Option<Arc<dyn StatementFaults>>) -> Result<Self, String> {
         let limits = PoolLimits {
             size: config.database_pool_size,
             acquisition: config.database_connection_timeout,
-            idle: IDLE,
+            idle: config.database_idle_timeout,
             lifetime: LIFETIME,
             prepares: true,
         };
         let pool = Pool::new(connect::parse(&config.database_url)?, limits);
-        Ok(Self { pool, statement_timeout: config.statement_timeout })
+        Ok(Self { pool, statement_timeout: config.statement_timeout, faults })
     }
 
     /// The pool of connections.
@@ -103,6 +112,7 @@ impl Database {
     /// There is no connection, a role cannot be taken on, or the transaction was not committed. What a statement answered is in
     /// the results.
     pub async fn fly(&self, steps: &[Step<'_>], end: End) -> Result<Results, Error> {
+        self.apply_fault(steps).await?;
         let lease = self.pool.acquire().await.map_err(|error| pool_error(&error))?;
         let connection = lease.connection().map_err(|error| Error::internal(&error.message))?;
         let outcome = match self.send(connection, steps, end).await {
@@ -121,6 +131,17 @@ impl Database {
     pub async fn run(&self, scope: &Scope, statement: Sql) -> Result<Vec<Row>, Error> {
         let results = self.fly(&[Step::As(scope), Step::Run(statement)], End::Commit).await?;
         results.into_iter().next_back().unwrap_or_else(|| Ok(Vec::new()))
+    }
+
+    /// Waits or fails as the faults of a test say. A transaction writes if one of its statements does.
+    async fn apply_fault(&self, steps: &[Step<'_>]) -> Result<(), Error> {
+        let Some(faults) = &self.faults else { return Ok(()) };
+        let writes = steps.iter().any(|step| matches!(step, Step::Run(sql) if !sql.text.starts_with("SELECT")));
+        let Some(fault) = faults.fault_of(writes) else { return Ok(()) };
+        if !fault.delay.is_zero() {
+            tokio::time::sleep(fault.delay).await;
+        }
+        fault.failure.map_or(Ok(()), |failure| Err(of_fault(failure)))
     }
 
     async fn send(&self, connection: &Connection, steps: &[Step<'_>], end: End) -> Flown {

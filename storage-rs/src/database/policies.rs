@@ -6,19 +6,35 @@ use super::{array, sql, text};
 use crate::error::{Code, Error};
 use crate::service::Storage;
 
-/// The commands out of `$2` for which no permissive policy of `storage.objects` counts for the role `$1`.
+/// A table of the schema `storage`, and the commands that a request needs policies of it for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NeededPolicies {
+    /// The name of the table.
+    pub(crate) table: &'static str,
+    /// The commands.
+    pub(crate) commands: &'static [&'static str],
+}
+
+/// What a new bucket needs.
+pub(crate) const BUCKET_CREATION: NeededPolicies = NeededPolicies { table: "buckets", commands: &["INSERT"] };
+/// What a move needs.
+pub(crate) const MOVE: NeededPolicies = NeededPolicies { table: "objects", commands: &["SELECT", "UPDATE"] };
+/// What a removal needs.
+pub(crate) const REMOVAL: NeededPolicies = NeededPolicies { table: "objects", commands: &["SELECT", "DELETE"] };
+
+/// The commands out of `$2` for which no permissive policy of the table `$3` counts for the role `$1`.
 const MISSING: &str = "SELECT command FROM unnest($2::text[]) WITH ORDINALITY AS wanted (command, place) \
     WHERE NOT EXISTS (SELECT FROM pg_policies \
-        WHERE schemaname = 'storage' AND tablename = 'objects' AND permissive = 'PERMISSIVE' \
+        WHERE schemaname = 'storage' AND tablename = $3 AND permissive = 'PERMISSIVE' \
         AND cmd IN ('ALL', wanted.command) \
         AND EXISTS (SELECT FROM unnest(roles) AS members (name) \
             WHERE members.name = 'public' \
             OR pg_has_role($1::name, (SELECT oid FROM pg_roles WHERE rolname = members.name), 'MEMBER'))) \
     ORDER BY place";
 
-/// The commands that an upload needs policies for.
-pub(crate) fn upload_commands(replaces: bool) -> &'static [&'static str] {
-    if replaces { &["INSERT", "SELECT", "UPDATE"] } else { &["INSERT"] }
+/// What an upload needs.
+pub(crate) fn of_upload(replaces: bool) -> NeededPolicies {
+    NeededPolicies { table: "objects", commands: if replaces { &["INSERT", "SELECT", "UPDATE"] } else { &["INSERT"] } }
 }
 
 /// Adds to an error of row security what the caller lacks, where the settings say so. Other errors stay as they are.
@@ -26,14 +42,15 @@ pub(crate) async fn explain(
     storage: &Storage,
     service: &Scope,
     caller: &Scope,
-    commands: &[&'static str],
+    policies: NeededPolicies,
     error: Error,
 ) -> Error {
     if !storage.config().explains_policies || error.code != Code::AccessDenied || caller.is_service {
         return error;
     }
+    let NeededPolicies { table, commands } = policies;
     let role = caller.caller().role.as_str();
-    let statement = sql(MISSING, [text(role), array(commands.iter().copied())]);
+    let statement = sql(MISSING, [text(role), array(commands.iter().copied()), text(table)]);
     // Without the explanation the error is still the answer.
     let Ok(rows) = storage.database().run(service, statement).await else { return error };
     let missing: Vec<String> = rows.iter().filter_map(|row| column(row, 0)).collect();
@@ -41,11 +58,11 @@ pub(crate) async fn explain(
     let needed = enumerate(commands);
     let hint = if missing.is_empty() {
         format!(
-            "{operation} needs policies on storage.objects for {needed}; {role} has some, and one of them is false here"
+            "{operation} needs policies on storage.{table} for {needed}; {role} has some, and one of them is false here"
         )
     } else {
         let lacking = enumerate(&missing.iter().map(String::as_str).collect::<Vec<_>>());
-        format!("{operation} needs policies on storage.objects for {needed}; {role} has none for {lacking}")
+        format!("{operation} needs policies on storage.{table} for {needed}; {role} has none for {lacking}")
     };
     Error { hint: Some(hint), ..error }
 }

@@ -7,17 +7,7 @@ use tokio_postgres::error::SqlState;
 use super::Database;
 
 /// The files in their order.
-const FILES: [&str; 9] = [
-    include_str!("../../../sql/storage/00-guard.sql"),
-    include_str!("../../../sql/storage/01-roles.sql"),
-    include_str!("../../../sql/storage/02-buckets-and-objects.sql"),
-    include_str!("../../../sql/storage/03-analytics-and-vectors.sql"),
-    include_str!("../../../sql/storage/04-migrations.sql"),
-    include_str!("../../../sql/storage/05-functions.sql"),
-    include_str!("../../../sql/storage/06-lists.sql"),
-    include_str!("../../../sql/storage/07-search.sql"),
-    include_str!("../../../sql/storage/08-rights.sql"),
-];
+const FILES: [&str; 9] = include!("../../../sql/storage/files.rs");
 
 /// Finds a schema that another role owns: who made it keeps it current.
 const FOREIGN: &str = "SELECT 1 FROM pg_namespace \

@@ -1,5 +1,6 @@
 //! What errors of PostgreSQL mean to clients.
 
+use postgrest_rs::service::dependencies::StatementFailure;
 use tokio_postgres::error::{DbError, SqlState};
 
 use super::{Code, Error};
@@ -12,8 +13,30 @@ pub fn translate(error: &tokio_postgres::Error) -> Error {
     if let Some(error) = error.as_db_error() {
         return translate_code(error);
     }
-    let lost = Error::new(Code::DatabaseTimeout, 544, "The connection to the database timed out");
-    Error { may_have_happened: true, ..lost }.because(postgrest_rs::execute::error_chain(error))
+    Error { may_have_happened: true, ..timed_out() }.because(postgrest_rs::execute::error_chain(error))
+}
+
+/// The error of a statement that a test lets fail: it was not sent.
+pub(crate) fn of_fault(failure: StatementFailure) -> Error {
+    let outcome = match failure {
+        StatementFailure::Serialization => database_error(&SqlState::T_R_SERIALIZATION_FAILURE),
+        StatementFailure::ReadOnly => read_only(),
+        StatementFailure::LostConnection => timed_out(),
+    };
+    outcome.because("an injected fault")
+}
+
+fn timed_out() -> Error {
+    Error::new(Code::DatabaseTimeout, 544, "The connection to the database timed out")
+}
+
+fn read_only() -> Error {
+    let message = "The database is currently in read-only mode. Please try again later.";
+    Error::new(Code::DatabaseReadOnly, 503, message)
+}
+
+fn database_error(code: &SqlState) -> Error {
+    Error::new(Code::DatabaseError, 500, format!("database error, code: {}", code.code()))
 }
 
 fn translate_code(error: &DbError) -> Error {
@@ -28,10 +51,9 @@ fn translate_code(error: &DbError) -> Error {
     } else if *code == SqlState::LOCK_NOT_AVAILABLE {
         Error::resource_locked()
     } else if *code == SqlState::QUERY_CANCELED {
-        Error::new(Code::DatabaseTimeout, 544, "The connection to the database timed out")
+        timed_out()
     } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
-        let message = "The database is currently in read-only mode. Please try again later.";
-        Error::new(Code::DatabaseReadOnly, 503, message)
+        read_only()
     } else if *code == SqlState::INVALID_OBJECT_DEFINITION {
         let message = "The database schema is invalid or incompatible.";
         Error::new(Code::DatabaseInvalidObjectDefinition, 503, message)
@@ -43,7 +65,7 @@ fn translate_code(error: &DbError) -> Error {
     } else if *code == SqlState::TOO_MANY_CONNECTIONS {
         Error::slow_down()
     } else {
-        Error::new(Code::DatabaseError, 500, format!("database error, code: {}", code.code()))
+        database_error(code)
     };
     outcome.because(format!("{}: {}", code.code(), error.message()))
 }

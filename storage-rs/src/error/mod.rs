@@ -328,6 +328,8 @@ impl From<BackendError> for Error {
             BackendError::NotFound => Self::named(Code::NoSuchKey, 404, "Not found", "The resource was not found"),
             BackendError::Name => Self::new(Code::InvalidKey, 400, "Invalid key"),
             BackendError::NoSpace => Self::new(Code::InternalError, 500, "There is no space left").because("no space"),
+            BackendError::Locked => Self::resource_locked(),
+            BackendError::Offset => Self::internal("an upload has another size than it had"),
             BackendError::Failed { attempt, source } => Self::internal(format!("{attempt}: {source}")),
         }
     }

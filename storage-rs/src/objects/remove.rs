@@ -47,7 +47,7 @@ pub(crate) async fn remove_object(call: Call, target: Target) -> Result<(), Erro
         let deleted = next()?;
         let Some(row) = deleted.first() else {
             let error = Error::access_denied("Access denied");
-            return Err(policies::explain(&call.storage, &service, &caller, &["SELECT", "DELETE"], error).await);
+            return Err(policies::explain(&call.storage, &service, &caller, policies::REMOVAL, error).await);
         };
         let file = FileKey { bucket: target.bucket.clone(), name: target.name.clone(), version: column(row, 0) };
         delete_files(&call.storage, &[file]).await;

@@ -115,8 +115,8 @@ pub(super) async fn sign_upload(mut call: Call, target: &Target) -> Result<Respo
     let tested = results.into_iter().try_for_each(|result| result.map(|_| ()));
     if let Err(error) = tested {
         let error = write::test_error(error, target);
-        let commands = policies::upload_commands(replaces);
-        return Err(policies::explain(&call.storage, &call.service_scope(), &scope, commands, error).await);
+        let needed = policies::of_upload(replaces);
+        return Err(policies::explain(&call.storage, &call.service_scope(), &scope, needed, error).await);
     }
     let mut claims = Map::new();
     if let Some(owner) = owner {

@@ -11,7 +11,7 @@ use super::write::{self, NewObject, iso_time, new_version};
 use super::{Target, complete, delete_files};
 use crate::backend::{BackendError, ContentHeaders, FileKey};
 use crate::database::rows::{json as json_column, text as column};
-use crate::database::{End, Step, nullable, sql, text};
+use crate::database::{End, Step, nullable, policies, sql, text};
 use crate::error::Error;
 use crate::names::{check_object_name, is_owner_uuid};
 use crate::request::fields::Fields;
@@ -126,7 +126,11 @@ async fn try_rename(call: &Call, source: &Target, destination: &Target) -> Resul
     let (visible, renamed) = (next()?, next());
     let found = rows.first().filter(|_| !visible.is_empty()).map(Source::read);
     let found = found.ok_or_else(|| Error::no_such_key(&source.name))?;
-    if renamed?.is_empty() {
+    let renamed = match renamed {
+        Ok(rows) => rows,
+        Err(error) => return Err(policies::explain(&call.storage, &service, &caller, policies::MOVE, error).await),
+    };
+    if renamed.is_empty() {
         return Err(Error::no_such_key(&source.name));
     }
     if source == destination {

@@ -13,7 +13,6 @@ use super::write::{self, BucketLimits, NewObject, announced_metadata, new_versio
 use super::{LimitedContent, Target, body_content, complete};
 use crate::backend::{BackendError, Content, ContentHeaders, FileFacts};
 use crate::caller::signed_url::{self, Scope as TokenScope};
-use crate::database::policies;
 use crate::error::Error;
 use crate::request::{Call, json_body};
 use crate::{mime, names, response, robots};
@@ -210,10 +209,7 @@ async fn begin(call: &Call, upload: &Upload, announcement: &Announcement) -> Res
         return Err(Error::too_large());
     }
     name_check?;
-    if let Err(error) = tested {
-        let commands = policies::upload_commands(upload.replaces);
-        return Err(policies::explain(&call.storage, &service, &caller, commands, error).await);
-    }
+    tested?;
     Ok(limit)
 }
 

@@ -14,7 +14,7 @@ use super::Target;
 use crate::backend::{FileFacts, FileKey};
 use crate::database::rows::text as column;
 use crate::database::scope::Scope;
-use crate::database::{End, Step, nullable, sql, text};
+use crate::database::{End, Step, nullable, policies, sql, text};
 use crate::error::{Code, Error};
 use crate::names::is_owner_uuid;
 use crate::service::Storage;
@@ -217,7 +217,13 @@ pub(crate) async fn test(
     let mut results = storage.database().fly(&steps, End::Rollback).await?.into_iter();
     let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
     let limits = read_limits(&next()?, &object.target.bucket)?;
-    let tested = next().map(|_| ()).map_err(|error| test_error(error, &object.target));
+    let tested = match next() {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let (error, needed) = (test_error(error, &object.target), policies::of_upload(object.replaces));
+            Err(policies::explain(storage, service, caller, needed, error).await)
+        }
+    };
     Ok((limits, tested))
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
+use postgrest_rs::service::dependencies::{TokenIsApiKey, machine_time};
 
 use crate::caller::{Caller, find_token};
 use crate::database::scope::Scope;
@@ -75,7 +76,10 @@ impl Call {
     /// 403: there is none, or it cannot be verified.
     pub fn authenticate_by_token(&mut self) -> Result<(), Error> {
         let keys = self.storage.keys();
-        self.caller = Caller::authenticate(&keys, find_token(&self.parts.headers), self.storage.now().timestamp())?;
+        // The clock of a test moves what users have, not the keys of the project.
+        let is_api_key = self.parts.extensions.get::<TokenIsApiKey>().is_some();
+        let now = if is_api_key { machine_time() } else { self.storage.now().timestamp() };
+        self.caller = Caller::authenticate(&keys, find_token(&self.parts.headers), now)?;
         Ok(())
     }
 

@@ -79,6 +79,9 @@ impl TusProblem {
 impl From<Error> for TusProblem {
     fn from(error: Error) -> Self {
         error.log();
-        Self::new(error.status, error.message)
+        match error.hint {
+            Some(hint) => Self::new(error.status, format!("{}: {hint}", error.message)),
+            None => Self::new(error.status, error.message),
+        }
     }
 }

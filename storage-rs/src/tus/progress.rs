@@ -9,7 +9,7 @@ use super::lock::UploadLock;
 use super::problem::TusProblem;
 use super::upload::Upload;
 use super::{Answer, Request};
-use crate::backend::ContentError;
+use crate::backend::{BackendError, ContentError};
 use crate::error::Error;
 use crate::objects::write::{self, NewObject};
 use crate::objects::{Target, body_content, delete_files};
@@ -90,7 +90,11 @@ impl Request {
         }
         let content = lock.bind(body_content(body, length.unwrap_or(room)));
         let staging = self.storage().backend().staging();
-        let appended = staging.append(upload.id, upload.offset, content).await.map_err(Error::from)?;
+        let appended = staging.append(upload.id, upload.offset, content).await.map_err(|error| match error {
+            BackendError::Locked => TusProblem::lock_timeout(),
+            BackendError::Offset => TusProblem::offset_conflict(),
+            error => Error::from(error).into(),
+        })?;
         upload.offset = appended.size;
         match appended.interruption {
             None => Ok(()),

@@ -137,3 +137,54 @@ async fn moved_and_replaced_objects_keep_their_content() {
         assert_eq!(api.count_files(), rows.len());
     }
 }
+
+/// Whether a server writes to an upload in this folder.
+fn holds_a_lock(folder: &std::path::Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        if path.is_dir() {
+            return holds_a_lock(&path);
+        }
+        path.extension().is_some_and(|extension| extension == "content")
+            && matches!(std::fs::File::open(&path).unwrap().try_lock(), Err(std::fs::TryLockError::WouldBlock))
+    })
+}
+
+/// Header fields of a part of a resumable upload.
+fn part_headers(offset: &'static str) -> [(&'static str, &'static str); 3] {
+    let kind = ("content-type", "application/offset+octet-stream");
+    [("tus-resumable", "1.0.0"), ("upload-offset", offset), kind]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_server_at_a_time_writes_to_an_upload() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    let replica = api.replica();
+    let metadata = ("upload-metadata", "bucketName Yg==,objectName YS50eHQ=");
+    let headers = [("tus-resumable", "1.0.0"), ("upload-length", "10"), metadata];
+    let created = send(&api.storage, "POST", "/upload/resumable", &headers, Body::empty()).await;
+    assert_eq!(created.status(), StatusCode::CREATED, "{created:?}");
+    let location = created.headers()["location"].to_str().unwrap();
+    let path = location[location.find("/upload/").unwrap()..].to_owned();
+    // A client that sends half a part and is silent then.
+    let (sender, receiver) = futures::channel::mpsc::unbounded::<Result<Bytes, std::io::Error>>();
+    sender.unbounded_send(Ok(Bytes::from_static(b"hello"))).unwrap();
+    let (storage, first_path) = (std::sync::Arc::clone(&api.storage), path.clone());
+    let first = tokio::spawn(async move {
+        send(&storage, "PATCH", &first_path, &part_headers("0"), Body::from_stream(receiver)).await
+    });
+    while !holds_a_lock(&api.folder) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let refused = send(&replica, "PATCH", &path, &part_headers("0"), Body::from(&b"HELLO"[..])).await;
+    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE, "{refused:?}");
+    drop(sender);
+    assert_eq!(first.await.unwrap().status(), StatusCode::NO_CONTENT);
+    let repeated = send(&replica, "PATCH", &path, &part_headers("0"), Body::from(&b"HELLO"[..])).await;
+    assert_eq!(repeated.status(), StatusCode::CONFLICT, "{repeated:?}");
+    let rest = send(&replica, "PATCH", &path, &part_headers("5"), Body::from(&b"world"[..])).await;
+    assert_eq!(rest.status(), StatusCode::NO_CONTENT, "{rest:?}");
+    let read = api.send("GET", "/object/b/a.txt", Body::empty()).await;
+    assert_eq!(*read.body(), Bytes::from_static(b"helloworld"));
+}

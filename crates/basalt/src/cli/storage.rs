@@ -83,7 +83,15 @@ fn open_project(project: &Project) -> anyhow::Result<Arc<Storage>> {
     };
     // Nothing is signed or verified here: the database and the files are what counts.
     let jwt = JwtKeys { secret: keys.jwt_secret.as_str().into(), ..JwtKeys::default() };
-    project_storage::build(project, &running.database_url, &keys, &jwt, &project.data, false)
+    project_storage::build(&project_storage::StorageInputs {
+        project,
+        database_url: &running.database_url,
+        keys: &keys,
+        jwt: &jwt,
+        data: &project.data,
+        creates_schema: false,
+        explains_policies: false,
+    })
 }
 
 fn describe(error: &Error) -> anyhow::Error {

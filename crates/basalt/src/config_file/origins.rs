@@ -1,4 +1,4 @@
-//! Origins and transport: `[basalt.desk] url` and `[basalt] hsts_max_age`.
+//! Origins and transport: `[basalt.desk] url`, `[basalt.storage] content_url` and `[basalt] hsts_max_age`.
 
 use std::time::Duration;
 
@@ -13,15 +13,24 @@ pub(super) fn parse_desk_url(
     text: &impl Fn(&str) -> Option<String>,
     refuse: &mut impl FnMut(&str, &str),
 ) -> Option<String> {
-    const KEY: &str = "basalt.desk.url";
-    let given = text(KEY)?;
+    parse_origin("basalt.desk.url", "https://desk.example.com", text, refuse)
+}
+
+/// Parses the address of an origin: scheme and host, and no path.
+pub(super) fn parse_origin(
+    key: &str,
+    example: &str,
+    text: &impl Fn(&str) -> Option<String>,
+    refuse: &mut impl FnMut(&str, &str),
+) -> Option<String> {
+    let given = text(key)?;
     let url = Url::parse(&given).ok().filter(|url| {
         let is_origin = url.path() == "/" && url[Position::AfterPath..].is_empty();
         let has_user = !url.username().is_empty() || url.password().is_some();
         matches!(url.scheme(), "https" | "http") && is_origin && !has_user
     });
     if url.is_none() {
-        refuse(KEY, "must be the address of a host of its own, such as \"https://desk.example.com\"");
+        refuse(key, &format!("must be the address of a host of its own, such as \"{example}\""));
     }
     url.map(|url| url.origin().ascii_serialization())
 }

@@ -1,5 +1,6 @@
 //! `[storage]` of the Supabase CLI, and `[basalt.storage]`.
 
+use super::origins::parse_origin;
 use super::read::Values;
 
 /// 50 MiB, as in the CLI.
@@ -22,6 +23,51 @@ pub(crate) struct StorageSettings {
     pub database_url: Option<String>,
     /// `[basalt.storage] s3_access_key_id` and `s3_secret_access_key`: the key of the S3 protocol with all rights.
     pub s3_key: Option<(String, String)>,
+    /// `[basalt.storage] content_url`: the origin that stored content is read at.
+    pub content_url: Option<String>,
+    /// `[basalt.storage] bucket`: keeps the files instead of the data folder.
+    pub store: Option<StoreSettings>,
+}
+
+/// A bucket of a server that speaks the S3 protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoreSettings {
+    /// Its name.
+    pub bucket: String,
+    /// The URL of the server; that of AWS when there is none.
+    pub endpoint: Option<String>,
+    /// The region.
+    pub region: String,
+    /// The access key.
+    pub access_key_id: String,
+    /// Its secret.
+    pub secret_access_key: String,
+    /// Whether the bucket is in the path of URLs instead of their host.
+    pub has_path_style: bool,
+}
+
+impl StoreSettings {
+    fn from_values(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Option<Self> {
+        let text = |name: &str| values.text(&format!("basalt.storage.{name}")).filter(|text| !text.is_empty());
+        let bucket = text("bucket")?.to_owned();
+        let mut required = |name: &str| {
+            let given = text(name).map(str::to_owned);
+            if given.is_none() {
+                refuse("basalt.storage.bucket", &format!("needs basalt.storage.{name}"));
+            }
+            given
+        };
+        let (access_key_id, secret_access_key) =
+            (required("bucket_access_key_id"), required("bucket_secret_access_key"));
+        Some(Self {
+            bucket,
+            endpoint: text("bucket_endpoint").map(str::to_owned),
+            region: text("bucket_region").unwrap_or("us-east-1").to_owned(),
+            access_key_id: access_key_id?,
+            secret_access_key: secret_access_key?,
+            has_path_style: values.is_enabled("basalt.storage.bucket_path_style", false),
+        })
+    }
 }
 
 /// A bucket of the project.
@@ -77,6 +123,8 @@ impl StorageSettings {
             }
         };
         Self {
+            content_url: parse_origin("basalt.storage.content_url", "https://files.example.com", &text, refuse),
+            store: StoreSettings::from_values(values, refuse),
             is_enabled: values.is_enabled("storage.enabled", true),
             file_size_limit,
             has_s3: values.is_enabled("storage.s3_protocol.enabled", true),
@@ -148,6 +196,11 @@ mod tests {
         assert_eq!(own.buckets[1].public, Some(false));
         assert!(read("[storage]\nfile_size_limit = \"much\"").is_err());
         assert!(read("[basalt.storage]\ns3_access_key_id = \"a\"").is_err());
+        assert!(read("[basalt.storage]\ncontent_url = \"files.example.com\"").is_err());
+        assert!(read("[basalt.storage]\nbucket = \"a\"\nbucket_access_key_id = \"b\"").is_err());
+        let keys = "bucket_access_key_id = \"b\"\nbucket_secret_access_key = \"c\"";
+        let store = read(&format!("[basalt.storage]\nbucket = \"a\"\n{keys}")).expect("valid").store.expect("a store");
+        assert_eq!((store.bucket.as_str(), store.region.as_str(), store.endpoint), ("a", "us-east-1", None));
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl ForwardedServices {
                 let is_built_in = self.built_in_functions.contains(&name);
                 self.gateway.find_route(path).filter(|_| !is_built_in)
             }
-            Area::Auth | Area::OAuthMetadata | Area::Dev | Area::Desk | Area::Forwarded(..) => None,
+            Area::Auth | Area::OAuthMetadata | Area::Dev | Area::Desk | Area::Content | Area::Forwarded(..) => None,
         }
     }
 

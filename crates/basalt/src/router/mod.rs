@@ -1,6 +1,7 @@
 //! Routes the requests of `basalt serve` to the auth API, functions, development pages or shop.
 //! Routing uses the raw path. Nothing is decoded or normalized here, so that two parsers of a path cannot disagree.
 
+mod content_host;
 mod data_api;
 mod desk;
 mod error_responses;
@@ -39,6 +40,7 @@ use crate::assets::{Shop, add_security_headers};
 use crate::dev::DevelopmentPages;
 use crate::mailed_links::MailedLinks;
 use crate::metrics;
+pub(crate) use content_host::ContentHost;
 pub(crate) use desk::DeskArea;
 pub(crate) use explain::RouterExplanations;
 pub(crate) use form_visits::FormVisits;
@@ -88,6 +90,8 @@ pub(crate) struct EdgeRouter {
     pub data_api: Option<Arc<DataApi>>,
     /// The storage API, if this server has it.
     pub storage: Option<Arc<Storage>>,
+    /// The host that stored content is read at, if it has one of its own.
+    pub content_host: Option<ContentHost>,
     /// The shop; a reload of the settings replaces it.
     pub shop: watch::Receiver<Arc<Shop>>,
     /// The owner's desk, if the shop has one.
@@ -122,6 +126,8 @@ enum Area {
     Desk,
     DataApi,
     Storage,
+    /// The host of stored content.
+    Content,
     /// A service of the operator; whether a caller on this machine needs no key.
     Forwarded(Route, bool),
     NotServed(&'static str, &'static str),
@@ -154,7 +160,7 @@ impl Area {
             Self::Dev => "dev",
             Self::Desk => "desk",
             Self::DataApi => "rest",
-            Self::Storage => "storage",
+            Self::Storage | Self::Content => "storage",
             Self::Forwarded(route, _) => route.service.name(),
             Self::NotServed(..) => "not_served",
             Self::Shop => "shop",
@@ -203,6 +209,7 @@ impl EdgeRouter {
         let path = request.uri().path();
         let area = match &self.desk {
             Some(desk) if desk.is_of(request) => Area::Desk,
+            _ if self.content_host.as_ref().is_some_and(|host| host.is_of(request)) => Area::Content,
             _ if self.is_data_api(path) => Area::DataApi,
             _ if self.is_storage(path) => Area::Storage,
             _ => Area::from_path(path),
@@ -248,7 +255,7 @@ impl EdgeRouter {
                 Some(api) => Box::pin(self.handle_data_api(api, request)).await,
                 None => error_responses::internal_error(),
             },
-            Area::Storage => match &self.storage {
+            Area::Storage | Area::Content => match &self.storage {
                 // Its requests are large values, which the others need not carry.
                 Some(storage) => Box::pin(self.handle_storage(storage, request)).await,
                 None => error_responses::internal_error(),

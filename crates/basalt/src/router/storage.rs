@@ -6,6 +6,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use http_edge::isolate_foreign_content;
 use http_edge::request::cors;
+use postgrest_rs::service::dependencies::TokenIsApiKey;
 use storage_rs::service::Storage;
 
 use super::{EdgeRouter, error_responses};
@@ -21,6 +22,9 @@ const S3: &str = "/storage/v1/s3";
 impl EdgeRouter {
     /// Answers a request to the storage API. Public and signed URLs need no API key; row security decides about the rest.
     pub(super) async fn handle_storage(&self, storage: &Arc<Storage>, mut request: Request) -> Response {
+        if let Some(answer) = self.content_host.as_ref().and_then(|host| host.answer(&request)) {
+            return cors::FORWARDED.apply(answer);
+        }
         if cors::is_preflight(request.method(), request.headers()) {
             return cors::FORWARDED.preflight_response(request.headers());
         }
@@ -38,6 +42,9 @@ impl EdgeRouter {
         }
         if let Some(refused) = self.refuse_token_use(SCOPE, &uri, request.headers()) {
             return cors::FORWARDED.apply(refused);
+        }
+        if self.gateway.has_key_token(request.headers()) {
+            request.extensions_mut().insert(TokenIsApiKey);
         }
         let mut response = storage.handle(request).await;
         // The client that uploads an object chooses the type of its response.

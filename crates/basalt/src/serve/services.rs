@@ -35,7 +35,7 @@ use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::mailed_links::{LinkFacts, MailedLinks};
 use crate::project::Project;
-use crate::router::{EdgeRouter, FormVisits, ForwardedServices, RouterExplanations, TransportSecurity};
+use crate::router::{ContentHost, EdgeRouter, FormVisits, ForwardedServices, RouterExplanations, TransportSecurity};
 use crate::upkeep::JobLeases;
 use crate::{app, database, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
@@ -177,6 +177,7 @@ impl Services {
             forwarded: build_forwarded(project, &functions, url, access.clone(), build_standing_check(&current))?,
             functions: functions_rs::router(functions),
             data_api: data_api.as_ref().map(|running| Arc::clone(&running.api)),
+            content_host: storage.as_ref().and_then(|_| find_content_host(project)),
             storage: storage.as_ref().map(|running| Arc::clone(&running.api)),
             shop,
             desk,
@@ -197,6 +198,12 @@ impl Services {
         };
         Ok(Self { router: Arc::new(front), app, replace, worker, upkeep, outbox, inbox, access })
     }
+}
+
+/// Returns the host of stored content, if the settings name one.
+fn find_content_host(project: &Project) -> Option<ContentHost> {
+    let url = project.file.basalt.storage.content_url.as_deref()?;
+    url::Url::parse(url).ok().as_ref().map(ContentHost::new)
 }
 
 /// Returns what the pages of mailed links know about a project.

@@ -9,15 +9,15 @@ use gateway::Service;
 use gotrue_rs::config::{Config, JwtKeys};
 use http_edge::ShutdownSignal;
 use serde_json::json;
-use storage_rs::backend::disk::DiskBackend;
 use storage_rs::caller::keys::Keys;
-use storage_rs::config::{Config as StorageConfig, Environment};
+use storage_rs::config::{BackendSettings, Config as StorageConfig, Environment};
 use storage_rs::seed::{self, BucketSeed};
-use storage_rs::service::{Clock, Storage};
+use storage_rs::service::Storage;
 use storage_rs::sweep;
 
 use super::source::DatabaseSource;
 use crate::api_keys::{self, ApiKeys};
+use crate::profiles;
 use crate::project::Project;
 
 /// The login role of the embedded database: no superuser, with the right to become the roles of requests.
@@ -41,7 +41,40 @@ fn is_served(project: &Project) -> bool {
     basalt.storage.is_enabled && basalt.upstreams.get(Service::Storage).is_none()
 }
 
-/// Builds the storage API, unless the configuration turns it off or forwards it, or an external database has no role for it.
+/// What the settings of the storage API are made of.
+pub(crate) struct StorageInputs<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// The database with its login role.
+    pub database_url: &'a str,
+    /// The keys of the project.
+    pub keys: &'a ApiKeys,
+    /// The keys of tokens.
+    pub jwt: &'a JwtKeys,
+    /// The data folder.
+    pub data: &'a Path,
+    /// Whether the schema is created when the database does not have it.
+    pub creates_schema: bool,
+    /// Whether errors of policies say which policies are missing.
+    pub explains_policies: bool,
+}
+
+/// Returns the URL of the login role; `None` if the configuration turns the storage API off or forwards it, or an external
+/// database has no role for it.
+pub(super) fn find_database(project: &Project, source: &DatabaseSource) -> Option<String> {
+    if !is_served(project) {
+        return None;
+    }
+    let basalt = &project.file.basalt;
+    match source {
+        DatabaseSource::Embedded(_) => Some(source.url(LOGIN_ROLE)),
+        DatabaseSource::External(_) => {
+            basalt.storage.database_url.clone().or_else(|| basalt.data_api.database_url.clone())
+        }
+    }
+}
+
+/// Builds the storage API, if it has a database.
 pub(super) fn start(
     project: &Project,
     source: &DatabaseSource,
@@ -49,42 +82,38 @@ pub(super) fn start(
     keys: &ApiKeys,
     data: &Path,
 ) -> anyhow::Result<Option<RunningStorage>> {
-    if !is_served(project) {
-        return Ok(None);
-    }
-    let basalt = &project.file.basalt;
-    let url = match source {
-        DatabaseSource::Embedded(_) => Some(source.url(LOGIN_ROLE)),
-        DatabaseSource::External(_) => {
-            basalt.storage.database_url.clone().or_else(|| basalt.data_api.database_url.clone())
-        }
-    };
-    let Some(url) = url else { return Ok(None) };
-    let is_external = matches!(source, DatabaseSource::External(_));
-    let api = build(project, &url, keys, &config.jwt, data, is_external)?;
+    let Some(url) = find_database(project, source) else { return Ok(None) };
+    let api = build(&StorageInputs {
+        project,
+        database_url: &url,
+        keys,
+        jwt: &config.jwt,
+        data,
+        creates_schema: matches!(source, DatabaseSource::External(_)),
+        explains_policies: profiles::has_development_pages(config, &project.file.basalt),
+    })?;
     Ok(Some(RunningStorage { api }))
 }
 
-/// Builds the storage API of a project over a database and a data folder.
-pub(crate) fn build(
-    project: &Project,
-    database_url: &str,
-    keys: &ApiKeys,
-    jwt: &JwtKeys,
-    data: &Path,
-    creates_schema: bool,
-) -> anyhow::Result<Arc<Storage>> {
+/// Builds the storage API of a project over a database, and a data folder or a bucket.
+pub(crate) fn build(inputs: &StorageInputs<'_>) -> anyhow::Result<Arc<Storage>> {
+    crate::storage::build(build_settings(inputs)?).context("preparing the storage API")
+}
+
+/// Makes the settings, and the folder of the files where they are in the data folder.
+pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<StorageConfig> {
+    let StorageInputs { project, keys, .. } = *inputs;
     let settings = &project.file.basalt.storage;
-    let folder = data.join(FOLDER);
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true).mode(0o700).create(&folder).context("creating the folder of stored files")?;
-    crate::data_folder::restrict_permissions(&folder, 0o700)?;
-    let secret = jwt.secret_of_tokens.as_ref().unwrap_or(&jwt.secret).reveal().to_owned();
-    let key_set = json!({ "keys": jwt.keys }).to_string();
+    let folder = inputs.data.join(FOLDER);
+    if settings.store.is_none() {
+        create_folder(&folder)?;
+    }
+    let secret = inputs.jwt.secret_of_tokens.as_ref().unwrap_or(&inputs.jwt.secret).reveal().to_owned();
+    let key_set = json!({ "keys": inputs.jwt.keys }).to_string();
     let limit = settings.file_size_limit.to_string();
     let path = folder.to_string_lossy().into_owned();
     let mut variables = vec![
-        ("DATABASE_URL", database_url),
+        ("DATABASE_URL", inputs.database_url),
         ("AUTH_JWT_SECRET", secret.as_str()),
         ("JWT_JWKS", key_set.as_str()),
         ("ANON_KEY", keys.anon_key.as_str()),
@@ -104,15 +133,35 @@ pub(crate) fn build(
     if let Some((id, secret)) = s3_key.or(has_demo_keys.then_some(DEMO_S3_KEY)) {
         variables.extend([("S3_PROTOCOL_ACCESS_KEY_ID", id), ("S3_PROTOCOL_ACCESS_KEY_SECRET", secret)]);
     }
+    if let Some(store) = &settings.store {
+        variables.extend([
+            ("STORAGE_BACKEND", "s3"),
+            ("STORAGE_S3_BUCKET", store.bucket.as_str()),
+            ("STORAGE_S3_ENDPOINT", store.endpoint.as_deref().unwrap_or_default()),
+            ("AWS_ACCESS_KEY_ID", store.access_key_id.as_str()),
+            ("AWS_SECRET_ACCESS_KEY", store.secret_access_key.as_str()),
+            ("STORAGE_S3_FORCE_PATH_STYLE", if store.has_path_style { "true" } else { "false" }),
+        ]);
+    }
     let config = StorageConfig::from_environment(&Environment::new(variables));
     let mut config = config.map_err(|error| anyhow!("the settings of the storage API: {error}"))?;
+    // The variable of the region would also be the region of the signatures of clients.
+    if let (BackendSettings::S3(bucket), Some(store)) = (&mut config.backend, &settings.store) {
+        store.region.clone_into(&mut bucket.region);
+    }
+    config.explains_policies = inputs.explains_policies;
     config.requires_authorization_header = false;
-    config.creates_schema = creates_schema;
+    config.creates_schema = inputs.creates_schema;
     let url = project.api_url(project.file.port());
     config.public_url = url.starts_with("https:").then_some(url);
-    let backend = DiskBackend::open(&folder).context("opening the folder of stored files")?;
-    Storage::new(config, Arc::new(backend), Clock::of_machine())
-        .map_err(|error| anyhow!("preparing the storage API: {error}"))
+    Ok(config)
+}
+
+/// Creates the folder of the files, for its owner alone.
+pub(super) fn create_folder(folder: &Path) -> anyhow::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(folder).context("creating the folder of stored files")?;
+    crate::data_folder::restrict_permissions(folder, 0o700)
 }
 
 /// The buckets of a project.

@@ -22,6 +22,9 @@ pub(crate) fn apply_to_project(project: &mut Project) {
     project.has_shop = false;
     project.file.disable_mail_server_and_tls();
     project.submission_limits = unlimited_submissions();
+    // The files of worlds are in the data folder, whatever bucket the project names.
+    project.file.basalt.storage.store = None;
+    project.file.basalt.storage.content_url = None;
     let keys = ["wrong_passwords", "wrong_codes", "messages"];
     let is_set = keys.map(|key| project.file.is_set(&format!("basalt.rate_limit.{key}")));
     let basalt = &mut project.file.basalt;

@@ -2,6 +2,7 @@
 
 mod data_api;
 mod gotrue_world;
+mod storage;
 
 use std::sync::Arc;
 
@@ -29,9 +30,12 @@ use test_bench::router::TestRouter;
 use test_bench::worlds::{FAULT_SEED, WorldDatabases, Worlds};
 use tokio::sync::watch;
 
+use self::storage::WorldFiles;
 use super::configure::{Addresses, BackendInputs, Configured, configure};
+use super::data_api::RunningDataApi;
 use super::services::{Dependencies, Services};
 use super::source::{DatabaseSource, find_database};
+use super::storage::RunningStorage;
 use super::{Announced, Backends, Endpoint, ServeOptions, Server, build_database_jobs, listeners, test_profile};
 use crate::announce::TestAccess;
 use crate::api_keys::{self, ApiKeys, LiveApiKeys};
@@ -60,6 +64,8 @@ struct WorldBackends {
     origin: String,
     /// Whether files of the project use `cron`, `net` or webhooks.
     has_database_jobs: bool,
+    /// The files of the storage API.
+    files: WorldFiles,
 }
 
 impl Server {
@@ -80,6 +86,10 @@ impl Server {
         let has_database_jobs = SchemaFiles::read(&project)?.uses_database_jobs();
         let hooks = configured_hooks(&project, &addresses, &keys)?;
         let (administrator, template, report) = source.prepare_worlds(&project, &hooks).await?;
+        let files = WorldFiles::open(folder.path())?;
+        let default = source.default_database();
+        let databases: Vec<_> = default.iter().chain([&template]).collect();
+        files.seed(&project, &source, &keys, &databases).await?;
         let prefix = DatabaseName::parse(&format!("world_{}", entropy.base32(8).to_ascii_lowercase()))
             .context("naming the databases of the worlds")?;
         let databases = match &*source {
@@ -94,6 +104,7 @@ impl Server {
             url: addresses.url.clone(),
             origin: addresses.origin,
             has_database_jobs: has_database_jobs && matches!(*source, DatabaseSource::Embedded(_)),
+            files,
         };
         let worlds = builder.start(databases, &keys)?;
         let access = TestAccess {
@@ -164,13 +175,10 @@ impl WorldBackends {
         let shared = self.ports(plan);
         let providers = provider.clone();
         let data_api = self.build_data_api(plan, &project, &config)?;
-        let pause = data_api.clone().map(|running| -> PauseConnections {
-            Arc::new(move || {
-                let api = Arc::clone(&running.api);
-                async move { Box::new(api.pause().await) as Box<dyn Send> }.boxed()
-            })
-        });
+        let storage = self.build_storage(plan, &project, &config, &keys)?;
+        let pause = Some(build_pause(data_api.clone(), storage.clone()));
         let maintenance = data_api.clone().map(|running| http_edge::spawn_task(running.maintain(signal.clone())));
+        let pruning = storage.clone().map(|running| http_edge::spawn_task(storage::maintain(running, signal.clone())));
         let dependencies = Dependencies {
             project: &project,
             keys: &LiveApiKeys::new(&keys),
@@ -184,12 +192,12 @@ impl WorldBackends {
             provider,
             consent,
             data_api,
-            storage: None,
+            storage,
         };
         let Services { router, app, worker, upkeep, outbox, .. } = Services::start(&config, dependencies)?;
         let messages = MessageStore::new(outbox.inbox(), sender, signal);
         let handler = Arc::new(move |request: Request| Arc::clone(&router).handle(request).boxed());
-        let mut tasks: Vec<_> = [worker, upkeep].into_iter().chain(maintenance).collect();
+        let mut tasks: Vec<_> = [worker, upkeep].into_iter().chain(maintenance).chain(pruning).collect();
         // A listening connection for each world only where the project has work for it.
         if self.has_database_jobs {
             let url = self.source.operator_url_of(&plan.database);
@@ -244,6 +252,23 @@ impl BackendBuilder for WorldBackends {
             database_url_tcp: self.source.operator_tcp_url_of(database),
         }
     }
+}
+
+/// Closes the connections of the data API and of the storage API, which open none of their own accord.
+fn build_pause(data_api: Option<RunningDataApi>, storage: Option<RunningStorage>) -> PauseConnections {
+    Arc::new(move || {
+        let (data_api, storage) = (data_api.clone(), storage.clone());
+        async move {
+            if let Some(running) = storage {
+                running.api.database().pool().renew();
+            }
+            match data_api {
+                Some(running) => Box::new(running.api.pause().await) as Box<dyn Send>,
+                None => Box::new(()),
+            }
+        }
+        .boxed()
+    })
 }
 
 /// Returns the hooks of the project's settings.

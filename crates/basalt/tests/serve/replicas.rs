@@ -154,7 +154,7 @@ impl Haproxy {
         let statistics = free_port();
         let text = format!(
             "defaults\n    mode http\n    timeout connect 2s\n    timeout client 30s\n    timeout server 30s\n\
-             \x20   timeout check 2s\n    option redispatch\n    retries 3\n    option httpchk GET /readyz\n    http-reuse always\n\
+             \x20   timeout check 10s\n    option redispatch\n    retries 3\n    option httpchk GET /readyz\n    http-reuse always\n\
              frontend all\n    bind 127.0.0.1:{port}\n    default_backend replicas\n\
              frontend statistics\n    bind 127.0.0.1:{statistics}\n    stats enable\n    stats uri /\n\
              backend replicas\n    default-server inter 100ms fall 1 rise 1\n{servers}"
@@ -199,7 +199,7 @@ impl Drop for Haproxy {
 #[tokio::test(flavor = "multi_thread")]
 async fn restarts_behind_a_proxy_fail_no_request() {
     let shared = Shared::new();
-    let config = shared.write_config("config.toml", KEY, &format!("{PLAIN}[basalt.shutdown]\ndrain = \"1s\"\n"));
+    let config = shared.write_config("config.toml", KEY, &format!("{PLAIN}[basalt.shutdown]\ndrain = \"2s\"\n"));
     let ports = [free_port(), free_port()];
     let mut replicas = [shared.start(&config, 0, ports[0]), shared.start(&config, 1, ports[1])].map(Some);
     let port = free_port();

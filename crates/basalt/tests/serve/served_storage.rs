@@ -76,6 +76,11 @@ async fn users_write_and_read_under_the_policies_of_migrations() {
     };
     let refused: Value = upload(&bob_token).await.json().await.expect("JSON");
     assert_eq!(refused["message"], "new row violates row-level security policy", "{refused}");
+    assert_eq!(
+        refused["hint"],
+        "storage.object.upload needs policies on storage.objects for INSERT; authenticated has some, and one of them is \
+         false here"
+    );
     assert_eq!(upload(&ann_token).await.status(), StatusCode::OK);
     let again: Value = upload(&ann_token).await.json().await.expect("JSON");
     assert_eq!(again["statusCode"], "409", "{again}");
@@ -144,6 +149,76 @@ async fn resumable_uploads_have_urls_below_the_mount() {
     assert_eq!(part.body("hello").send().await.expect("a response").status(), StatusCode::NO_CONTENT);
     let read = project.request(Method::GET, "/object/papers/tus.txt").header("apikey", &secret).send().await;
     assert_eq!(read.expect("a response").text().await.expect("text"), "hello");
+}
+
+#[tokio::test]
+async fn content_is_read_at_a_host_of_its_own() {
+    let folder = TempFolder::new();
+    std::fs::create_dir_all(folder.0.join("images")).expect("a folder");
+    folder.write("images/mark.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>");
+    let settings = "[storage.buckets.images]\npublic = true\nobjects_path = \"./images\"\n\
+        [basalt.storage]\ncontent_url = \"http://files.example:8080\"\n";
+    let config = folder.write("config.toml", settings);
+    let data = folder.path("data");
+    let server = Basalt::serve(&["--data", &data, "--config", &config]);
+    let project = Project { server, folder };
+    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build();
+    let client = client.expect("a client");
+    let path = "/storage/v1/object/public/images/mark.svg";
+    let get = async |path: &str, host: Option<&str>| {
+        let request = client.get(project.server.url(path));
+        let request = match host {
+            Some(host) => request.header("host", host),
+            None => request,
+        };
+        request.send().await.expect("a response")
+    };
+    let redirected = get(path, None).await;
+    assert_eq!(redirected.status(), StatusCode::TEMPORARY_REDIRECT);
+    assert_eq!(redirected.headers()["location"], format!("http://files.example:8080{path}"));
+    assert_eq!(redirected.headers()["access-control-allow-origin"], "*");
+    let host = Some("files.example:8080");
+    for attempt in 0.. {
+        let response = get(path, host).await;
+        if response.status() == StatusCode::OK {
+            assert_eq!(response.headers()["content-type"], "image/svg+xml");
+            break;
+        }
+        assert!(attempt < 100, "the buckets of the project are missing");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    for path in ["/", "/auth/v1/settings", "/storage/v1/bucket"] {
+        assert_eq!(get(path, host).await.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+    let program = project.request(Method::GET, "/object/images/mark.svg");
+    let program = program.header("apikey", project.server.text("secret_key")).send().await.expect("a response");
+    assert_eq!(program.status(), StatusCode::OK, "programs with a key are not redirected");
+}
+
+#[tokio::test]
+async fn missing_policies_are_named_in_development_alone() {
+    let upload = async |project: &Project, upsert: &str| {
+        let request = project.request(Method::POST, "/object/papers/a.txt").header("x-upsert", upsert);
+        let request = request.header("apikey", project.server.text("publishable_key")).body("a");
+        let response = request.header("content-type", "text/plain").send().await.expect("a response");
+        response.json::<Value>().await.expect("JSON")
+    };
+    let project = Project::start("");
+    assert_eq!(
+        upload(&project, "true").await["hint"],
+        "storage.object.upload needs policies on storage.objects for INSERT, SELECT and UPDATE; anon has none for INSERT, \
+         SELECT and UPDATE"
+    );
+    let bucket = project.request(Method::POST, "/bucket").header("apikey", project.server.text("publishable_key"));
+    let refused = bucket.json(&json!({"name": "other"})).send().await.expect("a response");
+    assert_eq!(
+        refused.json::<Value>().await.expect("JSON")["hint"],
+        "storage.bucket.create needs policies on storage.buckets for INSERT; anon has none for INSERT"
+    );
+    let hidden = Project::start("[basalt]\ndevelopment_pages = false\n");
+    let refused = upload(&hidden, "true").await;
+    assert_eq!(refused["message"], "new row violates row-level security policy", "{refused}");
+    assert_eq!(refused.get("hint"), None, "{refused}");
 }
 
 #[tokio::test]

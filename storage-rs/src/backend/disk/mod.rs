@@ -137,6 +137,7 @@ fn failed(attempt: &'static str, error: io::Error) -> BackendError {
     match error.kind() {
         io::ErrorKind::NotFound => BackendError::NotFound,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => BackendError::NoSpace,
+        io::ErrorKind::WouldBlock => BackendError::Locked,
         _ => BackendError::Failed { attempt, source: Box::new(error) },
     }
 }

@@ -1,9 +1,10 @@
 //! Uploads that arrive in several requests: a file that grows, its description, and the state of its MD5.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -16,6 +17,11 @@ use uuid::Uuid;
 use super::write::rename;
 use super::{BLOCK, DiskBackend, Folders, block, facts, hexadecimal, remove, synchronise};
 use crate::backend::{Appended, BackendError, Content, ContentHeaders, FileFacts, FileKey, Staging};
+
+/// How long an append waits for another process that writes to the upload.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
+/// How often it looks.
+const LOCK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The files of an upload.
 #[derive(Debug, Clone)]
@@ -109,15 +115,17 @@ struct Growing {
 }
 
 impl Growing {
-    fn open(files: UploadFiles, offset: u64) -> io::Result<Self> {
+    /// Opens an upload for this process alone; `None` when it has another size than this.
+    fn open(files: UploadFiles, offset: u64) -> io::Result<Option<Self>> {
         let mut file = OpenOptions::new().read(true).write(true).open(files.content())?;
+        lock(&file)?;
         let size = file.metadata()?.len();
         if size != offset {
-            return Err(io::Error::other("the size of the upload is not the offset"));
+            return Ok(None);
         }
         let digest = PartialDigest::load(&files, &mut file, size)?;
         file.seek(SeekFrom::Start(size))?;
-        Ok(Self { files, file, digest })
+        Ok(Some(Self { files, file, digest }))
     }
 
     fn write(mut self, blocks: &[Bytes]) -> io::Result<Self> {
@@ -136,8 +144,30 @@ impl Growing {
     }
 }
 
+/// Locks a file until it is closed, for other processes with the same folder.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(io::Error::from(io::ErrorKind::WouldBlock)),
+        // Without locks of the file system those of the process are all there is.
+        Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Opens an upload as soon as no other process writes to it.
+async fn open(files: UploadFiles, offset: u64) -> Result<Growing, BackendError> {
+    let begun = Instant::now();
+    loop {
+        let opened = files.clone();
+        match block("opening an upload", move || Growing::open(opened, offset)).await {
+            Err(BackendError::Locked) if begun.elapsed() < LOCK_WAIT => tokio::time::sleep(LOCK_INTERVAL).await,
+            opened => return opened?.ok_or(BackendError::Offset),
+        }
+    }
+}
+
 async fn append(files: UploadFiles, offset: u64, mut content: Content) -> Result<Appended, BackendError> {
-    let mut growing = block("opening an upload", move || Growing::open(files, offset)).await?;
+    let mut growing = open(files, offset).await?;
     let mut interruption = None;
     let mut blocks: Vec<Bytes> = Vec::new();
     let mut waiting = 0;

@@ -32,7 +32,7 @@ impl WorldBackends {
         let clock = Arc::clone(&plan.clock);
         let dependencies = Dependencies {
             clock: Arc::new(move || clock.now().timestamp()),
-            faults: Some(Arc::new(WorldFaults(Arc::clone(&plan.faults)))),
+            faults: Some(Arc::new(WorldFaults::new(&plan.faults))),
             explains: true,
             presence: Presence::OnDemand(CONNECTED_WITHOUT_USE),
         };
@@ -42,9 +42,15 @@ impl WorldBackends {
     }
 }
 
-/// The faults of a world, as its data API asks for them.
+/// The faults of a world, as its data API and its storage API ask for them.
 #[derive(Debug)]
-struct WorldFaults(Arc<FaultRules>);
+pub(super) struct WorldFaults(Arc<FaultRules>);
+
+impl WorldFaults {
+    pub(super) fn new(rules: &Arc<FaultRules>) -> Self {
+        Self(Arc::clone(rules))
+    }
+}
 
 impl StatementFaults for WorldFaults {
     fn fault_of(&self, writes: bool) -> Option<StatementFault> {

@@ -16,17 +16,7 @@ const FILES: [&str; 7] = [
 ];
 
 /// The files of the storage API's schema, in their order.
-const STORAGE_FILES: [&str; 9] = [
-    include_str!("../../../../../sql/storage/00-guard.sql"),
-    include_str!("../../../../../sql/storage/01-roles.sql"),
-    include_str!("../../../../../sql/storage/02-buckets-and-objects.sql"),
-    include_str!("../../../../../sql/storage/03-analytics-and-vectors.sql"),
-    include_str!("../../../../../sql/storage/04-migrations.sql"),
-    include_str!("../../../../../sql/storage/05-functions.sql"),
-    include_str!("../../../../../sql/storage/06-lists.sql"),
-    include_str!("../../../../../sql/storage/07-search.sql"),
-    include_str!("../../../../../sql/storage/08-rights.sql"),
-];
+const STORAGE_FILES: [&str; 9] = include!("../../../../../sql/storage/files.rs");
 
 /// Returns the SQL of all files.
 pub(in crate::store::migrate) fn concatenate_files() -> String {

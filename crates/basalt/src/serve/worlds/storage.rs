@@ -1,0 +1,203 @@
+//! The storage API of a world: on its database, by its clock and with its faults.
+//!
+//! The files of all worlds are in one folder, which ends with the server. A file is named by its version, which is new with every
+//! write, and only rows name versions: a world reads nothing but what it wrote or what the world that it is a copy of wrote. So
+//! forks and snapshots copy no files, and a removal leaves the file, because a copy of the world may have its row.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use chrono::{DateTime, Utc};
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
+use futures::stream::BoxStream;
+use gotrue_rs::config::{Config, JwtKeys};
+use gotrue_rs::store::migrate::DatabaseName;
+use gotrue_rules::domain::database_url::with_database;
+use http_edge::ShutdownSignal;
+use storage_rs::backend::disk::DiskBackend;
+use storage_rs::backend::{
+    Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging,
+};
+use storage_rs::seed;
+use storage_rs::service::{Clock, Storage};
+use test_bench::backend::BackendPlan;
+
+use super::WorldBackends;
+use super::data_api::WorldFaults;
+use crate::api_keys::ApiKeys;
+use crate::project::Project;
+use crate::serve::source::DatabaseSource;
+use crate::serve::storage::{
+    FOLDER, RunningStorage, StorageInputs, build_settings, create_folder, find_database, seeds,
+};
+
+/// The largest number of connections of the storage API of one world.
+const CONNECTIONS: usize = 4;
+/// How long a world without requests keeps its connections: worlds come and go by hundreds.
+const CONNECTED_WITHOUT_USE: Duration = Duration::from_secs(5);
+
+/// The files of all worlds.
+#[derive(Debug, Clone)]
+pub(super) struct WorldFiles {
+    data: PathBuf,
+    backend: Arc<dyn Backend>,
+}
+
+impl WorldFiles {
+    /// Opens the folder of the files inside the data folder.
+    pub(super) fn open(data: &Path) -> anyhow::Result<Self> {
+        let folder = data.join(FOLDER);
+        create_folder(&folder)?;
+        let backend = DiskBackend::open(&folder).context("opening the folder of stored files")?;
+        Ok(Self { data: data.to_owned(), backend: Arc::new(KeptFiles(backend)) })
+    }
+
+    /// Creates the buckets of the project in the databases that worlds begin with.
+    pub(super) async fn seed(
+        &self,
+        project: &Project,
+        source: &DatabaseSource,
+        keys: &ApiKeys,
+        databases: &[&DatabaseName],
+    ) -> anyhow::Result<()> {
+        let (seeds, is_embedded) = (seeds(project), matches!(source, DatabaseSource::Embedded(_)));
+        let Some(url) = find_database(project, source).filter(|_| is_embedded && !seeds.is_empty()) else {
+            return Ok(());
+        };
+        // Nothing is signed or verified here: the database and the files are what counts.
+        let jwt = JwtKeys { secret: keys.jwt_secret.as_str().into(), ..JwtKeys::default() };
+        for database in databases {
+            let url = with_database(&url, database.as_str());
+            let config = build_settings(&self.inputs(project, &url, keys, &jwt))?;
+            let api = Storage::new(config, Arc::clone(&self.backend), Clock::of_machine());
+            let api = api.map_err(|error| anyhow!("preparing the storage API: {error}"))?;
+            let seeded = seed::apply(&api, &seeds).await;
+            api.database().pool().renew();
+            seeded.map_err(|error| anyhow!("creating the buckets of the project: {}", error.message))?;
+        }
+        Ok(())
+    }
+
+    fn inputs<'a>(
+        &'a self,
+        project: &'a Project,
+        database_url: &'a str,
+        keys: &'a ApiKeys,
+        jwt: &'a JwtKeys,
+    ) -> StorageInputs<'a> {
+        let data = self.data.as_path();
+        StorageInputs { project, database_url, keys, jwt, data, creates_schema: false, explains_policies: true }
+    }
+}
+
+impl WorldBackends {
+    /// Builds the storage API of a world, unless its settings turn it off.
+    pub(super) fn build_storage(
+        &self,
+        plan: &BackendPlan,
+        project: &Project,
+        config: &Config,
+        keys: &ApiKeys,
+    ) -> anyhow::Result<Option<RunningStorage>> {
+        let Some(url) = find_database(project, &self.source) else { return Ok(None) };
+        let url = with_database(&url, plan.database.as_str());
+        let mut settings = build_settings(&self.files.inputs(project, &url, keys, &config.jwt))?;
+        settings.database_pool_size = CONNECTIONS;
+        settings.database_idle_timeout = CONNECTED_WITHOUT_USE;
+        // Clients see the API below the path of the world, which the server removes.
+        let path = plan.url.strip_prefix(&self.url).unwrap_or_default();
+        settings.tus.url_path.insert_str(0, path);
+        settings.s3.prefix.insert_str(0, path);
+        settings.public_url = None;
+        let clock = Arc::clone(&plan.clock);
+        let clock = Clock::new(move || clock.now());
+        let faults = Arc::new(WorldFaults::new(&plan.faults));
+        let api = Storage::with_faults(settings, Arc::clone(&self.files.backend), clock, Some(faults));
+        let api = api.map_err(|error| anyhow!("preparing the storage API of a world: {error}"))?;
+        Ok(Some(RunningStorage { api }))
+    }
+}
+
+/// Closes connections that are not used, until shutdown; then all.
+pub(super) async fn maintain(running: RunningStorage, mut closing: ShutdownSignal) {
+    let pool = running.api.database().pool();
+    let prune = async {
+        loop {
+            tokio::time::sleep(CONNECTED_WITHOUT_USE).await;
+            pool.prune();
+        }
+    };
+    tokio::select! {
+        () = prune => {}
+        _ = closing.wait_for(|closing| *closing) => {}
+    }
+    pool.renew();
+}
+
+/// Files on disk that stay.
+#[derive(Debug)]
+struct KeptFiles(DiskBackend);
+
+impl Backend for KeptFiles {
+    fn put<'a>(
+        &'a self,
+        key: &'a FileKey,
+        headers: &'a ContentHeaders,
+        content: Content,
+    ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
+        self.0.put(key, headers, content)
+    }
+
+    fn get<'a>(
+        &'a self,
+        key: &'a FileKey,
+        range: Option<Range<u64>>,
+    ) -> BoxFuture<'a, Result<(FileFacts, Content), BackendError>> {
+        self.0.get(key, range)
+    }
+
+    fn head<'a>(&'a self, key: &'a FileKey) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
+        self.0.head(key)
+    }
+
+    fn copy<'a>(
+        &'a self,
+        source: &'a FileKey,
+        target: &'a FileKey,
+        headers: &'a ContentHeaders,
+    ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
+        self.0.copy(source, target, headers)
+    }
+
+    fn delete<'a>(&'a self, _: &'a [FileKey]) -> BoxFuture<'a, Result<(), BackendError>> {
+        ready(Ok(())).boxed()
+    }
+
+    fn identify(&self, key: &FileKey) -> String {
+        self.0.identify(key)
+    }
+
+    fn list(&self) -> BoxStream<'_, Result<ListedFile, BackendError>> {
+        self.0.list()
+    }
+
+    fn delete_listed<'a>(&'a self, _: &'a ListedFile) -> BoxFuture<'a, Result<(), BackendError>> {
+        ready(Ok(())).boxed()
+    }
+
+    fn space(&self) -> BoxFuture<'_, Result<Option<Space>, BackendError>> {
+        self.0.space()
+    }
+
+    fn staging(&self) -> &dyn Staging {
+        self.0.staging()
+    }
+
+    fn delete_leftovers(&self, older_than: DateTime<Utc>) -> BoxFuture<'_, Result<u64, BackendError>> {
+        self.0.delete_leftovers(older_than)
+    }
+}
