@@ -7,6 +7,7 @@ mod comparison;
 mod connections;
 mod large;
 mod limits;
+mod poolers;
 mod recordings;
 mod reload;
 mod steps;

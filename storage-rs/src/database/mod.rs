@@ -86,7 +86,7 @@ impl Database {
             acquisition: config.database_connection_timeout,
             idle: IDLE,
             lifetime: LIFETIME,
-            prepares: true,
+            prepares: None,
         };
         let pool = Pool::new(connect::parse(&config.database_url)?, limits);
         Ok(Self { pool, statement_timeout: config.statement_timeout })
