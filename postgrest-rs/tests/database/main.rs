@@ -5,6 +5,7 @@ mod api;
 mod cluster;
 mod comparison;
 mod connections;
+mod hostile;
 mod large;
 mod limits;
 mod poolers;
