@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail the test")]
 
 mod api;
+mod calls;
 mod cluster;
 mod comparison;
 mod connections;
@@ -11,6 +12,8 @@ mod limits;
 mod poolers;
 mod recordings;
 mod reload;
+mod robustness;
+mod schema_size;
 mod steps;
 mod tls;
 mod types;
