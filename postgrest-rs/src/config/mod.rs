@@ -111,7 +111,8 @@ pub struct Config {
     pub db_pool_max_lifetime: Duration,
     pub db_pre_config: Option<QualifiedName>,
     pub db_pre_request: Option<QualifiedName>,
-    pub db_prepared_statements: bool,
+    /// `None`: unless there is a pooler before the database.
+    pub db_prepared_statements: Option<bool>,
     pub db_root_spec: Option<QualifiedName>,
     /// UPDATE and DELETE of all rows are refused, as by the extension safeupdate. `PostgREST` has no such setting.
     pub db_safe_update: bool,
@@ -184,6 +185,10 @@ impl Sources {
 
     /// A truth value in any case; other texts count as absent, numbers as false at 0.
     fn truth(&self, names: &[&str], default: bool) -> bool {
+        self.find_truth(names).unwrap_or(default)
+    }
+
+    fn find_truth(&self, names: &[&str]) -> Option<bool> {
         let read = |name: &&str| {
             let value = self.find(name)?.trim();
             match value.to_lowercase().as_str() {
@@ -192,7 +197,7 @@ impl Sources {
                 other => other.parse::<i64>().ok().map(|number| number > 0),
             }
         };
-        names.iter().find_map(read).unwrap_or(default)
+        names.iter().find_map(read)
     }
 
     fn seconds(&self, names: &[&str], default: u64) -> Duration {
@@ -256,7 +261,7 @@ impl Config {
             db_pool_max_lifetime: sources.seconds(&["db-pool-max-lifetime"], 1800),
             db_pre_config: sources.name(&["db-pre-config"]),
             db_pre_request: sources.name(&["db-pre-request", "pre-request"]),
-            db_prepared_statements: sources.truth(&["db-prepared-statements"], true),
+            db_prepared_statements: sources.find_truth(&["db-prepared-statements"]),
             db_root_spec: sources.name(&["db-root-spec", "root-spec"]),
             db_safe_update: sources.truth(&["db-safe-update"], false),
             db_schemas: sources

@@ -63,6 +63,12 @@ impl Error {
         Self::new(503, "PGRST003", "There is no space for a large result.")
     }
 
+    /// A name that no role has, as the database says it.
+    pub fn unknown_role(name: &str) -> Self {
+        let message = format!("role \"{name}\" does not exist");
+        Self::from_database(&DatabaseError { code: "22023", message: &message, detail: None, hint: None }, false)
+    }
+
     /// Something that cannot happen.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(500, "PGRSTX00", message)

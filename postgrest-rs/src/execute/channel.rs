@@ -17,6 +17,8 @@ use super::spool::{Diversion, SPOOLED_VALUE};
 
 /// The type of a message with a row (PostgreSQL, "Message Formats", `DataRow`).
 const DATA_ROW: u8 = b'D';
+/// The type of a message with the process of the session (PostgreSQL, "Message Formats", `BackendKeyData`).
+const KEY_DATA: u8 = b'K';
 /// The bytes before the content of a message: its type and its length, which counts itself.
 const HEADER: usize = 5;
 /// The columns of a row whose body may be diverted, and the place of the body.
@@ -76,6 +78,10 @@ impl<S> Channel<S> {
             if header[0] == DATA_ROW && length > SPOOLED_VALUE && self.diversion.is_ready() {
                 self.row = Some(Row::default());
                 return at;
+            }
+            if header[0] == KEY_DATA && !self.diversion.has_process() {
+                let Some(process) = self.held.get(at + HEADER..at + HEADER + 4) else { return at };
+                self.diversion.set_process(i32::from_be_bytes([process[0], process[1], process[2], process[3]]));
             }
             // The length counts itself, but not the type.
             self.passing = length.saturating_add(1).max(HEADER);
@@ -296,6 +302,22 @@ mod tests {
         let sent = [row(&[Some(&value)]), row(&[None, Some(&value), None, Some(b"b"), None, None, None])].concat();
         let (read, diverted) = read(sent.clone(), 1 << 16, 8192).await;
         assert!(read == sent && diverted.is_none());
+    }
+
+    #[tokio::test]
+    async fn process_of_the_session_is_read_from_its_message() {
+        let sent =
+            [message(b'S', b"a\0b\0"), message(KEY_DATA, &[0, 0, 2, 1, 9, 9, 9, 9]), message(b'Z', b"I")].concat();
+        for part in [1, 7, 64] {
+            let diversion = Arc::new(Diversion::default());
+            let (mut sender, receiver) = tokio::io::duplex(part);
+            let bytes = sent.clone();
+            let sending = tokio::spawn(async move { sender.write_all(&bytes).await });
+            let mut read = Vec::new();
+            Channel::new(receiver, Arc::clone(&diversion)).read_to_end(&mut read).await.unwrap();
+            sending.await.unwrap().unwrap();
+            assert_eq!((read, diversion.process()), (sent.clone(), 513));
+        }
     }
 
     proptest! {

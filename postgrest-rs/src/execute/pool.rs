@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_postgres::Client;
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::connect::{Failure, Target};
 use super::error_chain;
 use super::prepared::Connection;
+use super::spool::Diversion;
 use crate::error::Error;
 
 /// Limits of a pool.
@@ -23,8 +24,8 @@ pub struct PoolLimits {
     pub idle: Duration,
     /// How long one stays open.
     pub lifetime: Duration,
-    /// Whether it may hold prepared statements.
-    pub prepares: bool,
+    /// Whether it may hold prepared statements; `None`: unless there is a pooler before the database.
+    pub prepares: Option<bool>,
 }
 
 /// Connections that are open and not in use.
@@ -114,13 +115,21 @@ impl Pool {
         if let Some(idle) = self.take_idle() {
             return Ok(lease(idle.connection, idle.opened));
         }
-        match tokio::time::timeout(self.limits.acquisition, self.target.open()).await {
-            Ok(Ok((client, diversion))) => {
-                Ok(lease(Connection::new(client, diversion, self.limits.prepares), Instant::now()))
-            }
+        match tokio::time::timeout(self.limits.acquisition, self.open()).await {
+            Ok(Ok(connection)) => Ok(lease(connection, Instant::now())),
             Ok(Err(error)) => Err(Error::connection(error_chain(error.as_ref()))),
             Err(_) => Err(Error::pool_timeout()),
         }
+    }
+
+    /// Opens a connection, and finds out whether statements can be prepared on it.
+    async fn open(&self) -> Result<Connection, Failure> {
+        let (client, diversion) = self.target.open().await?;
+        let prepares = match self.limits.prepares {
+            Some(prepares) => prepares,
+            None => is_session(&client, &diversion).await?,
+        };
+        Ok(Connection::new(client, diversion, prepares))
     }
 
     fn take_idle(&self) -> Option<Idle> {
@@ -132,6 +141,17 @@ impl Pool {
         }
         None
     }
+}
+
+/// Whether the connection is a session of the database. A pooler runs each transaction on another one, where prepared statements are
+/// missing or are those of another client; the process that it announces is none of the database.
+async fn is_session(client: &Client, diversion: &Diversion) -> Result<bool, tokio_postgres::Error> {
+    let messages = client.simple_query("SELECT pg_catalog.pg_backend_pid()").await?;
+    let process = messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    Ok(process == Some(diversion.process().to_string().as_str()))
 }
 
 impl Lease {

@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -73,9 +74,13 @@ impl Spool {
     }
 }
 
-/// Where the large value of a result goes: shared by a connection and its reader.
+/// Where the large value of a result goes, and the process that the database announced: shared by a connection and its reader.
 #[derive(Debug, Default)]
-pub struct Diversion(Mutex<Slot>);
+pub struct Diversion {
+    slot: Mutex<Slot>,
+    /// 0 until it is announced.
+    process: AtomicI32,
+}
 
 #[derive(Debug, Default)]
 enum Slot {
@@ -106,6 +111,21 @@ impl Diversion {
         }
     }
 
+    /// The process of the session as its start announced it; a pooler announces a number of its own.
+    pub(super) fn process(&self) -> i32 {
+        self.process.load(Ordering::Relaxed)
+    }
+
+    /// Whether the process was announced.
+    pub(super) fn has_process(&self) -> bool {
+        self.process() != 0
+    }
+
+    /// Keeps the announced process.
+    pub(super) fn set_process(&self, process: i32) {
+        self.process.store(process, Ordering::Relaxed);
+    }
+
     /// Begins to take a value of so many bytes; `None` if it is to be read as it is.
     pub(super) fn take(&self, length: usize) -> Option<Sender<Bytes>> {
         let mut slot = self.lock();
@@ -123,7 +143,7 @@ impl Diversion {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Slot> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

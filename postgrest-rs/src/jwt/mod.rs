@@ -18,6 +18,9 @@ const ALLOWED_SKEW: i64 = 30;
 /// The longest token that is cached, in bytes.
 const MAXIMUM_CACHED_TOKEN: usize = 8 * 1024;
 
+/// What `SET ROLE` takes in place of a role's name: it means the login role, whose rights no request has.
+const NO_ROLE: &str = "none";
+
 /// Who sends a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Identity {
@@ -50,7 +53,7 @@ impl TokenCache {
     /// Verifies the token of a request, `None` when it has none, and finds its role. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// `PGRST3xx`
+    /// `PGRST3xx`; 22023 for a name that no role can have.
     pub fn authenticate(&self, config: &Config, token: Option<&str>, now: i64) -> Result<Identity, Error> {
         let mut claims = match token {
             Some(token) => self.verify(config, token)?,
@@ -59,6 +62,9 @@ impl TokenCache {
         check_claims(&claims, config.jwt_aud.as_deref(), now).map_err(Error::token)?;
         let role = config.jwt_role_claim_key.find(&claims).or_else(|| config.db_anon_role.clone());
         let role = role.ok_or_else(Error::token_required)?;
+        if role == NO_ROLE {
+            return Err(Error::unknown_role(&role));
+        }
         claims.insert("role".to_owned(), Value::String(role.clone()));
         claims.sort_keys();
         claims.values_mut().for_each(Value::sort_all_objects);

@@ -12,6 +12,9 @@ use super::tree::QueryParams;
 use super::{Action, InvokeMethod, Mutation, Payload};
 use crate::error::Error;
 
+/// The deepest JSON value. The stack of PostgreSQL is exhausted by a few thousand levels.
+const MAXIMUM_NESTING: usize = 1000;
+
 /// Reads the body, where the action takes one, and the columns that it writes.
 ///
 /// # Errors
@@ -29,6 +32,10 @@ pub fn parse(
         _ => return Ok((None, BTreeSet::new())),
     };
     let listed = query.columns.as_ref().filter(|_| takes_columns);
+    if *content_type == MediaType::Json && exceeds_nesting(body) {
+        let message = format!("The body is nested deeper than {MAXIMUM_NESTING} levels");
+        return Err(Error::invalid_body(message));
+    }
     let payload = match content_type {
         MediaType::Json if listed.is_some() => Payload::UnreadJson(body.clone()),
         MediaType::Json => parse_json(body, is_function)?,
@@ -43,6 +50,25 @@ pub fn parse(
         Payload::Raw(_) => BTreeSet::new(),
     };
     Ok((Some(payload), columns))
+}
+
+/// Whether arrays and objects are nested deeper than allowed.
+fn exceeds_nesting(json: &[u8]) -> bool {
+    let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = in_text,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => depth += 1,
+            b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAXIMUM_NESTING {
+            return true;
+        }
+    }
+    false
 }
 
 /// An object, or an array of objects with equal keys. Everything else counts as an empty array.

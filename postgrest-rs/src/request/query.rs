@@ -14,6 +14,9 @@ use crate::error::Error;
 /// The most embeds of a request. PostgreSQL plans each as a join.
 const MAXIMUM_EMBEDS: usize = 256;
 
+/// The most items of a list of columns. PostgreSQL has at most 1,664 in a result, those that join embeds included.
+const MAXIMUM_COLUMNS: usize = 1600;
+
 /// A parameter: its key and, where there is a `=`, its value.
 type Pair = (String, Option<String>);
 
@@ -82,7 +85,14 @@ fn parse_select(value: &str) -> Result<Vec<SelectNode>, Error> {
         let embeds = nodes.iter().filter(|node| !matches!(node.item, SelectItem::Field { .. }));
         embeds.map(|node| 1 + count(&node.children)).sum()
     }
+    fn widest(nodes: &[SelectNode]) -> usize {
+        nodes.iter().map(|node| widest(&node.children)).max().unwrap_or(0).max(nodes.len())
+    }
     let nodes = parse_value("select parameter", value, grammar::select)?;
+    if widest(&nodes) > MAXIMUM_COLUMNS {
+        let message = "failed to parse select parameter: too many columns";
+        return Err(Error::query_parameter(message, format!("at most {MAXIMUM_COLUMNS} are allowed")));
+    }
     if count(&nodes) > MAXIMUM_EMBEDS {
         let message = "failed to parse select parameter: too many embedded resources";
         return Err(Error::query_parameter(message, format!("at most {MAXIMUM_EMBEDS} are allowed")));

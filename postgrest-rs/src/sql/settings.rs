@@ -38,6 +38,10 @@ pub fn build(config: &Config, roles: &RoleSettings, identity: &Identity, request
         request.headers.iter().map(|(name, value)| (name.clone(), String::from_utf8_lossy(value).into_owned()));
     sql.setting("request.headers", &json_object(headers));
     sql.setting("request.cookies", &json_object(request.cookies.iter().cloned()));
+    // A function may have set these for the session: they are of its request alone.
+    for name in ["response.headers", "response.status"] {
+        sql.setting(name, "");
+    }
     if let Some(timezone) = &request.preferences.timezone {
         sql.setting("timezone", timezone);
     }

@@ -10,7 +10,7 @@ use postgrest_rs::response::Body;
 use postgrest_rs::service::DataApi;
 use tokio_postgres::Client;
 
-use crate::cluster::cluster;
+use crate::cluster::{Cluster, cluster};
 
 /// What every schema of these tests begins with.
 const ROLES: &str = "DO $$ BEGIN
@@ -21,6 +21,8 @@ EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;";
 pub(crate) struct TestApi {
     pub(crate) api: Arc<DataApi>,
     pub(crate) admin: Client,
+    /// The name of the database.
+    pub(crate) name: String,
 }
 
 /// Settings of an API of the login role over a database.
@@ -37,16 +39,21 @@ pub(crate) fn sources(uri: String, settings: &[(&str, &str)]) -> Sources {
 impl TestApi {
     /// An API over a new database with these objects, which anonymous requests may use.
     pub(crate) async fn start(objects: &str, settings: &[(&str, &str)]) -> Self {
-        let database = cluster().create_database("template0").await;
-        let admin = cluster().connect(&database).await;
+        Self::start_in(cluster(), objects, settings).await
+    }
+
+    /// The same in a cluster of its own.
+    pub(crate) async fn start_in(cluster: &Cluster, objects: &str, settings: &[(&str, &str)]) -> Self {
+        let database = cluster.create_database("template0").await;
+        let admin = cluster.connect(&database).await;
         admin.batch_execute(&format!("{ROLES} {objects}")).await.unwrap();
         let all =
             "GRANT USAGE ON SCHEMA public TO api_anonymous; GRANT ALL ON ALL TABLES IN SCHEMA public TO api_anonymous";
         admin.batch_execute(all).await.unwrap();
-        let api = DataApi::new(sources(cluster().uri("api_login", &database), settings)).unwrap();
+        let api = DataApi::new(sources(cluster.uri("api_login", &database), settings)).unwrap();
         api.reload_config(None).await.unwrap();
         api.reload_schema().await.unwrap();
-        Self { api, admin }
+        Self { api, admin, name: database }
     }
 
     /// The response to a request without body.

@@ -17,10 +17,11 @@ const GUARD: &str = r#"
     -c full_page_writes=off -c max_connections=300 -c timezone=UTC -c autovacuum=off -c jit=off \
     -c max_parallel_workers_per_gather=0 -c ssl=on -c ssl_cert_file="$2/server.crt" -c ssl_key_file="$2/server.key" \
     >"$2/log" 2>&1 &
-server=$!
 cat >/dev/null
+# A restart makes it another process than the one that was started here.
+server=$(head -n 1 "$2/data/postmaster.pid")
 kill -INT "$server"
-wait "$server"
+while kill -0 "$server" 2>/dev/null; do sleep 0.05; done
 rm -rf "$2"
 "#;
 
@@ -36,13 +37,14 @@ pub(crate) struct Cluster {
 /// The server of this process.
 pub(crate) fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
-    CLUSTER.get_or_init(Cluster::start)
+    CLUSTER.get_or_init(|| Cluster::start("shared"))
 }
 
 impl Cluster {
-    fn start() -> Self {
+    /// Starts a server, which has this name in the process.
+    pub(crate) fn start(name: &str) -> Self {
         let binaries = find_binaries().expect("tests need PostgreSQL 15 or newer: set PG_BIN_DIR or install it");
-        let folder = std::env::temp_dir().join(format!("basalt-data-api-test-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("basalt-data-api-test-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
         make_certificate(&folder);
@@ -81,6 +83,18 @@ impl Cluster {
         let cluster = Self { folder, port, _guard: guard };
         cluster.wait();
         cluster
+    }
+
+    /// Stops and starts the server, in a mode of `pg_ctl`.
+    pub(crate) async fn restart(&self, mode: &str) {
+        let mut command = tokio::process::Command::new(find_binaries().expect("PostgreSQL").join("pg_ctl"));
+        if let Some((uid, gid)) = unprivileged_user() {
+            command.gid(gid).uid(uid);
+        }
+        command.current_dir("/").args(["restart", "--wait", "--mode", mode, "-D"]).arg(self.folder.join("data"));
+        // The log is open for all: the process that writes it stays.
+        command.arg("-l").arg(self.folder.join("log")).stdout(Stdio::null()).stderr(Stdio::null());
+        assert!(command.status().await.unwrap().success(), "pg_ctl restart");
     }
 
     fn wait(&self) {
@@ -135,7 +149,7 @@ fn make_certificate(folder: &Path) {
 }
 
 /// The user that runs PostgreSQL if the tests run as root, which PostgreSQL refuses.
-fn unprivileged_user() -> Option<(u32, u32)> {
+pub(crate) fn unprivileged_user() -> Option<(u32, u32)> {
     if fs::metadata("/proc/self").ok()?.uid() != 0 {
         return None;
     }

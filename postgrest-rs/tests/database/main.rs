@@ -2,13 +2,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail the test")]
 
 mod api;
+mod calls;
 mod cluster;
 mod comparison;
 mod connections;
+mod hostile;
 mod large;
 mod limits;
+mod poolers;
 mod recordings;
 mod reload;
+mod robustness;
+mod schema_size;
 mod steps;
 mod tls;
 mod types;

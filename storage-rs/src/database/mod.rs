@@ -95,7 +95,7 @@ impl Database {
             acquisition: config.database_connection_timeout,
             idle: config.database_idle_timeout,
             lifetime: LIFETIME,
-            prepares: true,
+            prepares: None,
         };
         let pool = Pool::new(connect::parse(&config.database_url)?, limits);
         Ok(Self { pool, statement_timeout: config.statement_timeout, faults })

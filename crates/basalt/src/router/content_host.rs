@@ -46,10 +46,9 @@ impl ContentHost {
         let headers = request.headers();
         let is_program = headers.contains_key(AUTHORIZATION) || headers.contains_key(APIKEY);
         match (self.is_of(request), is_read_of_content(request)) {
-            (true, true) => None,
             (true, false) => Some(StatusCode::NOT_FOUND.into_response()),
             (false, true) if !is_program => Some(self.redirect(request)),
-            (false, _) => None,
+            (true, true) | (false, _) => None,
         }
     }
 
