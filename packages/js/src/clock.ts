@@ -47,7 +47,7 @@ export class WorldClock {
     return toState(await this.api.call<ClockAnswer>("GET", "/clock"));
   }
 
-  /** Adds to the time: `advance("61m")`. */
+  /** Adds to the time: `advance("61m")`; a number is milliseconds, as in every language. */
   async advance(length: Duration, options: ClockOptions = {}): Promise<ClockState> {
     const milliseconds = toMilliseconds(length);
     const state = await this.change({ advance: formatDuration(length) });

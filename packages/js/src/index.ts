@@ -24,6 +24,7 @@ export type {
   WorldMessages,
 } from "./messages.js";
 export type { ServeOptions } from "./process.js";
+export { formatReport, reportWorld, type WorldReport } from "./report.js";
 export { Basalt, type StartOptions, startBasalt } from "./server.js";
 export {
   type NewWorld,

@@ -1,7 +1,7 @@
 import { toMilliseconds } from "./duration.js";
 import { textOf } from "./error.js";
 import type { WorldEvent } from "./events.js";
-import type { Message, MessageFilter, WaitOptions } from "./messages.js";
+import { DEFAULT_TIMEOUT, type Message, type MessageFilter, type WaitOptions } from "./messages.js";
 import { World } from "./world.js";
 
 /** What a matcher returns to `expect`. */
@@ -21,9 +21,9 @@ export type MailFilter = Omit<MessageFilter, "to"> & WaitOptions;
 
 /** The matchers for `expect.extend`, as they are called. */
 export interface BasaltMatchers {
-  /** Expects a message of the world to this recipient; waits up to 5 seconds. */
+  /** Expects a message of the world to this recipient; waits up to 3 seconds. */
   toHaveMailed(to: string, filter?: MailFilter): Promise<void>;
-  /** Expects an audit entry with this action, such as `login`; waits up to 5 seconds. */
+  /** Expects an audit entry with this action, such as `login`; waits up to 3 seconds. */
   toHaveAudited(action: string, filter?: AuditFilter): Promise<void>;
 }
 
@@ -32,7 +32,6 @@ export interface MatcherContext {
   isNot?: boolean;
 }
 
-const DEFAULT_TIMEOUT = 5000;
 const INTERVAL = 50;
 
 /** Implementations for `expect.extend`. */

@@ -4,6 +4,11 @@ import { BasaltError } from "./error.js";
 
 /** The longest wait of one request, in seconds. */
 const MAX_WAIT = 30;
+/**
+ * How long a wait takes without a time-out, in milliseconds: vitest and Jest end a test after 5 seconds, and the message
+ * that names what came has to be shown before.
+ */
+export const DEFAULT_TIMEOUT = 3000;
 /** The largest number of messages of one request. */
 const PAGE = 200;
 
@@ -51,7 +56,7 @@ export interface MessageQuery extends MessageFilter {
 
 /** How long to wait. */
 export interface WaitOptions {
-  /** Real time; 5 seconds without it. */
+  /** Real time; 3 seconds without it. */
   timeout?: Duration | undefined;
 }
 
@@ -74,7 +79,7 @@ export class WorldMessages {
    */
   async wait(filter: MessageFilter | string = {}, options: WaitOptions = {}): Promise<Message> {
     const wanted: MessageFilter = typeof filter === "string" ? { to: filter } : filter;
-    const timeout = toMilliseconds(options.timeout ?? 5000);
+    const timeout = toMilliseconds(options.timeout ?? DEFAULT_TIMEOUT);
     const end = performance.now() + timeout;
     let after: string | undefined;
     for (;;) {

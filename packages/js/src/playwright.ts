@@ -2,6 +2,7 @@ import { test as base, expect as baseExpect, type Page } from "@playwright/test"
 
 import type { CreatedUser, Session, SessionOptions } from "./accounts.js";
 import { matchers } from "./matchers.js";
+import { reportWorld } from "./report.js";
 import { type Basalt, startBasalt } from "./server.js";
 import type { NewWorld, World } from "./world.js";
 
@@ -45,9 +46,13 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
   worldOptions: [{}, { option: true }],
   supabaseUrl: [undefined, { option: true }],
   sessionOptions: [{}, { option: true }],
-  world: async ({ basalt, worldOptions }, use) => {
+  world: async ({ basalt, worldOptions }, use, testInfo) => {
     await using world = await basalt.world(worldOptions);
     await use(world);
+    if (testInfo.status !== testInfo.expectedStatus) {
+      const body = JSON.stringify(await reportWorld(world), undefined, 2);
+      await testInfo.attach("basalt-world.json", { body, contentType: "application/json" });
+    }
   },
   context: async ({ context, world, supabaseUrl }, use) => {
     const { url, publishableKey, storageKey } = world;

@@ -1,6 +1,7 @@
 import { test as base, expect } from "vitest";
 
 import { type BasaltMatchers, matchers } from "./matchers.js";
+import { formatReport, reportWorld } from "./report.js";
 import { type Basalt, sharedBasalt } from "./server.js";
 import type { NewWorld, World } from "./world.js";
 
@@ -28,9 +29,11 @@ export const test = base.extend<Fixtures>({
     await use(await sharedBasalt());
   },
   worldOptions: {},
-  world: async ({ basalt, worldOptions }, use) => {
+  world: async ({ basalt, worldOptions, task }, use) => {
     const world = await basalt.world(worldOptions);
     await use(world);
+    // Shown with the test: what happened is gone with the world.
+    if (task.result?.state === "fail") console.error(formatReport(await reportWorld(world)));
     await world.delete();
   },
 });

@@ -1,6 +1,6 @@
 import { describe } from "vitest";
 
-import { BasaltError } from "../src/index.js";
+import { BasaltError, formatReport, reportWorld } from "../src/index.js";
 import { expect, test } from "../src/vitest.js";
 
 const ANN = { email: "ann@example.com", password: "correct horse battery" };
@@ -59,6 +59,25 @@ describe("worlds", () => {
       hint: expect.stringContaining("docs/configuration.md"),
       message: expect.stringContaining("did you mean auth.enable_signup"),
     });
+  });
+});
+
+describe("a failed test", () => {
+  // The runner ends a test after five seconds, and its own message names no message of the world.
+  test("is told by a wait without a time-out which messages came", async ({ world }) => {
+    await world.admin().auth.admin.inviteUserByEmail("bea@example.com");
+    await expect(world.messages.wait("ann@example.com")).rejects.toMatchObject({
+      code: "message_timeout",
+      hint: expect.stringContaining("invite to bea@example.com"),
+    });
+  });
+
+  test("has the id, the events and the messages of its world", async ({ world }) => {
+    await world.admin().auth.admin.inviteUserByEmail("bea@example.com");
+    const report = formatReport(await reportWorld(world));
+    expect(report).toContain(`world ${world.id} (${world.url})`);
+    expect(report).toMatch(/audit .*user_invited/);
+    expect(report).toMatch(/invite to bea@example.com/);
   });
 });
 

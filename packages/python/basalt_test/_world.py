@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 import re
@@ -12,9 +13,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from ._api import BasaltError, TestApi
+from ._types import ClockState, CreatedSession, CreatedUser, Event, FaultRule, Message, TotpCode
 
 # The longest wait of one request, in seconds.
 MAX_WAIT = 30
+# How long a wait takes without a time-out, in seconds: as in every language, below the time-outs of test runners.
+DEFAULT_TIMEOUT = 3.0
+# The largest number of events of a report: the last ones.
+MAX_REPORTED_EVENTS = 100
 _numbers = itertools.count(1)
 
 
@@ -28,37 +34,37 @@ class Clock:
         """Return the time of the world."""
         return _parse_time(self.state()["now"])
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> ClockState:
         """Return `{now, rate, frozen}`."""
         return self._api.call("GET", "/clock")
 
-    def advance(self, length: str | timedelta | float) -> dict[str, Any]:
-        """Add to the time: `"61m"`, a `timedelta`, or seconds."""
+    def advance(self, length: str | timedelta | float) -> ClockState:
+        """Add to the time: `"61m"`, a `timedelta`, or milliseconds, as in every language."""
         if isinstance(length, timedelta):
-            length = length.total_seconds()
-        return self._change(advance=length if isinstance(length, str) else f"{length:f}s")
+            length = length / timedelta(milliseconds=1)
+        return self._change(advance=length if isinstance(length, str) else f"{length:f}ms")
 
-    def set(self, at: datetime | str) -> dict[str, Any]:
+    def set(self, at: datetime | str) -> ClockState:
         """Set the time."""
         return self._change(at=_format_time(at))
 
-    def freeze(self, at: datetime | str | None = None) -> dict[str, Any]:
+    def freeze(self, at: datetime | str | None = None) -> ClockState:
         """Stop the clock, at a time if one is given."""
         return self._change(freeze=True, **({} if at is None else {"at": _format_time(at)}))
 
-    def unfreeze(self) -> dict[str, Any]:
+    def unfreeze(self) -> ClockState:
         """Let a stopped clock go on."""
         return self._change(freeze=False)
 
-    def rate(self, rate: float) -> dict[str, Any]:
+    def rate(self, rate: float) -> ClockState:
         """Set how many seconds pass per real second."""
         return self._change(rate=rate)
 
-    def reset(self) -> dict[str, Any]:
+    def reset(self) -> ClockState:
         """Return to real time."""
         return self._api.call("DELETE", "/clock")
 
-    def _change(self, **change: Any) -> dict[str, Any]:
+    def _change(self, **change: Any) -> ClockState:
         return self._api.call("POST", "/clock", change)
 
 
@@ -69,11 +75,11 @@ class Messages:
         self._api = api
         self._returned: set[str] = set()
 
-    def list(self, **query: Any) -> list[dict[str, Any]]:
+    def list(self, **query: Any) -> list[Message]:
         """Return messages, oldest first: `to`, `channel`, `kind`, `subject`, `after`, `limit`."""
         return self._api.call("GET", "/messages", query=query)["messages"]
 
-    def wait(self, to: str | None = None, timeout: float = 5, **query: Any) -> dict[str, Any]:
+    def wait(self, to: str | None = None, timeout: float = DEFAULT_TIMEOUT, **query: Any) -> Message:
         """Return the oldest message that `wait` has not returned before, and wait for one."""
         end = time.monotonic() + timeout
         after = None
@@ -91,7 +97,7 @@ class Messages:
                 hint = f"its messages: {seen}" if seen else "the world has no messages at all"
                 raise BasaltError("message_timeout", f"no new message to {to} {query} within {timeout} s", hint)
 
-    def get(self, message_id: str) -> dict[str, Any]:
+    def get(self, message_id: str) -> Message:
         """Return a message with the list of its attachments."""
         return self._api.call("GET", f"/messages/{_quote(message_id)}")
 
@@ -110,13 +116,13 @@ class Users:
     def __init__(self, api: TestApi):
         self._api = api
 
-    def create(self, **user: Any) -> dict[str, Any]:
+    def create(self, **user: Any) -> CreatedUser:
         """Create a user; without `email` and `phone` it gets an address of its own."""
         if "email" not in user and "phone" not in user:
             user["email"] = f"user{next(_numbers)}-{os.getpid()}@example.com"
         return self.create_all([user])[0]
 
-    def create_all(self, users: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def create_all(self, users: list[dict[str, Any]]) -> list[CreatedUser]:
         """Create all users of a list; an invalid entry creates none."""
         return self._api.call("POST", "/users", users)
 
@@ -127,7 +133,7 @@ class Sessions:
     def __init__(self, api: TestApi):
         self._api = api
 
-    def create(self, user: str | dict[str, Any], **options: Any) -> dict[str, Any]:
+    def create(self, user: str | CreatedUser | dict[str, Any], **options: Any) -> CreatedSession:
         """Create a session of a user (id, address or user): `aal`, `amr`, `expires_in`, `origin`, `format`."""
         owner = user["id"] if isinstance(user, dict) else user
         name = "email" if "@" in owner else "id"
@@ -170,11 +176,11 @@ class Faults:
     def __init__(self, api: TestApi):
         self._api = api
 
-    def add(self, do: dict[str, Any], **rule: Any) -> dict[str, Any]:
+    def add(self, do: dict[str, Any], **rule: Any) -> FaultRule:
         """Add a rule: `match`, `target`, `do`, `count`; returns its id and hits."""
         return self._api.call("POST", "/faults", {"do": do, **rule})
 
-    def list(self) -> list[dict[str, Any]]:
+    def list(self) -> list[FaultRule]:
         """Return the rules with their hits."""
         return self._api.call("GET", "/faults")["faults"]
 
@@ -207,7 +213,7 @@ class World:
         self.passkeys = Passkeys(api)
         self.faults = Faults(api)
 
-    def totp(self, secret: str) -> dict[str, Any]:
+    def totp(self, secret: str) -> TotpCode:
         """Return `{code, valid_for}` as an authenticator application shows it."""
         return self._api.call("POST", "/authenticators/totp", {"secret": secret})
 
@@ -215,7 +221,7 @@ class World:
         """Return the settings in the shape of `config.toml`, after a change (RFC 7396) if one is given."""
         return self._api.call("GET", "/config") if change is None else self._api.call("PATCH", "/config", change)
 
-    def events(self, wait: float | None = None, **query: Any) -> list[dict[str, Any]]:
+    def events(self, wait: float | None = None, **query: Any) -> list[Event]:
         """Return requests, decisions, audit entries and messages: `after`, `kind`, `user`."""
         seconds = None if wait is None else math.ceil(wait)
         return self._api.call("GET", "/events", query={"wait": seconds, **query})["events"]
@@ -223,6 +229,13 @@ class World:
     def next_sign_in(self, provider: str, **sign_in: Any) -> None:
         """Determine the next sign-in at a provider: `sub`, `email` …, `error` or `scenario`."""
         self._api.call("POST", f"/providers/{_quote(provider)}/next", sign_in)
+
+    def report(self) -> str:
+        """Return what happened: the id, the last events and the messages, for the output of a failed test."""
+        events = [f"  {it['at']} {it['kind']} {json.dumps(it['data'])}" for it in self.events()]
+        mails = [f"  {it['at']} {it['kind']} to {it['to']} ({it['subject']})" for it in self.messages.list()]
+        lines = ["events:", *(events[-MAX_REPORTED_EVENTS:] or ["  none"]), "messages:", *(mails or ["  none"])]
+        return "\n".join([f"world {self.id} ({self.url})", *lines])
 
     def reset(self) -> None:
         """Return to the state after the creation."""

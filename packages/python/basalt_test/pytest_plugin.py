@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 
-from . import Basalt, World, start_basalt
+from . import Basalt, BasaltError, World, start_basalt
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line("markers", "basalt_world(config=…, seed=…): settings and data of the fixture `world`")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach the world's id, events and messages to the report of a failed test."""
+    report = yield
+    created = getattr(item, "funcargs", {}).get("world")
+    if report.when == "call" and report.failed and isinstance(created, World):
+        try:
+            report.sections.append(("Basalt world", created.report()))
+        except BasaltError as error:
+            report.sections.append(("Basalt world", f"world {created.id}: {error}"))
+    return report
 
 
 @pytest.fixture(scope="session")

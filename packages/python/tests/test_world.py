@@ -1,3 +1,6 @@
+import re
+import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -28,6 +31,22 @@ def test_clock_is_set_stopped_and_returned(world):
     assert world.clock.reset()["rate"] == 1
     with pytest.raises(BasaltError, match="time zone"):
         world.clock.set(datetime(2030, 1, 1))
+
+
+def test_clock_takes_milliseconds_text_and_timedelta(world):
+    world.clock.freeze(datetime(2030, 1, 1, tzinfo=timezone.utc))
+    for length in (60_000, "1m", timedelta(minutes=1)):
+        world.clock.advance(length)
+    assert world.clock.now() == datetime(2030, 1, 1, 0, 3, tzinfo=timezone.utc)
+
+
+def test_failed_test_shows_its_world(tmp_path):
+    file = tmp_path / "test_failing.py"
+    file.write_text("def test_it(world):\n    world.users.create(email='ann@example.com')\n    assert world.url == ''\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "basalt_test.pytest_plugin", "-p", "no:cacheprovider", str(file)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
+    assert "Basalt world" in shown and "events:" in shown and "messages:" in shown, shown
+    assert re.search(r"^world \S+ \(http", shown, re.MULTILINE), shown
 
 
 def test_state_is_stored_restored_and_copied(basalt, world):
