@@ -2,7 +2,7 @@
 //!
 //! Only this file writes both copies of a pending token.
 
-use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind, TokenHash};
+use gotrue_rules::domain::one_time_token::{OneTimeTokenKind, TokenHash};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::{Time, User};
 use uuid::Uuid;
@@ -87,7 +87,6 @@ statements! {
          FROM one_time_tokens o
          JOIN users u ON u.id = o.user_id
          WHERE o.token_hash = ANY(:hashes)
-           AND (o.id = :row_id OR NOT :is_row_id_required::boolean)
            AND o.token_type::text = ANY(:token_types)
            AND u.instance_id = '00000000-0000-0000-0000-000000000000'
          ORDER BY array_position(:token_types, o.token_type::text)
@@ -151,14 +150,9 @@ pub async fn consume_reauthentication(db: &mut Connection, user_id: Uuid, stored
     Ok(won)
 }
 
-/// Returns the user with exactly this token of a link pending in one of the slots.
-pub async fn find_user_by_link(
-    db: &mut Connection,
-    link: &LinkToken,
-    slots: &[OneTimeTokenKind],
-) -> Result<Option<User>> {
-    let row_id = RowId { id: link.row_id(), is_required: link.is_row_id_required() };
-    find_user_by_hashes(db, vec![link.hash().as_str().to_owned()], row_id, slots).await
+/// Returns the user with exactly this hash pending in one of the slots.
+pub async fn find_user_by_hash(db: &mut Connection, hash: &str, slots: &[OneTimeTokenKind]) -> Result<Option<User>> {
+    find_user_by_hashes(db, vec![hash.to_owned()], slots).await
 }
 
 /// Returns the user with this code's hash, with or without PKCE prefix, pending in one of the slots.
@@ -168,31 +162,15 @@ pub async fn find_user_by_code(
     slots: &[OneTimeTokenKind],
 ) -> Result<Option<User>> {
     let prefixed = hash.clone().with_pkce(true);
-    let hashes = vec![hash.as_str().to_owned(), prefixed.as_str().to_owned()];
-    find_user_by_hashes(db, hashes, RowId { id: None, is_required: false }, slots).await
-}
-
-/// The id of the row of a token.
-struct RowId {
-    /// `None` matches no row if it is required.
-    id: Option<Uuid>,
-    is_required: bool,
+    find_user_by_hashes(db, vec![hash.as_str().to_owned(), prefixed.as_str().to_owned()], slots).await
 }
 
 async fn find_user_by_hashes(
     db: &mut Connection,
     hashes: Vec<String>,
-    row_id: RowId,
     slots: &[OneTimeTokenKind],
 ) -> Result<Option<User>> {
     let types: Vec<&str> = slots.iter().map(|slot| slot.column()).collect();
-    let bound = bind!(
-        FIND_USER,
-        hashes,
-        row_id: row_id.id,
-        is_row_id_required: row_id.is_required,
-        token_types: types,
-    );
-    let row: Option<AccountRow> = db.fetch_optional(bound).await?;
+    let row: Option<AccountRow> = db.fetch_optional(bind!(FIND_USER, hashes, token_types: types)).await?;
     Ok(row.map(|row| row.0))
 }

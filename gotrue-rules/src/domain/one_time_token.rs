@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA224, digest};
 use subtle::ConstantTimeEq as _;
-use uuid::Uuid;
 
-use super::policy::MailPolicy;
 use super::user::{Time, User};
 
 /// Prefix of the stored hash, and of a link's token, in PKCE flows.
@@ -33,7 +31,7 @@ impl TokenHash {
         }))
     }
 
-    /// Wraps the hash of a link without validation.
+    /// Wraps the token of a link without validation.
     pub fn from_link(token: &str) -> Self {
         Self(token.to_owned())
     }
@@ -67,72 +65,6 @@ impl TokenHash {
 impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TokenHash(…)")
-    }
-}
-
-/// The token of a link.
-///
-/// In Supabase Auth it is the hash, which follows from an address and six digits. Where the policy makes links
-/// unguessable, the random id of the token's row comes after it, and the token is valid only with both.
-#[derive(Clone, PartialEq, Eq)]
-pub struct LinkToken {
-    hash: TokenHash,
-    row_id: Option<Uuid>,
-    is_row_id_required: bool,
-}
-
-/// The length of a row id in a link, in hexadecimal digits.
-const ROW_ID_LENGTH: usize = 32;
-
-impl LinkToken {
-    /// Builds the token of a new link.
-    pub fn new(hash: TokenHash, row_id: Uuid, policy: &MailPolicy) -> Self {
-        Self { hash, row_id: Some(row_id), is_row_id_required: policy.are_links_unguessable }
-    }
-
-    /// Parses a presented token. One that lacks a required row id matches no row.
-    pub fn parse(text: &str, policy: &MailPolicy) -> Self {
-        let is_row_id_required = policy.are_links_unguessable;
-        let split = if is_row_id_required { split_row_id(text) } else { None };
-        let (hash, row_id) = split.map_or((text, None), |(hash, id)| (hash, Some(id)));
-        Self { hash: TokenHash::from_link(hash), row_id, is_row_id_required }
-    }
-
-    /// Returns the text of the link's parameter.
-    pub fn format(&self) -> String {
-        match self.row_id.filter(|_| self.is_row_id_required) {
-            Some(id) => format!("{}{}", self.hash.as_str(), id.simple()),
-            None => self.hash.as_str().to_owned(),
-        }
-    }
-
-    /// Returns the stored hash.
-    pub fn hash(&self) -> &TokenHash {
-        &self.hash
-    }
-
-    /// Returns the id that the row must have; `None` matches no row if [`Self::is_row_id_required`].
-    pub fn row_id(&self) -> Option<Uuid> {
-        self.row_id
-    }
-
-    /// Whether the row must have the id.
-    pub fn is_row_id_required(&self) -> bool {
-        self.is_row_id_required
-    }
-}
-
-/// Splits a token into hash and row id, which has one spelling.
-fn split_row_id(text: &str) -> Option<(&str, Uuid)> {
-    let (hash, digits) = text.split_at_checked(text.len().checked_sub(ROW_ID_LENGTH)?)?;
-    let id = Uuid::try_parse(digits).ok()?;
-    (*id.simple().encode_lower(&mut Uuid::encode_buffer()) == *digits).then_some((hash, id))
-}
-
-/// A valid token grants access, so it is not printed.
-impl fmt::Debug for LinkToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LinkToken(…)")
     }
 }
 
@@ -246,29 +178,8 @@ mod tests {
     }
 
     #[test]
-    fn link_has_row_id_only_where_links_are_unguessable() {
-        let hash = TokenHash::new("ann@example.com", "123456").with_pkce(true);
-        let id = Uuid::from_u128(0xabcd);
-        let derived = MailPolicy::default();
-        let unguessable = MailPolicy { are_links_unguessable: true, ..MailPolicy::default() };
-        let plain = LinkToken::new(hash.clone(), id, &derived);
-        assert_eq!((plain.format().as_str(), plain.is_row_id_required()), (hash.as_str(), false));
-        assert_eq!(LinkToken::parse(&plain.format(), &derived).hash(), &hash);
-        let random = LinkToken::new(hash.clone(), id, &unguessable);
-        assert_eq!(random.format(), format!("{}0000000000000000000000000000abcd", hash.as_str()));
-        assert_eq!(LinkToken::parse(&random.format(), &unguessable), random);
-        for wrong in ["", "é", hash.as_str(), &random.format().to_uppercase(), &format!("{}0", random.format())] {
-            let parsed = LinkToken::parse(wrong, &unguessable);
-            assert!(parsed.is_row_id_required(), "{wrong}");
-            assert!(parsed.row_id().is_none() || parsed.hash() != &hash, "{wrong}");
-        }
-    }
-
-    #[test]
     fn debug_output_hides_hash() {
-        let hash = TokenHash::new("a", "1");
-        assert_eq!(format!("{hash:?}"), "TokenHash(…)");
-        assert_eq!(format!("{:?}", LinkToken::new(hash, Uuid::nil(), &MailPolicy::default())), "LinkToken(…)");
+        assert_eq!(format!("{:?}", TokenHash::new("a", "1")), "TokenHash(…)");
     }
 
     #[test]

@@ -23,9 +23,9 @@ use crate::store::{OrInternalError, one_time_tokens, users};
 
 /// Verifies a code or token hash and returns a session.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    let request = VerificationRequest::from_body(&VerifyRequest::decode(&cx.read_body().await?)?, &cx.app.policy.mail)?;
+    let request = VerificationRequest::from_body(&VerifyRequest::decode(&cx.read_body().await?)?)?;
     let good = match &request.token {
-        PresentedToken::Link(link) => super::load_verified_link(&cx, request.verification_type, link).await?,
+        PresentedToken::Link(hash) => super::load_verified_link(&cx, request.verification_type, hash).await?,
         PresentedToken::Code(code) => {
             let guess = limits::count_code_guess(&cx, code.contact.as_str()).await?;
             let good = load_verified_code(&cx, &request, code).await?;

@@ -146,7 +146,7 @@ async fn find_guess(cx: &RequestContext, what: LimitedRoute) -> Option<(GuessKin
         LimitedRoute::Verify if cx.request.method == Method::POST => {
             let bucket = targets.wrong_codes?;
             let request = VerifyRequest::decode(&cx.read_body().await.ok()?).ok()?;
-            match VerificationRequest::from_body(&request, &cx.app.policy.mail).ok()?.token {
+            match VerificationRequest::from_body(&request).ok()?.token {
                 PresentedToken::Code(code) => Some((GuessKind::Code, code.contact.as_str().to_owned(), bucket)),
                 PresentedToken::Link(_) => None,
             }

@@ -44,27 +44,22 @@ fn first_verification_error_is_reported() {
         (body("signup", "", "h", "", "12"), 400, "Only the token_hash and type should be provided"),
         (with_target, 400, "Only the token_hash and type should be provided"),
     ] {
-        let refused = VerificationRequest::from_body(&body, &MailPolicy::default()).unwrap_err();
+        let refused = VerificationRequest::from_body(&body).unwrap_err();
         assert_eq!(
             (refused.status(), refused.code().as_str(), refused.message()),
             (status, "validation_failed", message)
         );
     }
+    assert_eq!(VerificationRequest::from_link("", "").unwrap_err().message(), "Verify requires a verification type");
     assert_eq!(
-        VerificationRequest::from_link("", "", &MailPolicy::default()).unwrap_err().message(),
-        "Verify requires a verification type"
-    );
-    assert_eq!(
-        VerificationRequest::from_link("signup", "", &MailPolicy::default()).unwrap_err().message(),
+        VerificationRequest::from_link("signup", "").unwrap_err().message(),
         "Verify requires a token or a token hash"
     );
 }
 
 #[test]
 fn code_is_hashed_with_recipient() {
-    let request =
-        VerificationRequest::from_body(&body("email", "123456", "", "Ann@Example.com", ""), &MailPolicy::default())
-            .unwrap();
+    let request = VerificationRequest::from_body(&body("email", "123456", "", "Ann@Example.com", "")).unwrap();
     let PresentedToken::Code(code) = request.token else { panic!("a link") };
     assert_eq!(code.hash, TokenHash::new("ann@example.com", "123456"));
     assert_eq!(format!("{code:?}"), "Code { .. }");
