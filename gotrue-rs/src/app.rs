@@ -155,15 +155,32 @@ pub struct Ports {
 /// Response bodies that are the same for every request, as JSON.
 #[derive(Debug)]
 pub struct StaticResponses {
+    /// The body of `GET /health`.
+    pub health: &'static str,
     /// The body of `GET /settings`.
     pub settings: String,
     /// The body of the discovery documents.
     pub discovery: String,
 }
 
+/// The members of `GET /health`; the version is that of Supabase Auth whose behaviour this server has.
+macro_rules! health_members {
+    () => {
+        r#""version":"v2.196.0","name":"GoTrue","description":"GoTrue is a user registration and authentication API""#
+    };
+}
+
+/// The body of `GET /health`.
+const HEALTH: &str = concat!("{", health_members!(), "}");
+
+/// The same with the version of this server.
+const HEALTH_WITH_OWN_VERSION: &str =
+    concat!("{", health_members!(), r#","basalt_version":"v"#, env!("CARGO_PKG_VERSION"), "\"}");
+
 impl StaticResponses {
     fn from_policy(policy: &Policy) -> Result<Self, BuildError> {
         Ok(Self {
+            health: if policy.api.shows_own_version { HEALTH_WITH_OWN_VERSION } else { HEALTH },
             settings: go_json::to_string(&SettingsJson::from(policy))?,
             discovery: go_json::to_string(&DiscoveryJson::from(policy))?,
         })

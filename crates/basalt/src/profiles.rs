@@ -14,6 +14,7 @@ use crate::config_file::BasaltSettings;
 /// Mails name `project`, unless the host of its site is a name that readers know.
 pub(crate) fn apply_serve_profile(policy: &mut Policy, basalt: &BasaltSettings, project: &str) {
     *policy = std::mem::take(policy).hardened(basalt.trusted_proxies.clone(), basalt.limits);
+    policy.api.shows_own_version = true;
     let mut brand = basalt.mail_brand.clone();
     let site = Url::parse(&policy.site.site_url).ok();
     let is_named =

@@ -4,7 +4,7 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::key_uri::{format_key_uri, select_issuer};
 use gotrue_rules::domain::mfa::totp::{SECRET_LENGTH, find_matching_step};
-use gotrue_rules::domain::mfa::verification::wrong_code;
+use gotrue_rules::domain::mfa::verification::{used_code, wrong_code};
 use gotrue_rules::domain::user::Factor;
 use gotrue_rules::wire::factor::{EnrolledJson, TotpJson};
 use gotrue_rules::wire::qr_code;
@@ -51,15 +51,17 @@ pub(super) async fn challenge(cx: &RequestContext, factor: &Factor) -> Result<Re
     issued_challenge::store_code_challenge(cx, factor, cx.entropy.uuid(), "").await
 }
 
-/// Verifies a code and raises the session. Where codes count once, a code of a used time step is wrong.
+/// Verifies a code and raises the session. Where codes count once, one of a used time step is refused, and the text says so.
 pub(super) async fn verify(cx: &RequestContext, factor: &Factor, request: &VerifyFactor) -> Result<Reply> {
     let stored = answered_challenge::load_challenge(cx, factor, request.challenge_id).await?;
     let secret = sealing::open(cx, factor.id, &stored.secret).map_err(answered_challenge::unreadable_secret_error)?;
     let counts_once = cx.app.policy.mfa.is_totp_replay_rejected;
     let is_new = |step: &i64| !counts_once || stored.last_step.is_none_or(|last| last < *step);
-    let step = find_matching_step(&secret.plain, &request.code, cx.now).filter(is_new);
+    let matching = find_matching_step(&secret.plain, &request.code, cx.now);
+    let step = matching.filter(is_new);
     answered_challenge::report_attempt(cx, factor, step.is_some()).await?;
-    let step = step.ok_or_else(|| wrong_code(FactorType::Totp))?;
+    let refusal = || if matching.is_some() { used_code() } else { wrong_code(FactorType::Totp) };
+    let step = step.ok_or_else(refusal)?;
     let resealed = secret.is_outdated.then(|| sealing::seal(cx, factor.id, &secret.plain));
     let challenge = answered_challenge::AnsweredChallenge {
         kind: FactorType::Totp,

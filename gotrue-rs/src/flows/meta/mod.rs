@@ -5,16 +5,9 @@ use gotrue_rules::domain::error::Result;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 
-/// The body of `GET /health`: name and version; the database is not queried.
-pub const HEALTH: &str = concat!(
-    r#"{"version":"v"#,
-    env!("CARGO_PKG_VERSION"),
-    r#"","name":"GoTrue","description":"GoTrue is a user registration and authentication API"}"#
-);
-
-/// `GET /health`.
-pub async fn health(_cx: RequestContext) -> Result<Reply> {
-    Ok(Reply::json_bytes(HEALTH))
+/// `GET /health`: name and version; the database is not queried.
+pub async fn health(cx: RequestContext) -> Result<Reply> {
+    Ok(Reply::json_bytes(cx.app.static_responses.health))
 }
 
 /// `GET /.well-known/jwks.json`: the public keys.

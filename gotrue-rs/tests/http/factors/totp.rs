@@ -147,3 +147,23 @@ async fn disabled_factor_types_are_refused() {
     assert_eq!(world.create_challenge(&ann.access_token, &app.id).await.refusal(), refused);
     assert_eq!(world.verify_challenge(&ann.access_token, &app.id, &app.id, "123456").await.refusal(), refused);
 }
+
+/// `challengeAndVerify` of auth-js soon after a sign-in with the same code.
+#[tokio::test]
+async fn used_code_is_refused_with_a_text_that_says_so() {
+    let world = World::with(|policy| policy.mfa.is_totp_replay_rejected = true).await;
+    let ann = world.create_user(ANN).await;
+    let app = world.enroll_totp(&ann, "").await;
+    let code = world.totp_code(&app);
+    let ann = world.elevate_session(&ann, &app).await;
+    world.advance(TimeDelta::seconds(1));
+    let response = world.create_challenge(&ann.access_token, &app.id).await.expect(200);
+    let used = world.verify_challenge(&ann.access_token, &app.id, response.str("id"), &code).await;
+    assert_eq!(used.refusal(), (422, "mfa_verification_failed"));
+    assert_eq!(used.str("msg"), "This TOTP code was used already, please wait for the next one");
+    let wrong = world.verify_challenge(&ann.access_token, &app.id, response.str("id"), "000000").await;
+    assert_eq!(wrong.str("msg"), "Invalid TOTP code entered");
+    world.advance(TimeDelta::seconds(30));
+    let next = world.totp_code(&app);
+    world.verify_challenge(&ann.access_token, &app.id, response.str("id"), &next).await.expect(200);
+}

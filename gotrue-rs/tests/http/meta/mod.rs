@@ -10,6 +10,13 @@ async fn health_sends_no_statement() {
     let world = World::new().await;
     let answer = world.get("/health").await.expect(200);
     assert_eq!(answer.str("name"), "GoTrue");
+    assert_eq!(answer.str("version"), "v2.196.0");
+    assert!(answer.json.get("basalt_version").is_none());
+    let served = World::with(|policy| policy.api.shows_own_version = true).await.get("/health").await.expect(200);
+    assert_eq!(
+        (served.str("version"), served.str("basalt_version")),
+        ("v2.196.0", concat!("v", env!("CARGO_PKG_VERSION")))
+    );
     assert!(world.journal().statements().is_empty());
 }
 

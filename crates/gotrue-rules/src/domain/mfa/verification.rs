@@ -112,6 +112,11 @@ pub fn wrong_code(kind: FactorType) -> Error {
     Error::new(ErrorCode::MfaVerificationFailed, message)
 }
 
+/// 422: the code is correct and was accepted before; the next one is valid after at most 30 seconds.
+pub fn used_code() -> Error {
+    Error::new(ErrorCode::MfaVerificationFailed, "This TOTP code was used already, please wait for the next one")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

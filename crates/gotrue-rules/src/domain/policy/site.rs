@@ -45,6 +45,8 @@ pub struct ApiPolicy {
     pub has_security_headers: bool,
     /// Size limits of user metadata; absent: none. Default absent.
     pub metadata_limits: Option<MetadataLimits>,
+    /// `GET /health` shows the version of this server beside the one whose behaviour it has. Default false.
+    pub shows_own_version: bool,
 }
 
 /// Size limits of `user_metadata` and of `app_metadata`, counted separately.
@@ -71,6 +73,7 @@ impl Default for ApiPolicy {
             outbound_timeout: Duration::from_secs(10),
             has_security_headers: false,
             metadata_limits: None,
+            shows_own_version: false,
         }
     }
 }
