@@ -211,6 +211,9 @@ pub(crate) struct RunningServer {
     pub url: String,
     /// The URL of its database.
     pub database_url: String,
+    /// Whether it has started its database itself.
+    #[serde(default)]
+    pub has_embedded_database: bool,
     /// The URL of its database on the TCP port, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database_url_tcp: Option<String>,
@@ -231,6 +234,7 @@ impl RunningServer {
         Self {
             url: url.to_owned(),
             database_url: database_url.to_owned(),
+            has_embedded_database: false,
             database_url_tcp: database_url_tcp.map(str::to_owned),
             publishable_key: None,
             secret_key: None,

@@ -85,18 +85,6 @@ impl Cluster {
         cluster
     }
 
-    /// Stops and starts the server, in a mode of `pg_ctl`.
-    pub(crate) async fn restart(&self, mode: &str) {
-        let mut command = tokio::process::Command::new(find_binaries().expect("PostgreSQL").join("pg_ctl"));
-        if let Some((uid, gid)) = unprivileged_user() {
-            command.gid(gid).uid(uid);
-        }
-        command.current_dir("/").args(["restart", "--wait", "--mode", mode, "-D"]).arg(self.folder.join("data"));
-        // The log is open for all: the process that writes it stays.
-        command.arg("-l").arg(self.folder.join("log")).stdout(Stdio::null()).stderr(Stdio::null());
-        assert!(command.status().await.unwrap().success(), "pg_ctl restart");
-    }
-
     fn wait(&self) {
         let started = Instant::now();
         while started.elapsed() < Duration::from_secs(30) {
@@ -149,7 +137,7 @@ fn make_certificate(folder: &Path) {
 }
 
 /// The user that runs PostgreSQL if the tests run as root, which PostgreSQL refuses.
-pub(crate) fn unprivileged_user() -> Option<(u32, u32)> {
+pub(crate) pub(crate) fn unprivileged_user() -> Option<(u32, u32)> {
     if fs::metadata("/proc/self").ok()?.uid() != 0 {
         return None;
     }
@@ -161,7 +149,7 @@ pub(crate) fn unprivileged_user() -> Option<(u32, u32)> {
 
 /// The folder with `initdb` and `postgres`.
 #[expect(clippy::disallowed_methods, reason = "tests are told by the environment where the binaries are")]
-fn find_binaries() -> Option<PathBuf> {
+pub(crate) fn find_binaries() -> Option<PathBuf> {
     let has_both = |folder: &PathBuf| folder.join("initdb").exists() && folder.join("postgres").exists();
     if let Some(folder) = std::env::var("PG_BIN_DIR").ok().map(PathBuf::from).filter(has_both) {
         return Some(folder);

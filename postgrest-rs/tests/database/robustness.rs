@@ -71,7 +71,7 @@ async fn restart_of_the_database_loses_no_acknowledged_write() {
         .collect();
     for mode in ["fast", "immediate"] {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        cluster.restart(mode).await;
+        restart(cluster, mode).await;
     }
     // After the restart everything is answered again, also what is written.
     let back = Instant::now();
@@ -190,4 +190,16 @@ async fn database_that_allows_no_more_connections_is_answered_503() {
     assert!(text(&refused).contains("PGRST000"), "{}", text(&refused));
     cluster().connect("postgres").await.batch_execute(&limited.replace("false", "true")).await.unwrap();
     assert_eq!(api.get("/items").await.status(), 200);
+}
+
+/// Stops and starts the server, in a mode of `pg_ctl`.
+async fn restart(cluster: &Cluster, mode: &str) {
+    let mut command = tokio::process::Command::new(find_binaries().expect("PostgreSQL").join("pg_ctl"));
+    if let Some((uid, gid)) = unprivileged_user() {
+        command.gid(gid).uid(uid);
+    }
+    command.current_dir("/").args(["restart", "--wait", "--mode", mode, "-D"]).arg(cluster.folder.join("data"));
+    // The log is open for all: the process that writes it stays.
+    command.arg("-l").arg(cluster.folder.join("log")).stdout(Stdio::null()).stderr(Stdio::null());
+    assert!(command.status().await.unwrap().success(), "pg_ctl restart");
 }

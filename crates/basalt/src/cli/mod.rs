@@ -4,6 +4,9 @@ mod backup;
 mod check;
 mod db;
 mod db_anonymise;
+mod db_diff;
+mod db_migrate;
+mod db_reset;
 mod db_upgrade;
 mod desk;
 mod exec;
@@ -12,6 +15,7 @@ mod gotrue;
 mod healthcheck;
 mod init;
 mod keys;
+mod migration;
 mod orders;
 mod parity;
 mod postgrest;
@@ -59,6 +63,9 @@ const EXAMPLES: &str = "Examples:
   basalt status                             print the URLs and keys again
   basalt backup shop.tar.gz                 back up the embedded database while it is in use
   basalt restore shop.tar.gz --data DIR     restore it into a new folder
+  basalt migration new create_notes         create an empty migration
+  basalt db migrate                         apply new migrations to the database
+  basalt db diff                            print what was changed in the database without a migration
   basalt db reset                           recreate the embedded database from migrations and seed files
   basalt db upgrade                         move the embedded database to a newer PostgreSQL
   basalt submissions list --status new      list what visitors of the shop sent
@@ -94,8 +101,10 @@ enum Command {
     Init(init::InitArguments),
     /// Generate types for tables and functions of the database
     Gen(gen_types::GenArguments),
-    /// Recreate or upgrade the embedded database, or anonymise a copy of a database
+    /// Migrate, compare, recreate or upgrade the database, or anonymise a copy of it
     Db(db::DbArguments),
+    /// Create files of migrations
+    Migration(migration::MigrationArguments),
     /// Back up the embedded database and the data folder into one file, while the server runs
     #[command(long_about = backup::BACKUP_HELP)]
     Backup(backup::BackupArguments),
@@ -154,6 +163,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Init(arguments) => init::run(&arguments).map(succeed),
         Command::Gen(arguments) => gen_types::run(&arguments).map(succeed),
         Command::Db(arguments) => db::run(&arguments),
+        Command::Migration(arguments) => migration::run(&arguments).map(succeed),
         Command::Backup(arguments) => backup::run(&arguments).map(succeed),
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),

@@ -23,6 +23,8 @@ use crate::durable::sync_file_system;
 pub(super) const SUPERUSER: &str = "postgres";
 /// The database that every cluster contains.
 pub(super) const DATABASE: &str = "postgres";
+/// The file of the password, in the folder of the database.
+pub(super) const PASSWORD_FILE: &str = "password";
 /// The file of the key of the secrets in schema `vault`, in the data folder of PostgreSQL.
 const VAULT_KEY: &str = "vault.key";
 /// The port in the name of the socket of a server without a TCP port.
@@ -129,7 +131,7 @@ impl DatabaseFolder {
 
     /// Returns the file of the password.
     fn password(&self) -> PathBuf {
-        self.folder.join("password")
+        self.folder.join(PASSWORD_FILE)
     }
 
     /// Reads the password, whose file others must not read.
@@ -168,7 +170,10 @@ impl Cluster {
         new: NewCluster,
     ) -> Result<Self, StartError> {
         if !home.pgdata().exists() {
-            Self::create(home, &generate_password()?, binaries, account, new)?;
+            // That of a database which an upgrade has kept beside it stays.
+            let kept = if home.password().exists() { Some(home.read_password()?) } else { None };
+            let password = kept.filter(|password| !password.is_empty()).map_or_else(generate_password, Ok)?;
+            Self::create(home, &password, binaries, account, new)?;
         }
         Self::open(home, &home.folder, account)
     }

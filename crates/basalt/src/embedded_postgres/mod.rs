@@ -37,9 +37,10 @@ pub(crate) use upgrade::{ClusterUpgrade, NewServer, PlannedUpgrade};
 use account::Account;
 use binaries::Binaries;
 pub(crate) use cluster::WalSegments;
-use cluster::{Cluster, ConnectionAddress, DatabaseFolder, NewCluster};
+use cluster::{Cluster, ConnectionAddress, DatabaseFolder, NewCluster, PASSWORD_FILE};
 use prepared::PreparedCluster;
 use supervisor::{ServerPlan, Supervisor};
+use upgrade::KEPT_PREFIX;
 
 /// Options of the embedded server.
 #[derive(Debug, Clone)]
@@ -142,11 +143,12 @@ impl EmbeddedPostgres {
     }
 
     /// Removes the database of the locked data folder, which has no running server.
+    ///
+    /// What an upgrade has kept stays, with the password that it needs.
     pub(crate) fn remove(data: &Path) -> Result<(), StartError> {
         let home = DatabaseFolder::choose(data, Account::choose().as_ref())?;
         postmaster::end_leftover(&home.pgdata())?;
-        let folder = home.folder();
-        std::fs::remove_dir_all(folder).map_err(StartError::io(format!("removing {}", folder.display())))
+        remove_current(home.folder())
     }
 
     /// Returns `postgresql://role:…@%2Fsocket%2Ffolder:5432/postgres`, including the password.
@@ -188,6 +190,23 @@ impl EmbeddedPostgres {
             let _ = std::fs::remove_dir_all(&self.home);
         }
     }
+}
+
+/// Removes all that belongs to the current database in its folder.
+fn remove_current(folder: &Path) -> Result<(), StartError> {
+    let doing = || format!("removing the database in {}", folder.display());
+    let entries: Vec<_> = std::fs::read_dir(folder).and_then(Iterator::collect).map_err(StartError::io(doing()))?;
+    let is_kept = |entry: &std::fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(KEPT_PREFIX.as_bytes());
+    if !entries.iter().any(is_kept) {
+        return std::fs::remove_dir_all(folder).map_err(StartError::io(doing()));
+    }
+    for entry in entries.iter().filter(|entry| !is_kept(entry) && entry.file_name() != PASSWORD_FILE) {
+        let path = entry.path();
+        let is_folder = entry.file_type().map_err(StartError::io(doing()))?.is_dir();
+        let removed = if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        removed.map_err(StartError::io(doing()))?;
+    }
+    Ok(())
 }
 
 /// Copies the prepared cluster, which is created first if there is none.

@@ -15,6 +15,8 @@ use super::supervisor::{ServerPlan, Supervisor};
 use super::system_folder::create_folder;
 use crate::durable::sync_file_system;
 
+/// The beginning of the name of an old cluster that is kept; the new release follows.
+pub(super) const KEPT_PREFIX: &str = "cluster-before-upgrade-";
 /// The folder of the incomplete one, with its password, socket and log.
 const WORK: &str = "upgrade";
 /// The part of a cluster that is not copied.
@@ -99,7 +101,7 @@ impl ClusterUpgrade {
 
     /// Returns where the old cluster is kept.
     pub(crate) fn kept(&self) -> PathBuf {
-        self.home.folder().join(format!("cluster-before-upgrade-{}", self.new.major()))
+        self.home.folder().join(format!("{KEPT_PREFIX}{}", self.new.major()))
     }
 
     /// Finds `pg_dump` and `pg_restore` that can read the old release and write the new one.

@@ -1,6 +1,6 @@
 //! The database of a project: its migrations and seed files, applied to the embedded database.
 //!
-//! An external database is never changed: its operator applies the files with the Supabase CLI.
+//! An external database is changed by `basalt db migrate --database-url` only, never by a start.
 
 mod files;
 mod glob;
@@ -10,14 +10,14 @@ mod scratch;
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::migrate::{AppliedFiles, ProjectSchema, SkippedBefore, apply_project, prepare_project_database};
+use gotrue_rs::store::migrate::{AppliedFiles, ApplyOptions, ProjectSchema, apply_project, prepare_project_database};
 use gotrue_rules::domain::policy::HooksPolicy;
 use gotrue_rules::domain::secret::Secret;
 
 pub(crate) use files::{SchemaFiles, list_unserved_functions};
 pub(crate) use hook_functions::find_missing_hook_functions;
 pub(crate) use report::{INCOMPLETE_STATUS, ProjectReport, SkippedLine};
-pub(crate) use scratch::{ScratchOutcome, try_project};
+pub(crate) use scratch::{ScratchDatabase, ScratchOutcome, try_project};
 
 use crate::database;
 use crate::logging::log_notices;
@@ -35,29 +35,29 @@ pub(crate) async fn apply(
     settings: &DatabaseSettings,
     hooks: &HooksPolicy,
 ) -> anyhow::Result<(AppliedFiles, ProjectReport)> {
-    apply_again(project, superuser_url, settings, hooks, SkippedBefore::IfChanged).await
-}
-
-/// Applies the files like [`apply`], and with [`SkippedBefore::Retry`] the statements that were skipped before, too.
-///
-/// # Errors
-/// As [`apply`].
-pub(crate) async fn apply_again(
-    project: &Project,
-    superuser_url: &str,
-    settings: &DatabaseSettings,
-    hooks: &HooksPolicy,
-    before: SkippedBefore,
-) -> anyhow::Result<(AppliedFiles, ProjectReport)> {
     let files = SchemaFiles::read(project)?;
-    log_notices(&files.notices);
-    let mut superuser = settings.clone();
-    superuser.url = Secret::from(superuser_url);
-    let pool = database::build_migration_pool(&superuser).await?;
-    let outcome = apply_project(&pool, &files.schema, before).await.context(
+    let applied = apply_files(&files, superuser_url, settings, hooks, ApplyOptions::START).await;
+    applied.context(
         "the files of the project were not all applied to the embedded database; [db.migrations] and [db.seed] enabled = false \
          leave them out",
-    );
+    )
+}
+
+/// Applies files that have not run on the database of `url` yet.
+///
+/// # Errors
+/// The migrations cannot be ordered, or a statement failed on a database of an operator.
+pub(crate) async fn apply_files(
+    files: &SchemaFiles,
+    url: &str,
+    settings: &DatabaseSettings,
+    hooks: &HooksPolicy,
+    options: ApplyOptions,
+) -> anyhow::Result<(AppliedFiles, ProjectReport)> {
+    log_notices(&files.notices);
+    let settings = DatabaseSettings { url: Secret::from(url), ..settings.clone() };
+    let pool = database::build_migration_pool(&settings).await?;
+    let outcome = apply_project(&pool, &files.schema, options).await;
     let missing_functions = hook_functions::find_functions_missing_in_database(&pool, hooks).await;
     pool.close().await;
     let mut applied = outcome?;
@@ -90,7 +90,7 @@ pub(crate) async fn apply_versions(project: &Project, superuser_url: &str, versi
     let schema = ProjectSchema { roles: None, migrations: files.migrations, seeds: Vec::new() };
     let superuser = DatabaseSettings { url: Secret::from(superuser_url), ..DatabaseSettings::default() };
     let pool = database::build_migration_pool(&superuser).await?;
-    let outcome = apply_project(&pool, &schema, SkippedBefore::IfChanged).await;
+    let outcome = apply_project(&pool, &schema, ApplyOptions::START).await;
     pool.close().await;
     let report = ProjectReport { skipped: outcome?.skipped, missing_functions: Vec::new() };
     match report.lines().first() {

@@ -9,7 +9,7 @@ use super::{ProjectReport, SchemaFiles};
 use crate::data_folder::DataFolder;
 use crate::embedded_postgres::{StartError, TcpPort};
 use crate::project::Project;
-use crate::serve::{DatabaseOptions, find_database};
+use crate::serve::{DatabaseOptions, DatabaseSource, find_database};
 
 /// The result of applying a project to a scratch database.
 pub(crate) enum ScratchOutcome {
@@ -21,6 +21,53 @@ pub(crate) enum ScratchOutcome {
     NoPostgres,
 }
 
+/// A new embedded database with the files of a project, removed when it is stopped.
+pub(crate) struct ScratchDatabase {
+    source: DatabaseSource,
+    folder: DataFolder,
+}
+
+impl ScratchDatabase {
+    /// Starts a database with roles and schemas and without the files of the project; `None` if there is no PostgreSQL.
+    ///
+    /// # Errors
+    /// The database does not start.
+    pub(crate) async fn start(project: &Project) -> anyhow::Result<Option<Self>> {
+        let folder = DataFolder::open_ephemeral(&Entropy::from_system().base32(12))?;
+        let options = DatabaseOptions { ephemeral: true, url: None, port: TcpPort::None };
+        let started = tokio::task::spawn_blocking(find_database(project, &folder, options));
+        let source = match started.await.context("starting the scratch database")? {
+            Ok(source) => source,
+            Err(error) if matches!(error.downcast_ref(), Some(StartError::NoBinaries(_))) => return Ok(None),
+            Err(error) => return Err(error).context("starting the scratch database"),
+        };
+        let scratch = Self { source, folder };
+        match scratch.source.migrate(&DatabaseSettings::default(), true).await {
+            Ok(()) => Ok(Some(scratch)),
+            Err(error) => {
+                scratch.stop().await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns the URL of the superuser.
+    pub(crate) fn url(&self) -> String {
+        self.source.operator_url()
+    }
+
+    /// Stops and removes the database.
+    ///
+    /// # Errors
+    /// The thread that stops it failed.
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
+        let Self { source, folder } = self;
+        let stopped = tokio::task::spawn_blocking(move || source.stop()).await;
+        drop(folder);
+        stopped.context("stopping the scratch database")
+    }
+}
+
 /// Applies the files of a project to a new database, which is removed.
 ///
 /// # Errors
@@ -29,21 +76,8 @@ pub(crate) async fn try_project(project: &Project, hooks: &HooksPolicy) -> anyho
     if !SchemaFiles::read(project)?.is_any() {
         return Ok(ScratchOutcome::NoFiles);
     }
-    let folder = DataFolder::open_ephemeral(&Entropy::from_system().base32(12))?;
-    let options = DatabaseOptions { ephemeral: true, url: None, port: TcpPort::None };
-    let started = tokio::task::spawn_blocking(find_database(project, &folder, options));
-    let source = match started.await.context("starting the scratch database")? {
-        Ok(source) => source,
-        Err(error) if matches!(error.downcast_ref(), Some(StartError::NoBinaries(_))) => {
-            return Ok(ScratchOutcome::NoPostgres);
-        }
-        Err(error) => return Err(error).context("starting the scratch database"),
-    };
-    let settings = DatabaseSettings::default();
-    let outcome = match source.migrate(&settings, true).await {
-        Ok(()) => super::apply(project, &source.operator_url(), &settings, hooks).await,
-        Err(error) => Err(error),
-    };
-    tokio::task::spawn_blocking(move || source.stop()).await.context("stopping the scratch database")?;
+    let Some(scratch) = ScratchDatabase::start(project).await? else { return Ok(ScratchOutcome::NoPostgres) };
+    let outcome = super::apply(project, &scratch.url(), &DatabaseSettings::default(), hooks).await;
+    scratch.stop().await?;
     outcome.map(|(_, report)| ScratchOutcome::Applied(report))
 }

@@ -291,6 +291,7 @@ impl Server {
         let announcement = self.announcement();
         let text = if json { announcement.to_json_line()? } else { announcement.to_text("Basalt is ready.") };
         let mut running = RunningServer::new(&self.url, &self.database_url, self.database_url_tcp.as_deref());
+        running.has_embedded_database = matches!(*self.source, DatabaseSource::Embedded(_));
         running.set_keys(&self.announced.keys);
         running.page_key.clone_from(&self.announced.page_key);
         running.write(self.folder.path()).context("writing into the data folder")?;

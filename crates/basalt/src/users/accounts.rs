@@ -1,6 +1,6 @@
 //! Commands for single accounts.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, Write};
 
 use anyhow::{Context, bail};
 use http::Method;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{AddArguments, BanArguments, DeleteArguments, ListArguments, ShowArguments};
 use super::database::UserDatabase;
+use crate::confirmation::confirm;
 
 /// Creates an account.
 pub(crate) async fn add(database: &UserDatabase, arguments: &AddArguments) -> anyhow::Result<()> {
@@ -98,17 +99,7 @@ pub(crate) async fn delete(database: &UserDatabase, arguments: &DeleteArguments)
     let id = database.find(&arguments.who).await?;
     let path = format!("/admin/users/{id}");
     let name = primary_contact(&database.request(Method::GET, &path, None).await?);
-    if !arguments.yes {
-        if !std::io::stdin().is_terminal() {
-            bail!("{name} was not deleted: nobody is there to be asked; --yes does not ask");
-        }
-        eprint!("Delete {name} ({id}) for good? [y/N] ");
-        let mut answer = String::new();
-        std::io::stdin().lock().read_line(&mut answer)?;
-        if !matches!(answer.trim(), "y" | "Y" | "yes") {
-            bail!("{name} was not deleted");
-        }
-    }
+    confirm(arguments.yes, &format!("Delete {name} ({id}) for good?"), &format!("{name} was not deleted"))?;
     database.request(Method::DELETE, &path, Some(json!({"should_soft_delete": arguments.soft}))).await?;
     print(&format!("Deleted {name}."))
 }

@@ -45,6 +45,7 @@ mod pooler;
 mod power_cut;
 mod program_copies;
 mod project_files;
+mod project_migrations;
 mod project_schema;
 mod project_statements;
 mod readiness;

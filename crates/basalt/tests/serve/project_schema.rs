@@ -171,7 +171,7 @@ async fn reset_recreates_the_database_and_keeps_the_keys() {
     stop(server);
 
     project.write("seed.sql", "INSERT INTO notes VALUES ('changed', NULL);");
-    let (output, text) = project.run(&["db", "reset"]);
+    let (output, text) = project.run(&["db", "reset", "--yes"]);
     assert!(output.status.success(), "{text}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("2 files of the project were applied"));
     let server = project.serve();

@@ -23,8 +23,9 @@ pub use compatibility::{MigrationFile, MigrationStep, check_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use indexes::{IndexOutcome, create_indexes};
 pub use project::{
-    AppliedFiles, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, SkippedBefore, SkippedStatement,
-    apply_project, prepare_project_database, read_project_versions, read_skipped_statements,
+    AppliedFiles, ApplyOptions, OlderMigrations, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema,
+    SkippedBefore, SkippedStatement, TargetDatabase, apply_project, prepare_project_database, read_project_versions,
+    read_skipped_statements,
 };
 pub use recovery_codes::{RecoveryCodesOutcome, migrate_recovery_codes};
 pub use roles::create_roles;
@@ -96,6 +97,17 @@ pub enum MigrateError {
     /// The lease of the index worker could not be read or written.
     #[error("acquiring the lease of the index worker")]
     Lease(#[source] super::Error),
+
+    /// A statement of a project failed in a database of an operator.
+    #[error("{path}:{line}: {reason}. The file is not recorded as applied, and no later one ran")]
+    ProjectStatement {
+        /// The path of the file from the project's root.
+        path: String,
+        /// The line of the failure.
+        line: usize,
+        /// The database's message.
+        reason: String,
+    },
 
     /// The database returned an error, or the connection was lost.
     #[error("{doing}: {cause}")]

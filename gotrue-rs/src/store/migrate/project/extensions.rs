@@ -74,12 +74,18 @@ pub(super) struct ServerPrograms {
 }
 
 impl ServerPrograms {
-    /// Reads them, as a superuser.
+    /// Reads them; a role that may not read where the programs are gets the general advice.
     pub(super) async fn read(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
         const READ: &str = "SELECT pg_catalog.current_setting('server_version_num')::int / 10000,
-            EXISTS (SELECT FROM pg_catalog.pg_config WHERE name = 'SHAREDIR' AND setting LIKE '/usr/share/postgresql/%')";
-        let row = sqlx::raw_sql(READ).fetch_one(connection).await?;
-        Ok(Self { major: row.try_get(0)?, is_packaged: row.try_get(1)? })
+            pg_catalog.has_table_privilege('pg_catalog.pg_config', 'SELECT')
+                AND pg_catalog.has_function_privilege('pg_catalog.pg_config()', 'EXECUTE')";
+        const FIND_FOLDER: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_config
+            WHERE name = 'SHAREDIR' AND setting LIKE '/usr/share/postgresql/%')";
+        let row = sqlx::raw_sql(READ).fetch_one(&mut *connection).await?;
+        let (major, is_readable): (i32, bool) = (row.try_get(0)?, row.try_get(1)?);
+        let is_packaged =
+            is_readable && sqlx::raw_sql(FIND_FOLDER).fetch_one(connection).await.and_then(|row| row.try_get(0))?;
+        Ok(Self { major, is_packaged })
     }
 }
 
@@ -93,7 +99,7 @@ pub(super) fn describe_remedy(extension: &str, server: ServerPrograms) -> String
         ),
         None => format!("install the extension {extension} for PostgreSQL {major} as its authors say"),
     };
-    format!("{install}, then recreate the database with `basalt db reset`")
+    format!("{install}, then run the statement again with `basalt db migrate --retry-skipped`")
 }
 
 /// Returns the extension that the message of a failure points to.

@@ -10,12 +10,13 @@ mod records;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use sqlx::{PgConnection, PgPool};
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use super::script::{ScriptStatement, split_script};
 use super::words::{CreatedObject, find_created_object};
-use super::{ErrorContext, MigrateError, run_script};
+use super::{ADVISORY_LOCK, ErrorContext, MigrateError, run_script};
 use crate::store::acquire_connection;
 
 pub(super) use preparation::concatenate_files;
@@ -23,6 +24,12 @@ pub use preparation::prepare_project_database;
 use records::{read_migration, read_seeds, record_migration, record_seed, record_skipped};
 pub use records::{read_project_versions, read_skipped_statements};
 use run::{FileRun, Numbered};
+
+/// The advisory lock of the session that applies files.
+const FILES_LOCK: i64 = ADVISORY_LOCK + 1;
+/// How often the lock is asked for, and how long after each time: a minute in all.
+const LOCK_ATTEMPTS: u32 = 300;
+const LOCK_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A file of SQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +97,41 @@ pub enum SkippedBefore {
     Retry,
 }
 
+/// Whether migrations that are older than applied ones run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OlderMigrations {
+    /// They are refused, as by the Supabase CLI.
+    Refuse,
+    /// They run before the later ones, as with `--include-all` of the CLI.
+    Apply,
+}
+
+/// Whose database the files are applied to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetDatabase {
+    /// That of [`prepare_project_database`]: a statement that fails is skipped.
+    Embedded,
+    /// That of an operator: a statement that fails undoes its file and ends the run.
+    External,
+}
+
+/// How the files of a project are applied.
+#[derive(Debug, Clone, Copy)]
+pub struct ApplyOptions {
+    /// Whose database it is.
+    pub target: TargetDatabase,
+    /// Whether statements that were skipped before run again.
+    pub before: SkippedBefore,
+    /// Whether migrations that are older than applied ones run.
+    pub older: OlderMigrations,
+}
+
+impl ApplyOptions {
+    /// The options of a start with an embedded database.
+    pub const START: Self =
+        Self { target: TargetDatabase::Embedded, before: SkippedBefore::IfChanged, older: OlderMigrations::Refuse };
+}
+
 /// What was applied.
 #[derive(Debug, Default)]
 pub struct AppliedFiles {
@@ -108,8 +150,8 @@ pub struct AppliedFiles {
 pub enum ProjectFileError {
     /// A migration is older than one that ran.
     #[error(
-        "{path} was not applied, and {latest}, which is later, was: give it a later version, or recreate the database with \
-         `basalt db reset`"
+        "{path} was not applied, and {latest}, which is later, was: give it a later version, apply it with \
+         `basalt db migrate --include-all`, or recreate the database with `basalt db reset`"
     )]
     OutOfOrder {
         /// The file.
@@ -125,42 +167,79 @@ pub enum ProjectFileError {
         path: String,
     },
 
-    /// A step around the files failed.
+    /// Another process applies the files.
+    #[error(
+        "another process has been applying the files of a project to this database for a minute: nothing was changed"
+    )]
+    Busy,
+
+    /// A step around the files failed, or a statement where none is skipped.
     #[error(transparent)]
     Database(#[from] MigrateError),
 }
 
-/// Applies the files that are not recorded yet.
+/// Applies the files that are not recorded yet; one caller at a time.
 ///
-/// Requires a superuser and a database of [`prepare_project_database`].
+/// An embedded database requires a superuser and [`prepare_project_database`], another one a role that may create schemas.
 ///
 /// # Errors
-/// The migrations cannot be ordered, or the connection was lost. A statement that fails is no error.
+/// The migrations cannot be ordered, the connection was lost, or a statement failed on a database of an operator.
 pub async fn apply_project(
     pool: &PgPool,
     schema: &ProjectSchema,
-    before: SkippedBefore,
+    options: ApplyOptions,
 ) -> Result<AppliedFiles, ProjectFileError> {
     let mut connection = acquire_connection(pool).await.during("connecting to the database")?;
+    lock_files(&mut connection).await?;
+    let applied = apply_files(&mut connection, schema, options).await;
+    // The session may be in a transaction that failed; the lock ends with it.
+    drop(connection.close().await);
+    applied
+}
+
+/// Waits until no other process applies files, and takes the lock of the session.
+///
+/// It asks repeatedly: a session that waits in a statement would keep `CREATE INDEX CONCURRENTLY` of the other one waiting.
+async fn lock_files(connection: &mut PgConnection) -> Result<(), ProjectFileError> {
+    let sql = format!("SELECT pg_catalog.pg_try_advisory_lock({FILES_LOCK})");
+    for _ in 0..LOCK_ATTEMPTS {
+        let row = sqlx::raw_sql(AssertSqlSafe(sql.clone())).fetch_one(&mut *connection).await;
+        if row.and_then(|row| row.try_get(0)).during("acquiring the lock of the project's files")? {
+            return Ok(());
+        }
+        tokio::time::sleep(LOCK_INTERVAL).await;
+    }
+    Err(ProjectFileError::Busy)
+}
+
+async fn apply_files(
+    connection: &mut PgConnection,
+    schema: &ProjectSchema,
+    options: ApplyOptions,
+) -> Result<AppliedFiles, ProjectFileError> {
+    let ApplyOptions { target, before, older } = options;
+    if target == TargetDatabase::External {
+        preparation::prepare_records(connection).await?;
+    }
     let mut applied = AppliedFiles::default();
-    let recorded = read_project_versions(&mut connection).await?.unwrap_or_default();
-    let pending = find_pending(&schema.migrations, &recorded)?;
+    let recorded = read_project_versions(connection).await?.unwrap_or_default();
+    let pending = find_pending(&schema.migrations, &recorded, older)?;
     applied.missing_versions = find_missing(schema, &recorded);
-    let seeds = if schema.seeds.is_empty() { BTreeMap::new() } else { read_seeds(&mut connection).await? };
+    let seeds = if schema.seeds.is_empty() { BTreeMap::new() } else { read_seeds(connection).await? };
     if let Some(roles) = schema.roles.as_ref().filter(|_| recorded.is_empty() && seeds.is_empty()) {
-        run_file(&mut connection, roles, Record::None).await?;
+        run_file(connection, roles, Record::None, target).await?;
         applied.ran.push(roles.path.clone());
     }
-    complete_migrations(&mut connection, schema, before).await?;
+    complete_migrations(connection, schema, before, target).await?;
     for migration in pending {
-        run_file(&mut connection, &migration.file, Record::Migration(migration)).await?;
+        run_file(connection, &migration.file, Record::Migration(migration), target).await?;
         applied.ran.push(migration.file.path.clone());
     }
     for seed in &schema.seeds {
         let hash = super::basalt::checksum(&seed.text);
         match seeds.get(&seed.path) {
             None => {
-                run_file(&mut connection, seed, Record::Seed(&hash)).await?;
+                run_file(connection, seed, Record::Seed(&hash), target).await?;
                 applied.ran.push(seed.path.clone());
             }
             Some(before) if *before != hash => applied.changed_seeds.push(seed.path.clone()),
@@ -169,7 +248,7 @@ pub async fn apply_project(
     }
     // Statements of a file that is gone are not of this project any more.
     let paths: BTreeSet<&str> = list_files(schema).map(|file| file.path.as_str()).collect();
-    applied.skipped = read_skipped_statements(&mut connection).await?;
+    applied.skipped = read_skipped_statements(connection).await?;
     applied.skipped.retain(|skipped| paths.contains(skipped.path.as_str()));
     Ok(applied)
 }
@@ -183,6 +262,7 @@ async fn complete_migrations(
     connection: &mut PgConnection,
     schema: &ProjectSchema,
     before: SkippedBefore,
+    target: TargetDatabase,
 ) -> Result<(), MigrateError> {
     let skipped = read_skipped_statements(connection).await?;
     for migration in &schema.migrations {
@@ -198,7 +278,8 @@ async fn complete_migrations(
             continue;
         }
         let pending = find_unexecuted(&statements, &recorded, &of_file);
-        run_statements(connection, &migration.file, Record::Migration(migration), &statements, &pending).await?;
+        let record = Record::Migration(migration);
+        run_statements(connection, (&migration.file, target), record, &statements, &pending).await?;
     }
     Ok(())
 }
@@ -240,6 +321,7 @@ enum Record<'a> {
 fn find_pending<'a>(
     migrations: &'a [ProjectMigration],
     recorded: &[String],
+    older: OlderMigrations,
 ) -> Result<Vec<&'a ProjectMigration>, ProjectFileError> {
     let twice = migrations.windows(2).find(|pair| pair[0].version == pair[1].version);
     if let Some([_, second]) = twice {
@@ -249,7 +331,7 @@ fn find_pending<'a>(
         migrations.iter().filter(|migration| !recorded.contains(&migration.version)).collect();
     let latest = recorded.iter().filter(|version| migrations.iter().any(|it| it.version == **version)).max();
     match (pending.first(), latest) {
-        (Some(first), Some(latest)) if first.version < *latest => {
+        (Some(first), Some(latest)) if older == OlderMigrations::Refuse && first.version < *latest => {
             Err(ProjectFileError::OutOfOrder { path: first.file.path.clone(), latest: latest.clone() })
         }
         _ => Ok(pending),
@@ -262,26 +344,35 @@ fn find_missing(schema: &ProjectSchema, recorded: &[String]) -> Vec<String> {
 }
 
 /// Runs all statements of a file and records it.
-async fn run_file(connection: &mut PgConnection, file: &ProjectFile, record: Record<'_>) -> Result<(), MigrateError> {
+async fn run_file(
+    connection: &mut PgConnection,
+    file: &ProjectFile,
+    record: Record<'_>,
+    target: TargetDatabase,
+) -> Result<(), MigrateError> {
     let statements = split_script(&file.text);
     let numbered: Vec<Numbered<'_>> = statements.iter().enumerate().map(|(at, it)| (at + 1, it)).collect();
-    run_statements(connection, file, record, &statements, &numbered).await
+    run_statements(connection, (file, target), record, &statements, &numbered).await
 }
 
 /// Runs the pending statements of a file and records the file, in one transaction unless a statement ends it.
 async fn run_statements(
     connection: &mut PgConnection,
-    file: &ProjectFile,
+    (file, target): (&ProjectFile, TargetDatabase),
     record: Record<'_>,
     statements: &[ScriptStatement],
     pending: &[Numbered<'_>],
 ) -> Result<(), MigrateError> {
-    let skipped = FileRun::begin(connection, file).await?.run(pending).await?;
+    let skipped = FileRun::begin(connection, file, target).await?.run(pending).await?;
     record_file(connection, file, record, statements, &skipped).await?;
     let Err(error) = run_script(connection, "COMMIT".to_owned()).await else { return Ok(()) };
     // A constraint that is checked at the end of the transaction: nothing of it stays.
     let reason = error.as_database_error().map(|error| error.message().to_owned());
     let Some(reason) = reason else { return Err(error).during("committing a file of the project") };
+    if target == TargetDatabase::External {
+        let reason = format!("the file could not be committed: {reason}");
+        return Err(MigrateError::ProjectStatement { path: file.path.clone(), line: 1, reason });
+    }
     let undone = |(ordinal, statement): &Numbered<'_>| SkippedStatement {
         path: file.path.clone(),
         ordinal: *ordinal,

@@ -1,12 +1,16 @@
 //! The schemas and settings that a local Supabase database has beside the project's own.
 
-use sqlx::{PgPool, Row};
+use sqlx::{PgConnection, PgPool, Row};
 
 use super::super::{ErrorContext, MigrateError, lock_migrations, run_script};
 
+/// The tables of the migrations that ran.
+const RECORDS: &str = include_str!("../../../../../sql/project/supabase_migrations.sql");
+
 /// The files in the order in which they run. The roles exist already.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     include_str!("../../../../../sql/project.sql"),
+    RECORDS,
     include_str!("../../../../../sql/project/pgjwt.sql"),
     include_str!("../../../../../sql/project/vault.sql"),
     include_str!("../../../../../sql/project/cron.sql"),
@@ -53,4 +57,10 @@ pub async fn prepare_project_database(superuser: &PgPool) -> Result<(), MigrateE
     let sql = format!("{quiet} {files} {storage} COMMENT ON SCHEMA supabase_migrations IS '{expected}';");
     run_script(&mut transaction, sql).await.during(DOING)?;
     transaction.commit().await.during(DOING)
+}
+
+/// Creates the tables that record migrations in a database of an operator, whose other schemas stay as they are.
+pub(super) async fn prepare_records(connection: &mut PgConnection) -> Result<(), MigrateError> {
+    let sql = format!("BEGIN; SET LOCAL client_min_messages = warning; {RECORDS} COMMIT");
+    run_script(connection, sql).await.during("creating the tables that record migrations")
 }

@@ -8,7 +8,7 @@ use super::super::script::ScriptStatement;
 use super::super::words::{ExtensionAction, TransactionCommand, find_extension};
 use super::super::{ErrorContext, MigrateError, run_script};
 use super::extensions::{self, PROVIDED, ServerPrograms};
-use super::{ProjectFile, SkippedStatement};
+use super::{ProjectFile, SkippedStatement, TargetDatabase};
 
 /// The state of the session in which a file begins, whatever earlier files have set.
 pub(super) const SESSION: &str = "SET SESSION AUTHORIZATION DEFAULT; RESET ROLE; RESET ALL; SET statement_timeout = 0; \
@@ -32,6 +32,7 @@ const OBJECT_IN_USE: &str = "55006";
 pub(super) struct FileRun<'a> {
     connection: &'a mut PgConnection,
     file: &'a ProjectFile,
+    target: TargetDatabase,
     server: ServerPrograms,
     skipped: Vec<SkippedStatement>,
 }
@@ -44,11 +45,12 @@ impl<'a> FileRun<'a> {
     pub(super) async fn begin(
         connection: &'a mut PgConnection,
         file: &'a ProjectFile,
+        target: TargetDatabase,
     ) -> Result<FileRun<'a>, MigrateError> {
         let doing = "beginning a file of the project";
         run_script(connection, format!("{SESSION} {BEGIN}")).await.during(doing)?;
         let server = ServerPrograms::read(connection).await.during(doing)?;
-        Ok(Self { connection, file, server, skipped: Vec::new() })
+        Ok(Self { connection, file, target, server, skipped: Vec::new() })
     }
 
     /// Runs the statements; returns those that failed.
@@ -56,7 +58,7 @@ impl<'a> FileRun<'a> {
     /// The transaction is open afterwards, with the rights of the superuser.
     ///
     /// # Errors
-    /// The connection was lost.
+    /// The connection was lost, or a statement failed on a database of an operator.
     pub(super) async fn run(mut self, statements: &[Numbered<'_>]) -> Result<Vec<SkippedStatement>, MigrateError> {
         for numbered in statements {
             self.run_one(*numbered).await?;
@@ -69,8 +71,7 @@ impl<'a> FileRun<'a> {
         let statement = numbered.1;
         if statement.is_psql_command() {
             let reason = "only psql reads this command, which runs another file or statement".to_owned();
-            self.skip(numbered, statement.first_word_line, reason, None);
-            return Ok(());
+            return self.skip(numbered, statement.first_word_line, reason, None);
         }
         match TransactionCommand::find(&statement.sql) {
             Some(TransactionCommand::Begin) => Ok(()),
@@ -92,7 +93,8 @@ impl<'a> FileRun<'a> {
     async fn run_in_savepoint(&mut self, numbered: Numbered<'_>) -> Result<(), MigrateError> {
         let statement = numbered.1;
         let extension = find_extension(&statement.sql);
-        if let Some((action, name)) = &extension
+        if self.target == TargetDatabase::Embedded
+            && let Some((action, name)) = &extension
             && PROVIDED.contains(&name.as_str())
         {
             return self.run_for_provided(statement, *action, name).await;
@@ -193,7 +195,7 @@ impl<'a> FileRun<'a> {
     /// Adds a statement to the skipped ones, with the line that the database names, else that of its first word.
     ///
     /// # Errors
-    /// The connection was lost: the other statements cannot run either.
+    /// The connection was lost: the other statements cannot run either. Or nothing is skipped in this database.
     fn fail(&mut self, numbered: Numbered<'_>, error: &sqlx::Error) -> Result<(), MigrateError> {
         let doing = "running a file of the project";
         let statement = numbered.1;
@@ -224,22 +226,28 @@ impl<'a> FileRun<'a> {
         };
         let needed = extension.clone().or_else(|| extensions::find_needed_extension(&reason).map(str::to_owned));
         let remedy = needed.map(|name| extensions::describe_remedy(&name, self.server));
-        self.skip(numbered, line, reason, remedy);
+        self.skip(numbered, line, reason, remedy)?;
         if let Some(last) = self.skipped.last_mut() {
             last.is_note = extension.is_some_and(|name| extensions::is_tool(&name));
         }
         Ok(())
     }
 
-    fn skip(&mut self, (ordinal, statement): Numbered<'_>, line: usize, reason: String, remedy: Option<String>) {
-        self.skipped.push(SkippedStatement {
-            path: self.file.path.clone(),
-            ordinal,
-            line,
-            statement: statement.sql.clone(),
-            reason,
-            remedy,
-            is_note: false,
-        });
+    /// # Errors
+    /// The database is that of an operator: nothing is left out of it.
+    fn skip(
+        &mut self,
+        (ordinal, statement): Numbered<'_>,
+        line: usize,
+        reason: String,
+        remedy: Option<String>,
+    ) -> Result<(), MigrateError> {
+        let path = self.file.path.clone();
+        if self.target == TargetDatabase::External {
+            return Err(MigrateError::ProjectStatement { path, line, reason });
+        }
+        let statement = statement.sql.clone();
+        self.skipped.push(SkippedStatement { path, ordinal, line, statement, reason, remedy, is_note: false });
+        Ok(())
     }
 }
