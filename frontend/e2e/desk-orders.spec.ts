@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Page } from "@playwright/test";
 import { expect, mailsTo, test } from "./desk.ts";
 
@@ -25,6 +26,14 @@ test("an order is found, its link sent again and its amount refunded", async ({ 
   await expect(async () => {
     expect((await mailsTo(basalt.inboxUrl, buyer)).length).toBe(before + 1);
   }).toPass();
+
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export" }).click();
+  const saved = await saving;
+  expect(saved.suggestedFilename()).toMatch(/^orders-[\d-]+\.csv$/);
+  const lines = (await readFile(await saved.path(), "utf8")).trimEnd().split("\r\n");
+  expect(lines[0]).toMatch(/^number,id,paid_at,/);
+  expect(lines.filter((line) => line.includes(buyer))).toHaveLength(1);
 
   await page.getByRole("button", { name: "Refund", exact: true }).click();
   await expect(page.getByRole("dialog", { name: `Refund $28.00 to ${buyer}?` })).toBeVisible();

@@ -12,6 +12,7 @@ import { Announcement } from "../../shell/ui/announcement.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { ListSkeleton } from "../../shell/ui/skeleton.tsx";
 import { type OrderList, STATES } from "./api.ts";
+import { ExportButton } from "./export-button.tsx";
 import { describeOrderState } from "./model.ts";
 import { NoOrders } from "./no-orders.tsx";
 import { OrderRow } from "./row.tsx";
@@ -43,6 +44,7 @@ export function Orders({ filters, open }: OrdersProps) {
           <div className="@xl:w-60">
             <TemplateFilter value={wanted.template} onChange={(template) => set({ template })} />
           </div>
+          <ExportButton filters={wanted} />
         </div>
         <StatusTabs label="State" path="/orders" name="state" tabs={stateTabs(value?.counts)} />
       </PageHeader>
