@@ -2,6 +2,7 @@ import { useCallback } from "react";
 import { TemplateFilter } from "../../shared/template-filter.tsx";
 import { formatPlural } from "../../shell/format/format.ts";
 import { PageHeader } from "../../shell/frame/page-header.tsx";
+import { DensityButton } from "../../shell/list/density.tsx";
 import { Pager } from "../../shell/list/pager.tsx";
 import { SearchField } from "../../shell/list/search-field.tsx";
 import { StatusTabs } from "../../shell/list/status-tabs.tsx";
@@ -38,7 +39,7 @@ export function Orders({ filters, open }: OrdersProps) {
 
   return (
     <>
-      <PageHeader title="Orders">
+      <PageHeader title="Orders" actions={<DensityButton />}>
         <div className="flex flex-col gap-2 pb-2 @xl:flex-row">
           <SearchField label="Search orders" value={wanted.search} onChange={onSearch} />
           <div className="@xl:w-60">
