@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Page } from "@playwright/test";
 import { expect, mailsTo, test } from "./desk.ts";
 
@@ -21,10 +22,21 @@ test("an order is found, its link sent again and its amount refunded", async ({ 
 
   const before = (await mailsTo(basalt.inboxUrl, buyer)).length;
   await page.getByRole("button", { name: "Send a new download link" }).click();
+  const question = page.getByRole("dialog", { name: `Send a new download link to ${buyer}?` });
+  await expect(question).toBeVisible();
+  await page.getByRole("button", { name: "Send the link" }).click();
   await expect(page.getByText(/A new download link is on its way/)).toBeVisible();
   await expect(async () => {
     expect((await mailsTo(basalt.inboxUrl, buyer)).length).toBe(before + 1);
   }).toPass();
+
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export" }).click();
+  const saved = await saving;
+  expect(saved.suggestedFilename()).toMatch(/^orders-[\d-]+\.csv$/);
+  const lines = (await readFile(await saved.path(), "utf8")).trimEnd().split("\r\n");
+  expect(lines[0]).toMatch(/^number,id,paid_at,/);
+  expect(lines.filter((line) => line.includes(buyer))).toHaveLength(1);
 
   await page.getByRole("button", { name: "Refund", exact: true }).click();
   await expect(page.getByRole("dialog", { name: `Refund $28.00 to ${buyer}?` })).toBeVisible();
@@ -52,4 +64,22 @@ test("the figures show views with a table of the same values", async ({ page }) 
   await page.getByLabel("Last day").fill("2026-01-01");
   await page.getByRole("button", { name: "Show", exact: true }).click();
   await expect(page.getByText("The first day must not be after the last day.")).toBeVisible();
+});
+
+test("compact rows show 22 orders on a screen of 900 pixels", async ({ page }) => {
+  for (let order = 0; order < 24; order += 1) await buy(page, `row-${order}@example.com`);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto("/_desk/orders");
+  await page.getByRole("button", { name: "Compact rows" }).click();
+  const visible = () =>
+    page
+      .locator("[data-row]")
+      .evaluateAll(
+        (rows) => rows.filter((row) => row.getBoundingClientRect().bottom <= 900).length,
+      );
+  await expect.poll(visible).toBeGreaterThanOrEqual(22);
+  await page.reload();
+  await expect.poll(visible).toBeGreaterThanOrEqual(22);
+  await page.getByRole("button", { name: "Compact rows" }).click();
+  await expect.poll(visible).toBeLessThan(22);
 });

@@ -121,6 +121,35 @@ test("shows price, button and notes on the first screen of a phone", async ({ pa
   await expect(page.getByText("30-day money-back guarantee")).toBeInViewport({ ratio: 1 });
 });
 
+test("shows an e-mail 600 pixels wide, as mailboxes do, where the screen has room", async ({
+  page,
+}) => {
+  for (const width of [820, 1280, 1440, 1920]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(paths.template(2));
+    const picture = page.getByRole("tabpanel").getByRole("img");
+    await expect(picture).toHaveCSS("width", "600px");
+    await page.getByRole("tab", { name: "Phone" }).click();
+    await expect(picture).toHaveCSS("width", "376px");
+  }
+});
+
+test("has a purchase bar of at most 72 pixels on phones", async ({ page }) => {
+  for (const [width, id] of [
+    [320, 9],
+    [375, 2],
+  ] as const) {
+    await page.setViewportSize({ width, height: 700 });
+    await page.goto(paths.template(id));
+    const button = page.getByRole("link", {
+      name: /^(Purchase Template|Request Custom Design) - /,
+    });
+    const bar = await button.locator("xpath=..").boundingBox();
+    expect(bar?.height, `${width} pixels`).toBeLessThanOrEqual(72);
+    expect((bar?.y ?? 0) + (bar?.height ?? 0)).toBe(700);
+  }
+});
+
 test("keeps the purchase button visible on narrow screens", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 700 });
   await page.goto(paths.template(2));

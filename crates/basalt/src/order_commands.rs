@@ -8,9 +8,9 @@ use anyhow::Context;
 use clap::Args;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rules::wire::csv::format_csv_cell;
 use orders::admin::{self, OrderFilter};
 use orders::decision::format_amount;
+use orders::export::{CSV_HEADER, to_csv};
 use orders::{Order, OrderService, OrderState};
 use uuid::Uuid;
 
@@ -237,12 +237,10 @@ async fn write_orders(
     arguments: &OrderExportArguments,
     out: &mut impl Write,
 ) -> anyhow::Result<u64> {
-    const HEADER: &str = "number,id,paid_at,state,template,title,buyer_email,amount,currency,provider,provider_reference,is_test,\
-                          delivered_at,refunded_at,downloads";
     let is_csv = arguments.format == "csv";
     let mut count = 0;
     if is_csv {
-        write!(out, "{HEADER}\r\n")?;
+        write!(out, "{CSV_HEADER}\r\n")?;
     }
     for_each(&database.service, to_filter(&arguments.filter), |order| {
         count += 1;
@@ -255,30 +253,6 @@ async fn write_orders(
     })
     .await?;
     Ok(count)
-}
-
-/// Formats an order as a line of CSV (RFC 4180).
-fn to_csv(order: &Order) -> String {
-    let time = |it: Option<gotrue_rules::domain::user::Time>| it.map(orders::order::format_time).unwrap_or_default();
-    let amount = format_amount(order.amount_minor, "");
-    let fields = [
-        order.number.to_string(),
-        order.id.to_string(),
-        time(Some(order.paid_at)),
-        order.state.name().to_owned(),
-        order.template.to_string(),
-        order.template_title.clone(),
-        order.buyer_email.clone(),
-        amount.trim_end().to_owned(),
-        order.currency.clone(),
-        order.provider.name().to_owned(),
-        order.provider_reference.clone(),
-        order.is_test.to_string(),
-        time(order.delivered_at),
-        time(order.refunded_at),
-        order.downloads.to_string(),
-    ];
-    fields.map(|field| format_csv_cell(&field)).join(",")
 }
 
 fn print(text: &str) -> anyhow::Result<()> {

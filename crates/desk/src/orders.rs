@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use ::orders::admin::{self, MAX_LIMIT, OrderFilter, RefundError, ResendError};
-use ::orders::{OrderService, OrderState};
+use ::orders::export::{CSV_HEADER, to_csv};
+use ::orders::{Order, OrderService, OrderState};
+use axum::body::Body;
 use axum::response::Response;
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, stream};
+use gotrue_rs::store;
 use gotrue_rules::domain::error::chain::ErrorChain;
-use http::StatusCode;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -33,6 +37,7 @@ impl Orders {
                 let list = admin::list(&self.0, &read_filter(&call.query)?).await?;
                 Ok(respond::ok(&list.to_json()))
             }
+            ("GET", ["export"]) => self.export(read_filter(&call.query)?).await,
             ("GET", [_]) => {
                 let found = admin::find(&self.0, call.id(0, "The order")?).await?;
                 Ok(respond::ok(&found.ok_or_else(|| DeskError::not_found("The order"))?.to_json()))
@@ -41,6 +46,28 @@ impl Orders {
             ("POST", [_, "refund"]) => self.refund(&call, call.id(0, "The order")?).await,
             _ => Err(DeskError::not_found("The path")),
         }
+    }
+
+    /// Answers with the orders of the filter as CSV, streamed page by page.
+    async fn export(&self, filter: OrderFilter) -> Result<Response, DeskError> {
+        let service = Arc::clone(&self.0);
+        let filter = OrderFilter { limit: MAX_LIMIT, before: None, ..filter };
+        // The first page is read here, so that a failed database is an error response.
+        let first = admin::list_page(&service, &filter).await?;
+        let lines =
+            |orders: Vec<Order>| orders.iter().map(|order| format!("{}\r\n", to_csv(order))).collect::<String>();
+        let head = format!("{CSV_HEADER}\r\n{}", lines(first.0));
+        let rest = stream::try_unfold((service, filter, first.1), move |(service, filter, next)| async move {
+            let Some(before) = next else { return Ok::<_, store::Error>(None) };
+            let filter = OrderFilter { before: Some(before), ..filter };
+            let (orders, next) = admin::list_page(&service, &filter).await?;
+            Ok(Some((lines(orders), (service, filter, next))))
+        });
+        let mut response = Response::new(Body::from_stream(stream::iter([Ok(head)]).chain(rest)));
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8; header=present"));
+        headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"orders.csv\""));
+        Ok(response)
     }
 
     async fn resend(&self, call: &OwnerCall, id: Uuid) -> Result<Response, DeskError> {

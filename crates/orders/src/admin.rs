@@ -165,6 +165,7 @@ pub async fn resend_download(service: &OrderService, id: Uuid) -> Result<(), Res
         return Err(ResendError::Refunded);
     }
     let (now, generation) = (service.clock.now(), order.download_generation + 1);
+    let number = order.number.to_string();
     let link = LinkOf {
         order: id,
         generation,
@@ -172,6 +173,7 @@ pub async fn resend_download(service: &OrderService, id: Uuid) -> Result<(), Res
         title: &order.template_title,
         language: order.language,
         now,
+        receipt: order.receipt(&number),
     };
     let issued = IssuedLink {
         order: id,

@@ -28,13 +28,22 @@ pub enum PaymentDecision<'a> {
 
 /// Decides what follows from a payment.
 ///
-/// The paid amount is the price, with or without taxes that are added to it.
+/// What the provider signed as paid is delivered: discounts, quantities and taxes are its own. A list price below that of
+/// the catalogue is not the owner's, and is held; without a list price, the paid amount before taxes counts, or the whole one.
 pub fn decide_payment<'a>(payment: &Payment, products: &'a [Product]) -> PaymentDecision<'a> {
     let found = payment.template_references.iter().find_map(|reference| find_product(products, reference));
     let Some(product) = found else { return PaymentDecision::UnknownTemplate };
-    let amount = payment.amount_minor;
-    let is_price = amount == product.price_minor || amount.checked_sub(payment.tax_minor) == Some(product.price_minor);
-    if is_price && payment.tax_minor >= 0 && payment.currency == CATALOGUE_CURRENCY {
+    let is_plausible = payment.amount_minor >= 0 && payment.tax_minor >= 0 && payment.discount_minor >= 0;
+    let is_price = match payment.list_minor {
+        Some(list) => {
+            list >= product.price_minor && payment.amount_minor.checked_add(payment.discount_minor) >= Some(list)
+        }
+        None => {
+            let before_taxes = payment.amount_minor.checked_sub(payment.tax_minor);
+            payment.amount_minor == product.price_minor || before_taxes >= Some(product.price_minor)
+        }
+    };
+    if is_price && is_plausible && payment.currency == CATALOGUE_CURRENCY {
         PaymentDecision::Deliver(product)
     } else {
         PaymentDecision::WrongAmount(product)
@@ -87,6 +96,8 @@ mod tests {
             buyer: Buyer::Unknown,
             amount_minor,
             tax_minor,
+            discount_minor: 0,
+            list_minor: None,
             currency: currency.to_owned(),
             is_test: false,
             locale: None,
@@ -124,6 +135,31 @@ mod tests {
         ];
         for (payment, expected) in cases {
             assert_eq!(decide_payment(&payment, &products), expected, "{payment:?}");
+        }
+    }
+
+    #[test]
+    fn discounts_and_quantities_of_the_provider_are_delivered() {
+        let products = products();
+        let paid = |amount_minor, discount_minor, list_minor| Payment {
+            discount_minor,
+            list_minor: Some(list_minor),
+            ..payment(&["plink_a"], amount_minor, 0, "USD")
+        };
+        for (payment, is_delivered) in [
+            (paid(2800, 0, 2800), true),
+            (paid(1400, 1400, 2800), true),
+            (paid(0, 2800, 2800), true),
+            (paid(5600, 0, 5600), true),
+            (Payment { tax_minor: 532, ..paid(3332, 0, 2800) }, true),
+            (paid(2700, 0, 2700), false),
+            (paid(0, 2700, 2700), false),
+            (paid(100, 0, 2800), false),
+            (paid(2800, -1, 2801), false),
+            (paid(-2800, 5600, 2800), false),
+        ] {
+            let decided = decide_payment(&payment, &products);
+            assert_eq!(matches!(decided, PaymentDecision::Deliver(_)), is_delivered, "{payment:?}");
         }
     }
 

@@ -40,6 +40,10 @@ pub struct Payment {
     pub amount_minor: i64,
     /// The taxes in it.
     pub tax_minor: i64,
+    /// The discounts that the provider granted.
+    pub discount_minor: i64,
+    /// The list price before discounts and added taxes, if the provider says it.
+    pub list_minor: Option<i64>,
     /// The currency (ISO 4217), in capitals.
     pub currency: String,
     /// Whether no money was moved.

@@ -5,12 +5,14 @@
 pub mod admin;
 pub mod decision;
 pub mod event;
+pub mod export;
 pub mod http;
 pub mod mails;
 pub mod order;
 mod paths;
 pub mod products;
 pub mod provider_api;
+pub mod receipt;
 pub mod refund;
 pub mod service;
 pub mod settings;

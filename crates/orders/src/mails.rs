@@ -9,6 +9,9 @@ use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::html::escape_html;
 use uuid::Uuid;
 
+use crate::decision::format_amount;
+use crate::paths::ORDERS;
+use crate::receipt::Receipt;
 use crate::shop_facts::ShopFacts;
 
 /// What all mails have in common.
@@ -37,6 +40,8 @@ pub struct DeliveryMail<'a> {
     pub expires_at: Time,
     /// The downloads that it allows.
     pub downloads: u16,
+    /// The receipt.
+    pub receipt: Receipt<'a>,
 }
 
 /// The texts of a delivery; `{title}`, `{days}`, `{downloads}` and `{shop}` are replaced.
@@ -46,7 +51,6 @@ struct DeliveryTexts {
     label: &'static str,
     validity: &'static str,
     renewal: &'static str,
-    reference: &'static str,
 }
 
 /// Returns the texts of a delivery.
@@ -58,8 +62,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    plain-text version and a guide.",
             label: "Download the template",
             validity: "The link is valid until {until} and for {downloads} downloads. It is for you alone.",
-            renewal: "Does the link no longer work? Reply to this mail, and you will get a new one.",
-            reference: "Order",
+            renewal: "Does the link no longer work? Open {orders} to get a new one, as often as you need it, or reply to this mail.",
         },
         Language::German => DeliveryTexts {
             subject: "Ihre Vorlage: {title}",
@@ -67,8 +70,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    reinen Textfassung und einer Anleitung.",
             label: "Vorlage herunterladen",
             validity: "Der Link gilt bis {until} und für {downloads} Downloads. Er ist nur für Sie bestimmt.",
-            renewal: "Der Link funktioniert nicht mehr? Antworten Sie auf diese Nachricht, dann erhalten Sie einen neuen.",
-            reference: "Bestellung",
+            renewal: "Der Link funktioniert nicht mehr? Öffnen Sie {orders} für einen neuen, so oft Sie ihn brauchen, oder antworten Sie auf diese Nachricht.",
         },
         Language::French => DeliveryTexts {
             subject: "Votre modèle : {title}",
@@ -76,8 +78,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    en texte brut et un guide.",
             label: "Télécharger le modèle",
             validity: "Le lien est valable jusqu’au {until} et pour {downloads} téléchargements. Il n’est destiné qu’à vous.",
-            renewal: "Le lien ne fonctionne plus ? Répondez à ce message et vous en recevrez un nouveau.",
-            reference: "Commande",
+            renewal: "Le lien ne fonctionne plus ? Ouvrez {orders} pour en recevoir un nouveau, aussi souvent que nécessaire, ou répondez à ce message.",
         },
         Language::Spanish => DeliveryTexts {
             subject: "Tu plantilla: {title}",
@@ -85,8 +86,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    en texto plano y una guía.",
             label: "Descargar la plantilla",
             validity: "El enlace es válido hasta el {until} y para {downloads} descargas. Es solo para ti.",
-            renewal: "¿El enlace ya no funciona? Responde a este mensaje y recibirás uno nuevo.",
-            reference: "Pedido",
+            renewal: "¿El enlace ya no funciona? Abre {orders} para recibir uno nuevo, tantas veces como lo necesites, o responde a este mensaje.",
         },
     }
 }
@@ -115,15 +115,17 @@ pub fn build_delivery(context: MailContext<'_>, language: Language, mail: Delive
     let plain = |text: &str| fill(text, mail.title, &facts.name);
     let (title, shop) = (escape_html(mail.title), escape_html(&facts.name));
     let html = |text: &str| fill(text, &format!("<strong>{title}</strong>"), &shop);
-    let reference = format!("{}: {}", texts.reference, mail.order);
+    let orders = format!("{}{ORDERS}", facts.url);
+    let renewal = texts.renewal.replace("{orders}", &orders);
     let paragraphs = [
         format_paragraph(&html(texts.lead)),
         format_button(&facts.brand, &escape_html(mail.url), texts.label),
         format_paragraph(&html(texts.validity)),
-        format_quiet_paragraph(texts.renewal),
-        format_quiet_paragraph(&reference),
+        format_quiet_paragraph(&escape_html(&renewal)),
+        mail.receipt.to_html(language, facts),
     ];
-    let text = [plain(texts.lead), mail.url.to_owned(), plain(texts.validity), texts.renewal.to_owned(), reference];
+    let receipt = mail.receipt.to_text(language, facts);
+    let text = [plain(texts.lead), mail.url.to_owned(), plain(texts.validity), renewal, receipt];
     let subject = plain(texts.subject);
     let page = MailPage {
         language,
@@ -143,6 +145,78 @@ pub fn build_delivery(context: MailContext<'_>, language: Language, mail: Delive
         headers: reply_to.collect(),
         code: None,
         link: Some(mail.url.to_owned()),
+        subject,
+    }
+}
+
+/// The mail about a refund.
+#[derive(Debug, Clone, Copy)]
+pub struct RefundMail<'a> {
+    /// The order.
+    pub order: Uuid,
+    /// The buyer's address.
+    pub to: &'a str,
+    /// The receipt of the payment.
+    pub receipt: Receipt<'a>,
+}
+
+/// Builds the mail to the buyer of a refunded order.
+pub fn build_refund(context: MailContext<'_>, language: Language, mail: RefundMail<'_>) -> EmailMessage {
+    let (facts, receipt) = (context.facts, mail.receipt);
+    let amount = format_amount(receipt.amount_minor, receipt.currency);
+    let (subject, text) = match language {
+        Language::English => (
+            format!("Refund of {}", receipt.title),
+            format!(
+                "{} has refunded {amount} for {}. {} returns it the way you paid; that can take a few days. The download link has ended.",
+                facts.name,
+                receipt.title,
+                receipt.provider.title()
+            ),
+        ),
+        Language::German => (
+            format!("Erstattung: {}", receipt.title),
+            format!(
+                "{} hat Ihnen {amount} für {} erstattet. {} zahlt den Betrag auf dem Weg zurück, auf dem Sie bezahlt haben; das kann einige Tage dauern. Der Download-Link gilt nicht mehr.",
+                facts.name,
+                receipt.title,
+                receipt.provider.title()
+            ),
+        ),
+        Language::French => (
+            format!("Remboursement : {}", receipt.title),
+            format!(
+                "{} vous a remboursé {amount} pour {}. {} verse la somme par le moyen de paiement utilisé ; cela peut prendre quelques jours. Le lien de téléchargement n’est plus valable.",
+                facts.name,
+                receipt.title,
+                receipt.provider.title()
+            ),
+        ),
+        Language::Spanish => (
+            format!("Reembolso: {}", receipt.title),
+            format!(
+                "{} te ha reembolsado {amount} por {}. {} lo devuelve por el medio con el que pagaste; puede tardar unos días. El enlace de descarga ya no es válido.",
+                facts.name,
+                receipt.title,
+                receipt.provider.title()
+            ),
+        ),
+    };
+    let shop = escape_html(&facts.name);
+    let content = format_paragraph(&escape_html(&text)) + &receipt.to_html(language, facts);
+    let page =
+        MailPage { language, title: &escape_html(&subject), preview: &shop, default_name: &shop, content: &content };
+    let reply_to = facts.owner.iter().map(|owner| ("Reply-To".to_owned(), owner.clone()));
+    EmailMessage {
+        purpose: "order_refund".into(),
+        to: mail.to.to_owned(),
+        html: format_page(&facts.brand, page),
+        text: Some(format!("{text}\n\n{}\n", receipt.to_text(language, facts))),
+        message_id: format!("order_refund.{}@{}", mail.order.simple(), facts.mail_host),
+        date: context.now,
+        headers: reply_to.collect(),
+        code: None,
+        link: None,
         subject,
     }
 }
@@ -214,6 +288,17 @@ mod tests {
             url: "https://shop.example/shop/download/abc",
             expires_at: "2026-11-28T12:00:00Z".parse().expect("a time"),
             downloads: 10,
+            receipt: Receipt {
+                number: "12",
+                paid_at: now,
+                provider: crate::order::Provider::Stripe,
+                title,
+                amount_minor: 3_332,
+                tax_minor: Some(532),
+                discount_minor: Some(0),
+                currency: "USD",
+                is_test: false,
+            },
         };
         build_delivery(MailContext { now, facts: &facts }, language, mail)
     }
@@ -229,10 +314,20 @@ mod tests {
             let mail = deliver(language, "Welcome Series");
             let text = mail.text.expect("a plain part");
             assert_eq!(mail.subject, subject);
-            for value in [until, "https://shop.example/shop/download/abc", "00000000-0000-0000-0000-000000000007"] {
+            for value in [
+                until,
+                "https://shop.example/shop/download/abc",
+                "https://shop.example/orders",
+                "#12",
+                "33.32 USD",
+                "5.32 USD",
+            ] {
                 assert!(text.contains(value) && mail.html.contains(value), "{value}: {text}");
             }
-            assert!(text.contains("Paper & Post") && mail.html.contains("Paper &amp; Post") && !text.contains('{'));
+            assert!(
+                text.contains("Paper & Post") && mail.html.contains("Paper &amp; Post") && !text.contains('{'),
+                "{text}"
+            );
             assert_eq!(mail.message_id, "order_delivery.00000000000000000000000000000007.2@shop.example");
             assert_eq!(mail.headers, [("Reply-To".to_owned(), "owner@example.com".to_owned())]);
         }

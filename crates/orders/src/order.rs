@@ -9,6 +9,8 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
+use crate::receipt::Receipt;
+
 /// A payment provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provider {
@@ -135,9 +137,28 @@ pub struct Order {
     pub download_generation: i32,
     /// The end of the present link.
     pub download_expires_at: Time,
+    /// The taxes in the amount, if they were stored.
+    pub tax_minor: Option<i64>,
+    /// The discounts, if they were stored.
+    pub discount_minor: Option<i64>,
 }
 
 impl Order {
+    /// Returns what a receipt says; `number` is that of the order as text.
+    pub(crate) fn receipt<'a>(&'a self, number: &'a str) -> Receipt<'a> {
+        Receipt {
+            number,
+            paid_at: self.paid_at,
+            provider: self.provider,
+            title: &self.template_title,
+            amount_minor: self.amount_minor,
+            tax_minor: self.tax_minor,
+            discount_minor: self.discount_minor,
+            currency: &self.currency,
+            is_test: self.is_test,
+        }
+    }
+
     /// Returns the order as a member of JSON lists.
     pub fn to_json(&self) -> Value {
         json!({
@@ -149,6 +170,8 @@ impl Order {
             "buyer_email": self.buyer_email,
             "amount_minor": self.amount_minor,
             "currency": self.currency,
+            "tax_minor": self.tax_minor,
+            "discount_minor": self.discount_minor,
             "provider": self.provider.name(),
             "is_test": self.is_test,
             "delivered_at": self.delivered_at.map(format_time),
@@ -193,6 +216,8 @@ impl FromRow<'_, PgRow> for Order {
             downloads_left: row.try_get("downloads_left")?,
             download_generation: row.try_get("download_generation")?,
             download_expires_at: row.try_get("download_expires_at")?,
+            tax_minor: row.try_get("tax_minor")?,
+            discount_minor: row.try_get("discount_minor")?,
         })
     }
 }

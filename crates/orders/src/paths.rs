@@ -6,12 +6,14 @@ pub const WEBHOOKS: &str = "/shop/webhooks/";
 pub const DOWNLOADS: &str = "/shop/download/";
 /// The page after a payment.
 pub const THANK_YOU: &str = "/thank-you";
+/// The page where buyers ask for their links again.
+pub const ORDERS: &str = "/orders";
 /// The style sheet of the pages.
 pub const STYLE_SHEET: &str = "/shop/page.css";
 
 /// Returns whether a path belongs to orders.
 pub fn is_order_path(path: &str) -> bool {
-    path.starts_with(WEBHOOKS) || path.starts_with(DOWNLOADS) || path == THANK_YOU || path == STYLE_SHEET
+    path.starts_with(WEBHOOKS) || path.starts_with(DOWNLOADS) || [THANK_YOU, ORDERS, STYLE_SHEET].contains(&path)
 }
 
 /// Returns what logs may contain of a path: a download link without its token.

@@ -1,6 +1,6 @@
 //! Refunds that the owner asks for.
 
-use gotrue_rs::store;
+use gotrue_rs::store::{self, Connection, outbox};
 use gotrue_rules::domain::user::Time;
 use uuid::Uuid;
 
@@ -58,6 +58,22 @@ async fn record(service: &OrderService, order: &Order, result: RefundResult, now
         detail: Some(detail),
         now,
     };
-    record_refund(&mut db, event).await?;
+    let (_, refunded) = record_refund(&mut db, event).await?;
+    if refunded.is_some() {
+        enqueue_mail(service, &mut db, order.id, now).await?;
+    }
     db.commit().await
+}
+
+/// Queues the mail to the buyer in the transaction that refunded the order.
+pub(crate) async fn enqueue_mail(
+    service: &OrderService,
+    db: &mut Connection,
+    id: Uuid,
+    now: Time,
+) -> store::Result<()> {
+    let Some(order) = find_order(db, id).await? else { return Ok(()) };
+    outbox::insert(db, &[service.build_refund_mail(&order, now)]).await?;
+    service.outbox.notify_after_commit(db);
+    Ok(())
 }

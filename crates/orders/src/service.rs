@@ -16,10 +16,13 @@ use gotrue_rules::wire::hex::encode_hex;
 use uuid::Uuid;
 
 use crate::decision::Product;
+use crate::http::LinkRequests;
 use crate::mails::{self, DeliveryMail, MailContext};
+use crate::order::Order;
 use crate::paths::DOWNLOADS;
 use crate::products::ProductFolder;
 use crate::provider_api::ProviderApi;
+use crate::receipt::Receipt;
 use crate::settings::PaymentSettings;
 use crate::shop_facts::ShopFacts;
 use crate::store;
@@ -62,6 +65,8 @@ pub struct OrderService {
     pub(crate) folder: ProductFolder,
     pub(crate) api: ProviderApi,
     pub(crate) certificates: Certificates,
+    /// Requests for lost links.
+    pub(crate) link_requests: LinkRequests,
     /// The key of download links, and when it was read.
     key: Mutex<Option<(DownloadKey, Time)>>,
 }
@@ -84,6 +89,7 @@ impl OrderService {
             folder,
             api,
             certificates,
+            link_requests: LinkRequests::default(),
             key: Mutex::default(),
         }
     }
@@ -144,8 +150,16 @@ impl OrderService {
             url: &url,
             expires_at,
             downloads: self.settings.max_downloads,
+            receipt: link.receipt,
         };
         self.to_row(&mails::build_delivery(self.mail_context(link.now), link.language, mail))
+    }
+
+    /// Builds the mail to the buyer of a refunded order.
+    pub(crate) fn build_refund_mail(&self, order: &Order, now: Time) -> NewMail {
+        let number = order.number.to_string();
+        let mail = mails::RefundMail { order: order.id, to: &order.buyer_email, receipt: order.receipt(&number) };
+        self.to_row(&mails::build_refund(self.mail_context(now), order.language, mail))
     }
 
     /// Returns the mail about an event that needs the owner; none without an owner.
@@ -178,4 +192,6 @@ pub(crate) struct LinkOf<'a> {
     pub language: Language,
     /// The time of issue.
     pub now: Time,
+    /// The receipt.
+    pub receipt: Receipt<'a>,
 }

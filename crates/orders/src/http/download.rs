@@ -46,7 +46,8 @@ impl OrderService {
             DownloadFailure::Ended => (StatusCode::GONE, page::ended(language)),
             DownloadFailure::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, page::unavailable(language)),
         };
-        let mut response = page::respond(status, language, page, &self.facts.name);
+        let form = if status == StatusCode::GONE { page::format_renewal_form(language, token) } else { String::new() };
+        let mut response = page::respond_with(status, language, page, &form, &self.facts.name);
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
         }

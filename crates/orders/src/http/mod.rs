@@ -1,7 +1,10 @@
 //! The routes of orders: webhooks, downloads, the page after a payment.
 
 mod download;
+mod lost_links;
 mod page;
+
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -14,8 +17,9 @@ use http_edge::request::{BODY_DEADLINE, BodyError, ResolvedRequest, is_prefetch,
 use telemetry::catalog::PAYMENT_EVENTS;
 use telemetry::log_limit::LogLimit;
 
+pub use self::lost_links::LinkRequests;
 use crate::order::Provider;
-pub use crate::paths::{DOWNLOADS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
+pub use crate::paths::{DOWNLOADS, ORDERS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
 use crate::service::OrderService;
 use crate::shop_facts::ShopFonts;
 use crate::webhook::{Delivery, MAX_BODY, WebhookOutcome, WebhookRejection};
@@ -26,10 +30,14 @@ static UNVERIFIED_EVENTS: LogLimit = LogLimit::new();
 
 impl OrderService {
     /// Answers a request whose path belongs to orders.
-    pub async fn answer(&self, request: Request) -> Response {
+    pub async fn answer(self: &Arc<Self>, request: Request) -> Response {
         let path = request.uri().path().to_owned();
         if let Some(name) = path.strip_prefix(WEBHOOKS) {
             return self.answer_webhook(name, request).await;
+        }
+        if path == ORDERS {
+            let language = find_language(request.headers());
+            return self.answer_lost_links(request, language).await;
         }
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return not_allowed("GET, HEAD");

@@ -7,7 +7,7 @@ use gotrue_rules::wire::html::escape_html;
 use http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_TYPE, VARY};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use crate::paths::STYLE_SHEET;
+use crate::paths::{ORDERS, STYLE_SHEET};
 use crate::shop_facts::ShopFonts;
 
 /// The style sheet without the shop's fonts.
@@ -69,7 +69,7 @@ pub(super) fn ended(language: Language) -> MessagePage {
             title: "This link has ended",
             paragraphs: [
                 "It was valid for a limited time and number of downloads, was replaced by a newer one, or its order was refunded.",
-                "Is there a newer email with a link? If not, reply to the email that this link came with to get a new one.",
+                "Is there a newer email with a link? If not, we send a new one to the address of the order.",
             ],
             back: "Back to Templates",
         },
@@ -77,7 +77,7 @@ pub(super) fn ended(language: Language) -> MessagePage {
             title: "Dieser Link gilt nicht mehr",
             paragraphs: [
                 "Er galt für begrenzte Zeit und eine begrenzte Zahl von Downloads, wurde durch einen neueren ersetzt, oder die Bestellung wurde erstattet.",
-                "Gibt es eine neuere E-Mail mit einem Link? Sonst antworten Sie auf die E-Mail mit diesem Link, um einen neuen zu erhalten.",
+                "Gibt es eine neuere E-Mail mit einem Link? Sonst senden wir einen neuen an die Adresse der Bestellung.",
             ],
             back: "Zurück zu den Vorlagen",
         },
@@ -85,7 +85,7 @@ pub(super) fn ended(language: Language) -> MessagePage {
             title: "Ce lien n’est plus valable",
             paragraphs: [
                 "Il était valable pour une durée et un nombre de téléchargements limités, a été remplacé par un plus récent, ou la commande a été remboursée.",
-                "Y a-t-il un e-mail plus récent avec un lien ? Sinon, répondez à l’e-mail qui contenait ce lien pour en recevoir un nouveau.",
+                "Y a-t-il un e-mail plus récent avec un lien ? Sinon, nous en envoyons un nouveau à l’adresse de la commande.",
             ],
             back: "Retour aux modèles",
         },
@@ -93,7 +93,7 @@ pub(super) fn ended(language: Language) -> MessagePage {
             title: "Este enlace ya no es válido",
             paragraphs: [
                 "Valía durante un tiempo y un número de descargas limitados, fue sustituido por otro más reciente, o el pedido fue reembolsado.",
-                "¿Hay un correo más reciente con un enlace? Si no, responde al correo de este enlace para recibir uno nuevo.",
+                "¿Hay un correo más reciente con un enlace? Si no, enviamos uno nuevo a la dirección del pedido.",
             ],
             back: "Volver a las plantillas",
         },
@@ -191,8 +191,121 @@ pub(super) fn format_style_sheet(fonts: &ShopFonts) -> String {
     format!("{besley}{libre_franklin}{STYLE}")
 }
 
+/// Returns the texts of the page where buyers ask for their links.
+pub(super) fn lost_links(language: Language) -> MessagePage {
+    match language {
+        Language::English => MessagePage {
+            title: "Your downloads",
+            paragraphs: [
+                "Enter the email address that you gave when you paid, and we send you the links of your orders again.",
+                "Every template that you bought stays yours, with all its updates.",
+            ],
+            back: "Back to Templates",
+        },
+        Language::German => MessagePage {
+            title: "Ihre Downloads",
+            paragraphs: [
+                "Geben Sie die E-Mail-Adresse ein, die Sie beim Bezahlen angegeben haben. Wir senden Ihnen die Links Ihrer Bestellungen noch einmal.",
+                "Jede gekaufte Vorlage bleibt Ihre, mit allen Aktualisierungen.",
+            ],
+            back: "Zurück zu den Vorlagen",
+        },
+        Language::French => MessagePage {
+            title: "Vos téléchargements",
+            paragraphs: [
+                "Saisissez l’adresse e-mail indiquée lors du paiement : nous vous renvoyons les liens de vos commandes.",
+                "Chaque modèle acheté reste le vôtre, avec toutes ses mises à jour.",
+            ],
+            back: "Retour aux modèles",
+        },
+        Language::Spanish => MessagePage {
+            title: "Tus descargas",
+            paragraphs: [
+                "Escribe el correo que indicaste al pagar y te enviamos otra vez los enlaces de tus pedidos.",
+                "Cada plantilla que compraste sigue siendo tuya, con todas sus actualizaciones.",
+            ],
+            back: "Volver a las plantillas",
+        },
+    }
+}
+
+/// Returns the texts of the page after that.
+pub(super) fn links_sent(language: Language) -> MessagePage {
+    match language {
+        Language::English => MessagePage {
+            title: "Look into your mailbox",
+            paragraphs: [
+                "If there are orders of this address, an email with a new link is on its way for each of them.",
+                "We send one every ten minutes at most. If none arrives, look into your spam folder, or try the address of your payment account.",
+            ],
+            back: "Back to Templates",
+        },
+        Language::German => MessagePage {
+            title: "Sehen Sie in Ihr Postfach",
+            paragraphs: [
+                "Wenn es Bestellungen dieser Adresse gibt, ist für jede eine E-Mail mit einem neuen Link unterwegs.",
+                "Wir senden höchstens alle zehn Minuten eine. Falls keine ankommt, sehen Sie im Spam-Ordner nach oder versuchen Sie die Adresse Ihres Zahlungskontos.",
+            ],
+            back: "Zurück zu den Vorlagen",
+        },
+        Language::French => MessagePage {
+            title: "Consultez votre boîte de réception",
+            paragraphs: [
+                "S’il existe des commandes de cette adresse, un e-mail avec un nouveau lien est en route pour chacune.",
+                "Nous en envoyons un toutes les dix minutes au plus. Sinon, regardez dans les courriers indésirables ou essayez l’adresse de votre compte de paiement.",
+            ],
+            back: "Retour aux modèles",
+        },
+        Language::Spanish => MessagePage {
+            title: "Mira tu buzón",
+            paragraphs: [
+                "Si hay pedidos de esta dirección, un correo con un enlace nuevo está en camino para cada uno.",
+                "Enviamos uno cada diez minutos como máximo. Si no llega, mira en el correo no deseado o prueba la dirección de tu cuenta de pago.",
+            ],
+            back: "Volver a las plantillas",
+        },
+    }
+}
+
+/// Formats the form for the address of a buyer.
+pub(super) fn format_address_form(language: Language) -> String {
+    let (field, button) = match language {
+        Language::English => ("Email address", "Send my links"),
+        Language::German => ("E-Mail-Adresse", "Links senden"),
+        Language::French => ("Adresse e-mail", "Envoyer mes liens"),
+        Language::Spanish => ("Correo electrónico", "Enviar mis enlaces"),
+    };
+    format!(
+        "<form method=\"post\" action=\"{ORDERS}\">\n<label for=\"email\">{field}</label>\n\
+         <input id=\"email\" name=\"email\" type=\"email\" required maxlength=\"255\" autocomplete=\"email\">\n\
+         <button class=\"button\" type=\"submit\">{button}</button>\n</form>\n"
+    )
+}
+
+/// Formats the form that asks for a new link in place of one that has ended.
+pub(super) fn format_renewal_form(language: Language, token: &str) -> String {
+    let button = match language {
+        Language::English => "Send me a new link",
+        Language::German => "Neuen Link senden",
+        Language::French => "Envoyez-moi un nouveau lien",
+        Language::Spanish => "Envíame un enlace nuevo",
+    };
+    format!(
+        "<form method=\"post\" action=\"{ORDERS}\">\n<input type=\"hidden\" name=\"token\" value=\"{}\">\n\
+         <button class=\"button\" type=\"submit\">{button}</button>\n</form>\n",
+        escape_html(token)
+    )
+}
+
 /// Returns a page as HTML.
 pub fn format_message_page(language: Language, page: MessagePage, shop: &str) -> String {
+    format_page_with(language, page, "", shop)
+}
+
+/// Returns a page with a form as HTML.
+fn format_page_with(language: Language, page: MessagePage, form: &str, shop: &str) -> String {
+    // The form has the button that matters.
+    let class = if form.is_empty() { "button" } else { "quiet" };
     let MessagePage { title, paragraphs: [first, second], back } = page;
     let (language, shop) = (language.tag(), escape_html(shop));
     format!(
@@ -200,13 +313,24 @@ pub fn format_message_page(language: Language, page: MessagePage, shop: &str) ->
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n\
          <title>{title} – {shop}</title>\n<link rel=\"icon\" href=\"/favicon.svg\">\n<link rel=\"stylesheet\" href=\"{STYLE_SHEET}\">\n\
          </head>\n<body>\n<header><a href=\"/\">{shop}</a></header>\n<main>\n<h1>{title}</h1>\n<p>{first}</p>\n<p>{second}</p>\n\
-         <p><a class=\"button\" href=\"/\">{back}</a></p>\n</main>\n</body>\n</html>\n"
+         {form}<p><a class=\"{class}\" href=\"/\">{back}</a></p>\n</main>\n</body>\n</html>\n"
     )
 }
 
 /// Answers with a page that is not stored.
 pub(super) fn respond(status: StatusCode, language: Language, page: MessagePage, shop: &str) -> Response {
-    let mut response = Response::new(Body::from(format_message_page(language, page, shop)));
+    respond_with(status, language, page, "", shop)
+}
+
+/// Answers with a page that has a form.
+pub(super) fn respond_with(
+    status: StatusCode,
+    language: Language,
+    page: MessagePage,
+    form: &str,
+    shop: &str,
+) -> Response {
+    let mut response = Response::new(Body::from(format_page_with(language, page, form, shop)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));

@@ -14,7 +14,7 @@ macro_rules! columns {
     () => {
         "o.id, o.number, o.provider, o.provider_reference, o.template, o.template_title, o.buyer_email, o.amount_minor, o.currency,
          o.state, o.is_test, o.locale, o.paid_at, o.delivered_at, o.refunded_at, o.last_downloaded_at, o.downloads,
-         o.downloads_left, o.download_generation, o.download_expires_at"
+         o.downloads_left, o.download_generation, o.download_expires_at, o.tax_minor, o.discount_minor"
     };
 }
 
@@ -41,6 +41,23 @@ statements! {
          ORDER BY o.number DESC
          LIMIT :limit"
     );
+
+    /// The orders of a buyer that are not refunded, the newest first.
+    LIST_OF_BUYER = "orders.list_of_buyer": concat!(
+        "SELECT ", columns!(), "
+         FROM basalt.orders o
+         WHERE lower(o.buyer_email) = lower(:email)
+           AND o.state <> 'refunded'
+         ORDER BY o.number DESC
+         LIMIT :limit"
+    );
+
+    HAS_RECENT_MAIL = "orders.has_recent_mail":
+        "SELECT EXISTS (SELECT
+                        FROM basalt.orders o
+                        JOIN basalt.outbox m ON m.id = ANY (o.mails)
+                        WHERE o.id = :id
+                          AND m.created_at > :since)";
 
     COUNT = "orders.count_by_state": concat!(
         "SELECT o.state, count(*) AS count
@@ -106,6 +123,17 @@ pub async fn list_orders(db: &mut Connection, filter: &OrderFilter) -> Result<Ve
 /// Counts orders by state, whatever state the filter has.
 pub async fn count_by_state(db: &mut Connection, filter: &OrderFilter) -> Result<Vec<(String, i64)>> {
     db.fetch_all(bind!(COUNT, search: filter.search.as_deref(), template: filter.template)).await
+}
+
+/// Lists the orders of a buyer that are not refunded, the newest first.
+pub async fn list_orders_of_buyer(db: &mut Connection, email: &str, limit: i64) -> Result<Vec<Order>> {
+    db.fetch_all(bind!(LIST_OF_BUYER, email, limit)).await
+}
+
+/// Whether a link of the order was mailed since a time.
+pub async fn has_recent_mail(db: &mut Connection, id: Uuid, since: Time) -> Result<bool> {
+    let (is_recent,): (bool,) = db.fetch_one(bind!(HAS_RECENT_MAIL, id, since)).await?;
+    Ok(is_recent)
 }
 
 /// Finds an order by its id.

@@ -60,16 +60,21 @@ statements! {
         "), inserted AS (
              INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email, amount_minor,
                                         currency, state, is_test, locale, paid_at, refunded_at, downloads_left,
-                                        download_expires_at, mails)
+                                        download_expires_at, tax_minor, discount_minor, mails)
              SELECT :id, :provider, :reference, :template, :title, :buyer, :amount, :currency,
                     CASE WHEN r.at IS NULL THEN 'paid' ELSE 'refunded' END,
                     :is_test, :locale, :now, r.at, :downloads::integer, :expires_at::timestamptz,
+                    :tax::bigint, :discount::bigint,
                     CASE WHEN r.at IS NULL THEN ARRAY[:mail_id::uuid] ELSE '{}' END
              FROM event, refunded r
              ON CONFLICT (provider, provider_reference) DO NOTHING
-             RETURNING id, state
+             RETURNING id, state, number
          ), mail AS (",
-        outbox_insert!(":mail", ", inserted WHERE inserted.state = 'paid'"),
+        // The number is known only now; the mail has a placeholder for it.
+        outbox_insert!(
+            "replace(:mail::jsonb::text, '{order-number}', (SELECT i.number::text FROM inserted i))::jsonb",
+            ", inserted WHERE inserted.state = 'paid'"
+        ),
         ")
          SELECT EXISTS (SELECT FROM event) AS is_new,
                 (SELECT state FROM inserted) AS state"
@@ -188,6 +193,10 @@ pub struct NewOrder<'a> {
     pub buyer: &'a str,
     /// The paid amount.
     pub amount_minor: i64,
+    /// The taxes in it.
+    pub tax_minor: i64,
+    /// The discounts.
+    pub discount_minor: i64,
     /// The currency.
     pub currency: &'a str,
     /// Whether no money was moved.
@@ -198,9 +207,12 @@ pub struct NewOrder<'a> {
     pub downloads: u16,
     /// The end of the link.
     pub expires_at: Time,
-    /// The mail with the link.
+    /// The mail with the link, and [`NUMBER_PLACEHOLDER`] in place of the number.
     pub mail: NewMail,
 }
+
+/// What a mail has in place of the number of an order that is not stored yet.
+pub const NUMBER_PLACEHOLDER: &str = "{order-number}";
 
 /// What became of a payment event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,6 +253,8 @@ pub async fn record_payment(
         title: new.title,
         buyer: new.buyer,
         currency: new.currency,
+        tax: new.tax_minor,
+        discount: new.discount_minor,
         is_test: new.is_test,
         locale: new.language.tag(),
         downloads: i32::from(new.downloads),

@@ -32,10 +32,13 @@ pub(super) fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, pro
     let paid = format_amount(payment.amount_minor, &payment.currency);
     let price = format_amount(product.price_minor, CATALOGUE_CURRENCY);
     vec![
-        format!("A payment of {paid} is not the price of {}, which is {price}.", product.title),
-        "Nothing was delivered. Correct the price in catalogue.toml or at the provider and let the provider send the event \
-         again, or refund the payment there."
-            .to_owned(),
+        format!("A payment of {paid} is below the price of {}, which is {price}.", product.title),
+        format!(
+            "Nothing was delivered. If {} charges less on purpose, set that price in catalogue.toml, and let it send the event \
+             again; discounts and coupons of the provider need no change here. Otherwise correct the price there, and refund \
+             the payment.",
+            event.provider.title()
+        ),
         describe_payment(event, payment),
     ]
 }

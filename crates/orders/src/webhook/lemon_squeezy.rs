@@ -77,6 +77,8 @@ fn parse_order(event: &Value, attributes: &Value, reference: String) -> Result<E
         buyer: find_address(attributes, "/user_email").map_or(Buyer::Unknown, Buyer::Email),
         amount_minor,
         tax_minor: attributes["tax"].as_i64().unwrap_or_default(),
+        discount_minor: attributes["discount_total"].as_i64().unwrap_or_default(),
+        list_minor: attributes["subtotal"].as_i64(),
         currency,
         is_test: attributes["test_mode"] == true || event.pointer("/meta/test_mode") == Some(&Value::Bool(true)),
         locale: None,

@@ -136,6 +136,8 @@ fn parse_capture(capture: &Value, is_test: bool) -> Result<EventContent, Webhook
         buyer,
         amount_minor,
         tax_minor: 0,
+        discount_minor: 0,
+        list_minor: None,
         currency,
         is_test,
         locale: None,

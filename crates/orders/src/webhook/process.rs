@@ -12,9 +12,12 @@ use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::mails::OwnerNotice;
 use crate::order::Provider;
 use crate::provider_api::ApiError;
+use crate::receipt::Receipt;
+use crate::refund;
 use crate::service::{LinkOf, OrderService};
 use crate::store::{
-    EventRecord, NewOrder, RecordedPayment, has_final_event, lock_payment, record_event, record_payment, record_refund,
+    EventRecord, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, has_final_event, lock_payment, record_event,
+    record_payment, record_refund,
 };
 
 impl OrderService {
@@ -118,13 +121,26 @@ impl OrderService {
         let key = self.read_download_key().await?;
         let (id, now) = (self.entropy.uuid(), self.clock.now());
         let language = payment.locale.as_deref().and_then(Language::from_tag).unwrap_or_default();
-        let link = LinkOf { order: id, generation: 1, buyer, title: &product.title, language, now };
+        let receipt = Receipt {
+            number: NUMBER_PLACEHOLDER,
+            paid_at: now,
+            provider: event.provider,
+            title: &product.title,
+            amount_minor: payment.amount_minor,
+            tax_minor: Some(payment.tax_minor),
+            discount_minor: Some(payment.discount_minor),
+            currency: &payment.currency,
+            is_test: payment.is_test,
+        };
+        let link = LinkOf { order: id, generation: 1, buyer, title: &product.title, language, now, receipt };
         let new = NewOrder {
             id,
             template: product.template,
             title: &product.title,
             buyer,
             amount_minor: payment.amount_minor,
+            tax_minor: payment.tax_minor,
+            discount_minor: payment.discount_minor,
             currency: &payment.currency,
             is_test: payment.is_test,
             language,
@@ -183,6 +199,9 @@ impl OrderService {
         let mut db = self.begin().await?;
         lock_payment(&mut db, event.provider, &refund.reference).await?;
         let (is_new, refunded) = record_refund(&mut db, record).await?;
+        if let Some(order) = refunded {
+            refund::enqueue_mail(self, &mut db, order, now).await?;
+        }
         db.commit().await?;
         Ok(match (is_new, refunded) {
             (false, _) => WebhookOutcome::Repeated,

@@ -109,6 +109,8 @@ fn parse_session(event: &Value, session: &Value) -> Result<EventContent, Webhook
         buyer: email.map_or(Buyer::Unknown, Buyer::Email),
         amount_minor,
         tax_minor: session.pointer("/total_details/amount_tax").and_then(Value::as_i64).unwrap_or_default(),
+        discount_minor: session.pointer("/total_details/amount_discount").and_then(Value::as_i64).unwrap_or_default(),
+        list_minor: session["amount_subtotal"].as_i64(),
         currency,
         is_test: event["livemode"] == false,
         locale: find_text(session, "/locale").map(str::to_owned),

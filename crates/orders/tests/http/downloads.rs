@@ -10,7 +10,7 @@ use orders::Provider;
 use orders::admin::{self, OrderFilter};
 use sqlx::{ConnectOptions, Connection};
 
-use crate::fixture::{TestShop, session};
+use crate::fixture::{TestShop, refund, session};
 
 /// Returns the path of the latest link.
 async fn latest_link(shop: &TestShop) -> String {
@@ -55,4 +55,69 @@ async fn deleting_the_key_ends_all_links_of_a_running_server() {
     shop.clock.advance(TimeDelta::seconds(61));
     assert_eq!(send(&shop, Method::GET, &new).await, 200, "the new key is used");
     assert_eq!(send(&shop, Method::GET, &old).await, 404, "the link has another key");
+}
+
+/// Sends the form of the page of lost links.
+async fn ask_again(shop: &TestShop, form: &str) -> (u16, String) {
+    let request = Request::builder().method(Method::POST).uri("/orders");
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    let response = shop.service.answer(request.body(Body::from(form.to_owned())).expect("a request")).await;
+    let status = response.status().as_u16();
+    let body = axum::body::to_bytes(response.into_body(), 100_000).await.expect("a page");
+    (status, String::from_utf8(body.to_vec()).expect("text"))
+}
+
+/// Waits for the number of mails, which are written after the answer.
+async fn wait_for_mails(shop: &TestShop, expected: usize) {
+    for _ in 0..200 {
+        if shop.mails().await.len() == expected {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    assert_eq!(shop.mails().await.len(), expected);
+}
+
+#[tokio::test]
+async fn links_are_sent_again_to_their_buyer_alone() {
+    let shop = TestShop::start().await;
+    shop.deliver(Provider::Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await.expect("an order");
+    shop.deliver(Provider::Stripe, &session("evt_2", "pi_2", 2800, "plink_1")).await.expect("an order");
+    let (known, unknown) =
+        (ask_again(&shop, "email=Ada%40example.com").await, ask_again(&shop, "email=nobody%40example.com").await);
+    assert_eq!(known, unknown, "the answer is the same");
+    assert_eq!(known.0, 200);
+    shop.clock.advance(TimeDelta::minutes(11));
+    ask_again(&shop, "email=Ada%40example.com").await;
+    wait_for_mails(&shop, 4).await;
+    assert!(shop.mails().await.iter().all(|mail| mail == "order_delivery ada@example.com"));
+    for form in ["", "email=", "email=no+address", "token=forged"] {
+        assert_eq!(ask_again(&shop, form).await, known, "{form}");
+    }
+    for _ in 0..10 {
+        ask_again(&shop, "email=").await;
+    }
+    assert_eq!(ask_again(&shop, "email=ada%40example.com").await.0, 429);
+}
+
+#[tokio::test]
+async fn ended_link_is_renewed_unless_the_order_is_refunded() {
+    let shop = TestShop::start().await;
+    shop.deliver(Provider::Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await.expect("an order");
+    let old = latest_link(&shop).await;
+    shop.clock.advance(TimeDelta::days(60));
+    assert_eq!(send(&shop, Method::GET, &old).await, 410);
+    let token = old.rsplit('/').next().expect("a token");
+    assert_eq!(ask_again(&shop, &format!("token={token}")).await.0, 200);
+    wait_for_mails(&shop, 2).await;
+    let new = latest_link(&shop).await;
+    assert_ne!(new, old);
+    assert_eq!(send(&shop, Method::GET, &new).await, 200);
+    shop.deliver(Provider::Stripe, &refund("evt_2", "pi_1", 2800)).await.expect("a refund");
+    assert_eq!(shop.mails().await.last().map(String::as_str), Some("order_refund ada@example.com"));
+    shop.clock.advance(TimeDelta::days(1));
+    ask_again(&shop, &format!("token={token}")).await;
+    ask_again(&shop, "email=ada%40example.com").await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(shop.mails().await.len(), 3);
 }

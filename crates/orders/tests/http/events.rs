@@ -239,3 +239,33 @@ proptest! {
         prop_assert!(lemon_squeezy::verify(&headers, &other, &secret).is_err());
     }
 }
+
+#[tokio::test]
+async fn coupon_is_delivered_with_a_receipt_that_says_so() {
+    let shop = TestShop::start().await;
+    let mut free = session("evt_1", "pi_1", 0, "plink_1");
+    let object = &mut free["data"]["object"];
+    object["payment_status"] = json!("no_payment_required");
+    object["payment_intent"] = json!(null);
+    object["amount_subtotal"] = json!(2800);
+    object["total_details"] = json!({ "amount_discount": 2800, "amount_tax": 0 });
+    assert_eq!(shop.outcome(Stripe, &free).await, "ordered");
+    let mut taxed = session("evt_2", "pi_2", 1666, "plink_1");
+    taxed["data"]["object"]["amount_subtotal"] = json!(2800);
+    taxed["data"]["object"]["total_details"] = json!({ "amount_discount": 1400, "amount_tax": 266 });
+    assert_eq!(shop.outcome(Stripe, &taxed).await, "ordered");
+    let texts = shop.database.query("SELECT text FROM basalt.outbox ORDER BY number").await;
+    let numbers = shop.database.query("SELECT number::text FROM basalt.orders ORDER BY number").await;
+    for (text, expected) in texts.iter().zip([
+        ["Rabatt: 28.00 USD", "Bezahlt: 0.00 USD", "Bestellung: #"],
+        ["Rabatt: 14.00 USD", "Enthaltene Steuer: 2.66 USD", "Bezahlt: 16.66 USD"],
+    ]) {
+        for part in expected {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+    assert!(texts[1].contains(&format!("Bestellung: #{}", numbers[1])), "{}", texts[1]);
+    let mut cheap = session("evt_3", "pi_3", 100, "plink_1");
+    cheap["data"]["object"]["amount_subtotal"] = json!(100);
+    assert_eq!(shop.outcome(Stripe, &cheap).await, "wrong_amount", "a lower list price is not the owner's");
+}

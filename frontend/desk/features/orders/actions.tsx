@@ -5,29 +5,18 @@ import { formatMoney } from "../../shell/format/format.ts";
 import { useShortcuts } from "../../shell/keyboard/shortcuts.tsx";
 import { Button } from "../../shell/ui/button.tsx";
 import { ConfirmDialog } from "../../shell/ui/confirm-dialog.tsx";
-import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { useToast } from "../../shell/ui/toasts.tsx";
-import { useWait } from "../../shell/ui/use-wait.ts";
 import { type OrderDetail, refundOrder, resendDownload } from "./api.ts";
 import { nameProduct, nameProvider } from "./model.ts";
 import { reloadOrders } from "./use-orders.ts";
 
 /** What the owner can do with an order: a new download link, a refund. */
 export function OrderActions({ order }: { order: OrderDetail }) {
-  const { id, state, buyer_email: buyer } = order;
-  const [isRefunding, setRefunding] = useState(false);
-  const toast = useToast();
-  const resending = useAction(
-    () => resendDownload(id),
-    () => {
-      reloadOrders();
-      toast({ text: `A new download link is on its way to ${buyer}. Older links have ended.` });
-    },
-  );
-  const wait = useWait(resending.failure?.retryAt);
+  const { state } = order;
+  const [asked, setAsked] = useState<"resend" | "refund">();
   const isRefunded = state === "refunded";
   const resend = () => {
-    if (!isRefunded && wait === 0) void resending.run();
+    if (!isRefunded) setAsked("resend");
   };
   useShortcuts([{ key: "r", label: "Send a new download link", run: resend }]);
 
@@ -39,26 +28,43 @@ export function OrderActions({ order }: { order: OrderDetail }) {
         </p>
       ) : (
         <div className="flex flex-wrap gap-2">
-          <Button
-            icon={RotateCw}
-            isPending={resending.isPending}
-            isDisabled={wait > 0}
-            onClick={resend}
-          >
+          <Button icon={RotateCw} onClick={resend}>
             Send a new download link
           </Button>
-          <Button icon={Undo2} onClick={() => setRefunding(true)}>
+          <Button icon={Undo2} onClick={() => setAsked("refund")}>
             Refund
           </Button>
         </div>
       )}
-      {resending.failure && (
-        <div className="mt-3">
-          <FailureNotice failure={resending.failure} />
-        </div>
-      )}
-      {isRefunding && <RefundDialog order={order} onClose={() => setRefunding(false)} />}
+      {asked === "resend" && <ResendDialog order={order} onClose={() => setAsked(undefined)} />}
+      {asked === "refund" && <RefundDialog order={order} onClose={() => setAsked(undefined)} />}
     </div>
+  );
+}
+
+function ResendDialog({ order, onClose }: { order: OrderDetail; onClose: () => void }) {
+  const { id, buyer_email: buyer } = order;
+  const toast = useToast();
+  const resending = useAction(
+    () => resendDownload(id),
+    () => {
+      onClose();
+      reloadOrders();
+      toast({ text: `A new download link is on its way to ${buyer}. Older links have ended.` });
+    },
+  );
+  return (
+    <ConfirmDialog
+      title={`Send a new download link to ${buyer}?`}
+      confirm="Send the link"
+      kind="main"
+      isPending={resending.isPending}
+      failure={resending.failure}
+      onConfirm={() => void resending.run()}
+      onClose={onClose}
+    >
+      <p>The mail has the receipt, too. The links that were sent before end.</p>
+    </ConfirmDialog>
   );
 }
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { MessageSchema, TemplateReferenceSchema } from "../../shared/message.ts";
-import { Nothing, send } from "../../shell/data/request.ts";
+import { fetchFile, Nothing, send } from "../../shell/data/request.ts";
 import { queryOf } from "../../shell/list/use-filters.ts";
 
 export const STATES = ["paid", "delivered", "refunded"] as const;
@@ -16,6 +16,8 @@ const SUMMARY = {
   buyer_email: v.nullish(v.string(), ""),
   amount_minor: v.number(),
   currency: v.string(),
+  tax_minor: v.nullish(v.number()),
+  discount_minor: v.nullish(v.number()),
   provider: v.string(),
   is_test: v.boolean(),
   delivered_at: v.nullish(v.string()),
@@ -64,4 +66,9 @@ export function resendDownload(id: string) {
 /** Refunds the whole amount at the payment provider. */
 export function refundOrder(id: string) {
   return send({ method: "POST", path: `/orders/${id}/refund`, body: {} }, Nothing);
+}
+
+/** Loads the file with all orders of the filters. */
+export function exportOrders(filters: OrderFilters) {
+  return fetchFile(`/orders/export${queryOf(filters)}`);
 }

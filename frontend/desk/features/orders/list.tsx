@@ -2,6 +2,7 @@ import { useCallback } from "react";
 import { TemplateFilter } from "../../shared/template-filter.tsx";
 import { formatPlural } from "../../shell/format/format.ts";
 import { PageHeader } from "../../shell/frame/page-header.tsx";
+import { DensityButton } from "../../shell/list/density.tsx";
 import { Pager } from "../../shell/list/pager.tsx";
 import { SearchField } from "../../shell/list/search-field.tsx";
 import { StatusTabs } from "../../shell/list/status-tabs.tsx";
@@ -12,6 +13,7 @@ import { Announcement } from "../../shell/ui/announcement.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { ListSkeleton } from "../../shell/ui/skeleton.tsx";
 import { type OrderList, STATES } from "./api.ts";
+import { ExportButton } from "./export-button.tsx";
 import { describeOrderState } from "./model.ts";
 import { NoOrders } from "./no-orders.tsx";
 import { OrderRow } from "./row.tsx";
@@ -37,12 +39,13 @@ export function Orders({ filters, open }: OrdersProps) {
 
   return (
     <>
-      <PageHeader title="Orders">
+      <PageHeader title="Orders" actions={<DensityButton />}>
         <div className="flex flex-col gap-2 pb-2 @xl:flex-row">
           <SearchField label="Search orders" value={wanted.search} onChange={onSearch} />
           <div className="@xl:w-60">
             <TemplateFilter value={wanted.template} onChange={(template) => set({ template })} />
           </div>
+          <ExportButton filters={wanted} />
         </div>
         <StatusTabs label="State" path="/orders" name="state" tabs={stateTabs(value?.counts)} />
       </PageHeader>

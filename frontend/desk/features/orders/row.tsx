@@ -22,7 +22,7 @@ export function OrderRow({ order, address, isOpen }: OrderRowProps) {
         to={address}
         data-row={id}
         aria-current={isOpen ? "true" : undefined}
-        className="grid min-h-18 grid-cols-[auto_minmax(0,1fr)_auto] content-center gap-x-1 gap-y-1 px-4 py-2.5 -outline-offset-2 lg:px-5 @3xl:grid-cols-[4.5rem_minmax(0,1.2fr)_minmax(0,1fr)_8.5rem_5.5rem_6rem] @3xl:items-center @3xl:gap-x-5 @3xl:[&]:min-h-14"
+        className="grid min-h-18 grid-cols-[auto_minmax(0,1fr)_auto] content-center gap-x-1 gap-y-1 px-4 py-2.5 -outline-offset-2 lg:px-5 @3xl:grid-cols-[4.5rem_minmax(0,1.2fr)_minmax(0,1fr)_8.5rem_5.5rem_8.5rem] @3xl:items-center @3xl:gap-x-5 @3xl:[&]:min-h-14 @3xl:dense:[&]:min-h-8 @3xl:dense:py-0.5"
       >
         <span className="order-4 self-center text-small text-ink-soft @3xl:order-none">
           <span className="sr-only">Order </span>#{number}
@@ -46,7 +46,7 @@ export function OrderRow({ order, address, isOpen }: OrderRowProps) {
           <span aria-hidden="true" className="@3xl:hidden">
             ·{" "}
           </span>
-          <Time at={paid_at} />
+          <Time at={paid_at} isDated />
         </span>
       </Link>
     </li>

@@ -39,13 +39,13 @@ export function SubmissionRow(props: SubmissionRowProps) {
         to={address}
         data-row={id}
         aria-current={isOpen ? "true" : undefined}
-        className="grid min-h-18 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-3 gap-y-0.5 py-2.5 pr-4 -outline-offset-2 lg:pr-5 @3xl:grid-cols-[17.5rem_minmax(0,1fr)_auto_5.5rem] @3xl:items-center @3xl:gap-x-5"
+        className="grid min-h-18 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-3 gap-y-0.5 py-2.5 pr-4 -outline-offset-2 lg:pr-5 @3xl:grid-cols-[17.5rem_minmax(0,1fr)_auto_5.5rem] @3xl:items-center @3xl:gap-x-5 @3xl:dense:min-h-8 @3xl:dense:py-0.5"
       >
         <span className={`flex min-w-0 items-center gap-2 ${isNew ? "font-strong" : ""}`}>
           {isNew && <span aria-hidden="true" className="size-2 shrink-0 rounded-full bg-accent" />}
           <span className="truncate">{name}</span>
         </span>
-        <span className="order-last col-span-2 line-clamp-2 text-small wrap-anywhere text-ink-soft @3xl:order-none @3xl:col-span-1">
+        <span className="order-last col-span-2 line-clamp-2 @3xl:dense:line-clamp-1 text-small wrap-anywhere text-ink-soft @3xl:order-none @3xl:col-span-1">
           {excerpt}
         </span>
         <span className="order-last col-span-2 flex flex-wrap items-center gap-1.5 @3xl:order-none @3xl:col-span-1 @3xl:justify-end">

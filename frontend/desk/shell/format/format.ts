@@ -31,6 +31,13 @@ export function formatTime(iso: string): string {
   return full.format(new Date(iso));
 }
 
+/** Returns the date with the time of day, without the present year. */
+export function formatDate(iso: string, now = Date.now()): string {
+  const date = new Date(iso);
+  const isThisYear = date.getFullYear() === new Date(now).getFullYear();
+  return isThisYear ? `${thisYear.format(date)}, ${clock.format(date)}` : otherYear.format(date);
+}
+
 /** Returns a short form: the time of the last hours, today's clock, otherwise the date. */
 export function formatBrief(iso: string, now = Date.now()): string {
   const date = new Date(iso);

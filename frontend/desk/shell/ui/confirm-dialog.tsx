@@ -11,15 +11,18 @@ interface ConfirmDialogProps {
   children: ReactNode;
   /** The name of the action. */
   confirm: string;
+  /** The look of the action; `danger` unless it can be repeated. */
+  kind?: "danger" | "main";
   isPending: boolean;
   failure: Failure | undefined;
   onConfirm: () => void;
   onClose: () => void;
 }
 
-/** Asks before something that cannot be undone. The failure of the action stays in the dialog. */
+/** Asks before something that cannot be taken back. The failure of the action stays in the dialog. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
-  const { title, children, confirm, isPending, failure, onConfirm, onClose } = props;
+  const { title, children, confirm, kind = "danger" } = props;
+  const { isPending, failure, onConfirm, onClose } = props;
   const wait = useWait(failure?.retryAt);
   return (
     <Dialog title={title} onClose={onClose}>
@@ -31,7 +34,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
       )}
       <div className="mt-5 flex flex-wrap justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
-        <Button kind="danger" isPending={isPending} isDisabled={wait > 0} onClick={onConfirm}>
+        <Button kind={kind} isPending={isPending} isDisabled={wait > 0} onClick={onConfirm}>
           {confirm}
         </Button>
       </div>

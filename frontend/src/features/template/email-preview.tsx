@@ -18,12 +18,13 @@ const VIEWS = [
   },
 ] as const;
 
-const SIZES = "(min-width: 80rem) 32vw, (min-width: 64rem) 52vw, 90vw";
-const PHONE_SIZES = "(min-width: 80rem) 21vw, (min-width: 64rem) 34vw, 90vw";
+/** The displayed widths: an email is 600 pixels wide, its page on a phone 375, where the screen has room. */
+const SIZES = "(min-width: 44rem) min(37.5rem, 52vw), 90vw";
+const PHONE_SIZES = "(min-width: 40rem) 23.5rem, 90vw";
 
-/** The crop of a long picture; it ends when the button is pressed. */
+/** The crop of a long picture, with a sharp edge: a fade would be milky on dark emails. It ends when the button is pressed. */
 const CROP =
-  "group-has-[details]/crop:crop-fade group-has-[details]/crop:max-h-[26rem] overflow-hidden sm:group-has-[details]/crop:max-h-[38rem] group-has-[details[open]]/crop:max-h-none! group-has-[details[open]]/crop:[mask-image:none] print:max-h-none! print:[mask-image:none]!";
+  "group-has-[details]/crop:max-h-[26rem] overflow-hidden sm:group-has-[details]/crop:max-h-[38rem] group-has-[details[open]]/crop:max-h-none! print:max-h-none!";
 
 /** Paged layout does not clip a picture by the element around it: it would cover what follows. */
 const PRINTED = "print:h-96 print:object-cover print:object-top print:shadow-none";
@@ -59,7 +60,7 @@ export function EmailPreview({ template }: { template: Template }) {
           alt={note ?? preview.alt}
           sizes={view === "phone" ? PHONE_SIZES : SIZES}
           first={active === 0}
-          className={`mx-auto h-auto bg-sheet shadow-high ${PRINTED} ${view === "phone" ? "w-full sm:w-13/20" : "w-full"}`}
+          className={`mx-auto h-auto bg-sheet shadow-high ${PRINTED} w-full ${view === "phone" ? "sm:max-w-94" : "sm:max-w-150"}`}
           fallback={placeholder}
         />
       </div>

@@ -47,8 +47,8 @@ function FoundTemplate({ template }: { template: Template }) {
               <CheckList items={template.features} />
             </section>
           </div>
-          <div className="order-2 grid grid-cols-1 gap-8 lg:col-start-1 lg:row-start-1 sm:grid-cols-2 xl:grid-cols-[minmax(0,8fr)_minmax(0,5fr)] xl:grid-rows-[auto_1fr] xl:items-start">
-            <div className="sm:col-span-2 xl:col-span-1 xl:row-span-2">
+          <div className="order-2 grid grid-cols-1 gap-8 lg:col-start-1 lg:row-start-1 sm:grid-cols-2">
+            <div className="sm:col-span-2">
               <EmailPreview key={template.id} template={template} />
             </div>
             <CategoryCard category={template.category} />

@@ -19,7 +19,7 @@ const CUSTOM_NOTES = [
 
 /**
  * The purchase area: a payment link if the template has one, otherwise a link to the submission form.
- * On narrow screens it is sticky at the lower edge.
+ * On narrow screens its button is sticky at the lower edge, at most 72 pixels high.
  */
 export function Purchase({ template }: { template: Template }) {
   const custom = template.link === undefined;
@@ -34,28 +34,25 @@ export function Purchase({ template }: { template: Template }) {
           quote.
         </p>
       )}
-      <div className="bottom-0 z-10 order-last -mx-5 border-t border-line bg-paper px-5 pt-3 pb-[max(0.5rem,env(safe-area-inset-bottom))] tall:sticky sm:-mx-8 sm:px-8 lg:static! lg:order-none lg:mx-0 lg:border-0 lg:bg-transparent lg:p-0">
+      <div className="bottom-0 z-10 order-last -mx-5 border-t border-line bg-paper px-5 pt-2 pb-[max(0.5rem,env(safe-area-inset-bottom))] tall:sticky sm:-mx-8 sm:px-8 lg:static! lg:order-none lg:mx-0 lg:border-0 lg:bg-transparent lg:p-0">
         <PurchaseButton template={template} />
-        <ul className="mt-1.5 flex flex-wrap gap-x-3 text-note text-ink-soft lg:mt-4 lg:block lg:space-y-1 lg:text-small">
-          {(custom ? CUSTOM_NOTES : PURCHASE_NOTES).map(({ icon: Icon, text }) => (
-            <li key={text} className="flex items-center gap-1.5 lg:gap-2.5">
-              <Icon
-                aria-hidden="true"
-                strokeWidth={1.75}
-                className="size-3.5 shrink-0 lg:size-4.5"
-              />
-              {text}
-            </li>
-          ))}
-        </ul>
       </div>
+      <ul className="space-y-1 text-small text-ink-soft lg:mt-4">
+        {(custom ? CUSTOM_NOTES : PURCHASE_NOTES).map(({ icon: Icon, text }) => (
+          <li key={text} className="flex items-center gap-2.5">
+            <Icon aria-hidden="true" strokeWidth={1.75} className="size-4.5 shrink-0" />
+            {text}
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
 
 function PurchaseButton({ template }: { template: Template }) {
   const prefetch = usePrefetch("submission");
-  const look = `${buttonClass("accent")} w-full`;
+  // On one line also where the screen is 320 pixels wide.
+  const look = `${buttonClass("accent")} w-full max-[23rem]:px-2 max-[23rem]:text-small`;
   if (template.link === undefined) {
     return (
       <Link to={paths.request(template.id)} {...prefetch} className={look}>

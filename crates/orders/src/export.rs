@@ -1,0 +1,37 @@
+//! Orders as lines of CSV.
+
+use gotrue_rules::domain::user::Time;
+use gotrue_rules::wire::csv::format_csv_cell;
+
+use crate::decision::format_amount;
+use crate::order::{Order, format_time};
+
+/// The names of the columns.
+pub const CSV_HEADER: &str = "number,id,paid_at,state,template,title,buyer_email,amount,currency,provider,provider_reference,\
+                              is_test,delivered_at,refunded_at,downloads,tax,discount";
+
+/// Formats an order as a line of CSV (RFC 4180), without its end.
+pub fn to_csv(order: &Order) -> String {
+    let time = |it: Option<Time>| it.map(format_time).unwrap_or_default();
+    let amount = |minor: i64| format_amount(minor, "").trim_end().to_owned();
+    let fields = [
+        order.number.to_string(),
+        order.id.to_string(),
+        time(Some(order.paid_at)),
+        order.state.name().to_owned(),
+        order.template.to_string(),
+        order.template_title.clone(),
+        order.buyer_email.clone(),
+        amount(order.amount_minor),
+        order.currency.clone(),
+        order.provider.name().to_owned(),
+        order.provider_reference.clone(),
+        order.is_test.to_string(),
+        time(order.delivered_at),
+        time(order.refunded_at),
+        order.downloads.to_string(),
+        order.tax_minor.map(amount).unwrap_or_default(),
+        order.discount_minor.map(amount).unwrap_or_default(),
+    ];
+    fields.map(|field| format_csv_cell(&field)).join(",")
+}

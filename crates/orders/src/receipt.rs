@@ -1,0 +1,189 @@
+//! The receipt in the mails of orders: number, date, seller, amounts, licence.
+
+use gotrue_rules::domain::language::Language;
+use gotrue_rules::domain::user::Time;
+use gotrue_rules::wire::html::escape_html;
+
+use crate::decision::format_amount;
+use crate::order::Provider;
+use crate::shop_facts::ShopFacts;
+
+/// What a receipt says about an order.
+#[derive(Debug, Clone, Copy)]
+pub struct Receipt<'a> {
+    /// The number of the order, or a placeholder.
+    pub number: &'a str,
+    /// The time of the payment.
+    pub paid_at: Time,
+    /// The provider of the payment.
+    pub provider: Provider,
+    /// What was bought.
+    pub title: &'a str,
+    /// The paid amount in the smallest unit of the currency, with taxes.
+    pub amount_minor: i64,
+    /// The taxes in it, if the provider says them.
+    pub tax_minor: Option<i64>,
+    /// The discounts.
+    pub discount_minor: Option<i64>,
+    /// The currency.
+    pub currency: &'a str,
+    /// Whether no money was moved.
+    pub is_test: bool,
+}
+
+/// The words of a receipt.
+struct ReceiptTexts {
+    heading: &'static str,
+    number: &'static str,
+    date: &'static str,
+    seller: &'static str,
+    item: &'static str,
+    discount: &'static str,
+    tax: &'static str,
+    total: &'static str,
+    paid_by: &'static str,
+    test: &'static str,
+    licence: &'static str,
+    licence_text: &'static str,
+    contact: &'static str,
+}
+
+fn receipt_texts(language: Language) -> &'static ReceiptTexts {
+    match language {
+        Language::English => &ReceiptTexts {
+            heading: "Receipt",
+            number: "Order",
+            date: "Date",
+            seller: "Seller",
+            item: "Item",
+            discount: "Discount",
+            tax: "Tax included",
+            total: "Total paid",
+            paid_by: "Paid with",
+            test: "Test: no money was moved.",
+            licence: "Licence",
+            licence_text: "Use and change the template for yourself and your clients, as often as you like. Do not sell or give \
+                           away the template itself.",
+            contact: "Questions",
+        },
+        Language::German => &ReceiptTexts {
+            heading: "Beleg",
+            number: "Bestellung",
+            date: "Datum",
+            seller: "Verkäufer",
+            item: "Artikel",
+            discount: "Rabatt",
+            tax: "Enthaltene Steuer",
+            total: "Bezahlt",
+            paid_by: "Bezahlt mit",
+            test: "Test: Es ist kein Geld geflossen.",
+            licence: "Lizenz",
+            licence_text: "Sie dürfen die Vorlage für sich und Ihre Kunden verwenden und ändern, so oft Sie möchten. Die Vorlage \
+                           selbst dürfen Sie nicht verkaufen oder weitergeben.",
+            contact: "Fragen",
+        },
+        Language::French => &ReceiptTexts {
+            heading: "Reçu",
+            number: "Commande",
+            date: "Date",
+            seller: "Vendeur",
+            item: "Article",
+            discount: "Remise",
+            tax: "Taxe comprise",
+            total: "Total payé",
+            paid_by: "Payé avec",
+            test: "Test : aucun argent n’a été transféré.",
+            licence: "Licence",
+            licence_text: "Utilisez et modifiez le modèle pour vous et vos clients, autant que vous le souhaitez. Ne vendez et ne \
+                           donnez pas le modèle lui-même.",
+            contact: "Questions",
+        },
+        Language::Spanish => &ReceiptTexts {
+            heading: "Recibo",
+            number: "Pedido",
+            date: "Fecha",
+            seller: "Vendedor",
+            item: "Artículo",
+            discount: "Descuento",
+            tax: "Impuesto incluido",
+            total: "Total pagado",
+            paid_by: "Pagado con",
+            test: "Prueba: no se movió dinero.",
+            licence: "Licencia",
+            licence_text: "Usa y cambia la plantilla para ti y tus clientes, tantas veces como quieras. No vendas ni regales la \
+                           plantilla en sí.",
+            contact: "Preguntas",
+        },
+    }
+}
+
+/// Formats the date of a time in UTC.
+pub(crate) fn format_day(time: Time, language: Language) -> String {
+    let format = match language {
+        Language::English => "%Y-%m-%d",
+        Language::German => "%d.%m.%Y",
+        Language::French | Language::Spanish => "%d/%m/%Y",
+    };
+    time.format(format).to_string()
+}
+
+impl Receipt<'_> {
+    /// Returns the heading in a language.
+    pub(crate) fn heading(language: Language) -> &'static str {
+        receipt_texts(language).heading
+    }
+
+    /// Returns names and values, in the order of the lines.
+    pub(crate) fn list_lines(&self, language: Language, facts: &ShopFacts) -> Vec<(&'static str, String)> {
+        let texts = receipt_texts(language);
+        let seller = facts.brand.address.as_deref();
+        let seller = seller.map_or_else(
+            || facts.name.clone(),
+            |address| {
+                if address.starts_with(&facts.name) { address.to_owned() } else { format!("{}, {address}", facts.name) }
+            },
+        );
+        let amount = |minor: i64| format_amount(minor, self.currency);
+        let more = |name, minor: Option<i64>| minor.filter(|minor| *minor > 0).map(|minor| (name, amount(minor)));
+        let mut lines = vec![
+            (texts.number, format!("#{}", self.number)),
+            (texts.date, format_day(self.paid_at, language)),
+            (texts.seller, seller),
+            (texts.item, self.title.to_owned()),
+        ];
+        lines.extend(more(texts.discount, self.discount_minor));
+        lines.extend(more(texts.tax, self.tax_minor));
+        lines.push((texts.total, amount(self.amount_minor)));
+        let test = if self.is_test { format!(" ({})", texts.test) } else { String::new() };
+        lines.push((texts.paid_by, format!("{}{test}", self.provider.title())));
+        lines.push((texts.licence, texts.licence_text.to_owned()));
+        lines.extend(facts.owner.iter().map(|owner| (texts.contact, owner.clone())));
+        lines
+    }
+
+    /// Formats the receipt for the HTML of a mail.
+    pub(crate) fn to_html(self, language: Language, facts: &ShopFacts) -> String {
+        let cell = "padding:6px 12px 6px 0;border-top:1px solid #d9d9de;font-size:14px;line-height:20px;text-align:left;vertical-align:top;";
+        let rows: String = (self.list_lines(language, facts).iter())
+            .map(|(name, value)| {
+                format!(
+                    "<tr><td class=\"quiet\" width=\"30%\" style=\"{cell}color:#5c5c66;\">{name}</td>\n\
+                     <td class=\"text\" style=\"{cell}color:#3a3a42;overflow-wrap:anywhere;\">{}</td></tr>\n",
+                    escape_html(value)
+                )
+            })
+            .collect();
+        format!(
+            "<h2 class=\"text\" style=\"margin:28px 0 8px;font-size:18px;line-height:24px;color:#1a1a1f;\">{}</h2>\n\
+             <table role=\"presentation\" width=\"100%\" cellpadding=\"0\" cellspacing=\"0\" border=\"0\">\n{rows}</table>\n",
+            Self::heading(language)
+        )
+    }
+
+    /// Formats the receipt for the plain text of a mail.
+    pub(crate) fn to_text(self, language: Language, facts: &ShopFacts) -> String {
+        let lines = self.list_lines(language, facts);
+        let lines: Vec<String> = lines.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        format!("{}\n\n{}", Self::heading(language), lines.join("\n"))
+    }
+}
