@@ -54,8 +54,7 @@ impl Orders {
         let filter = OrderFilter { limit: MAX_LIMIT, before: None, ..filter };
         // The first page is read here, so that a failed database is an error response.
         let first = admin::list_page(&service, &filter).await?;
-        let lines =
-            |orders: Vec<Order>| orders.iter().map(|order| format!("{}\r\n", to_csv(order))).collect::<String>();
+        let lines = |orders: Vec<Order>| orders.iter().map(|order| to_csv(order) + "\r\n").collect::<String>();
         let head = format!("{CSV_HEADER}\r\n{}", lines(first.0));
         let rest = stream::try_unfold((service, filter, first.1), move |(service, filter, next)| async move {
             let Some(before) = next else { return Ok::<_, store::Error>(None) };

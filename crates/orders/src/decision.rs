@@ -34,14 +34,11 @@ pub fn decide_payment<'a>(payment: &Payment, products: &'a [Product]) -> Payment
     let found = payment.template_references.iter().find_map(|reference| find_product(products, reference));
     let Some(product) = found else { return PaymentDecision::UnknownTemplate };
     let is_plausible = payment.amount_minor >= 0 && payment.tax_minor >= 0 && payment.discount_minor >= 0;
-    let is_price = match payment.list_minor {
-        Some(list) => {
-            list >= product.price_minor && payment.amount_minor.checked_add(payment.discount_minor) >= Some(list)
-        }
-        None => {
-            let before_taxes = payment.amount_minor.checked_sub(payment.tax_minor);
-            payment.amount_minor == product.price_minor || before_taxes >= Some(product.price_minor)
-        }
+    let is_price = if let Some(list) = payment.list_minor {
+        list >= product.price_minor && payment.amount_minor.checked_add(payment.discount_minor) >= Some(list)
+    } else {
+        let before_taxes = payment.amount_minor.checked_sub(payment.tax_minor);
+        payment.amount_minor == product.price_minor || before_taxes >= Some(product.price_minor)
     };
     if is_price && is_plausible && payment.currency == CATALOGUE_CURRENCY {
         PaymentDecision::Deliver(product)

@@ -203,9 +203,9 @@ pub fn build_refund(context: MailContext<'_>, language: Language, mail: RefundMa
         ),
     };
     let shop = escape_html(&facts.name);
-    let content = format_paragraph(&escape_html(&text)) + &receipt.to_html(language, facts);
+    let body = format_paragraph(&escape_html(&text)) + &receipt.to_html(language, facts);
     let page =
-        MailPage { language, title: &escape_html(&subject), preview: &shop, default_name: &shop, content: &content };
+        MailPage { language, title: &escape_html(&subject), preview: &shop, default_name: &shop, content: &body };
     let reply_to = facts.owner.iter().map(|owner| ("Reply-To".to_owned(), owner.clone()));
     EmailMessage {
         purpose: "order_refund".into(),

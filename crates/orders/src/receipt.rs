@@ -1,5 +1,7 @@
 //! The receipt in the mails of orders: number, date, seller, amounts, licence.
 
+use std::fmt::Write as _;
+
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::html::escape_html;
@@ -164,15 +166,15 @@ impl Receipt<'_> {
     /// Formats the receipt for the HTML of a mail.
     pub(crate) fn to_html(self, language: Language, facts: &ShopFacts) -> String {
         let cell = "padding:6px 12px 6px 0;border-top:1px solid #d9d9de;font-size:14px;line-height:20px;text-align:left;vertical-align:top;";
-        let rows: String = (self.list_lines(language, facts).iter())
-            .map(|(name, value)| {
-                format!(
-                    "<tr><td class=\"quiet\" width=\"30%\" style=\"{cell}color:#5c5c66;\">{name}</td>\n\
-                     <td class=\"text\" style=\"{cell}color:#3a3a42;overflow-wrap:anywhere;\">{}</td></tr>\n",
-                    escape_html(value)
-                )
-            })
-            .collect();
+        let mut rows = String::new();
+        for (name, value) in self.list_lines(language, facts) {
+            let value = escape_html(&value);
+            let _ = writeln!(
+                rows,
+                "<tr><td class=\"quiet\" width=\"30%\" style=\"{cell}color:#5c5c66;\">{name}</td>\n\
+                 <td class=\"text\" style=\"{cell}color:#3a3a42;overflow-wrap:anywhere;\">{value}</td></tr>"
+            );
+        }
         format!(
             "<h2 class=\"text\" style=\"margin:28px 0 8px;font-size:18px;line-height:24px;color:#1a1a1f;\">{}</h2>\n\
              <table role=\"presentation\" width=\"100%\" cellpadding=\"0\" cellspacing=\"0\" border=\"0\">\n{rows}</table>\n",

@@ -137,7 +137,7 @@ fn make_certificate(folder: &Path) {
 }
 
 /// The user that runs PostgreSQL if the tests run as root, which PostgreSQL refuses.
-pub(crate) pub(crate) fn unprivileged_user() -> Option<(u32, u32)> {
+pub(crate) fn unprivileged_user() -> Option<(u32, u32)> {
     if fs::metadata("/proc/self").ok()?.uid() != 0 {
         return None;
     }

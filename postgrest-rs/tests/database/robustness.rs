@@ -1,6 +1,7 @@
 //! A database that restarts, replicas, time limits of roles, and many callers of a small pool.
 
 use std::collections::HashMap;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use postgrest_rs::service::DataApi;
 use postgrest_rs::upkeep::{self, ReloadRequests};
 
 use crate::api::{TestApi, collect, get, sources, text};
-use crate::cluster::{Cluster, cluster};
+use crate::cluster::{Cluster, cluster, find_binaries, unprivileged_user};
 
 const ITEMS: &str = "CREATE TABLE items (id int PRIMARY KEY, name text); INSERT INTO items VALUES (-1, 'first');";
 
@@ -71,7 +72,7 @@ async fn restart_of_the_database_loses_no_acknowledged_write() {
         .collect();
     for mode in ["fast", "immediate"] {
         tokio::time::sleep(Duration::from_millis(300)).await;
-        restart(cluster, mode).await;
+        restart(&cluster, mode).await;
     }
     // After the restart everything is answered again, also what is written.
     let back = Instant::now();

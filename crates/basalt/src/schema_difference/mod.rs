@@ -108,7 +108,7 @@ fn list_changes(from: &Snapshot, to: &Snapshot) -> Vec<String> {
         }
     }
     let is_new = |(key, object): &(&Key, &SchemaObject)| {
-        !from.objects.contains_key(*key) && !(object.is_inline && belongs_to(object, to, from))
+        !(from.objects.contains_key(*key) || object.is_inline && belongs_to(object, to, from))
     };
     created.extend(to.objects.iter().filter(is_new).map(|(key, _)| key));
     let drop = |key: &&Key| from.objects[*key].drop.clone();
