@@ -105,7 +105,7 @@ async fn report(subscription: Subscription, mut feed: MailFeed, client: TextSend
     if !*feed.store().closing.borrow() {
         tracing::warn!(error = %ErrorChain(&error), "reading messages for a WebSocket failed");
     }
-    drop(client.send(Err(CloseCode::InternalError)).await);
+    drop(client.send(Err(CloseCode::Error)).await);
 }
 
 async fn send_changes(subscription: &Subscription, feed: &mut MailFeed, client: &TextSender) -> Result<(), StoreError> {

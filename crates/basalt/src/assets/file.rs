@@ -10,7 +10,6 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::brotli;
 use super::content::{self, Coding, accepts};
 use super::{SiteConfig, add_security_headers};
 
@@ -78,7 +77,7 @@ impl File {
             small.filter(|small| small.len() < body.len()).map(|small| Variant::new(Bytes::from(small), mark))
         };
         file.gzip = variant(content::gzip(&body), "-gz");
-        file.brotli = variant(brotli::compress(&body), "-br");
+        file.brotli = variant(content::brotli(&body), "-br");
         file
     }
 

@@ -1,13 +1,11 @@
 //! The shop: its built files, embedded in the binary and sent in the compressed form of the build.
 
-mod brotli;
 pub(crate) mod content;
 mod desk_files;
 mod file;
 mod fill;
 mod page_template;
 mod pages;
-mod prefix_code;
 mod structured_data;
 
 use std::collections::HashMap;

@@ -18,7 +18,7 @@ use indicatif::ProgressBar;
 use super::manifest::{FileSum, MANIFEST, MANIFEST_SUM, Manifest, Summing, sum};
 use super::read::{CLUSTER, DATA, PASSWORD, verify};
 use super::session::OpenDatabase;
-use super::tar::TarWriter;
+use super::tar;
 use super::wal::{Segment, find_first_segment, is_history, list_names};
 use crate::durable::rename_on_disk;
 use crate::embedded_postgres::EmbeddedPostgres;
@@ -122,7 +122,7 @@ impl Drop for PartFile {
 
 /// Writes the archive.
 struct BackupWriter {
-    tar: TarWriter<GzEncoder<BufWriter<File>>>,
+    tar: ::tar::Builder<GzEncoder<BufWriter<File>>>,
     files: BTreeMap<String, FileSum>,
     file: PathBuf,
     part: PartFile,
@@ -149,7 +149,7 @@ impl BackupWriter {
         let bar = progress_bar(measure(&cluster), true);
         bar.set_message("copying");
         Ok(Self {
-            tar: TarWriter::new(gzip),
+            tar: ::tar::Builder::new(gzip),
             files: BTreeMap::new(),
             file: file.to_owned(),
             part: PartFile { path, is_complete: false },
@@ -162,14 +162,14 @@ impl BackupWriter {
 
     /// Copies the data folder and the files of the database, the control file last.
     fn add_all(&mut self) -> anyhow::Result<()> {
-        self.tar.add_folder(DATA)?;
+        tar::add_folder(&mut self.tar, DATA)?;
         self.add_data(DATA, &self.data.clone())?;
         let home = self.cluster.parent().context("the folder of the database has no parent")?;
         let password = home.join("password");
         if !self.add_file(PASSWORD, &password)? {
             bail!("{} is missing, without which the database cannot be opened", password.display());
         }
-        self.tar.add_folder(CLUSTER)?;
+        tar::add_folder(&mut self.tar, CLUSTER)?;
         self.add_folder_of_cluster("", &self.cluster.clone())?;
         let control = self.read_control()?;
         self.add_bytes(&format!("{CLUSTER}/{CONTROL}"), &control)
@@ -189,7 +189,7 @@ impl BackupWriter {
             }
             let Ok(kind) = fs::metadata(&path) else { continue };
             if kind.is_dir() {
-                self.tar.add_folder(&below)?;
+                tar::add_folder(&mut self.tar, &below)?;
                 self.add_data(&below, &path)?;
             } else if kind.is_file() {
                 self.add_file(&below, &path)?;
@@ -229,9 +229,9 @@ impl BackupWriter {
             let Ok(kind) = fs::symlink_metadata(&path) else { continue };
             let target = format!("{CLUSTER}/{below}");
             if kind.is_dir() {
-                self.tar.add_folder(&target)?;
+                tar::add_folder(&mut self.tar, &target)?;
                 if below == "pg_wal" {
-                    self.tar.add_folder(&format!("{target}/archive_status"))?;
+                    tar::add_folder(&mut self.tar, &format!("{target}/archive_status"))?;
                 }
                 if !EMPTY_FOLDERS.contains(&below.as_str()) {
                     self.add_folder_of_cluster(&below, &path)?;
@@ -264,7 +264,7 @@ impl BackupWriter {
 
     fn add(&mut self, name: &str, size: u64, source: &mut dyn std::io::Read) -> anyhow::Result<()> {
         let (mut sum, bar) = (Summing::new(), &self.bar);
-        self.tar.add_file(name, size, source, &mut |part| {
+        tar::add_file(&mut self.tar, name, size, source, &mut |part| {
             sum.add(part);
             bar.inc(part.len() as u64);
         })?;
@@ -317,7 +317,7 @@ impl BackupWriter {
         self.add_bytes(MANIFEST_SUM, sum(text.as_bytes()).as_bytes())?;
         self.bar.finish_and_clear();
         let doing = || format!("writing {}", self.file.display());
-        let mut buffered = self.tar.finish().and_then(GzEncoder::finish).with_context(doing)?;
+        let mut buffered = self.tar.into_inner().and_then(GzEncoder::finish).with_context(doing)?;
         buffered.flush().and_then(|()| buffered.get_ref().sync_all()).with_context(doing)?;
         if self.file.symlink_metadata().is_ok() {
             bail!("{} was created meanwhile: a backup is written to a new file", self.file.display());

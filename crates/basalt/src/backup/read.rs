@@ -11,7 +11,7 @@ use flate2::bufread::GzDecoder;
 use indicatif::ProgressBar;
 
 use super::manifest::{FileSum, MANIFEST, MANIFEST_SUM, MAX_MANIFEST_BYTES, Manifest, Summing, sum};
-use super::tar::{Entry, EntryKind, TarReader};
+use super::tar::{Entry, EntryKind, read_entries};
 use crate::progress::progress_bar;
 
 /// The files of the data folder, in the archive.
@@ -49,7 +49,7 @@ pub(super) fn read(file: &Path, target: Option<&UnpackTarget<'_>>) -> anyhow::Re
     let bar = progress_bar(input.metadata().map_or(0, |meta| meta.len()), true);
     bar.set_message(if target.is_some() { "unpacking" } else { "verifying" });
     let source = BufReader::with_capacity(256 * 1024, Counting { inner: input, bar: bar.clone() });
-    let outcome = BackupReader::new(source, target).read();
+    let outcome = BackupReader::new(target).read(source);
     bar.finish_and_clear();
     outcome.map_err(describe_damage).with_context(|| format!("{} cannot be used as a backup", file.display()))
 }
@@ -80,7 +80,6 @@ impl Read for Counting {
 type Input = BufReader<Counting>;
 
 struct BackupReader<'a> {
-    tar: TarReader<GzDecoder<Input>>,
     target: Option<&'a UnpackTarget<'a>>,
     files: BTreeMap<String, FileSum>,
     manifest: Vec<u8>,
@@ -88,20 +87,18 @@ struct BackupReader<'a> {
 }
 
 impl<'a> BackupReader<'a> {
-    fn new(input: Input, target: Option<&'a UnpackTarget<'a>>) -> Self {
-        let tar = TarReader::new(GzDecoder::new(input));
-        Self { tar, target, files: BTreeMap::new(), manifest: Vec::new(), manifest_sum: Vec::new() }
+    fn new(target: Option<&'a UnpackTarget<'a>>) -> Self {
+        Self { target, files: BTreeMap::new(), manifest: Vec::new(), manifest_sum: Vec::new() }
     }
 
-    fn read(mut self) -> anyhow::Result<Manifest> {
+    fn read(mut self, input: Input) -> anyhow::Result<Manifest> {
         let mut entries = 0;
-        while let Some(entry) = self.tar.next_entry()? {
+        let mut gzip = read_entries(GzDecoder::new(input), |entry, content| {
             entries += 1;
             ensure!(entries <= MAX_ENTRIES, "it has more than {MAX_ENTRIES} entries");
-            self.read_entry(&entry)?;
-        }
+            self.read_entry(entry, content)
+        })?;
         // The rest of the compressed file, whose checksum is at its end.
-        let mut gzip = self.tar.into_inner();
         io::copy(&mut gzip, &mut io::sink())?;
         ensure!(gzip.into_inner().fill_buf()?.is_empty(), "something follows its end");
         ensure!(!self.manifest_sum.is_empty(), "it has no description of its files");
@@ -111,31 +108,24 @@ impl<'a> BackupReader<'a> {
         Ok(manifest)
     }
 
-    fn read_entry(&mut self, entry: &Entry) -> anyhow::Result<()> {
+    fn read_entry(&mut self, entry: &Entry, content: &mut dyn Read) -> anyhow::Result<()> {
         match (entry.name.as_str(), entry.kind) {
-            (MANIFEST, EntryKind::File) => self.manifest = self.read_text(entry)?,
-            (MANIFEST_SUM, EntryKind::File) => self.manifest_sum = self.read_text(entry)?,
+            (MANIFEST, EntryKind::File) => self.manifest = read_text(entry, content)?,
+            (MANIFEST_SUM, EntryKind::File) => self.manifest_sum = read_text(entry, content)?,
             (name, EntryKind::Folder) => {
                 if let Some((path, is_of_database)) = self.find_path(name)? {
                     self.create_folder(&path, is_of_database)?;
                 }
             }
             (name, EntryKind::File) => {
-                let found = self.read_file(name, entry.size)?;
+                let found = self.read_file(name, entry.size, content)?;
                 ensure!(self.files.insert(name.to_owned(), found).is_none(), "{name} is in it twice");
             }
         }
         Ok(())
     }
 
-    fn read_text(&mut self, entry: &Entry) -> anyhow::Result<Vec<u8>> {
-        ensure!(entry.size <= MAX_MANIFEST_BYTES, "its description is too long");
-        let mut bytes = Vec::new();
-        self.tar.read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    fn read_file(&mut self, name: &str, size: u64) -> anyhow::Result<FileSum> {
+    fn read_file(&self, name: &str, size: u64, content: &mut dyn Read) -> anyhow::Result<FileSum> {
         let mut out: Option<(File, PathBuf, bool)> = match self.find_path(name)? {
             None => None,
             Some((path, is_of_database)) => {
@@ -145,7 +135,7 @@ impl<'a> BackupReader<'a> {
         };
         let (mut sum, mut buffer) = (Summing::new(), vec![0; 64 * 1024]);
         loop {
-            let count = self.tar.read(&mut buffer)?;
+            let count = content.read(&mut buffer)?;
             if count == 0 {
                 break;
             }
@@ -199,6 +189,13 @@ impl<'a> BackupReader<'a> {
             _ => Ok(()),
         }
     }
+}
+
+fn read_text(entry: &Entry, content: &mut dyn Read) -> anyhow::Result<Vec<u8>> {
+    ensure!(entry.size <= MAX_MANIFEST_BYTES, "its description is too long");
+    let mut bytes = Vec::new();
+    content.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Compares the files that were read with those of the description.

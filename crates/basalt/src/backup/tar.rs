@@ -1,29 +1,18 @@
-//! The subset of the tar format that backups have: regular files and folders (POSIX.1-2001, ustar).
+//! The entries of backups: regular files and folders (POSIX.1-2001, ustar).
 
 use std::io::{self, ErrorKind, Read, Write};
 
-/// The unit of the format.
-const BLOCK: usize = 512;
-/// The longest name.
+use tar::{Archive, Builder, EntryType, Header};
+
+/// The longest name: longer ones would be divided between two fields, of which earlier versions read one.
 const MAX_NAME: usize = 100;
-/// The largest size that the field of a header can hold.
+/// The largest size that the field of a header holds in octal digits.
 const MAX_SIZE: u64 = 0o777_7777_7777;
-/// Positions of the fields in a header.
-const MODE: usize = 100;
-const OWNER: usize = 108;
-const GROUP: usize = 116;
-const SIZE: usize = 124;
-const TIME: usize = 136;
-const CHECKSUM: usize = 148;
-const KIND: usize = 156;
-const MAGIC: usize = 257;
 
 /// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
-    /// A regular file.
     File,
-    /// A folder.
     Folder,
 }
 
@@ -32,187 +21,98 @@ pub(super) enum EntryKind {
 pub(super) struct Entry {
     /// Its relative path.
     pub name: String,
-    /// Its kind.
     pub kind: EntryKind,
-    /// Bytes of content.
+    /// In bytes.
     pub size: u64,
 }
 
-/// Writes entries one after the other.
-pub(super) struct TarWriter<W> {
-    inner: W,
+/// Appends a folder.
+pub(super) fn add_folder(tar: &mut Builder<impl Write>, name: &str) -> io::Result<()> {
+    tar.append(&build_header(&format!("{name}/"), EntryType::Directory, 0)?, io::empty())
 }
 
-/// Reads entries one after the other; as a reader it is the content of the current one.
-pub(super) struct TarReader<R> {
+/// Appends a file of `size` bytes; `seen` gets each part of the written content.
+///
+/// A source that ends earlier is continued with zeros, and one that is longer is cut: the file may change meanwhile.
+pub(super) fn add_file(
+    tar: &mut Builder<impl Write>,
+    name: &str,
+    size: u64,
+    source: &mut dyn Read,
+    seen: &mut dyn FnMut(&[u8]),
+) -> io::Result<()> {
+    let content = Observed { inner: source.chain(io::repeat(0)).take(size), seen };
+    tar.append(&build_header(name, EntryType::Regular, size)?, content)
+}
+
+/// Calls `read` for each entry up to the end of the archive, and returns the inner reader.
+///
+/// # Errors
+/// The archive is truncated, contains other entries than backups have, or `read` fails.
+pub(super) fn read_entries<R: Read>(
     inner: R,
-    remaining: u64,
-    padding: usize,
+    mut read: impl FnMut(&Entry, &mut dyn Read) -> anyhow::Result<()>,
+) -> anyhow::Result<R> {
+    let mut archive = Archive::new(inner);
+    // Entries of extensions, such as those of long names, are not interpreted but refused.
+    for entry in archive.entries()?.raw(true) {
+        let mut entry = entry.map_err(mark_damage)?;
+        let header = parse_header(entry.header()).map_err(mark_damage)?;
+        read(&header, &mut entry)?;
+    }
+    Ok(archive.into_inner())
 }
 
-impl<W: Write> TarWriter<W> {
-    /// Writes to `inner`.
-    pub(super) fn new(inner: W) -> Self {
-        Self { inner }
-    }
-
-    /// Writes a folder.
-    pub(super) fn add_folder(&mut self, name: &str) -> io::Result<()> {
-        self.inner.write_all(&build_header(name, EntryKind::Folder, 0)?)
-    }
-
-    /// Writes a file of `size` bytes; `seen` gets each part of the written content.
-    ///
-    /// A source that ends earlier is continued with zeros, and one that is longer is cut: the file may change meanwhile.
-    pub(super) fn add_file(
-        &mut self,
-        name: &str,
-        size: u64,
-        source: &mut dyn Read,
-        seen: &mut dyn FnMut(&[u8]),
-    ) -> io::Result<()> {
-        self.inner.write_all(&build_header(name, EntryKind::File, size)?)?;
-        let mut buffer = vec![0; 64 * 1024];
-        let mut left = size;
-        while left > 0 {
-            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-            let mut count = read_some(source, &mut buffer[..wanted])?;
-            if count == 0 {
-                buffer[..wanted].fill(0);
-                count = wanted;
-            }
-            seen(&buffer[..count]);
-            self.inner.write_all(&buffer[..count])?;
-            left -= count as u64;
-        }
-        self.inner.write_all(&[0; BLOCK][..padding(size)])
-    }
-
-    /// Writes the end of the archive and returns the inner writer.
-    pub(super) fn finish(mut self) -> io::Result<W> {
-        self.inner.write_all(&[0; 2 * BLOCK])?;
-        Ok(self.inner)
-    }
+/// Gives errors of the format, which the library does not tell from others, the kind of invalid data.
+fn mark_damage(error: io::Error) -> io::Error {
+    if error.kind() == ErrorKind::Other { io::Error::new(ErrorKind::InvalidData, error) } else { error }
 }
 
-impl<R: Read> TarReader<R> {
-    /// Reads from `inner`.
-    pub(super) fn new(inner: R) -> Self {
-        Self { inner, remaining: 0, padding: 0 }
-    }
-
-    /// Skips the rest of the current entry and reads the next header; `None` at the end of the archive.
-    ///
-    /// # Errors
-    /// The archive is truncated or is not one of this format.
-    pub(super) fn next_entry(&mut self) -> io::Result<Option<Entry>> {
-        io::copy(&mut *self, &mut io::sink())?;
-        let mut block = [0; BLOCK];
-        self.inner.read_exact(&mut block[..self.padding])?;
-        self.padding = 0;
-        self.inner.read_exact(&mut block)?;
-        if block.iter().all(|byte| *byte == 0) {
-            return Ok(None);
-        }
-        let entry = parse_header(&block)?;
-        self.remaining = entry.size;
-        self.padding = padding(entry.size);
-        Ok(Some(entry))
-    }
-
-    /// Returns the inner reader.
-    pub(super) fn into_inner(self) -> R {
-        self.inner
-    }
+/// Content of which each part is passed on when it is read.
+struct Observed<'a, R> {
+    inner: R,
+    seen: &'a mut dyn FnMut(&[u8]),
 }
 
-impl<R: Read> Read for TarReader<R> {
+impl<R: Read> Read for Observed<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let wanted = usize::try_from(self.remaining).unwrap_or(usize::MAX).min(buffer.len());
-        if wanted == 0 {
-            return Ok(0);
-        }
-        let count = self.inner.read(&mut buffer[..wanted])?;
-        if count == 0 {
-            return Err(ErrorKind::UnexpectedEof.into());
-        }
-        self.remaining -= count as u64;
+        let count = self.inner.read(buffer)?;
+        (self.seen)(&buffer[..count]);
         Ok(count)
     }
 }
 
-fn read_some(source: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match source.read(buffer) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            outcome => return outcome,
-        }
-    }
-}
-
-/// Returns the number of bytes from the end of the content to the next header.
-fn padding(size: u64) -> usize {
-    let last = usize::try_from(size % BLOCK as u64).unwrap_or_default();
-    if last == 0 { 0 } else { BLOCK - last }
-}
-
-fn build_header(name: &str, kind: EntryKind, size: u64) -> io::Result<[u8; BLOCK]> {
-    let name = if kind == EntryKind::Folder { format!("{name}/") } else { name.to_owned() };
+fn build_header(name: &str, kind: EntryType, size: u64) -> io::Result<Header> {
     if name.len() > MAX_NAME || size > MAX_SIZE {
         return Err(io::Error::other(format!("{name}: the name or the file is too long for a backup")));
     }
-    let mut header = [0; BLOCK];
-    let mut put = |at: usize, text: &str| header[at..at + text.len()].copy_from_slice(text.as_bytes());
-    put(0, &name);
-    put(MODE, if kind == EntryKind::Folder { "0000700" } else { "0000600" });
-    put(OWNER, "0000000");
-    put(GROUP, "0000000");
-    put(SIZE, &format!("{size:011o}"));
-    put(TIME, "00000000000");
-    put(CHECKSUM, "        ");
-    put(KIND, if kind == EntryKind::Folder { "5" } else { "0" });
-    put(MAGIC, "ustar\0");
-    put(MAGIC + 6, "00");
-    let sum = sum_header(&header);
-    header[CHECKSUM..CHECKSUM + 8].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let mut header = Header::new_ustar();
+    header.set_path(name)?;
+    header.set_entry_type(kind);
+    header.set_mode(if kind == EntryType::Directory { 0o700 } else { 0o600 });
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    header.set_size(size);
+    header.set_cksum();
     Ok(header)
 }
 
-fn parse_header(header: &[u8; BLOCK]) -> io::Result<Entry> {
+fn parse_header(header: &Header) -> io::Result<Entry> {
     let invalid = || io::Error::new(ErrorKind::InvalidData, "a header of the archive is damaged");
-    let mut summed = *header;
-    summed[CHECKSUM..CHECKSUM + 8].fill(b' ');
-    if &header[MAGIC..MAGIC + 5] != b"ustar"
-        || parse_octal(&header[CHECKSUM..CHECKSUM + 8]) != Some(u64::from(sum_header(&summed)))
-    {
-        return Err(invalid());
-    }
-    let kind = match header[KIND] {
-        b'0' => EntryKind::File,
-        b'5' => EntryKind::Folder,
+    let kind = match header.entry_type() {
+        EntryType::Regular => EntryKind::File,
+        EntryType::Directory => EntryKind::Folder,
         _ => return Err(invalid()),
     };
-    let end = header[..MAX_NAME].iter().position(|byte| *byte == 0).unwrap_or(MAX_NAME);
-    let name = std::str::from_utf8(&header[..end]).map_err(|_| invalid())?;
-    let name = if kind == EntryKind::Folder { name.trim_end_matches('/') } else { name };
-    let size = parse_octal(&header[SIZE..SIZE + 12]).ok_or_else(invalid)?;
-    if kind == EntryKind::Folder && size > 0 {
+    let size = header.entry_size()?;
+    if header.as_ustar().is_none() || (kind == EntryKind::Folder && size > 0) {
         return Err(invalid());
     }
+    let path = header.path_bytes();
+    let name = std::str::from_utf8(&path).map_err(|_| invalid())?;
+    let name = if kind == EntryKind::Folder { name.trim_end_matches('/') } else { name };
     Ok(Entry { name: name.to_owned(), kind, size })
-}
-
-/// The sum of the bytes of a header whose checksum is blank.
-fn sum_header(header: &[u8; BLOCK]) -> u32 {
-    header.iter().map(|byte| u32::from(*byte)).sum()
-}
-
-fn parse_octal(field: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(field).ok()?.trim_matches(['\0', ' ']);
-    if text.is_empty() || text.len() > 12 || !text.bytes().all(|byte| (b'0'..=b'7').contains(&byte)) {
-        return None;
-    }
-    u64::from_str_radix(text, 8).ok()
 }
 
 #[cfg(test)]
@@ -221,48 +121,75 @@ mod tests {
 
     use super::*;
 
+    const BLOCK: usize = 512;
+
     fn write(files: &[(String, Vec<u8>)]) -> Vec<u8> {
-        let mut tar = TarWriter::new(Vec::new());
-        tar.add_folder("data").expect("written");
+        let mut tar = Builder::new(Vec::new());
+        add_folder(&mut tar, "data").expect("written");
         for (name, content) in files {
-            tar.add_file(name, content.len() as u64, &mut content.as_slice(), &mut |_| {}).expect("written");
+            add_file(&mut tar, name, content.len() as u64, &mut content.as_slice(), &mut |_| {}).expect("written");
         }
-        tar.finish().expect("written")
+        tar.into_inner().expect("written")
     }
 
-    fn read(bytes: &[u8]) -> io::Result<Vec<(String, Vec<u8>)>> {
-        let mut tar = TarReader::new(bytes);
+    fn read(bytes: &[u8]) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
         let mut files = Vec::new();
-        while let Some(entry) = tar.next_entry()? {
+        read_entries(bytes, |entry, source| {
             let mut content = Vec::new();
-            tar.read_to_end(&mut content)?;
+            source.read_to_end(&mut content)?;
             if entry.kind == EntryKind::File {
-                files.push((entry.name, content));
+                files.push((entry.name.clone(), content));
             }
-        }
+            Ok(())
+        })?;
         Ok(files)
     }
 
     #[test]
     fn source_of_another_length_is_cut_or_continued() {
-        let mut tar = TarWriter::new(Vec::new());
+        let mut tar = Builder::new(Vec::new());
         let mut seen = Vec::new();
-        tar.add_file("a", 3, &mut &b"abcdef"[..], &mut |part| seen.extend_from_slice(part)).expect("written");
-        tar.add_file("b", 3, &mut &b"x"[..], &mut |part| seen.extend_from_slice(part)).expect("written");
+        add_file(&mut tar, "a", 3, &mut &b"abcdef"[..], &mut |part| seen.extend_from_slice(part)).expect("written");
+        add_file(&mut tar, "b", 3, &mut &b"x"[..], &mut |part| seen.extend_from_slice(part)).expect("written");
         assert_eq!(seen, b"abcx\0\0");
-        let files = read(&tar.finish().expect("written")).expect("readable");
+        let files = read(&tar.into_inner().expect("written")).expect("readable");
         assert_eq!(files, [("a".to_owned(), b"abc".to_vec()), ("b".to_owned(), b"x\0\0".to_vec())]);
     }
 
     #[test]
     fn long_names_and_other_kinds_are_refused() {
-        assert!(TarWriter::new(Vec::new()).add_folder(&"x".repeat(100)).is_err());
-        let mut link = build_header("a", EntryKind::File, 0).expect("a header");
-        link[KIND] = b'2';
-        link[CHECKSUM..CHECKSUM + 8].fill(b' ');
-        let sum = format!("{:06o}\0 ", sum_header(&link));
-        link[CHECKSUM..CHECKSUM + 8].copy_from_slice(sum.as_bytes());
-        assert!(parse_header(&link).is_err());
+        assert!(add_folder(&mut Builder::new(Vec::new()), &"x".repeat(100)).is_err());
+        for kind in [EntryType::Symlink, EntryType::Link, EntryType::GNULongName, EntryType::XHeader, EntryType::Fifo] {
+            let mut tar = Builder::new(Vec::new());
+            tar.append(&build_header("a", kind, 1).expect("a header"), &b"b"[..]).expect("written");
+            assert!(read(&tar.into_inner().expect("written")).is_err(), "{kind:?}");
+        }
+        let mut tar = Builder::new(Vec::new());
+        tar.append(&build_header("a/", EntryType::Directory, 1).expect("a header"), &b"b"[..]).expect("written");
+        assert!(read(&tar.into_inner().expect("written")).is_err());
+    }
+
+    #[test]
+    fn headers_are_those_of_earlier_versions() {
+        let mut expected = [0; BLOCK];
+        for (at, text) in [
+            (0, "data/a"),
+            (100, "0000600"),
+            (108, "0000000"),
+            (116, "0000000"),
+            (124, "00000000012"),
+            (136, "00000000000"),
+            (156, "0"),
+            (257, "ustar"),
+            (263, "00"),
+        ] {
+            expected[at..at + text.len()].copy_from_slice(text.as_bytes());
+        }
+        let header = build_header("data/a", EntryType::Regular, 10).expect("a header");
+        let mut bytes = *header.as_bytes();
+        // Of the checksum, the number of leading zeros differs.
+        bytes[148..156].fill(0);
+        assert_eq!(bytes, expected);
     }
 
     #[test]
@@ -284,17 +211,17 @@ mod tests {
     proptest! {
         #[test]
         fn files_are_read_as_written(
-            files in proptest::collection::vec(("[a-z/]{1,99}", proptest::collection::vec(any::<u8>(), 0..2000)), 0..6),
+            files in proptest::collection::vec(
+                ("[a-z]{1,9}(/[a-z]{1,9}){0,9}", proptest::collection::vec(any::<u8>(), 0..2000)), 0..6),
         ) {
             prop_assert_eq!(read(&write(&files)).expect("readable"), files);
         }
 
         #[test]
-        fn truncated_archives_are_refused(length in 0_usize..2500) {
+        fn truncated_entries_are_refused(length in 1_usize..BLOCK + 1000) {
             let bytes = write(&[("a".to_owned(), vec![1; 1000])]);
-            // Of the end of the archive, one block of two is enough.
-            let cut = length.min(bytes.len() - BLOCK - 1);
-            prop_assert!(read(&bytes[..cut]).is_err());
+            // Behind the folder, which is one block.
+            prop_assert!(read(&bytes[..BLOCK + length]).is_err());
         }
 
         #[test]

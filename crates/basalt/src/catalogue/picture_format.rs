@@ -1,4 +1,9 @@
-//! Format and dimensions of a picture, read from its first bytes.
+//! Format and dimensions of a picture.
+
+use std::io::Cursor;
+
+use image::{ImageFormat, ImageReader};
+use imagesize::{Compression, ImageType};
 
 /// A format of pictures that browsers show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +14,7 @@ pub(super) enum Format {
     Avif,
 }
 
-/// What the first bytes of a picture say.
+/// What a picture says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PictureHeader {
     pub format: Format,
@@ -34,101 +39,20 @@ impl Format {
 /// Reads format and dimensions of a PNG, JPEG, WebP or AVIF file.
 /// Returns `None` if it is none of them or ends too early.
 pub(super) fn read_header(file: &[u8]) -> Option<PictureHeader> {
-    let (format, (width, height)) = if file.starts_with(b"\x89PNG\r\n\x1a\n") {
-        (Format::Png, read_png(file)?)
-    } else if file.starts_with(b"\xff\xd8\xff") {
-        (Format::Jpeg, read_jpeg(file)?)
-    } else if file.starts_with(b"RIFF") && file.get(8..12)? == b"WEBP" {
-        (Format::WebP, read_webp(file)?)
-    } else if is_avif(file) {
-        (Format::Avif, read_avif(file)?)
-    } else {
-        return None;
+    if matches!(imagesize::image_type(file), Ok(ImageType::Heif(Compression::Av1))) {
+        let size = imagesize::blob_size(file).ok()?;
+        let [width, height] = [size.width, size.height].map(u32::try_from);
+        return Some(PictureHeader { format: Format::Avif, width: width.ok()?, height: height.ok()? });
+    }
+    let reader = ImageReader::new(Cursor::new(file)).with_guessed_format().ok()?;
+    let format = match reader.format()? {
+        ImageFormat::Png => Format::Png,
+        ImageFormat::Jpeg => Format::Jpeg,
+        ImageFormat::WebP => Format::WebP,
+        _ => return None,
     };
+    let (width, height) = reader.into_dimensions().ok()?;
     Some(PictureHeader { format, width, height })
-}
-
-/// Dimensions from the chunk IHDR (PNG §11.2.1).
-fn read_png(file: &[u8]) -> Option<(u32, u32)> {
-    (file.get(12..16)? == b"IHDR").then_some(())?;
-    Some((big_endian(file.get(16..20)?), big_endian(file.get(20..24)?)))
-}
-
-/// Dimensions from the first frame header (ITU-T T.81 §B.2.2).
-fn read_jpeg(file: &[u8]) -> Option<(u32, u32)> {
-    let mut at = 2;
-    loop {
-        (*file.get(at)? == 0xff).then_some(())?;
-        let marker = *file.get(at + 1)?;
-        match marker {
-            // A byte that fills, and markers without a segment.
-            0xff => at += 1,
-            0x01 | 0xd0..=0xd8 => at += 2,
-            // Start of frame; in this range are also tables of Huffman codes and arithmetic conditioning.
-            0xc0..=0xcf if ![0xc4, 0xc8, 0xcc].contains(&marker) => {
-                return Some((big_endian(file.get(at + 7..at + 9)?), big_endian(file.get(at + 5..at + 7)?)));
-            }
-            // Image data or the end, before any frame.
-            0xda | 0xd9 => return None,
-            _ => at += 2 + usize::try_from(big_endian(file.get(at + 2..at + 4)?)).ok().filter(|size| *size >= 2)?,
-        }
-    }
-}
-
-/// Dimensions from the first chunk (RFC 9649 §2.5 to §2.7).
-fn read_webp(file: &[u8]) -> Option<(u32, u32)> {
-    match file.get(12..16)? {
-        b"VP8X" => Some((little_endian(file.get(24..27)?) + 1, little_endian(file.get(27..30)?) + 1)),
-        b"VP8L" if *file.get(20)? == 0x2f => {
-            let bits = little_endian(file.get(21..25)?);
-            Some(((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1))
-        }
-        b"VP8 " if file.get(23..26)? == b"\x9d\x01\x2a" => {
-            Some((little_endian(file.get(26..28)?) & 0x3fff, little_endian(file.get(28..30)?) & 0x3fff))
-        }
-        _ => None,
-    }
-}
-
-/// Returns whether the file is of a brand of AVIF (AV1 Image File Format §6).
-fn is_avif(file: &[u8]) -> bool {
-    let is_brand = |brand: &[u8]| brand == b"avif" || brand == b"avis";
-    find_box(file, b"ftyp").is_some_and(|brands| {
-        file.get(4..8) == Some(b"ftyp")
-            && (brands.get(..4).is_some_and(is_brand) || brands.chunks(4).skip(2).any(is_brand))
-    })
-}
-
-/// The largest dimensions of the items: those of the parts and of the transparency are not larger.
-fn read_avif(file: &[u8]) -> Option<(u32, u32)> {
-    // `meta` has a version and flags before its boxes, `ispe` before its values.
-    let properties = find_box(find_box(find_box(file, b"meta")?.get(4..)?, b"iprp")?, b"ipco")?;
-    let extents = list_boxes(properties).filter(|(name, _)| *name == b"ispe");
-    let sizes = extents.filter_map(|(_, it)| Some((big_endian(it.get(4..8)?), big_endian(it.get(8..12)?))));
-    sizes.max_by_key(|(width, height)| u64::from(*width) * u64::from(*height))
-}
-
-fn find_box<'a>(boxes: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    list_boxes(boxes).find(|(known, _)| *known == name).map(|(_, content)| content)
-}
-
-/// Lists name and content of the boxes (ISO/IEC 14496-12 §4.2). Ends at a box without a usual size.
-fn list_boxes(boxes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let mut rest = boxes;
-    std::iter::from_fn(move || {
-        let size = usize::try_from(big_endian(rest.get(..4)?)).ok()?;
-        let (name, content) = (rest.get(4..8)?, rest.get(8..size)?);
-        rest = rest.get(size..)?;
-        Some((name, content))
-    })
-}
-
-fn big_endian(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
-}
-
-fn little_endian(bytes: &[u8]) -> u32 {
-    bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
 #[cfg(test)]
@@ -153,10 +77,9 @@ mod tests {
         assert_eq!(read_header(WEBP), Some(header(Format::WebP, 480, 600)));
         assert_eq!(read_header(PNG), Some(header(Format::Png, 192, 192)));
         assert_eq!(read_header(JPEG), Some(header(Format::Jpeg, 800, 420)));
-        let extended = b"RIFF\x00\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\xaf\x04\x00\x0f\x27\x00";
-        assert_eq!(read_header(extended), Some(header(Format::WebP, 1200, 10_000)));
-        let lossless = b"RIFF\x00\x00\x00\x00WEBPVP8L\x00\x00\x00\x00\x2f\xaf\xc4\x95\x00";
-        assert_eq!(read_header(lossless), Some(header(Format::WebP, 1200, 600)));
+        let mut lossless = Cursor::new(Vec::new());
+        image::RgbaImage::new(1200, 600).write_to(&mut lossless, ImageFormat::WebP).expect("encoded");
+        assert_eq!(read_header(lossless.get_ref()), Some(header(Format::WebP, 1200, 600)));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! TLS from files, and their reload.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use reqwest::{Certificate, Client};
@@ -12,20 +11,13 @@ use super::support::{Basalt, TempFolder, eventually, run};
 /// Writes a new self-signed certificate for 127.0.0.1 and its key; returns the certificate.
 fn write_certificate(folder: &Path, key_name: &str) -> Certificate {
     let (certificate, key) = (folder.join("certificate.pem.new"), folder.join(format!("{key_name}.new")));
-    let status = Command::new("openssl")
-        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"])
-        .args(["-subj", "/CN=Test", "-addext", "subjectAltName=IP:127.0.0.1"])
-        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
-        .arg(&key)
-        .arg("-out")
-        .arg(&certificate)
-        .output()
-        .expect("openssl starts");
-    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
-    let pem = std::fs::read(&certificate).expect("a certificate");
+    let generated = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+    let pem = generated.cert.pem();
+    std::fs::write(&certificate, &pem).expect("written");
+    std::fs::write(&key, generated.signing_key.serialize_pem()).expect("written");
     std::fs::rename(&key, folder.join(key_name)).expect("a key");
     std::fs::rename(&certificate, folder.join("certificate.pem")).expect("a certificate");
-    Certificate::from_pem(&pem).expect("a certificate")
+    Certificate::from_pem(pem.as_bytes()).expect("a certificate")
 }
 
 /// Returns whether a new connection that trusts only this certificate gets a response.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use wildmatch::WildMatch;
 
 use crate::FlowError;
-use crate::replay::matches_glob;
 
 /// The recordings that must be there, each with the number of its compared steps.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl RecordingList {
         only: &[String],
         is_update: bool,
     ) -> Result<(), FlowError> {
-        let is_selected = |name: &str| only.is_empty() || only.iter().any(|glob| matches_glob(glob, name));
+        let is_selected = |name: &str| only.is_empty() || only.iter().any(|glob| WildMatch::new(glob).matches(name));
         let mut problems = Vec::new();
         for (name, steps) in self.steps.iter().filter(|(name, _)| is_selected(name)) {
             match found.get(name.as_str()) {

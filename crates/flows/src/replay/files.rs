@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use wildmatch::WildMatch;
 
-use super::glob::matches_glob;
 use crate::FlowError;
 use crate::format::Flow;
 
@@ -42,7 +42,7 @@ pub fn find_flows(paths: &[PathBuf], only: &[String]) -> Result<Vec<FlowFile>, F
             })?);
         }
     }
-    found.retain(|file| only.is_empty() || only.iter().any(|glob| matches_glob(glob, &file.flow.name)));
+    found.retain(|file| only.is_empty() || only.iter().any(|glob| WildMatch::new(glob).matches(&file.flow.name)));
     found.sort_by(|left, right| left.flow.name.cmp(&right.flow.name));
     if found.is_empty() {
         let hint = "name files or folders with flows; --only selects by the names of flows";

@@ -1,7 +1,6 @@
 //! Replays files of flows and reports what differs.
 
 mod files;
-mod glob;
 mod outcome;
 mod report;
 mod update;
@@ -18,7 +17,6 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 
 pub use self::files::{FlowFile, find_flows};
-pub use self::glob::matches_glob;
 pub use self::outcome::FileOutcome;
 pub use self::report::{Report, format_json, format_junit, format_text};
 pub use self::update::update_file;

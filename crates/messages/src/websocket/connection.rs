@@ -2,24 +2,32 @@
 
 use std::time::Duration;
 
+use futures::{SinkExt, StreamExt};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use http_edge::{PendingUpgrade, ShutdownSignal, UpgradedStream};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Bytes, Error, Message};
 
-use super::frame::{ClientFrame, CloseCode, FrameReader, format_close, format_ping, format_pong, format_text};
-
+/// The maximum number of bytes of a client's message.
+pub const MAX_MESSAGE_BYTES: usize = 4096;
 /// The number of texts that wait for a slow client.
 const QUEUED_TEXTS: usize = 256;
 /// Time that a connection has to switch protocols after the response.
 const SWITCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time that a client may take to accept a text.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The number of bytes that are read at a time.
-const READ_BYTES: usize = 1024;
+/// The size of the buffer of a connection for what its client sends.
+const READ_BUFFER_BYTES: usize = 1024;
 
 /// Sends texts to the client of a connection.
 pub(crate) type TextSender = mpsc::Sender<Result<String, CloseCode>>;
+
+type Socket = WebSocketStream<UpgradedStream>;
 
 /// A WebSocket whose client gets texts.
 pub(crate) struct Connection {
@@ -28,9 +36,6 @@ pub(crate) struct Connection {
     closing: ShutdownSignal,
     ping_interval: Duration,
 }
-
-/// The connection is over.
-struct Ended;
 
 impl Connection {
     /// Creates a connection and the sender of its texts; an error instead of a text ends it.
@@ -48,81 +53,73 @@ impl Connection {
             stream = self.upgrade.wait() => stream,
             () = SystemClock.timeout(SWITCH_TIMEOUT) => None,
         };
-        let Some(mut stream) = stream else { return };
+        let Some(stream) = stream else { return };
+        let config = WebSocketConfig::default()
+            .read_buffer_size(READ_BUFFER_BYTES)
+            .max_message_size(Some(MAX_MESSAGE_BYTES))
+            .max_frame_size(Some(MAX_MESSAGE_BYTES));
+        let mut socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
         let code = tokio::select! {
-            code = exchange(&mut stream, &mut self.texts, self.ping_interval) => code,
-            _ = self.closing.wait_for(|is_closing| *is_closing) => Some(CloseCode::GoingAway),
+            code = exchange(&mut socket, &mut self.texts, self.ping_interval) => code,
+            _ = self.closing.wait_for(|is_closing| *is_closing) => Some(CloseCode::Away),
         };
         if let Some(code) = code {
-            drop(write(&mut stream, &format_close(code)).await);
+            send(&mut socket, Message::Close(Some(CloseFrame { code, reason: String::new().into() }))).await;
         }
-        drop(stream.shutdown().await);
+        drop(socket.get_mut().shutdown().await);
     }
 }
 
-/// Sends texts and answers control frames.
+/// Sends texts and pings; the library answers pings and the end of the connection.
 ///
-/// Returns why the server ends the connection; `None` if it is lost.
+/// Returns why the server ends the connection; `None` if the client ended it or it is lost.
 async fn exchange(
-    stream: &mut UpgradedStream,
+    socket: &mut Socket,
     texts: &mut mpsc::Receiver<Result<String, CloseCode>>,
     ping_interval: Duration,
 ) -> Option<CloseCode> {
-    let mut closing = Box::pin(stream.closing());
-    let mut frames = FrameReader::default();
-    let mut buffer = [0; READ_BYTES];
+    let mut closing = Box::pin(socket.get_ref().closing());
     let mut next_ping = SystemClock.timeout(ping_interval);
     let mut is_silent = false;
     loop {
         tokio::select! {
-            read = stream.read(&mut buffer) => {
-                let length = read.ok().filter(|length| *length > 0)?;
-                is_silent = false;
-                frames.push(&buffer[..length]);
-                match answer_frames(stream, &mut frames).await {
-                    Ok(None) => {}
-                    Ok(Some(code)) => return Some(code),
-                    Err(Ended) => return None,
-                }
-            }
+            message = socket.next() => match message? {
+                Ok(_) => is_silent = false,
+                Err(error) => return find_close_code(&error),
+            },
             text = texts.recv() => match text {
-                Some(Ok(text)) => write(stream, &format_text(&text)).await.ok()?,
+                Some(Ok(text)) => send(socket, Message::Text(text.into())).await?,
                 Some(Err(code)) => return Some(code),
-                None => return Some(CloseCode::InternalError),
+                None => return Some(CloseCode::Error),
             },
             () = &mut next_ping => {
                 if is_silent {
-                    return Some(CloseCode::GoingAway);
+                    return Some(CloseCode::Away);
                 }
                 is_silent = true;
-                write(stream, &format_ping()).await.ok()?;
+                send(socket, Message::Ping(Bytes::new())).await?;
                 next_ping = SystemClock.timeout(ping_interval);
             }
-            () = &mut closing => return Some(CloseCode::GoingAway),
+            () = &mut closing => return Some(CloseCode::Away),
         }
     }
 }
 
-/// Answers the complete frames; returns why the server ends the connection.
-async fn answer_frames(stream: &mut UpgradedStream, frames: &mut FrameReader) -> Result<Option<CloseCode>, Ended> {
-    loop {
-        match frames.take_frame() {
-            Ok(None) => return Ok(None),
-            Ok(Some(ClientFrame::Data | ClientFrame::Pong)) => {}
-            Ok(Some(ClientFrame::Ping(content))) => write(stream, &format_pong(&content)).await?,
-            Ok(Some(ClientFrame::Close)) => return Ok(Some(CloseCode::Normal)),
-            Err(error) => return Ok(Some(error.into())),
-        }
+/// Returns what a client is told that sent what is no message; `None` if the connection is lost.
+fn find_close_code(error: &Error) -> Option<CloseCode> {
+    match error {
+        Error::Capacity(_) => Some(CloseCode::Size),
+        Error::Utf8(_) => Some(CloseCode::Invalid),
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => None,
+        Error::Protocol(_) => Some(CloseCode::Protocol),
+        _ => None,
     }
 }
 
-async fn write(stream: &mut UpgradedStream, bytes: &[u8]) -> Result<(), Ended> {
-    let writing = async {
-        stream.write_all(bytes).await?;
-        stream.flush().await
-    };
+/// Sends a message; `None` if the connection is lost or the client too slow.
+async fn send(socket: &mut Socket, message: Message) -> Option<()> {
     tokio::select! {
-        written = writing => written.map_err(|_| Ended),
-        () = SystemClock.timeout(WRITE_TIMEOUT) => Err(Ended),
+        sent = socket.send(message) => sent.ok(),
+        () = SystemClock.timeout(WRITE_TIMEOUT) => None,
     }
 }

@@ -1,15 +1,11 @@
-//! WebSockets (RFC 6455) on which a server sends texts: opening handshake, frames, limits.
+//! WebSockets (RFC 6455) on which a server sends texts: opening handshake, limits.
 //!
 //! What a client sends has no effect, except that it answers pings and ends the connection.
 
 mod connection;
-mod frame;
 mod handshake;
 
-pub use self::frame::{
-    ClientFrame, CloseCode, FrameError, FrameReader, MAX_PAYLOAD_BYTES, format_close, format_ping, format_pong,
-    format_text,
-};
-
+pub use self::connection::MAX_MESSAGE_BYTES;
 pub(crate) use self::connection::{Connection, TextSender};
 pub(crate) use self::handshake::{Handshake, accept};
+pub(crate) use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
