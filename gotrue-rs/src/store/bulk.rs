@@ -100,6 +100,87 @@ statements! {
     ATTACH_PASSKEYS = "bulk.attach_passkeys":
         concat!(insert_passkeys!(), " WHERE user_id IN (SELECT id FROM users) ON CONFLICT DO NOTHING");
 
+    ATTACH_SSO_PROVIDERS = "bulk.attach_sso_providers":
+        "INSERT INTO sso_providers (id, resource_id, created_at, updated_at, disabled)
+         SELECT id, resource_id, created_at, updated_at, disabled
+         FROM jsonb_populate_recordset(NULL::sso_providers, :rows)
+         ON CONFLICT DO NOTHING";
+
+    ATTACH_SAML_PROVIDERS = "bulk.attach_saml_providers":
+        "INSERT INTO saml_providers (id, sso_provider_id, entity_id, metadata_xml, metadata_url, attribute_mapping,
+                                     created_at, updated_at, name_id_format)
+         SELECT id, sso_provider_id, entity_id, metadata_xml, metadata_url, attribute_mapping, created_at, updated_at,
+                name_id_format
+         FROM jsonb_populate_recordset(NULL::saml_providers, :rows)
+         WHERE sso_provider_id IN (SELECT id FROM sso_providers)
+         ON CONFLICT DO NOTHING";
+
+    ATTACH_SSO_DOMAINS = "bulk.attach_sso_domains":
+        "INSERT INTO sso_domains (id, sso_provider_id, domain, created_at, updated_at)
+         SELECT id, sso_provider_id, domain, created_at, updated_at
+         FROM jsonb_populate_recordset(NULL::sso_domains, :rows)
+         WHERE sso_provider_id IN (SELECT id FROM sso_providers)
+         ON CONFLICT DO NOTHING";
+
+    ATTACH_OAUTH_CLIENTS = "bulk.attach_oauth_clients":
+        "INSERT INTO oauth_clients (id, client_secret_hash, registration_type, redirect_uris, grant_types, client_name,
+                                    client_uri, logo_uri, created_at, updated_at, deleted_at, client_type,
+                                    token_endpoint_auth_method)
+         SELECT id, client_secret_hash, registration_type, redirect_uris, grant_types, client_name, client_uri, logo_uri,
+                COALESCE(created_at, now()), COALESCE(updated_at, now()), deleted_at,
+                COALESCE(client_type, 'confidential'), COALESCE(token_endpoint_auth_method, 'client_secret_basic')
+         FROM jsonb_populate_recordset(NULL::oauth_clients, :rows)
+         ON CONFLICT DO NOTHING";
+
+    ATTACH_OAUTH_CONSENTS = "bulk.attach_oauth_consents":
+        "INSERT INTO oauth_consents (id, user_id, client_id, scopes, granted_at, revoked_at)
+         SELECT id, user_id, client_id, scopes, COALESCE(granted_at, now()), revoked_at
+         FROM jsonb_populate_recordset(NULL::oauth_consents, :rows)
+         WHERE user_id IN (SELECT id FROM users) AND client_id IN (SELECT id FROM oauth_clients)
+         ON CONFLICT DO NOTHING";
+
+    ATTACH_RECOVERY_CODE_SETS = "bulk.attach_recovery_code_sets":
+        "INSERT INTO mfa_recovery_code_sets (id, user_id, mfa_factor_id, failed_verification_count,
+                                             verification_locked_until, created_at, updated_at)
+         SELECT id, user_id, mfa_factor_id, COALESCE(failed_verification_count, 0), verification_locked_until,
+                COALESCE(created_at, now()), COALESCE(updated_at, now())
+         FROM jsonb_populate_recordset(NULL::mfa_recovery_code_sets, :rows) AS given
+         WHERE EXISTS (SELECT FROM mfa_factors f WHERE f.id = given.mfa_factor_id AND f.user_id = given.user_id)
+         ON CONFLICT DO NOTHING";
+
+    ATTACH_RECOVERY_CODES = "bulk.attach_recovery_codes":
+        "INSERT INTO mfa_recovery_codes (id, mfa_recovery_code_set_id, code_hash, consumed_at, created_at)
+         SELECT id, mfa_recovery_code_set_id, code_hash, consumed_at, COALESCE(created_at, now())
+         FROM jsonb_populate_recordset(NULL::mfa_recovery_codes, :rows)
+         WHERE mfa_recovery_code_set_id IN (SELECT id FROM mfa_recovery_code_sets)
+         ON CONFLICT DO NOTHING";
+
+    /// Adds to accounts what a file has and they lack: the password and members of the metadata.
+    COMPLETE = "bulk.complete":
+        "UPDATE users u
+         SET encrypted_password = CASE WHEN COALESCE(u.encrypted_password, '') = '' THEN g.encrypted_password
+                                       ELSE u.encrypted_password END,
+             raw_user_meta_data = g.raw_user_meta_data || COALESCE(u.raw_user_meta_data, '{}'),
+             raw_app_meta_data = g.raw_app_meta_data || COALESCE(u.raw_app_meta_data, '{}')
+         FROM jsonb_populate_recordset(NULL::users, :users) AS g
+         WHERE u.id = g.id
+           AND u.deleted_at IS NULL
+           AND (COALESCE(u.encrypted_password, '') = '' AND g.encrypted_password <> ''
+                OR NOT jsonb_exists_all(COALESCE(u.raw_user_meta_data, '{}'),
+                                        ARRAY(SELECT jsonb_object_keys(g.raw_user_meta_data)))
+                OR NOT jsonb_exists_all(COALESCE(u.raw_app_meta_data, '{}'),
+                                        ARRAY(SELECT jsonb_object_keys(g.raw_app_meta_data))))";
+
+    HAS_RECOVERY_CODES = "bulk.has_recovery_codes": "SELECT to_regclass('mfa_recovery_codes') IS NOT NULL";
+
+    TABLE_COLUMNS = "bulk.table_columns":
+        "SELECT c.relname::text, a.attname::text
+         FROM pg_attribute a
+         JOIN pg_class c ON c.oid = a.attrelid
+         WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'users'::regclass)
+           AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+         ORDER BY c.relname, a.attnum";
+
     TAKEN = "bulk.find_taken":
         "SELECT id, email, phone FROM users WHERE id = ANY(:ids)
          UNION
@@ -156,7 +237,7 @@ statements! {
 
 /// Inserts users and returns the ids of those inserted; skips users whose id, address or number exists.
 pub async fn insert(db: &mut Connection, users: &[&ImportedUser]) -> Result<Vec<Uuid>> {
-    let [users, identities, factors, passkeys] = ImportTable::ALL.map(|table| {
+    let [users, identities, factors, passkeys] = ImportTable::OF_LINES.map(|table| {
         let rows = users.iter().flat_map(|user| user.table_rows(table)).cloned().map(Value::Object);
         Value::Array(rows.collect())
     });
@@ -165,15 +246,48 @@ pub async fn insert(db: &mut Connection, users: &[&ImportedUser]) -> Result<Vec<
 }
 
 /// Inserts dependent rows of existing users and returns how many were new.
-pub async fn insert_dependent_rows(db: &mut Connection, table: ImportTable, rows: Vec<Value>) -> Result<u64> {
+///
+/// Runs within a savepoint, so that the open transaction survives a failure.
+pub async fn try_insert_dependent_rows(db: &mut Connection, table: ImportTable, rows: Vec<Value>) -> Result<u64> {
+    db.execute(bind!(SAVE)).await?;
+    let outcome = insert_dependent_rows(db, table, rows).await;
+    let end = if outcome.is_ok() { bind!(KEEP) } else { bind!(UNDO) };
+    db.execute(end).await?;
+    outcome
+}
+
+async fn insert_dependent_rows(db: &mut Connection, table: ImportTable, rows: Vec<Value>) -> Result<u64> {
     let rows = Value::Array(rows);
     let bound = match table {
+        ImportTable::Users => return Ok(0),
         ImportTable::Identities => bind!(ATTACH_IDENTITIES, identities: rows),
         ImportTable::Factors => bind!(ATTACH_FACTORS, factors: rows),
         ImportTable::Passkeys => bind!(ATTACH_PASSKEYS, passkeys: rows),
-        ImportTable::Users => return Ok(0),
+        ImportTable::SsoProviders => bind!(ATTACH_SSO_PROVIDERS, rows),
+        ImportTable::OauthClients => bind!(ATTACH_OAUTH_CLIENTS, rows),
+        ImportTable::SamlProviders => bind!(ATTACH_SAML_PROVIDERS, rows),
+        ImportTable::SsoDomains => bind!(ATTACH_SSO_DOMAINS, rows),
+        ImportTable::OauthConsents => bind!(ATTACH_OAUTH_CONSENTS, rows),
+        ImportTable::RecoveryCodeSets => bind!(ATTACH_RECOVERY_CODE_SETS, rows),
+        ImportTable::RecoveryCodes => bind!(ATTACH_RECOVERY_CODES, rows),
     };
     db.execute(bound).await
+}
+
+/// Adds to existing users the passwords and metadata that they lack, and returns how many were changed.
+pub async fn complete(db: &mut Connection, users: &[&ImportedUser]) -> Result<u64> {
+    let users = Value::Array(users.iter().map(|user| Value::Object(user.user.clone())).collect());
+    db.execute(bind!(COMPLETE, users)).await
+}
+
+/// Whether the database has the tables of recovery codes.
+pub async fn has_recovery_codes(db: &mut Connection) -> Result<bool> {
+    db.fetch_one::<(bool,)>(bind!(HAS_RECOVERY_CODES)).await.map(|(has_tables,)| has_tables)
+}
+
+/// Lists the tables of the schema with their columns, in the order of the tables.
+pub async fn list_table_columns(db: &mut Connection) -> Result<Vec<(String, String)>> {
+    db.fetch_all(bind!(TABLE_COLUMNS)).await
 }
 
 /// An existing user.

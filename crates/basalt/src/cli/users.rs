@@ -17,12 +17,17 @@ const EXAMPLES: &str = "Examples:
   basalt users export users.jsonl
   basalt users export users.jsonl --anonymise
   basalt users import users.jsonl --dry-run
-  basalt users import auth-export.json --format firebase --firebase-signer-key KEY --firebase-salt-separator Bw==
+  basalt users import auth-export.json --firebase-signer-key KEY --firebase-salt-separator Bw==
+  basalt users import export.jsonl hashes.jsonl
+  basalt users import firebase.json --provider oidc.okta=custom:okta
 
 These commands work with and without a running `basalt serve`. --database-url selects another database, such as that of
 a Supabase project.";
 
-const IMPORT_HELP: &str = "Import accounts from a file
+const IMPORT_HELP: &str = "Import accounts from files
+
+Exports of Supabase, Firebase, Auth0, Clerk and PocketBase are recognised, as JSON, CSV or a dump as SQL, also gzipped or in
+UTF-16. Auth0's accounts and hashes are joined, in any order: basalt users import export.jsonl hashes.jsonl
 
 The native format has one account per line, as JSON: the columns of auth.users with identities, factors and passkeys
 nested. An address or a number is enough; everything else is optional:
@@ -30,7 +35,8 @@ nested. An address or a number is enough; everything else is optional:
   {\"email\": \"ann@example.com\", \"email_verified\": true, \"password_hash\": \"$2b$10$…\", \"user_metadata\": {\"name\": \"Ann\"}}
 
 Password hashes: bcrypt, Argon2, and Firebase's scrypt. A line that cannot be stored is reported with its number and
-skipped; existing accounts are left unchanged, so an import can be repeated. Accounts are stored in batches of 1000.";
+skipped. An import can be repeated: existing accounts are left unchanged, except that accounts of other services get what an
+earlier import did not have. Accounts are stored in batches of 1000.";
 
 /// The arguments of `basalt users`.
 #[derive(Debug, Args)]
@@ -54,7 +60,7 @@ enum Action {
     Ban(BanArguments),
     /// Delete an account and all its data
     Delete(DeleteArguments),
-    /// Import accounts from a file
+    /// Import accounts from files
     #[command(long_about = IMPORT_HELP)]
     Import(ImportArguments),
     /// Export all accounts to a file, with their password hashes: one per line, as JSON

@@ -87,10 +87,10 @@ pub(crate) struct DeleteArguments {
 /// Arguments of `import`.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// The file, plain or gzipped; - for standard input
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// The format of the file [default: detected from its beginning]
+    /// The files, plain or gzipped; - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The format of the files [default: detected from their beginnings]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<ImportFormat>,
     /// Report what an import would do, without storing anything
@@ -99,6 +99,9 @@ pub(crate) struct ImportArguments {
     /// Import also accounts with more rights than others: another role than `authenticated`, owners of the shop
     #[arg(long)]
     pub allow_privileged: bool,
+    /// The provider here that another service's provider becomes: `oidc.okta=custom:okta`; can be repeated
+    #[arg(long = "provider", value_name = "THEIRS=OURS")]
+    pub providers: Vec<String>,
     /// Firebase's `base64_signer_key`
     #[arg(long, value_name = "BASE64", hide_env_values = true, env = "FIREBASE_SIGNER_KEY")]
     pub firebase_signer_key: Option<String>,
@@ -120,10 +123,16 @@ pub(crate) enum ImportFormat {
     Basalt,
     /// A dump of a Supabase project's data: `pg_dump` or `supabase db dump --data-only`, as SQL
     Supabase,
-    /// `firebase auth:export --format=json`
+    /// `firebase auth:export`, as JSON or CSV, or an export of the emulator
     Firebase,
-    /// The export job of Auth0, or the password hashes from its support: one account per line, as JSON
+    /// The export job of Auth0, as JSON or CSV, a bulk import file, or the password hashes from its support
     Auth0,
+    /// The export of users of Clerk, as CSV
+    Clerk,
+    /// Records of `PocketBase`, as JSON
+    Pocketbase,
+    /// CSV with the usual names of columns, such as that of the Supabase dashboard
+    Csv,
 }
 
 /// Arguments of `export`.

@@ -1,6 +1,7 @@
 //! Reads accounts from a database dump as `pg_dump` writes it.
 //! It parses `COPY … FROM stdin` and `INSERT INTO … VALUES`. All other statements are skipped.
 
+use std::collections::HashMap;
 use std::io;
 
 use gotrue_rules::domain::bulk::{ImportRow, ImportTable};
@@ -8,40 +9,64 @@ use serde_json::Value;
 
 use super::read::{MAX_LINE_BYTES, ParsedItem, TextReader, next_line};
 
-/// The rows of the account tables in a dump.
+/// The names of columns by table, in the order of the table.
+pub(super) type TableColumns = HashMap<String, Vec<String>>;
+
+/// The rows of the auth schema in a dump.
 pub(super) struct DumpReader {
     text: TextReader,
     line: u64,
     state: DumpState,
+    /// The order of columns for statements that do not list them: of the dump's tables, else of this database's.
+    columns: TableColumns,
+    /// Whether names without a schema are of the schema `auth`.
+    is_auth_default: bool,
 }
 
 enum DumpState {
     /// Between two statements.
     Outside,
-    /// Within the lines of a `COPY`; `None` for an ignored table.
+    /// Within the columns of a `CREATE TABLE`.
+    Create(String, Vec<String>),
+    /// Within the lines of a `COPY`; `None` for a table of another schema.
     Copy(Option<Columns>),
+    /// Before the rows of an `INSERT`, with its text so far.
+    InsertHead(String),
     /// Within the rows of an `INSERT`, with the text not parsed yet.
     Insert(Columns, String),
 }
 
 #[derive(Clone)]
 struct Columns {
-    table: ImportTable,
+    table: String,
     names: Vec<String>,
 }
 
 /// A row of a table.
 pub(super) struct DumpRow {
-    /// The table.
-    pub table: ImportTable,
+    /// The table's name without its schema.
+    pub table: String,
     /// The row.
     pub item: ParsedItem,
+    /// Columns with a value that no column here takes.
+    pub omitted: Vec<String>,
+}
+
+impl DumpRow {
+    /// Returns the table, if an import fills it.
+    pub(super) fn import_table(&self) -> Option<ImportTable> {
+        ImportTable::from_name(&self.table)
+    }
+
+    fn error(table: &str, line: u64, problem: String) -> Self {
+        Self { table: table.to_owned(), item: ParsedItem { line, row: Err(problem) }, omitted: Vec::new() }
+    }
 }
 
 impl DumpReader {
     /// Reads the rows of a text.
-    pub(super) fn new(text: TextReader) -> Self {
-        Self { text, line: 0, state: DumpState::Outside }
+    pub(super) fn new(text: TextReader, columns: TableColumns) -> Self {
+        Self { text, line: 0, state: DumpState::Outside, columns, is_auth_default: false }
     }
 
     fn advance(&mut self) -> io::Result<Option<DumpRow>> {
@@ -53,27 +78,32 @@ impl DumpReader {
                         let columns = columns.clone();
                         return Ok(Some(columns.into_row(self.line, values)));
                     }
-                    ParsedTuple::End => self.state = DumpState::Outside,
-                    ParsedTuple::Invalid => {
-                        let table = columns.table;
+                    ParsedTuple::End(at) => {
+                        let rest = pending[at..].to_owned();
                         self.state = DumpState::Outside;
-                        let row = Err(
-                            "these values cannot be read; what follows in this statement is passed over".to_owned()
-                        );
-                        return Ok(Some(DumpRow { table, item: ParsedItem { line: self.line, row } }));
+                        if let Some(found) = self.process_line(&rest) {
+                            return Ok(Some(found));
+                        }
+                        continue;
+                    }
+                    ParsedTuple::Invalid => {
+                        let table = columns.table.clone();
+                        self.state = DumpState::Outside;
+                        let problem = "these values cannot be read; what follows in this statement is passed over";
+                        return Ok(Some(DumpRow::error(&table, self.line, problem.to_owned())));
                     }
                     ParsedTuple::Incomplete if pending.len() as u64 > MAX_LINE_BYTES => {
-                        let table = columns.table;
+                        let table = columns.table.clone();
                         self.state = DumpState::Outside;
-                        let row = Err(format!(
+                        let problem = format!(
                             "longer than {MAX_LINE_BYTES} bytes; what follows in this statement is passed over"
-                        ));
-                        return Ok(Some(DumpRow { table, item: ParsedItem { line: self.line, row } }));
+                        );
+                        return Ok(Some(DumpRow::error(&table, self.line, problem)));
                     }
                     ParsedTuple::Incomplete => {}
                 }
             }
-            let Some(line) = next_line(&mut self.text)? else { return Ok(None) };
+            let Some(line) = next_line(&mut self.text)? else { return Ok(self.finish()) };
             self.line += 1;
             let line = String::from_utf8_lossy(&line).into_owned();
             if let Some(found) = self.process_line(&line) {
@@ -82,17 +112,26 @@ impl DumpReader {
         }
     }
 
+    /// Reports a statement that the end of the text cuts off.
+    fn finish(&mut self) -> Option<DumpRow> {
+        match std::mem::replace(&mut self.state, DumpState::Outside) {
+            DumpState::Copy(Some(columns)) => {
+                let problem = "the COPY has no end: the file is cut off".to_owned();
+                Some(DumpRow::error(&columns.table, self.line, problem))
+            }
+            DumpState::Insert(columns, rest) if !rest.trim().is_empty() => {
+                let problem = "the INSERT has no end: the file is cut off".to_owned();
+                Some(DumpRow::error(&columns.table, self.line, problem))
+            }
+            _ => None,
+        }
+    }
+
     fn process_line(&mut self, line: &str) -> Option<DumpRow> {
         match &mut self.state {
-            DumpState::Outside => {
-                if let Some(rest) = line.strip_prefix("COPY ") {
-                    self.state = DumpState::Copy(Columns::parse(rest).map(|(columns, _)| columns));
-                } else if let Some(rest) = line.strip_prefix("INSERT INTO ")
-                    && let Some((columns, rest)) = Columns::parse(rest)
-                    && let Some(values) = rest.trim_start().strip_prefix("VALUES")
-                {
-                    self.state = DumpState::Insert(columns, values.to_owned());
-                }
+            DumpState::Outside => self.begin_statement(line),
+            DumpState::Create(..) => {
+                self.read_definition(line);
                 None
             }
             DumpState::Copy(_) if line.trim_end() == "\\." => {
@@ -104,12 +143,117 @@ impl DumpReader {
                 let values = line.trim_end_matches('\r').split('\t').map(decode_field).collect();
                 Some(columns.clone().into_row(self.line, values))
             }
+            DumpState::InsertHead(pending) => {
+                pending.push('\n');
+                pending.push_str(line);
+                let pending = std::mem::take(pending);
+                self.begin_insert(pending)
+            }
             DumpState::Insert(_, pending) => {
                 pending.push('\n');
                 pending.push_str(line);
                 None
             }
         }
+    }
+
+    fn begin_statement(&mut self, line: &str) -> Option<DumpRow> {
+        let line = line.trim_start();
+        if let Some(rest) = strip_word(line, "COPY ") {
+            let columns = self.parse_columns(rest);
+            let is_text = columns.as_ref().is_none_or(|(_, options)| !options.to_ascii_lowercase().contains("csv"));
+            let table = columns.as_ref().map(|(columns, _)| columns.table.clone()).unwrap_or_default();
+            self.state = DumpState::Copy(columns.filter(|_| is_text).map(|(columns, _)| columns));
+            if !is_text {
+                let problem = "COPY as CSV is not read: use the text format, as pg_dump does".to_owned();
+                return Some(DumpRow::error(&table, self.line, problem));
+            }
+        } else if strip_word(line, "INSERT INTO").is_some() {
+            return self.begin_insert(format!("{line} "));
+        } else if let Some(rest) = strip_word(line, "CREATE TABLE ") {
+            let rest = strip_word(rest, "IF NOT EXISTS ").unwrap_or(rest);
+            // pg_dump writes a column per line; other forms leave the order of this database's table.
+            if let Some((table, after)) = self.parse_table(rest)
+                && after.trim() == "("
+            {
+                self.state = DumpState::Create(table, Vec::new());
+            }
+        } else if let Some(rest) = strip_word(line, "SET search_path") {
+            let first = rest.trim_start_matches([' ', '=']).split([',', ';']).next().unwrap_or_default();
+            self.is_auth_default = first.trim().trim_start_matches("TO ").trim_matches(['"', '\'']) == "auth";
+        }
+        None
+    }
+
+    /// Reads a line of the columns of a `CREATE TABLE` as `pg_dump` writes them: one column per line.
+    fn read_definition(&mut self, line: &str) {
+        let DumpState::Create(table, names) = &mut self.state else { return };
+        let line = line.trim();
+        let word = line.split_whitespace().next().unwrap_or_default();
+        let is_column = !word.is_empty()
+            && !line.starts_with([')', '-', '('])
+            && !["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "EXCLUDE", "LIKE"]
+                .contains(&word.to_uppercase().as_str());
+        if is_column {
+            names.push(word.trim_matches('"').to_owned());
+        }
+        if line.starts_with(')') || line.ends_with(';') {
+            let (table, names) = (std::mem::take(table), std::mem::take(names));
+            self.columns.insert(table, names);
+            self.state = DumpState::Outside;
+        }
+    }
+
+    /// Begins the rows of an `INSERT`, or waits for the rest of its head.
+    fn begin_insert(&mut self, text: String) -> Option<DumpRow> {
+        self.state = DumpState::Outside;
+        let rest = strip_word(&text, "INSERT INTO ")?;
+        let Some((name, _)) = self.parse_table(rest) else {
+            let is_named = rest.trim().contains([' ', '(', ';']);
+            if !is_named {
+                self.state = DumpState::InsertHead(text);
+            }
+            return None;
+        };
+        let parsed = self.parse_columns(rest);
+        let after = parsed.as_ref().map(|(_, after)| after.trim_start());
+        let after = after.map(|after| strip_word(after, "OVERRIDING SYSTEM VALUE").unwrap_or(after).trim_start());
+        if let (Some((columns, _)), Some(values)) = (&parsed, after.and_then(|after| strip_word(after, "VALUES"))) {
+            self.state = DumpState::Insert(columns.clone(), values.to_owned());
+            return None;
+        }
+        let is_open = after.is_none_or(|after| after.is_empty() || "VALUES".starts_with(&after.to_uppercase()));
+        if is_open && text.len() as u64 <= MAX_LINE_BYTES && !text.trim_end().ends_with(';') {
+            self.state = DumpState::InsertHead(text);
+            return None;
+        }
+        Some(DumpRow::error(&name, self.line, "only INSERT INTO … VALUES is read".to_owned()))
+    }
+
+    /// Parses the name of a table of the schema `auth`, with or without quotes, and returns it with the rest.
+    fn parse_table<'t>(&self, text: &'t str) -> Option<(String, &'t str)> {
+        let text = text.trim_start();
+        let end = text.find(|character: char| character == '(' || character.is_whitespace()).unwrap_or(text.len());
+        let name = text[..end].replace('"', "").to_lowercase();
+        let name = match name.split_once('.') {
+            Some(("auth", name)) => name.to_owned(),
+            None if self.is_auth_default && !name.is_empty() => name,
+            _ => return None,
+        };
+        Some((name.trim_end_matches(';').to_owned(), &text[end..]))
+    }
+
+    /// Parses a table and its columns, and returns them with the rest; `None` for tables of other schemas.
+    /// The form is `auth.users (id, email)`; without a list the columns are those of the table.
+    fn parse_columns<'t>(&self, text: &'t str) -> Option<(Columns, &'t str)> {
+        let (table, rest) = self.parse_table(text)?;
+        let Some(listed) = rest.trim_start().strip_prefix('(') else {
+            let names = self.columns.get(&table).cloned().unwrap_or_default();
+            return Some((Columns { table, names }, rest));
+        };
+        let (columns, rest) = listed.split_once(')')?;
+        let names = columns.split(',').map(|column| column.trim().trim_matches('"').to_owned()).collect();
+        Some((Columns { table, names }, rest))
     }
 }
 
@@ -121,29 +265,31 @@ impl Iterator for DumpReader {
     }
 }
 
-impl Columns {
-    /// Parses a table and its columns, and returns them with the rest; `None` for other tables.
-    /// The form is `auth.users (id, email)`, with or without quotes.
-    fn parse(text: &str) -> Option<(Self, &str)> {
-        let (name, rest) = text.split_once('(')?;
-        let name = name.trim().replace('"', "");
-        let table = ImportTable::from_name(name.strip_prefix("auth.")?)?;
-        let (columns, rest) = rest.split_once(')')?;
-        let names = columns.split(',').map(|column| column.trim().trim_matches('"').to_owned()).collect();
-        Some((Self { table, names }, rest))
-    }
+/// Strips a word of SQL, whatever its case.
+fn strip_word<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+    let start = text.get(..word.len())?;
+    start.eq_ignore_ascii_case(word).then(|| &text[word.len()..])
+}
 
+impl Columns {
     /// Creates a row.
-    /// Unknown columns, of a newer schema, are omitted.
     fn into_row(self, line: u64, values: Vec<Option<String>>) -> DumpRow {
-        let table = self.table;
-        let row = if values.len() == self.names.len() {
-            let pairs = self.names.into_iter().zip(values).filter(|(name, _)| table.has_column(name));
-            Ok(pairs.map(|(name, value)| (name, value.map_or(Value::Null, Value::String))).collect::<ImportRow>())
-        } else {
-            Err(format!("{} values for {} columns", values.len(), self.names.len()))
-        };
-        DumpRow { table, item: ParsedItem { line, row } }
+        let Self { table, names } = self;
+        if values.len() != names.len() {
+            let problem = format!("{} values for {} columns", values.len(), names.len());
+            return DumpRow::error(&table, line, problem);
+        }
+        let known = ImportTable::from_name(&table);
+        let mut omitted = Vec::new();
+        let mut row = ImportRow::new();
+        for (name, value) in names.into_iter().zip(values) {
+            if known.is_some_and(|known| known.has_column(&name)) {
+                row.insert(name, value.map_or(Value::Null, Value::String));
+            } else if known.is_some() && value.is_some() {
+                omitted.push(format!("{table}.{name}"));
+            }
+        }
+        DumpRow { table, item: ParsedItem { line, row: Ok(row) }, omitted }
     }
 }
 
@@ -178,8 +324,8 @@ enum ParsedTuple {
     Complete(Vec<Option<String>>, usize),
     /// A row that continues on the next line.
     Incomplete,
-    /// The end of the statement.
-    End,
+    /// The end of the statement, and where the next one begins in the text.
+    End(usize),
     /// Not a row.
     Invalid,
 }
@@ -190,18 +336,18 @@ fn parse_tuple(text: &str) -> ParsedTuple {
         return ParsedTuple::Incomplete;
     }
     let Some(mut rest) = start.strip_prefix('(') else {
-        let is_end = start.starts_with(';') || start.starts_with("ON CONFLICT");
-        return if is_end { ParsedTuple::End } else { ParsedTuple::Invalid };
+        let is_end = start.starts_with(';') || strip_word(start, "ON CONFLICT").is_some();
+        return match start.split_once(';') {
+            Some((_, rest)) if is_end => ParsedTuple::End(text.len() - rest.len()),
+            None if is_end || "ON CONFLICT".starts_with(&start.to_uppercase()) => ParsedTuple::Incomplete,
+            _ => ParsedTuple::Invalid,
+        };
     };
     let mut values = Vec::new();
     loop {
         let Some((value, after)) = parse_literal(rest.trim_start()) else { return ParsedTuple::Incomplete };
         values.push(value);
-        // A cast such as ::jsonb adds nothing to the column's type.
-        let after = after.trim_start().strip_prefix("::").map_or(after, |cast| {
-            cast.trim_start_matches(|character: char| character.is_alphanumeric() || "_.\"[]".contains(character))
-        });
-        let after = after.trim_start();
+        let after = skip_casts(after);
         match after.chars().next() {
             Some(',') => rest = &after[1..],
             Some(')') => return ParsedTuple::Complete(values, text.len() - after.len() + 1),
@@ -211,16 +357,58 @@ fn parse_tuple(text: &str) -> ParsedTuple {
     }
 }
 
-/// Parses a literal into its value (`None` for `NULL`) and the rest; `None` if its end is missing.
+/// Skips casts such as `::jsonb` and `::timestamp(6) with time zone`, which add nothing to the column's type.
+fn skip_casts(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some(cast) = rest.strip_prefix("::") {
+        rest = skip_type(cast);
+    }
+    rest
+}
+
+fn skip_type(text: &str) -> &str {
+    let is_name = |character: char| character.is_alphanumeric() || "_.\"[]".contains(character);
+    let mut rest = text.trim_start().trim_start_matches(is_name).trim_start();
+    loop {
+        let words = ["varying", "precision", "with time zone", "without time zone", "[]"];
+        if let Some(after) = words.iter().find_map(|word| strip_word(rest, word)) {
+            rest = after.trim_start();
+            continue;
+        }
+        let Some((size, after)) = rest.strip_prefix('(').and_then(|inner| inner.split_once(')')) else { return rest };
+        if size.is_empty() || !size.bytes().all(|byte| byte.is_ascii_digit() || b", ".contains(&byte)) {
+            return rest;
+        }
+        rest = after.trim_start();
+    }
+}
+
+/// Parses a literal into its value (`None` for `NULL` and `DEFAULT`) and the rest; `None` if its end is missing.
 fn parse_literal(text: &str) -> Option<(Option<String>, &str)> {
+    if let Some(inner) = strip_word(text, "CAST(") {
+        let (value, rest) = parse_literal(inner.trim_start())?;
+        let named = strip_word(skip_casts(rest), "AS ")?;
+        return Some((value, skip_type(named).strip_prefix(')')?));
+    }
     let (has_escapes, quoted) = match text.as_bytes() {
         [b'E' | b'e', b'\'', ..] => (true, &text[2..]),
         [b'\'', ..] => (false, &text[1..]),
+        [b'$', ..] => {
+            let tag = &text[..text[1..].find('$')? + 2];
+            let (value, rest) = text[tag.len()..].split_once(tag)?;
+            return Some((Some(value.to_owned()), rest));
+        }
         _ => {
-            let end = text.find([',', ')', ':'])?;
+            let end = text.find([',', ')', ':', '\'', '('])?;
             let word = text[..end].trim();
-            let value = (!word.eq_ignore_ascii_case("null")).then(|| word.to_owned());
-            return Some((value, &text[end..]));
+            // A type before its text: timestamptz '2024-01-01 00:00:00+00'.
+            let is_type =
+                !word.is_empty() && word.chars().all(|letter| letter.is_alphanumeric() || " _".contains(letter));
+            if text[end..].starts_with('\'') && is_type {
+                return parse_literal(&text[end..]);
+            }
+            let is_absent = word.eq_ignore_ascii_case("null") || word.eq_ignore_ascii_case("default");
+            return Some(((!is_absent).then(|| word.to_owned()), &text[end..]));
         }
     };
     let mut value = String::new();
@@ -246,9 +434,10 @@ mod tests {
 
     fn rows(content: &str) -> Vec<(ImportTable, u64, Result<ImportRow, String>)> {
         let text: TextReader = BufReader::new(Box::new(Cursor::new(content.to_owned().into_bytes())));
-        DumpReader::new(text)
+        let columns = TableColumns::from([("users".to_owned(), vec!["id".to_owned(), "email".to_owned()])]);
+        DumpReader::new(text, columns)
             .map(|found| found.expect("readable"))
-            .map(|it| (it.table, it.item.line, it.item.row))
+            .filter_map(|it| Some((it.import_table()?, it.item.line, it.item.row)))
             .collect()
     }
 
@@ -294,6 +483,37 @@ mod tests {
             (ImportTable::Identities, Ok(row(&[("id", Some("3")), ("provider_id", Some("4"))])))
         );
         assert_eq!(found.len(), 3);
+    }
+
+    #[test]
+    fn forms_of_statements_are_read() {
+        let expected = Ok(row(&[("id", Some("1")), ("email", Some("a@b.co"))]));
+        for content in [
+            "INSERT INTO auth.users VALUES ('1', 'a@b.co');\n",
+            "insert into auth.users values (1, 'a@b.co'::character varying(255));\n",
+            "INSERT INTO auth.users\n(id, email)\nVALUES\n(CAST('1' AS text), $$a@b.co$$);\n",
+            "CREATE TABLE auth.users (\n    email text,\n    id uuid NOT NULL\n);\nINSERT INTO auth.users VALUES ('a@b.co', '1');\n",
+            "SET search_path = auth, public;\nINSERT INTO users VALUES ('1', 'a@b.co');\n",
+            "INSERT INTO auth.users VALUES ('1'::text::varchar, 'a@b.co') ON CONFLICT DO NOTHING; SELECT 1;\n",
+            "INSERT INTO auth.x VALUES (1); INSERT INTO auth.users VALUES ('1', 'a@b.co');\n",
+        ] {
+            let found = rows(content);
+            assert_eq!(found.len(), 1, "{content}");
+            assert_eq!(found[0].2, expected, "{content}");
+        }
+        let time = "INSERT INTO auth.users (id, created_at) VALUES ('1', timestamp with time zone '2024-01-01 00:00:00+00'), ('2', '2024-01-01 00:00:00+00'::timestamp with time zone);\n";
+        let found = rows(time);
+        assert_eq!(found.len(), 2);
+        for content in [
+            "INSERT INTO auth.users (id) SELECT id FROM other;\n",
+            "INSERT INTO auth.users (id) VALUES (now());\n",
+            "COPY auth.users (id) FROM stdin;\n1\t2\n\\.\n",
+            "INSERT INTO auth.users VALUES (1, 2, 3);\n",
+            "INSERT INTO auth.users (id) VALUES ('1",
+        ] {
+            assert!(rows(content).iter().any(|found| found.2.is_err()), "{content}");
+        }
+        assert!(rows("INSERT INTO public.users VALUES (1);\nCOPY public.users (id) FROM stdin;\n1\n\\.\n").is_empty());
     }
 
     proptest! {

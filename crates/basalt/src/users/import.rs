@@ -1,71 +1,87 @@
-//! Import of accounts from a file: streamed, validated one by one, stored in batches.
+//! Import of accounts from files: streamed, converted and validated one by one, stored in batches.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
+use std::io;
 
 use anyhow::{Context, bail};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::hashing::unusable_reason;
+use gotrue_rs::ports::hashing::{HashingPool, unusable_reason};
 use gotrue_rs::ports::sealing::is_sealed;
 use gotrue_rs::store::{Connection, bulk};
 use gotrue_rules::domain::bulk::firebase::FirebaseHashParameters;
+use gotrue_rules::domain::bulk::table::normalize_name;
 use gotrue_rules::domain::bulk::{
-    ImportDefaults, ImportError, ImportRow, ImportTable, ImportedUser, auth0, build_row, firebase, parse_line,
+    ConvertedRow, ImportDefaults, ImportError, ImportRow, ImportTable, ImportedUser, ProviderNames, auth0, build_row,
+    firebase, parse_line, table,
 };
+use gotrue_rules::domain::policy::PasswordHash;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
 use super::arguments::{ImportArguments, ImportFormat};
 use super::database::UserDatabase;
-use super::dump::DumpReader;
+use super::detect::{Container, InputFile};
+use super::dump::{DumpReader, TableColumns};
 use super::privileges::describe_privilege;
 use super::read::{self, LineReader, ListReader, ParsedItem};
+use super::store::BATCH_SIZE;
+use super::summary::ImportSummary;
+use super::table::{TableKind, TableReader, find_delimiter};
 
-/// Accounts per transaction.
-const BATCH_SIZE: usize = 1000;
+/// The largest number of Auth0's password hashes that are kept until their accounts are read.
+const MAX_HASHES: usize = 5_000_000;
+/// The hash of passwords that a file has in place of a hash.
+const PASSWORD_HASH: PasswordHash = PasswordHash::Bcrypt { cost: 10 };
+
+type Items = Box<dyn Iterator<Item = io::Result<ParsedItem>>>;
 
 /// Stores valid accounts and reports the others.
-/// Fails at the end if there were invalid lines.
+/// Fails if there were invalid lines, or a file without any account.
 pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments) -> anyhow::Result<()> {
-    let (mut text, bar) = read::open(&arguments.file)?;
-    let format = match arguments.format {
-        Some(format) => format,
-        None => read::detect_format(&mut text)?,
-    };
+    let mut providers = ProviderNames::default();
+    for pair in &arguments.providers {
+        providers.add(pair).map_err(|wrong| anyhow::anyhow!("--provider {pair}: {wrong}"))?;
+    }
+    let files = arguments.files.iter().map(|file| InputFile::open(file, arguments.format));
+    let mut files = files.collect::<anyhow::Result<Vec<_>>>()?;
+    // Accounts come before the hashes of their passwords, in whatever order they are given.
+    files.sort_by_key(|file| file.detected.has_hashes);
     let started = SystemClock.now();
     // A dry run is one transaction that is rolled back, so that it also detects conflicts between lines.
     let dry_run_transaction = if arguments.dry_run { Some(database.begin().await?) } else { None };
-    let mut import = Import {
-        database,
-        bar,
-        dry_run_transaction,
-        are_privileged_allowed: arguments.allow_privileged,
-        batch: Vec::new(),
-        done: ImportSummary::default(),
-    };
     let parameters = arguments.firebase_signer_key.as_ref().map(|signer_key| FirebaseHashParameters {
         signer_key: signer_key.clone(),
         salt_separator: arguments.firebase_salt_separator.clone(),
         rounds: arguments.firebase_rounds,
         mem_cost: arguments.firebase_mem_cost,
     });
-    match format {
-        ImportFormat::Basalt => import.import_items(LineReader::new(text), Ok).await?,
-        ImportFormat::Auth0 => import.import_items(LineReader::new(text), auth0::to_import_line).await?,
-        ImportFormat::Firebase => {
-            import
-                .import_items(ListReader::new(text), |row| firebase::to_import_line(&row, parameters.as_ref()))
-                .await?;
+    let mut import = Import {
+        database,
+        bar: ProgressBar::hidden(),
+        dry_run_transaction,
+        are_privileged_allowed: arguments.allow_privileged,
+        batch: Vec::new(),
+        done: ImportSummary::default(),
+        providers,
+        parameters,
+        hashes: HashMap::new(),
+        hashing: None,
+        prefix: String::new(),
+        completes_existing: false,
+        are_rest_rows_reported: true,
+    };
+    if files.iter().any(|file| !file.detected.has_hashes) {
+        for file in files.iter_mut().filter(|file| file.detected.has_hashes) {
+            import.load_hashes(file)?;
         }
-        ImportFormat::Supabase => {
-            if arguments.file.as_os_str() == "-" {
-                bail!("a dump is read twice, first for the accounts and then for what belongs to them: give a file");
-            }
-            import.import_users(DumpReader::new(text)).await?;
-            let (again, bar) = read::open(&arguments.file)?;
-            import.bar = bar;
-            import.import_related_rows(DumpReader::new(again)).await?;
+    }
+    let has_several = files.len() > 1;
+    for file in &mut files {
+        if has_several {
+            import.prefix = format!("{}, ", file.path.display());
         }
+        import.import_file(file).await?;
     }
     import.bar.finish_and_clear();
     let Import { dry_run_transaction, done, .. } = import;
@@ -76,93 +92,259 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
     done.print(arguments.dry_run, seconds)
 }
 
-struct Import<'a> {
-    database: &'a UserDatabase,
-    bar: ProgressBar,
-    dry_run_transaction: Option<Connection>,
+/// An import in progress.
+pub(super) struct Import<'a> {
+    pub(super) database: &'a UserDatabase,
+    pub(super) bar: ProgressBar,
+    pub(super) dry_run_transaction: Option<Connection>,
     are_privileged_allowed: bool,
-    batch: Vec<(u64, ImportedUser)>,
-    done: ImportSummary,
-}
-
-#[derive(Default)]
-struct ImportSummary {
-    stored: u64,
-    existing: u64,
-    invalid: u64,
-    related_rows: u64,
-    privileged: u64,
+    /// The accounts that wait for a full batch, with their lines.
+    pub(super) batch: Vec<(u64, ImportedUser)>,
+    pub(super) done: ImportSummary,
+    providers: ProviderNames,
+    parameters: Option<FirebaseHashParameters>,
+    /// Auth0's password hashes by subject, and whether their account was read.
+    hashes: HashMap<String, (String, bool)>,
+    /// The threads that hash passwords, once one is needed.
+    hashing: Option<HashingPool>,
+    /// What precedes the number of a line in a message.
+    prefix: String,
+    /// Whether existing accounts get what they lack: their ids are derived, so they are of an earlier import.
+    pub(super) completes_existing: bool,
+    /// Whether rows that were not inserted are reported.
+    pub(super) are_rest_rows_reported: bool,
 }
 
 impl Import<'_> {
-    async fn import_items(
-        &mut self,
-        items: impl Iterator<Item = std::io::Result<ParsedItem>>,
-        ours: impl Fn(ImportRow) -> Result<ImportRow, ImportError>,
-    ) -> anyhow::Result<()> {
-        for item in items {
-            let ParsedItem { line, row } = item.context("reading the file")?;
-            match row.and_then(&ours).and_then(|row| self.validate(row)) {
-                Ok(user) => self.add_if_allowed(line, user).await?,
-                Err(wrong) => self.report_invalid(line, wrong),
-            }
+    async fn import_file(&mut self, file: &mut InputFile) -> anyhow::Result<()> {
+        let format = file.detected.format;
+        let accounts_before = self.done.stored + self.done.existing + self.done.invalid;
+        self.completes_existing = !matches!(format, ImportFormat::Basalt | ImportFormat::Supabase);
+        if file.detected.container == Container::Dump {
+            self.import_dump(file).await?;
+        } else {
+            let items = self.open_items(file)?;
+            self.import_items(items, format).await?;
         }
-        self.flush().await
-    }
-
-    /// Imports the accounts of a dump.
-    /// Their identities are imported later, so no default identity is created.
-    async fn import_users(&mut self, dump: DumpReader) -> anyhow::Result<()> {
-        for found in dump {
-            let found = found.context("reading the file")?;
-            if found.table != ImportTable::Users {
-                continue;
+        let is_repeated_hash = file.detected.has_hashes && !self.hashes.is_empty();
+        if !is_repeated_hash && self.done.stored + self.done.existing + self.done.invalid == accounts_before {
+            let name = file.path.display();
+            match format {
+                ImportFormat::Supabase if self.done.has_accounts() => {}
+                ImportFormat::Supabase => bail!(
+                    "{name} has no rows of auth.users; a dump with them is made by\n  \
+                     pg_dump DATABASE_URL --data-only --schema auth > auth.sql"
+                ),
+                _ => bail!("{name} has no account in it"),
             }
-            let ParsedItem { line, row } = found.item;
-            let ours = |mut row: ImportRow| {
-                row.insert("identities".to_owned(), json!([]));
-                self.validate(row)
-            };
-            match row.and_then(ours) {
-                Ok(user) => self.add_if_allowed(line, user).await?,
-                Err(wrong) => self.report_invalid(line, wrong),
-            }
-        }
-        self.flush().await
-    }
-
-    /// Imports identities and factors of a dump for existing accounts.
-    async fn import_related_rows(&mut self, dump: DumpReader) -> anyhow::Result<()> {
-        let mut waiting: HashMap<ImportTable, Vec<Value>> = HashMap::new();
-        for found in dump {
-            let found = found.context("reading the file")?;
-            let table = found.table;
-            if table == ImportTable::Users {
-                continue;
-            }
-            match found.item.row.and_then(|given| build_row(table, given)) {
-                Ok(row) => {
-                    let rows = waiting.entry(table).or_default();
-                    rows.push(Value::Object(row));
-                    if rows.len() >= BATCH_SIZE {
-                        let rows = std::mem::take(rows);
-                        self.insert_related_rows(table, rows).await?;
-                    }
-                }
-                Err(wrong) => self.report_invalid(found.item.line, wrong),
-            }
-        }
-        for (table, rows) in waiting {
-            self.insert_related_rows(table, rows).await?;
         }
         Ok(())
     }
 
-    async fn insert_related_rows(&mut self, table: ImportTable, rows: Vec<Value>) -> anyhow::Result<()> {
-        self.done.related_rows += match &mut self.dry_run_transaction {
-            Some(open) => bulk::insert_dependent_rows(open, table, rows).await?,
-            None => bulk::insert_dependent_rows(&mut self.database.connection(), table, rows).await?,
+    /// Opens the accounts of a file that is no dump.
+    fn open_items(&mut self, file: &mut InputFile) -> anyhow::Result<Items> {
+        let (mut text, bar) = file.text()?;
+        self.bar = bar;
+        let kind = match (file.detected.container, file.detected.format) {
+            (Container::Dump, _) => bail!("{} is a dump", file.path.display()),
+            (Container::Lines, _) => return Ok(Box::new(LineReader::new(text))),
+            (Container::List, _) => return Ok(Box::new(ListReader::new(text))),
+            (Container::FirebaseTable, _) => TableKind::Firebase,
+            (Container::Table, ImportFormat::Auth0) => TableKind::Named,
+            (Container::Table, _) => TableKind::Normalized,
         };
+        let beginning = read::peek(&mut text)?;
+        let delimiter = find_delimiter(beginning.trim_start().lines().next().unwrap_or_default());
+        Ok(Box::new(TableReader::new(text, delimiter, kind).context("reading the header")?))
+    }
+
+    /// Keeps the hashes of a file of Auth0's support until the accounts are read.
+    fn load_hashes(&mut self, file: &mut InputFile) -> anyhow::Result<()> {
+        for item in self.open_items(file)? {
+            let Ok(row) = item.context("reading the file")?.row else { continue };
+            let Some(hash) = auth0::find_password_hash(&row) else { continue };
+            for subject in auth0::list_password_subjects(&row) {
+                if self.hashes.len() >= MAX_HASHES {
+                    bail!("more than {MAX_HASHES} hashes: split {} and its accounts", file.path.display());
+                }
+                self.hashes.insert(subject, (hash.to_owned(), false));
+            }
+        }
+        Ok(())
+    }
+
+    async fn import_items(&mut self, items: Items, format: ImportFormat) -> anyhow::Result<()> {
+        for item in items {
+            let ParsedItem { line, row } = item.context("reading the file")?;
+            let row = match row {
+                Ok(row) if format == ImportFormat::Auth0 => match self.join_hash(row) {
+                    Some(row) => Ok(row),
+                    None => continue,
+                },
+                row => row,
+            };
+            match row.and_then(|row| self.convert(row, format)) {
+                Ok(converted) => self.add_converted(line, converted).await?,
+                Err(wrong) => self.report_invalid(line, wrong),
+            }
+        }
+        self.flush().await
+    }
+
+    /// Adds the password hash of another file to an account; `None` for a hash whose account was read.
+    fn join_hash(&mut self, mut row: ImportRow) -> Option<ImportRow> {
+        let is_hash = auth0::find_password_hash(&row).is_some();
+        for subject in auth0::list_password_subjects(&row) {
+            let Some((hash, is_used)) = self.hashes.get_mut(&subject) else { continue };
+            if is_hash && *is_used {
+                return None;
+            }
+            if !is_hash {
+                *is_used = true;
+                row.insert("passwordHash".to_owned(), json!(hash));
+            }
+        }
+        Some(row)
+    }
+
+    fn convert(&self, row: ImportRow, format: ImportFormat) -> Result<ConvertedRow, ImportError> {
+        let normalize = |row: ImportRow| row.into_iter().map(|(name, value)| (normalize_name(&name), value)).collect();
+        match format {
+            ImportFormat::Basalt | ImportFormat::Supabase => Ok(row.into()),
+            ImportFormat::Auth0 => Ok(auth0::to_import_line(row, &self.providers)),
+            ImportFormat::Firebase => firebase::to_import_line(row, self.parameters.as_ref(), &self.providers),
+            ImportFormat::Clerk => table::to_import_line(normalize(row), "clerk"),
+            ImportFormat::Pocketbase => table::to_import_line(normalize(row), "pocketbase"),
+            ImportFormat::Csv => table::to_import_line(normalize(row), "csv"),
+        }
+    }
+
+    async fn add_converted(&mut self, line: u64, converted: ConvertedRow) -> anyhow::Result<()> {
+        let ConvertedRow { line: mut row, password, notes, omitted } = converted;
+        if let Some(password) = password {
+            if self.hashing.is_none() {
+                self.hashing = Some(HashingPool::start_default().context("starting the hashing threads")?);
+            }
+            if let Some(hashing) = &self.hashing {
+                let hash = hashing.hash(&password, PASSWORD_HASH, &self.database.entropy).await;
+                match hash {
+                    Ok(hash) => row.insert("encrypted_password".to_owned(), json!(hash)),
+                    Err(error) => bail!("hashing a password: {error:?}"),
+                };
+            }
+        }
+        match self.validate(row) {
+            Ok(user) => {
+                for note in &notes {
+                    self.done.notes += 1;
+                    self.print_at(line, format!("{}: {note}", user.display_name()));
+                }
+                for name in &omitted {
+                    self.done.add_omitted(name);
+                }
+                self.add_if_allowed(line, user).await
+            }
+            Err(wrong) => {
+                self.report_invalid(line, wrong);
+                Ok(())
+            }
+        }
+    }
+
+    /// Imports a dump: the accounts first, then the rows that belong to them, in the order of their foreign keys.
+    async fn import_dump(&mut self, file: &mut InputFile) -> anyhow::Result<()> {
+        if file.path.as_os_str() == "-" {
+            bail!(
+                "a dump is read more than once, first for the accounts and then for what belongs to them: give a file"
+            );
+        }
+        let mut columns = TableColumns::new();
+        for (table, column) in bulk::list_table_columns(&mut self.database.connection()).await? {
+            columns.entry(table).or_default().push(column);
+        }
+        let (text, bar) = file.text()?;
+        self.bar = bar;
+        let levels = self.import_users(DumpReader::new(text, columns.clone())).await?;
+        let has_recovery_codes = bulk::has_recovery_codes(&mut self.database.connection()).await?;
+        for level in levels {
+            let (text, bar) = file.text()?;
+            self.bar = bar;
+            self.import_related_rows(DumpReader::new(text, columns.clone()), level, has_recovery_codes).await?;
+        }
+        Ok(())
+    }
+
+    /// Imports the accounts of a dump, and returns the levels of the other tables in it.
+    /// Identities are imported later, so no default identity is created.
+    async fn import_users(&mut self, dump: DumpReader) -> anyhow::Result<BTreeSet<u8>> {
+        let mut levels = BTreeSet::new();
+        for found in dump {
+            let found = found.context("reading the file")?;
+            for name in &found.omitted {
+                self.done.add_omitted(name);
+            }
+            match found.import_table() {
+                Some(ImportTable::Users) => {}
+                Some(table) => {
+                    levels.insert(table.level());
+                    continue;
+                }
+                None => {
+                    self.done.add_omitted(&format!("auth.{}", found.table));
+                    continue;
+                }
+            }
+            let ParsedItem { line, row } = found.item;
+            let without_identities = |mut row: ImportRow| {
+                row.insert("identities".to_owned(), json!([]));
+                self.validate(row)
+            };
+            match row.and_then(without_identities) {
+                Ok(user) => self.add_if_allowed(line, user).await?,
+                Err(wrong) => self.report_invalid(line, wrong),
+            }
+        }
+        self.flush().await?;
+        Ok(levels)
+    }
+
+    /// Imports the rows of a dump whose tables are of a level.
+    async fn import_related_rows(
+        &mut self,
+        dump: DumpReader,
+        level: u8,
+        has_recovery_codes: bool,
+    ) -> anyhow::Result<()> {
+        let mut waiting: HashMap<ImportTable, Vec<(u64, Value)>> = HashMap::new();
+        for found in dump {
+            let found = found.context("reading the file")?;
+            let Some(table) = found.import_table().filter(|table| table.level() == level && level > 0) else {
+                continue;
+            };
+            let row = match found.item.row.and_then(|given| build_row(table, given)) {
+                Ok(row) => row,
+                Err(wrong) => {
+                    self.report_invalid(found.item.line, wrong);
+                    continue;
+                }
+            };
+            let is_of_codes = matches!(table, ImportTable::RecoveryCodeSets | ImportTable::RecoveryCodes)
+                || row.get("factor_type") == Some(&json!("recovery_code"));
+            if is_of_codes && !has_recovery_codes {
+                let remedy = "enable [auth.mfa.recovery_codes], start the server once and repeat the import";
+                self.done.add_omitted(&format!("auth.{}: {remedy}", table.name()));
+                continue;
+            }
+            let rows = waiting.entry(table).or_default();
+            rows.push((found.item.line, Value::Object(row)));
+            if rows.len() >= BATCH_SIZE {
+                let rows = std::mem::take(rows);
+                self.insert_rows(table, rows).await?;
+            }
+        }
+        for (table, rows) in waiting {
+            self.insert_rows(table, rows).await?;
+        }
         Ok(())
     }
 
@@ -186,7 +368,7 @@ impl Import<'_> {
         match describe_privilege(&user, &self.database.role) {
             Some(rights) if self.are_privileged_allowed => {
                 self.done.privileged += 1;
-                self.print(&format!("line {line}: {} has {rights}", user.display_name()));
+                self.print_at(line, format!("{} has {rights}", user.display_name()));
             }
             Some(rights) => {
                 let remedy = "--allow-privileged imports it all the same";
@@ -195,128 +377,18 @@ impl Import<'_> {
             }
             None => {}
         }
-        self.add(line, user).await
-    }
-
-    async fn add(&mut self, line: u64, user: ImportedUser) -> anyhow::Result<()> {
         self.batch.push((line, user));
         if self.batch.len() >= BATCH_SIZE { self.flush().await } else { Ok(()) }
     }
 
-    fn report_invalid(&mut self, line: u64, wrong: impl Display) {
+    /// Reports and counts a line that cannot be imported.
+    pub(super) fn report_invalid(&mut self, line: u64, wrong: impl Display) {
         self.done.invalid += 1;
-        self.print(&format!("line {line}: {wrong}"));
+        self.print_at(line, wrong);
     }
 
-    fn print(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
-    }
-
-    async fn flush(&mut self) -> anyhow::Result<()> {
-        let batch = std::mem::take(&mut self.batch);
-        if batch.is_empty() {
-            return Ok(());
-        }
-        if let Some(mut open) = self.dry_run_transaction.take() {
-            let outcome = self.store(&mut open, &batch).await;
-            self.dry_run_transaction = Some(open);
-            outcome?;
-        } else {
-            let mut open = self.database.begin().await?;
-            self.store(&mut open, &batch).await?;
-            open.commit().await?;
-        }
-        let stored = self.done.stored;
-        self.bar.set_message(format!("{stored} accounts"));
-        Ok(())
-    }
-
-    /// Stores a batch.
-    /// If the database rejects it, halves it repeatedly until the invalid line is found.
-    async fn store(&mut self, db: &mut Connection, batch: &[(u64, ImportedUser)]) -> anyhow::Result<()> {
-        let mut parts = vec![batch];
-        while let Some(part) = parts.pop() {
-            let people: Vec<&ImportedUser> = part.iter().map(|(_, user)| user).collect();
-            match bulk::try_insert(db, &people).await {
-                Ok(new) => {
-                    self.done.stored += new.len() as u64;
-                    let left_out: Vec<_> = part.iter().filter(|(_, user)| !new.contains(&user.id())).collect();
-                    self.report_omitted(db, &left_out).await?;
-                }
-                Err(error) if error.database_message().is_none() => return Err(error.into()),
-                Err(error) if part.len() == 1 => {
-                    self.report_invalid(part[0].0, error.database_message().unwrap_or_default());
-                }
-                Err(_) => {
-                    let (first, second) = part.split_at(part.len() / 2);
-                    parts.extend([second, first]);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Reports why accounts were omitted: they exist, or another account has their address or number.
-    async fn report_omitted(&mut self, db: &mut Connection, left_out: &[&(u64, ImportedUser)]) -> anyhow::Result<()> {
-        if left_out.is_empty() {
-            return Ok(());
-        }
-        let member = |imported_user: &'_ ImportedUser, name: &str| {
-            imported_user.user.get(name).and_then(Value::as_str).map(str::to_owned)
-        };
-        let ids: Vec<_> = left_out.iter().map(|(_, imported_user)| imported_user.id()).collect();
-        let emails: Vec<_> = left_out.iter().filter_map(|(_, imported_user)| member(imported_user, "email")).collect();
-        let phones: Vec<_> = left_out.iter().filter_map(|(_, imported_user)| member(imported_user, "phone")).collect();
-        let known = bulk::find_existing(db, &ids, &emails, &phones).await?;
-        for (line, imported_user) in left_out {
-            let (email, phone) = (member(imported_user, "email"), member(imported_user, "phone"));
-            if known.iter().any(|known| known.id == imported_user.id()) {
-                self.done.existing += 1;
-            } else if let Some(other) = known.iter().find(|known| known.email.is_some() && known.email == email) {
-                self.report_invalid(
-                    *line,
-                    format!("another account ({}) has the address {}", other.id, imported_user.display_name()),
-                );
-            } else if let Some(other) = known.iter().find(|known| known.phone.is_some() && known.phone == phone) {
-                self.report_invalid(
-                    *line,
-                    format!("another account ({}) has the number {}", other.id, phone.unwrap_or_default()),
-                );
-            } else {
-                self.report_invalid(*line, "the database left it out");
-            }
-        }
-        Ok(())
-    }
-}
-
-fn format_count(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
-impl ImportSummary {
-    fn print(&self, is_dry_run: bool, seconds: i64) -> anyhow::Result<()> {
-        let imported = if is_dry_run { "Would import" } else { "Imported" };
-        let mut parts = vec![format!("{imported} {}", format_count(self.stored, "account"))];
-        if self.related_rows > 0 {
-            parts.push(format!("{} identities and factors", self.related_rows));
-        }
-        if self.privileged > 0 {
-            parts.push(format!("{} with more rights than others", format_count(self.privileged, "account")));
-        }
-        if self.existing > 0 {
-            parts.push(format!("{} were there already", self.existing));
-        }
-        if self.invalid > 0 {
-            parts.push(format!("{} cannot be imported", format_count(self.invalid, "line")));
-        }
-        if is_dry_run {
-            parts.push("nothing was stored".to_owned());
-        }
-        eprintln!("{}, in {seconds} s.", parts.join(", "));
-        if self.invalid > 0 {
-            bail!("{} skipped: see above for each and its reason", format_count(self.invalid, "line"));
-        }
-        Ok(())
+    fn print_at(&self, line: u64, text: impl Display) {
+        let prefix = &self.prefix;
+        self.bar.suspend(|| eprintln!("{prefix}line {line}: {text}"));
     }
 }

@@ -3,11 +3,15 @@
 mod accounts;
 mod arguments;
 mod database;
+mod detect;
 mod dump;
 mod export;
 mod import;
 mod privileges;
 mod read;
+mod store;
+mod summary;
+mod table;
 
 pub(crate) use accounts::{add, ban, delete, list, show};
 pub(crate) use arguments::{

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
+use encoding_rs_io::DecodeReaderBytesBuilder;
 use flate2::bufread::MultiGzDecoder;
 use gotrue_rules::domain::bulk::{ImportError, ImportRow};
 use indicatif::ProgressBar;
 use serde_json::Value;
 
-use super::arguments::ImportFormat;
 use crate::progress::progress_bar;
 
 /// Maximum length of a line, in bytes.
@@ -21,38 +21,90 @@ const DETECTION_BYTES: usize = 1 << 16;
 /// The text of a file.
 pub(super) type TextReader = BufReader<Box<dyn Read>>;
 
-/// Opens a file or standard input, decompresses gzip, and shows the progress of reading.
+/// Opens a file or standard input, decompresses gzip, decodes UTF-16, and shows the progress of reading.
 pub(super) fn open(path: &Path) -> anyhow::Result<(TextReader, ProgressBar)> {
     let doing = || format!("reading {}", path.display());
     let (raw, size): (Box<dyn Read>, u64) = if path.as_os_str() == "-" {
         (Box::new(io::stdin()), 0)
     } else {
         let file = File::open(path).with_context(doing)?;
-        let size = file.metadata().with_context(doing)?.len();
-        (Box::new(file), size)
+        let metadata = file.metadata().with_context(doing)?;
+        if metadata.is_dir() {
+            bail!(
+                "{0} is a folder: name a file in it; a dump by pg_dump --format=directory is converted by\n  \
+                 pg_restore --data-only --schema auth --file auth.sql {0}",
+                path.display()
+            );
+        }
+        (Box::new(file), metadata.len())
     };
     let bar = progress_bar(size, true);
-    let mut raw = BufReader::new(bar.wrap_read(raw));
+    let mut raw = BufReader::with_capacity(DETECTION_BYTES, bar.wrap_read(raw));
     let is_gzipped = raw.fill_buf().with_context(doing)?.starts_with(&[0x1f, 0x8b]);
-    let text: Box<dyn Read> = if is_gzipped { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
-    Ok((BufReader::with_capacity(DETECTION_BYTES, text), bar))
+    let plain: Box<dyn Read> = if is_gzipped { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
+    let mut plain = BufReader::with_capacity(DETECTION_BYTES, plain);
+    let beginning = plain.fill_buf().with_context(doing)?;
+    if let Some(problem) = describe_binary(beginning, &path.display().to_string()) {
+        bail!("{problem}");
+    }
+    let encoding = match beginning {
+        [0, first, ..] if *first != 0 => Some(encoding_rs::UTF_16BE),
+        [first, 0, ..] if *first != 0 => Some(encoding_rs::UTF_16LE),
+        _ => None,
+    };
+    // A byte order mark decides before this; without either the bytes pass as they are.
+    let text = DecodeReaderBytesBuilder::new()
+        .encoding(encoding)
+        .bom_override(true)
+        .strip_bom(true)
+        .utf8_passthru(true)
+        .build(plain);
+    Ok((BufReader::with_capacity(DETECTION_BYTES, Box::new(text)), bar))
 }
 
-/// Detects the format of a text by its beginning.
-pub(super) fn detect_format(text: &mut TextReader) -> io::Result<ImportFormat> {
-    let beginning = String::from_utf8_lossy(text.fill_buf()?).into_owned();
-    let beginning = beginning.trim_start_matches('\u{feff}').trim_start();
-    if !beginning.starts_with('{') {
-        return Ok(ImportFormat::Supabase);
-    }
-    let packed: String = beginning.chars().filter(|character| !character.is_whitespace()).take(10).collect();
-    if packed.starts_with("{\"users\":[") {
-        return Ok(ImportFormat::Firebase);
-    }
-    let first = beginning.lines().next().unwrap_or_default();
-    let first: ImportRow = serde_json::from_str(first).unwrap_or_default();
-    let is_auth0 = ["_id", "Id", "user_id", "passwordHash"].iter().any(|name| first.contains_key(*name));
-    Ok(if is_auth0 { ImportFormat::Auth0 } else { ImportFormat::Basalt })
+/// Returns what a binary file is and how its accounts are read; `None` for a text.
+fn describe_binary(beginning: &[u8], name: &str) -> Option<String> {
+    let import = "basalt users import";
+    let forms: [(&[u8], String); 7] = [
+        (
+            b"PGDMP",
+            format!(
+                "{name} is a dump in PostgreSQL's custom format (pg_dump -Fc); convert it and import the result:\n  \
+                 pg_restore --data-only --schema auth --file auth.sql {name}\n  {import} auth.sql"
+            ),
+        ),
+        (
+            b"toc.dat\0",
+            format!(
+                "{name} is a dump in PostgreSQL's tar format (pg_dump -Ft); convert it and import the result:\n  \
+                 pg_restore --data-only --schema auth --file auth.sql {name}\n  {import} auth.sql"
+            ),
+        ),
+        (
+            b"SQLite format 3\0",
+            format!(
+                "{name} is a database of SQLite; write its users as JSON and import the result:\n  \
+                 sqlite3 -json {name} 'SELECT * FROM users' > users.json\n  {import} users.json"
+            ),
+        ),
+        (b"PK\x03\x04", format!("{name} is a ZIP archive or a spreadsheet: unpack it, or save it as CSV")),
+        (b"\x28\xb5\x2f\xfd", format!("{name} is compressed by Zstandard: zstd -dc {name} | {import} -")),
+        (b"\xfd7zXZ\0", format!("{name} is compressed by xz: xz -dc {name} | {import} -")),
+        (b"BZh", format!("{name} is compressed by bzip2: bzip2 -dc {name} | {import} -")),
+    ];
+    let found = forms.into_iter().find(|(magic, _)| beginning.starts_with(magic));
+    found.map(|(_, problem)| problem)
+}
+
+/// Returns the beginning of a text, which is read again afterwards.
+pub(super) fn peek(text: &mut TextReader) -> io::Result<String> {
+    let mut beginning = Vec::new();
+    text.by_ref().take(DETECTION_BYTES as u64).read_to_end(&mut beginning)?;
+    let peeked = String::from_utf8_lossy(&beginning).trim_start_matches('\u{feff}').to_owned();
+    let empty: TextReader = BufReader::new(Box::new(io::empty()));
+    let rest = std::mem::replace(text, empty);
+    *text = BufReader::with_capacity(DETECTION_BYTES, Box::new(io::Cursor::new(beginning).chain(rest)));
+    Ok(peeked)
 }
 
 /// An object of a file.
@@ -174,6 +226,25 @@ impl ListReader {
         Ok(bytes)
     }
 
+    /// Skips the rest of a value that is no object, up to the comma after it or the end of the list.
+    fn skip_value(&mut self, first: u8) -> io::Result<()> {
+        let (mut depth, mut in_text, mut is_escaped) = (u32::from(first == b'['), first == b'"', false);
+        loop {
+            if depth == 0 && !in_text && self.text.fill_buf()?.first().is_none_or(|byte| b",]".contains(byte)) {
+                return Ok(());
+            }
+            let Some(byte) = self.read_byte()? else { return Ok(()) };
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' if in_text => is_escaped = true,
+                b'"' => in_text = !in_text,
+                b'[' | b'{' if !in_text => depth += 1,
+                b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+
     fn advance(&mut self) -> io::Result<Option<ParsedItem>> {
         while !self.has_ended {
             match self.read_byte()? {
@@ -182,7 +253,18 @@ impl ListReader {
                     let line = self.line;
                     return Ok(Some(ParsedItem { line, row: parse_object(&self.read_object_rest()?) }));
                 }
-                Some(b']') | None => self.has_ended = true,
+                Some(b']') if self.is_inside => self.has_ended = true,
+                None => {
+                    self.has_ended = true;
+                    let problem =
+                        if self.is_inside { "the list has no end: the file is cut off" } else { "there is no list" };
+                    return Ok(Some(ParsedItem { line: self.line, row: Err(problem.to_owned()) }));
+                }
+                Some(byte) if self.is_inside && !byte.is_ascii_whitespace() && byte != b',' => {
+                    let line = self.line;
+                    self.skip_value(byte)?;
+                    return Ok(Some(ParsedItem { line, row: Err("a JSON object is wanted".to_owned()) }));
+                }
                 Some(_) => {}
             }
         }
@@ -200,6 +282,8 @@ impl Iterator for ListReader {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn text(content: &str) -> TextReader {
@@ -224,21 +308,49 @@ mod tests {
     fn objects_of_a_list_are_read() {
         let content = "{\"users\": [\n{\"a\": \"}]{\\\"\"},\n{\"b\": {\"c\": []}}, {nonsense}\n]}";
         assert_eq!(read_lines(ListReader::new(text(content))), [(2, true), (3, true), (3, false)]);
-        assert_eq!(read_lines(ListReader::new(text("{\"users\": [{\"a\""))), [(1, false)]);
-        assert_eq!(read_lines(ListReader::new(text(""))), []);
+        assert_eq!(read_lines(ListReader::new(text("{\"users\": [{\"a\""))), [(1, false), (1, false)]);
+        assert_eq!(read_lines(ListReader::new(text(""))), [(1, false)]);
+        assert_eq!(
+            read_lines(ListReader::new(text("[1, \"],\", {}, [{}], {}]"))),
+            [(1, false), (1, false), (1, true), (1, false), (1, true)]
+        );
     }
 
     #[test]
-    fn format_is_detected_by_beginning() {
-        for (content, format) in [
-            ("{\"email\": \"a@b.co\"}\n", ImportFormat::Basalt),
-            ("{ \"users\" : [ {", ImportFormat::Firebase),
-            ("{\"_id\": {\"$oid\": \"1\"}, \"passwordHash\": \"x\"}\n", ImportFormat::Auth0),
-            ("--\n-- PostgreSQL database dump\n", ImportFormat::Supabase),
-            ("SET session_replication_role = replica;", ImportFormat::Supabase),
-            ("", ImportFormat::Supabase),
+    fn beginning_is_read_again() {
+        let mut read = text("{\"a\": 1}\n");
+        assert_eq!(peek(&mut read).expect("readable"), "{\"a\": 1}\n");
+        assert_eq!(read_lines(LineReader::new(read)), [(1, true)]);
+    }
+
+    #[test]
+    fn binary_files_are_named_with_the_command_that_reads_them() {
+        for (beginning, wanted) in [
+            (&b"PGDMP\x01"[..], "pg_restore --data-only --schema auth"),
+            (b"toc.dat\0", "pg_restore"),
+            (b"SQLite format 3\0", "sqlite3 -json"),
+            (b"PK\x03\x04", "ZIP"),
+            (b"\x28\xb5\x2f\xfd", "zstd -dc"),
         ] {
-            assert_eq!(detect_format(&mut text(content)).expect("readable"), format, "{content}");
+            assert!(describe_binary(beginning, "file").is_some_and(|text| text.contains(wanted)), "{wanted}");
+        }
+        assert_eq!(describe_binary(b"{}", "file"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn listed_objects_round_trip(values in proptest::collection::vec("\\PC{0,20}", 0..5)) {
+            let rows: Vec<Value> = values.iter().map(|value| serde_json::json!({"a": value, "b": {"c": [value]}})).collect();
+            let content = serde_json::json!({"users": rows}).to_string();
+            let read: Vec<Value> = ListReader::new(text(&content))
+                .map(|item| Value::Object(item.expect("readable").row.expect("an object")))
+                .collect();
+            prop_assert_eq!(read, rows);
+        }
+
+        #[test]
+        fn arbitrary_lists_do_not_panic(content in "[\\[{}\\],:\"a\\\\ \n]{0,60}") {
+            read_lines(ListReader::new(text(&content)));
         }
     }
 }

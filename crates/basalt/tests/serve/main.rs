@@ -27,6 +27,7 @@ mod files;
 mod gateway;
 mod gen_types;
 mod healthcheck;
+mod imports;
 mod inbox;
 mod keys;
 mod limit_stores;

@@ -9,22 +9,22 @@ use super::support::{Basalt, TempFolder, basalt};
 /// The bcrypt hash of `password1`.
 const HASH: &str = "$2b$04$IF2TMY3joum/3o1mpkWu6OzgaHAsDzoIujGuY5mJBFzRIuhQIMqIK";
 
-struct AccountCommands {
-    scratch: TempFolder,
+pub(super) struct AccountCommands {
+    pub(super) scratch: TempFolder,
 }
 
 impl AccountCommands {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let scratch = TempFolder::new();
         scratch.write("config.toml", "");
         Self { scratch }
     }
 
-    fn data(&self) -> String {
+    pub(super) fn data(&self) -> String {
         self.scratch.path("data")
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub(super) fn run(&self, arguments: &[&str]) -> Output {
         let config = self.scratch.path("config.toml");
         let place = ["users", "--config", &config, "--data", &self.data()];
         basalt().args(place).args(arguments).stdin(Stdio::null()).output().expect("the program starts")
@@ -32,7 +32,7 @@ impl AccountCommands {
 
     /// Runs a command that must succeed; returns its output and error output.
     #[track_caller]
-    fn run_successfully(&self, arguments: &[&str]) -> String {
+    pub(super) fn run_successfully(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let text = output_text(&output);
         assert!(output.status.success(), "{arguments:?}: {text}");
@@ -41,13 +41,13 @@ impl AccountCommands {
 
     /// Runs a command that must fail; returns its output and error output.
     #[track_caller]
-    fn run_failing(&self, arguments: &[&str]) -> String {
+    pub(super) fn run_failing(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(!output.status.success(), "{arguments:?} succeeded: {}", output_text(&output));
         output_text(&output)
     }
 
-    fn list_accounts(&self) -> Vec<Value> {
+    pub(super) fn list_accounts(&self) -> Vec<Value> {
         let text = self.run_successfully(&["list", "--json"]);
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
@@ -225,7 +225,7 @@ fn dry_run_stores_nothing() {
     let accounts = AccountCommands::new();
     let file = accounts.scratch.write("users.jsonl", "{\"email\": \"ann@example.com\"}\n");
     let reported = accounts.run_successfully(&["import", &file, "--dry-run"]);
-    assert!(reported.contains("Would import 1 account, nothing was stored"), "{reported}");
+    assert!(reported.contains("Would import 1 account, 1 identity, nothing was stored"), "{reported}");
     assert!(accounts.list_accounts().is_empty());
 }
 
@@ -251,7 +251,9 @@ fn formats_of_other_services_are_detected_and_imported() {
          00000000-0000-0000-0000-000000000000\t{id}\tauthenticated\tauthenticated\tdump@example.com\t{HASH}\t2024-01-01 00:00:00.5+00\t{{\"provider\": \"email\"}}\tf\t1\n\\.\n"
     );
     let reported = accounts.run_successfully(&["import", &accounts.scratch.write("dump.sql", &dump)]);
-    assert!(reported.contains("Imported 1 account, 1 identities and factors"), "{reported}");
+    assert!(reported.contains("Imported 1 account, 1 identity, 1 password"), "{reported}");
+
+    assert!(reported.contains("users.not_yet_known (1)"), "{reported}");
 
     let shown = accounts.run_successfully(&["show", "dump@example.com"]);
     assert!(

@@ -18,11 +18,40 @@ pub enum ImportTable {
     Factors,
     /// `auth.webauthn_credentials`.
     Passkeys,
+    /// `auth.sso_providers`.
+    SsoProviders,
+    /// `auth.oauth_clients`.
+    OauthClients,
+    /// `auth.saml_providers`.
+    SamlProviders,
+    /// `auth.sso_domains`.
+    SsoDomains,
+    /// `auth.oauth_consents`.
+    OauthConsents,
+    /// `auth.mfa_recovery_code_sets`.
+    RecoveryCodeSets,
+    /// `auth.mfa_recovery_codes`.
+    RecoveryCodes,
 }
 
 impl ImportTable {
     /// All tables, in the order of their foreign keys.
-    pub const ALL: [Self; 4] = [Self::Users, Self::Identities, Self::Factors, Self::Passkeys];
+    pub const ALL: [Self; 11] = [
+        Self::Users,
+        Self::Identities,
+        Self::Factors,
+        Self::Passkeys,
+        Self::SsoProviders,
+        Self::OauthClients,
+        Self::SamlProviders,
+        Self::SsoDomains,
+        Self::OauthConsents,
+        Self::RecoveryCodeSets,
+        Self::RecoveryCodes,
+    ];
+
+    /// The tables whose rows an import line holds.
+    pub const OF_LINES: [Self; 4] = [Self::Users, Self::Identities, Self::Factors, Self::Passkeys];
 
     /// Returns the table name in the database.
     pub fn name(self) -> &'static str {
@@ -31,6 +60,40 @@ impl ImportTable {
             Self::Identities => "identities",
             Self::Factors => "mfa_factors",
             Self::Passkeys => "webauthn_credentials",
+            Self::SsoProviders => "sso_providers",
+            Self::OauthClients => "oauth_clients",
+            Self::SamlProviders => "saml_providers",
+            Self::SsoDomains => "sso_domains",
+            Self::OauthConsents => "oauth_consents",
+            Self::RecoveryCodeSets => "mfa_recovery_code_sets",
+            Self::RecoveryCodes => "mfa_recovery_codes",
+        }
+    }
+
+    /// Returns how many steps of foreign keys lie between the table and one without any.
+    pub fn level(self) -> u8 {
+        match self {
+            Self::Users => 0,
+            Self::Identities | Self::Factors | Self::Passkeys | Self::SsoProviders | Self::OauthClients => 1,
+            Self::SamlProviders | Self::SsoDomains | Self::OauthConsents | Self::RecoveryCodeSets => 2,
+            Self::RecoveryCodes => 3,
+        }
+    }
+
+    /// Returns what a row is called in a report, for one and for several.
+    pub fn row_name(self) -> [&'static str; 2] {
+        match self {
+            Self::Users => ["account", "accounts"],
+            Self::Identities => ["identity", "identities"],
+            Self::Factors => ["factor", "factors"],
+            Self::Passkeys => ["passkey", "passkeys"],
+            Self::SsoProviders => ["SSO provider", "SSO providers"],
+            Self::OauthClients => ["OAuth client", "OAuth clients"],
+            Self::SamlProviders => ["SAML provider", "SAML providers"],
+            Self::SsoDomains => ["SSO domain", "SSO domains"],
+            Self::OauthConsents => ["OAuth grant", "OAuth grants"],
+            Self::RecoveryCodeSets => ["set of recovery codes", "sets of recovery codes"],
+            Self::RecoveryCodes => ["recovery code", "recovery codes"],
         }
     }
 
@@ -51,6 +114,13 @@ impl ImportTable {
             Self::Identities => IDENTITIES,
             Self::Factors => FACTORS,
             Self::Passkeys => PASSKEYS,
+            Self::SsoProviders => SSO_PROVIDERS,
+            Self::OauthClients => OAUTH_CLIENTS,
+            Self::SamlProviders => SAML_PROVIDERS,
+            Self::SsoDomains => SSO_DOMAINS,
+            Self::OauthConsents => OAUTH_CONSENTS,
+            Self::RecoveryCodeSets => RECOVERY_CODE_SETS,
+            Self::RecoveryCodes => RECOVERY_CODES,
         };
         columns.iter().find(|(name, _)| *name == column).map(|(_, kind)| *kind)
     }
@@ -135,7 +205,7 @@ const FACTORS: &[(&str, ColumnKind)] = &[
     ("id", ColumnKind::Id),
     ("user_id", ColumnKind::Id),
     ("friendly_name", ColumnKind::Text(MAX_TEXT_LENGTH)),
-    ("factor_type", ColumnKind::Enum(&["totp", "phone", "webauthn"])),
+    ("factor_type", ColumnKind::Enum(&["totp", "phone", "webauthn", "recovery_code"])),
     ("status", ColumnKind::Enum(&["verified", "unverified"])),
     ("secret", ColumnKind::Text(MAX_TEXT_LENGTH)),
     ("phone", ColumnKind::Phone),
@@ -162,6 +232,80 @@ const PASSKEYS: &[(&str, ColumnKind)] = &[
     ("created_at", ColumnKind::Time),
     ("updated_at", ColumnKind::Time),
     ("last_used_at", ColumnKind::Time),
+];
+
+/// The largest metadata document of a SAML provider.
+const MAX_METADATA_LENGTH: usize = 1 << 20;
+
+const SSO_PROVIDERS: &[(&str, ColumnKind)] = &[
+    ("id", ColumnKind::Id),
+    ("resource_id", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("created_at", ColumnKind::Time),
+    ("updated_at", ColumnKind::Time),
+    ("disabled", ColumnKind::Flag),
+];
+
+const OAUTH_CLIENTS: &[(&str, ColumnKind)] = &[
+    ("id", ColumnKind::Id),
+    ("client_secret_hash", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("registration_type", ColumnKind::Enum(&["dynamic", "manual"])),
+    ("redirect_uris", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("grant_types", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("client_name", ColumnKind::Text(1024)),
+    ("client_uri", ColumnKind::Text(2048)),
+    ("logo_uri", ColumnKind::Text(2048)),
+    ("created_at", ColumnKind::Time),
+    ("updated_at", ColumnKind::Time),
+    ("deleted_at", ColumnKind::Time),
+    ("client_type", ColumnKind::Enum(&["public", "confidential"])),
+    ("token_endpoint_auth_method", ColumnKind::Enum(&["client_secret_basic", "client_secret_post", "none"])),
+];
+
+const SAML_PROVIDERS: &[(&str, ColumnKind)] = &[
+    ("id", ColumnKind::Id),
+    ("sso_provider_id", ColumnKind::Id),
+    ("entity_id", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("metadata_xml", ColumnKind::Text(MAX_METADATA_LENGTH)),
+    ("metadata_url", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("attribute_mapping", ColumnKind::Object),
+    ("created_at", ColumnKind::Time),
+    ("updated_at", ColumnKind::Time),
+    ("name_id_format", ColumnKind::Text(MAX_TEXT_LENGTH)),
+];
+
+const SSO_DOMAINS: &[(&str, ColumnKind)] = &[
+    ("id", ColumnKind::Id),
+    ("sso_provider_id", ColumnKind::Id),
+    ("domain", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("created_at", ColumnKind::Time),
+    ("updated_at", ColumnKind::Time),
+];
+
+const OAUTH_CONSENTS: &[(&str, ColumnKind)] = &[
+    ("id", ColumnKind::Id),
+    ("user_id", ColumnKind::Id),
+    ("client_id", ColumnKind::Id),
+    ("scopes", ColumnKind::Text(2048)),
+    ("granted_at", ColumnKind::Time),
+    ("revoked_at", ColumnKind::Time),
+];
+
+const RECOVERY_CODE_SETS: &[(&str, ColumnKind)] = &[
+    ("id", ColumnKind::Id),
+    ("user_id", ColumnKind::Id),
+    ("mfa_factor_id", ColumnKind::Id),
+    ("failed_verification_count", ColumnKind::Number),
+    ("verification_locked_until", ColumnKind::Time),
+    ("created_at", ColumnKind::Time),
+    ("updated_at", ColumnKind::Time),
+];
+
+const RECOVERY_CODES: &[(&str, ColumnKind)] = &[
+    ("id", ColumnKind::Id),
+    ("mfa_recovery_code_set_id", ColumnKind::Id),
+    ("code_hash", ColumnKind::Text(MAX_TEXT_LENGTH)),
+    ("consumed_at", ColumnKind::Time),
+    ("created_at", ColumnKind::Time),
 ];
 
 /// Validates a row and converts each value to the form that the database reads.

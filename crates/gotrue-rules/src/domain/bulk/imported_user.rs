@@ -34,13 +34,14 @@ impl ImportedUser {
         member("email").or_else(|| member("phone")).or_else(|| member("id")).unwrap_or_default()
     }
 
-    /// Returns the rows of a table.
+    /// Returns the rows of a table; none of a table that lines do not hold.
     pub fn table_rows(&self, table: ImportTable) -> &[ImportRow] {
         match table {
             ImportTable::Users => std::slice::from_ref(&self.user),
             ImportTable::Identities => &self.identities,
             ImportTable::Factors => &self.factors,
             ImportTable::Passkeys => &self.passkeys,
+            _ => &[],
         }
     }
 }
@@ -164,6 +165,7 @@ fn rows(
                 let provider_id = one.insert("id".to_owned(), id);
                 one.entry("provider_id").or_insert(provider_id.unwrap_or_default());
             }
+            complete_own_identity(&mut one, user);
         }
         let mut one = build_row(table, one).map_err(|wrong| format!("{name}[{at}]: {wrong}"))?;
         one.entry("id").or_insert_with(|| json!((given.new_id)()));
@@ -180,10 +182,10 @@ fn rows(
 /// Checks that a row has the required columns of its table.
 fn require_columns(table: ImportTable, row: &ImportRow) -> Result<(), ImportError> {
     let needed: &[&str] = match table {
-        ImportTable::Users => &[],
         ImportTable::Identities => &["provider", "provider_id", "identity_data"],
         ImportTable::Factors => &["factor_type", "status"],
         ImportTable::Passkeys => &["credential_id", "public_key"],
+        _ => &[],
     };
     match needed.iter().find(|column| !row.contains_key(**column)) {
         Some(column) => Err(format!("{column} is missing")),
@@ -191,16 +193,34 @@ fn require_columns(table: ImportTable, row: &ImportRow) -> Result<(), ImportErro
     }
 }
 
+/// Adds the values of an identity by address or number that names only its provider.
+fn complete_own_identity(identity: &mut ImportRow, user: &ImportRow) {
+    let Some(contact @ ("email" | "phone")) = identity.get("provider").and_then(Value::as_str) else { return };
+    let contact = contact.to_owned();
+    if identity.contains_key("provider_id") || !user.contains_key(&contact) {
+        return;
+    }
+    let data = own_identity_data(user, &contact);
+    identity.insert("provider_id".to_owned(), user["id"].clone());
+    identity.entry("identity_data").or_insert(Value::Object(data));
+}
+
+/// Returns the identity data of an identity by address or number.
+fn own_identity_data(user: &ImportRow, contact: &str) -> ImportRow {
+    let is_verified = user.contains_key(&format!("{contact}_confirmed_at"));
+    ImportRow::from_iter([
+        ("sub".to_owned(), user["id"].clone()),
+        (contact.to_owned(), user[contact].clone()),
+        ("email_verified".to_owned(), json!(contact == "email" && is_verified)),
+        ("phone_verified".to_owned(), json!(contact == "phone" && is_verified)),
+    ])
+}
+
 /// Builds the identities that a sign-up with this address and number creates.
 fn default_identities(user: &ImportRow, given: &mut ImportDefaults<'_>) -> Vec<ImportRow> {
-    let usual = [("email", "email_confirmed_at"), ("phone", "phone_confirmed_at")];
-    let own = |(contact, confirmed_at): (&str, &str)| {
-        let address = user.get(contact)?;
-        let verified = user.contains_key(confirmed_at);
-        let mut data =
-            ImportRow::from_iter([("sub".to_owned(), user["id"].clone()), (contact.to_owned(), address.clone())]);
-        data.insert("email_verified".to_owned(), json!(contact == "email" && verified));
-        data.insert("phone_verified".to_owned(), json!(contact == "phone" && verified));
+    let own = |contact: &str| {
+        user.get(contact)?;
+        let data = own_identity_data(user, contact);
         let row = json!({
             "id": (given.new_id)(),
             "user_id": user["id"],
@@ -213,7 +233,7 @@ fn default_identities(user: &ImportRow, given: &mut ImportDefaults<'_>) -> Vec<I
         });
         row.as_object().cloned()
     };
-    usual.into_iter().filter_map(own).collect()
+    ["email", "phone"].into_iter().filter_map(own).collect()
 }
 
 /// Adds the providers to the metadata, as a sign-up does, unless the line sets them.
@@ -284,7 +304,7 @@ mod tests {
             (json!({"email": "a@b.co", "identities": [{}]}), "identities[0]: provider is missing"),
             (
                 json!({"email": "a@b.co", "factors": [{"factor_type": "x"}]}),
-                "factors[0]: factor_type: one of totp, phone, webauthn is wanted",
+                "factors[0]: factor_type: one of totp, phone, webauthn, recovery_code is wanted",
             ),
             (json!({"email": "a@b.co", "id": "7"}), "id: a UUID is wanted"),
         ] {

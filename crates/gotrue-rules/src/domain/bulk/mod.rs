@@ -4,8 +4,10 @@
 
 pub mod auth0;
 mod columns;
+mod conversion;
 pub mod firebase;
 mod imported_user;
+pub mod table;
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -13,6 +15,7 @@ use uuid::Uuid;
 use super::user::Time;
 
 pub use columns::{ImportTable, build_row};
+pub use conversion::{ConvertedRow, ProviderNames};
 pub use imported_user::{ImportedUser, parse_line};
 
 /// A database row by column name, or an import line by member name.
