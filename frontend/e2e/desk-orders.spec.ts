@@ -1,6 +1,9 @@
+import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
-import { expect, mailsTo, test } from "./desk.ts";
+import { startBasalt } from "./basalt.mjs";
+import { expect, mailsTo, setUp, test } from "./desk.ts";
 
 /** Buys a template with the payment simulator. */
 async function buy(page: Page, email: string): Promise<void> {
@@ -64,6 +67,53 @@ test("the figures show views with a table of the same values", async ({ page }) 
   await page.getByLabel("Last day").fill("2026-01-01");
   await page.getByRole("button", { name: "Show", exact: true }).click();
   await expect(page.getByText("The first day must not be after the last day.")).toBeVisible();
+});
+
+test("a payment that is held is delivered by one button", async ({ page }) => {
+  const secret = "whsec_0123456789abcdef";
+  const basalt = await startBasalt(
+    (config) => `${config}\n[basalt.shop.payment.stripe]\nwebhook_secret = "${secret}"\n`,
+  );
+  try {
+    await setUp(page, basalt.deskSetupUrl);
+    const body = JSON.stringify({
+      id: "evt_held",
+      type: "checkout.session.completed",
+      livemode: false,
+      data: {
+        object: {
+          id: "cs_test_0123456789abcdef",
+          payment_intent: "pi_held",
+          payment_status: "paid",
+          amount_total: 6300,
+          currency: "usd",
+          customer_details: { email: "held@example.com" },
+          client_reference_id: "template-2",
+        },
+      },
+    });
+    const time = Math.floor(Date.now() / 1000);
+    const signature = createHmac("sha256", secret).update(`${time}.${body}`).digest("hex");
+    const stored = await fetch(`${basalt.url}/shop/webhooks/stripe`, {
+      method: "POST",
+      headers: { "stripe-signature": `t=${time},v1=${signature}` },
+      body,
+    });
+    expect(await stored.text()).toBe("wrong_amount\n");
+    await page.goto(`${new URL(basalt.deskSetupUrl).origin}/_desk/orders`);
+    const held = page.getByRole("region", { name: "One payment was not delivered" });
+    await expect(held).toContainText("is below the price of Product Promotion");
+    await expect(held.getByRole("combobox")).toHaveValue("2");
+    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+    await held.getByRole("button", { name: "Deliver" }).click();
+    await expect(page.getByText("The template is delivered")).toBeVisible();
+    await expect(held).toHaveCount(0);
+    await expect(page.getByRole("link", { name: "held@example.com" })).toBeVisible();
+    const [mail] = await mailsTo(basalt.inboxUrl, "held@example.com");
+    expect(mail?.subject).toBe("Your template: Product Promotion");
+  } finally {
+    await basalt.stop();
+  }
 });
 
 test("compact rows show 22 orders on a screen of 900 pixels", async ({ page }) => {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ::orders::admin::{self, MAX_LIMIT, OrderFilter, RefundError, ResendError};
 use ::orders::export::{CSV_HEADER, to_csv};
-use ::orders::{Order, OrderService, OrderState};
+use ::orders::held::{self, HeldChoice, HeldError};
+use ::orders::webhook::json::parse_address;
+use ::orders::{Order, OrderService, OrderState, Provider};
 use axum::body::Body;
 use axum::response::Response;
 use futures::future::BoxFuture;
@@ -20,6 +22,10 @@ use crate::http::error::DeskError;
 use crate::http::query::Query;
 use crate::http::respond;
 use crate::section::{OwnerCall, Section};
+
+/// The longest address, provider and id of an event, in characters.
+const MAX_EMAIL: usize = 255;
+const MAX_NAME: usize = 200;
 
 /// Answers `/orders`.
 pub struct Orders(Arc<OrderService>);
@@ -38,6 +44,9 @@ impl Orders {
                 Ok(respond::ok(&list.to_json()))
             }
             ("GET", ["export"]) => self.export(read_filter(&call.query)?).await,
+            ("GET", ["held"]) => Ok(respond::ok(&held::list(&self.0).await?)),
+            ("POST", ["held", "deliver"]) => self.deliver_held(&call).await,
+            ("POST", ["held", "dismiss"]) => self.dismiss_held(&call).await,
             ("GET", [_]) => {
                 let found = admin::find(&self.0, call.id(0, "The order")?).await?;
                 Ok(respond::ok(&found.ok_or_else(|| DeskError::not_found("The order"))?.to_json()))
@@ -67,6 +76,35 @@ impl Orders {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8; header=present"));
         headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"orders.csv\""));
         Ok(response)
+    }
+
+    /// Delivers a payment that waits for the owner.
+    async fn deliver_held(&self, call: &OwnerCall) -> Result<Response, DeskError> {
+        let (provider, event_id) = read_event(call)?;
+        let template = call.body.get("template").and_then(serde_json::Value::as_u64);
+        let template = template.and_then(|id| u16::try_from(id).ok());
+        let template = template.ok_or_else(|| DeskError::invalid("template must be the id of a template."))?;
+        let email = match call.body.get("email") {
+            None | Some(serde_json::Value::Null) => None,
+            Some(_) => {
+                let email = parse_address(call.body.text("email", MAX_EMAIL)?.trim());
+                Some(email.ok_or_else(|| DeskError::invalid("email must be an email address."))?)
+            }
+        };
+        let choice = HeldChoice { provider, event_id, template, email: email.as_deref() };
+        let id = held::deliver(&self.0, choice).await.map_err(refuse_held)?;
+        call.record_done("order.deliver_held", &id.to_string()).await;
+        Ok(respond::json(StatusCode::CREATED, &json!({ "id": id })))
+    }
+
+    /// Takes a payment from the list without delivering it.
+    async fn dismiss_held(&self, call: &OwnerCall) -> Result<Response, DeskError> {
+        let (provider, event_id) = read_event(call)?;
+        if !held::dismiss(&self.0, provider, event_id).await? {
+            return Err(DeskError::not_found("The payment"));
+        }
+        call.record_done("order.dismiss_held", event_id).await;
+        Ok(respond::ok(&json!({})))
     }
 
     async fn resend(&self, call: &OwnerCall, id: Uuid) -> Result<Response, DeskError> {
@@ -107,6 +145,34 @@ fn read_filter(query: &Query) -> Result<OrderFilter, DeskError> {
         before: (before > 0).then_some(before),
         limit: query.number("limit", admin::DEFAULT_LIMIT, 1..=MAX_LIMIT)?,
     })
+}
+
+/// Reads provider and id of an event.
+fn read_event(call: &OwnerCall) -> Result<(Provider, &str), DeskError> {
+    let provider = Provider::from_name(call.body.text("provider", MAX_NAME)?);
+    let provider = provider.ok_or_else(|| DeskError::invalid("provider must be stripe, paypal or lemon_squeezy."))?;
+    Ok((provider, call.body.text("event_id", MAX_NAME)?))
+}
+
+fn refuse_held(error: HeldError) -> DeskError {
+    match error {
+        HeldError::NotFound => DeskError::not_found("The payment"),
+        HeldError::UnknownTemplate => DeskError::invalid("There is no such template."),
+        HeldError::NoBuyer => DeskError::invalid("The payment has no address of its buyer.")
+            .hint("Find the address at the payment provider and enter it."),
+        HeldError::Refunded => already_refunded(),
+        HeldError::Conflict => DeskError::new(StatusCode::CONFLICT, "conflict", "The payment is delivered already."),
+        HeldError::Provider(error) => {
+            tracing::warn!(error = %ErrorChain(&error), "the buyer of a held payment was not found");
+            DeskError::new(StatusCode::BAD_GATEWAY, "provider_refused", "PayPal did not name the buyer.")
+                .hint("Find the address at PayPal and enter it.")
+        }
+        HeldError::Database(error) => error.into(),
+        HeldError::Rejected(error) => {
+            tracing::error!(error = %ErrorChain(&error), "a held payment was not delivered");
+            DeskError::internal()
+        }
+    }
 }
 
 fn refuse_resend(error: ResendError) -> DeskError {

@@ -1,6 +1,11 @@
 //! What follows from a payment: a pure function of the payment and the catalogue.
 
+use url::Url;
+
 use crate::event::{CATALOGUE_CURRENCY, Payment};
+
+/// The shortest id in a payment link that identifies a template, in bytes.
+const MIN_LINK_ID: usize = 8;
 
 /// A template that can be bought.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +18,24 @@ pub struct Product {
     pub price_minor: i64,
     /// The provider's ids of it, `payment_reference` of the catalogue.
     pub references: Vec<String>,
+    /// The payment link.
+    pub link: Option<String>,
+}
+
+impl Product {
+    /// Returns the id in the payment link: the last segment of its path.
+    fn link_id(&self) -> Option<&str> {
+        let link = self.link.as_deref()?;
+        let path = link.split(['?', '#']).next().unwrap_or(link).trim_end_matches('/');
+        path.rsplit('/').next().filter(|id| id.len() >= MIN_LINK_ID)
+    }
+
+    /// Returns whether the payment link is one of PayPal.
+    fn is_sold_by_paypal(&self) -> bool {
+        let url = self.link.as_deref().and_then(|link| Url::parse(link).ok());
+        let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+        host == "paypal.com" || host.ends_with(".paypal.com") || host == "paypal.me"
+    }
 }
 
 /// What follows from a payment.
@@ -47,13 +70,31 @@ pub fn decide_payment<'a>(payment: &Payment, products: &'a [Product]) -> Payment
     }
 }
 
-/// Finds the product of a configured reference, or of `template-<id>`.
+/// Finds the product of a configured reference, of the id in its payment link, or of `template-<id>`.
 fn find_product<'a>(products: &'a [Product], reference: &str) -> Option<&'a Product> {
     let configured = products.iter().find(|it| it.references.iter().any(|known| known == reference));
-    configured.or_else(|| {
+    configured.or_else(|| products.iter().find(|it| it.link_id() == Some(reference))).or_else(|| {
         let id: u16 = reference.strip_prefix("template-")?.parse().ok()?;
         products.iter().find(|it| it.template == id)
     })
+}
+
+/// Finds the product of a payment at PayPal that names nothing: the only one there with the title of an item, else with
+/// exactly this price.
+///
+/// A payment with a reference is for what the reference names, whether the shop knows it or not.
+pub fn find_unnamed<'a>(payment: &Payment, item_names: &[String], products: &'a [Product]) -> Option<&'a Product> {
+    if payment.currency != CATALOGUE_CURRENCY || !payment.template_references.is_empty() {
+        return None;
+    }
+    let has_price = |product: &&Product| product.price_minor == payment.amount_minor;
+    let has_title = |product: &&Product| item_names.iter().any(|name| name.eq_ignore_ascii_case(&product.title));
+    let at_paypal = || products.iter().filter(|product| product.is_sold_by_paypal());
+    let only = |found: Vec<&'a Product>| if let [product] = found[..] { Some(product) } else { None };
+    if item_names.is_empty() {
+        return only(at_paypal().filter(has_price).collect());
+    }
+    only(at_paypal().filter(has_title).filter(has_price).collect())
 }
 
 /// Returns the cents of a price of the catalogue: `$28`, `$28.50`.
@@ -95,6 +136,7 @@ mod tests {
             tax_minor,
             discount_minor: 0,
             list_minor: None,
+            checkout: None,
             currency: currency.to_owned(),
             is_test: false,
             locale: None,
@@ -108,6 +150,7 @@ mod tests {
                 title: format!("Template {template}"),
                 price_minor,
                 references: vec![reference.to_owned()],
+                link: None,
             })
             .to_vec()
     }
@@ -158,6 +201,32 @@ mod tests {
             let decided = decide_payment(&payment, &products);
             assert_eq!(matches!(decided, PaymentDecision::Deliver(_)), is_delivered, "{payment:?}");
         }
+    }
+
+    #[test]
+    fn unnamed_payments_belong_to_the_only_product_at_paypal() {
+        let mut products = products();
+        products[0].link = Some("https://www.paypal.com/ncp/payment/PLB-ABC123XYZ".to_owned());
+        let title = products[0].title.clone();
+        let unnamed = |amount_minor, currency: &str| payment(&[], amount_minor, 0, currency);
+        let found = |payment: &Payment, names: &[String], products: &[Product]| {
+            find_unnamed(payment, names, products).map(|product| product.template)
+        };
+        let id = Some(products[0].template);
+        let price = products[0].price_minor;
+        assert_eq!(found(&unnamed(price, "USD"), &[], &products), id);
+        assert_eq!(found(&unnamed(price, "USD"), &[title.to_uppercase()], &products), id);
+        assert_eq!(found(&unnamed(price, "USD"), &["Consulting".to_owned()], &products), None);
+        assert_eq!(found(&unnamed(price - 1, "USD"), &[], &products), None);
+        assert_eq!(found(&unnamed(price, "EUR"), &[], &products), None);
+        assert_eq!(found(&payment(&["INV-7"], price, 0, "USD"), &[], &products), None, "it is for something else");
+        assert_eq!(find_product(&products, "PLB-ABC123XYZ").map(|product| product.template), id);
+        let twin = Product { template: 99, ..products[0].clone() };
+        products.push(twin);
+        assert_eq!(found(&unnamed(price, "USD"), &[], &products), None, "two have the price");
+        products[0].link = Some("https://paypal.com.evil.example/x".to_owned());
+        products.pop();
+        assert_eq!(found(&unnamed(price, "USD"), &[], &products), None, "it is sold elsewhere");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What a provider reports, independent of its format.
 
+use serde::{Deserialize, Serialize};
+
 use crate::order::Provider;
 
 /// The currency of the catalogue's prices.
@@ -28,7 +30,7 @@ pub enum EventContent {
 }
 
 /// A completed payment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payment {
     /// The payment: a payment intent of Stripe, a capture of PayPal, an order of Lemon Squeezy.
     pub reference: String,
@@ -48,12 +50,14 @@ pub struct Payment {
     pub currency: String,
     /// Whether no money was moved.
     pub is_test: bool,
+    /// The unguessable id of the checkout, with which the provider sends the buyer back.
+    pub checkout: Option<String>,
     /// The language of the checkout, if it is known.
     pub locale: Option<String>,
 }
 
 /// The buyer, as far as an event says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Buyer {
     /// The address.
     Email(String),

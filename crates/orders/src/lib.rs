@@ -6,6 +6,7 @@ pub mod admin;
 pub mod decision;
 pub mod event;
 pub mod export;
+pub mod held;
 pub mod http;
 pub mod mails;
 pub mod order;

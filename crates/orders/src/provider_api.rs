@@ -10,11 +10,15 @@ use serde_json::{Value, json};
 
 use crate::order::{Order, Provider};
 use crate::settings::{ApiEndpoint, PayPalSettings, PaymentSettings};
+use crate::webhook::json::{find_address, find_reference, find_text};
 
 /// The limits of a response.
 const LIMITS: ResponseLimits = ResponseLimits { bytes: 256 * 1024, time: Duration::from_secs(15) };
 /// The longest reason of a provider that is passed on, in characters.
 const MAX_REASON: usize = 300;
+
+/// The purchases of an order at PayPal that are read, and their items.
+const MAX_ITEMS: usize = 20;
 
 /// The APIs of the configured providers.
 #[derive(Debug)]
@@ -46,6 +50,32 @@ pub enum RefundResult {
     Refunded,
     /// The money was returned before.
     AlreadyRefunded,
+}
+
+/// What an order at PayPal says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PayPalOrder {
+    /// The address of the buyer.
+    pub email: Option<String>,
+    /// What may identify the template: `custom_id` and `invoice_id` of the purchase, `sku` of its items.
+    pub references: Vec<String>,
+    /// The names of the items.
+    pub item_names: Vec<String>,
+}
+
+impl PayPalOrder {
+    fn parse(body: &Value) -> Self {
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let units: Vec<Value> = list(&body["purchase_units"]).into_iter().take(MAX_ITEMS).collect();
+        let items: Vec<Value> = units.iter().flat_map(|unit| list(&unit["items"])).take(MAX_ITEMS).collect();
+        let of_units = units.iter().flat_map(|unit| ["/custom_id", "/invoice_id"].map(|it| find_reference(unit, it)));
+        let of_items = items.iter().map(|item| find_reference(item, "/sku"));
+        Self {
+            email: find_address(body, "/payer/email_address"),
+            references: of_units.chain(of_items).flatten().collect(),
+            item_names: items.iter().filter_map(|item| find_text(item, "/name")).map(str::to_owned).collect(),
+        }
+    }
 }
 
 impl ProviderApi {
@@ -121,11 +151,11 @@ impl ProviderApi {
         self.send(Provider::LemonSqueezy, request).await
     }
 
-    /// Returns the address of the buyer of an order at PayPal.
+    /// Returns what an order at PayPal says about its buyer and its purchase.
     ///
     /// # Errors
     /// PayPal refuses or cannot be reached.
-    pub async fn find_paypal_buyer(&self, settings: &PayPalSettings, order: &str) -> Result<Option<String>, ApiError> {
+    pub async fn find_paypal_order(&self, settings: &PayPalSettings, order: &str) -> Result<PayPalOrder, ApiError> {
         let token = self.paypal_token(settings).await?;
         let path = format!("v2/checkout/orders/{order}");
         let request = self.request(Provider::PayPal, Method::GET, &settings.api, &path)?.bearer_auth(token);
@@ -134,7 +164,7 @@ impl ProviderApi {
         if !(200..300).contains(&response.status) {
             return Err(refusal(&response, &body));
         }
-        Ok(body["payer"]["email_address"].as_str().map(str::to_owned))
+        Ok(PayPalOrder::parse(&body))
     }
 
     /// Returns a token of PayPal's API.

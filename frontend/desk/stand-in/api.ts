@@ -1,5 +1,5 @@
 // A stand-in of the desk's API with invented data, for `npm run dev:desk`. The product does not contain it.
-import { account, checklist, figures, message, orders, submissions } from "./data.ts";
+import { account, checklist, figures, held, message, orders, submissions } from "./data.ts";
 
 /** A request as the stand-in sees it. */
 export interface StandInRequest {
@@ -185,6 +185,7 @@ function listSubmissions(query: URLSearchParams): StandInAnswer {
 
 function answerOrders({ method, url }: StandInRequest, id: string, action: string): StandInAnswer {
   const get = (name: string) => url.searchParams.get(name) ?? "";
+  if (id === "held") return answerHeld(action);
   if (id === "") {
     const matching = orders.filter(
       (it) =>
@@ -208,6 +209,11 @@ function answerOrders({ method, url }: StandInRequest, id: string, action: strin
   }
   if (action === "refund") Object.assign(found, { state: "refunded", refunded_at: new Date() });
   return ok(found, method === "POST" ? 202 : 200);
+}
+
+function answerHeld(action: string): StandInAnswer {
+  if (action !== "") held.splice(0, 1);
+  return ok({ payments: held, templates: [{ id: 1, title: "Professional Newsletter" }] });
 }
 
 function answerAccount({ method }: StandInRequest, action: string): StandInAnswer {

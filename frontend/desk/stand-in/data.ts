@@ -258,3 +258,19 @@ export const account = {
     { id: "2", email: "partner@shop.example", is_you: false, last_sign_in_at: null },
   ],
 };
+
+/** Payments that wait for the owner. */
+export const held = [
+  {
+    provider: "paypal",
+    event_id: "WH-1",
+    received_at: new Date(Date.now() - 3_600_000).toISOString(),
+    detail: "A payment belongs to no template on sale: it names none.",
+    amount_minor: 2900,
+    currency: "USD",
+    buyer_email: "buyer@example.com",
+    needs_buyer: false,
+    is_test: false,
+    template: null,
+  },
+];

@@ -128,6 +128,7 @@ impl Catalogue {
                 title: template.title.clone(),
                 price_minor: parse_price(&template.price)?,
                 references: template.payment_references.clone(),
+                link: template.link.clone(),
             })
         };
         self.templates.iter().filter_map(product).collect()

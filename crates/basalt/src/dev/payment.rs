@@ -14,7 +14,7 @@ use http_edge::request::{BODY_DEADLINE, read_body};
 use orders::admin::{self, OrderFilter};
 use orders::decision::{Product, format_amount};
 use orders::event::CATALOGUE_CURRENCY;
-use orders::http::THANK_YOU;
+use orders::http::{CHECKOUT_PARAMETER, THANK_YOU};
 use orders::service::ListProducts;
 use orders::simulator::{Answer, DeliveryMode, Purchase, Simulator};
 use orders::webhook::json::parse_address;
@@ -122,10 +122,12 @@ impl PaymentPages {
                 .await;
         }
         let purchase = Purchase { provider, product, email, locale: form.find("locale") };
-        let answers = self.simulator.pay(purchase, mode).await;
+        let (answers, checkout) = self.simulator.pay(purchase, mode).await;
         if mode == DeliveryMode::Once && answers.iter().all(Result::is_ok) {
             let mut response = text(StatusCode::SEE_OTHER, "");
-            response.headers_mut().insert(LOCATION, HeaderValue::from_static(THANK_YOU));
+            let query = checkout.map(|id| format!("?{CHECKOUT_PARAMETER}={id}")).unwrap_or_default();
+            let location = HeaderValue::try_from(format!("{THANK_YOU}{query}"));
+            response.headers_mut().insert(LOCATION, location.unwrap_or(HeaderValue::from_static(THANK_YOU)));
             return response;
         }
         self.show(StatusCode::OK, form.find("template"), &describe(&answers)).await

@@ -92,7 +92,7 @@ impl OrderService {
 }
 
 /// Returns whether a link gives its file; the statement that counts has the same conditions.
-fn is_open(order: &Order, generation: i32, now: Time) -> bool {
+pub(super) fn is_open(order: &Order, generation: i32, now: Time) -> bool {
     order.state != OrderState::Refunded
         && order.download_generation == generation
         && order.download_expires_at > now

@@ -3,6 +3,7 @@
 mod download;
 mod lost_links;
 mod page;
+mod thank_you;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use telemetry::catalog::PAYMENT_EVENTS;
 use telemetry::log_limit::LogLimit;
 
 pub use self::lost_links::LinkRequests;
+pub use self::thank_you::CHECKOUT_PARAMETER;
 use crate::order::Provider;
 pub use crate::paths::{DOWNLOADS, ORDERS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
 use crate::service::OrderService;
@@ -52,7 +54,7 @@ impl OrderService {
         if path == STYLE_SHEET {
             return style_sheet(&self.facts.fonts);
         }
-        page::respond(StatusCode::OK, language, page::thank_you(language), &self.facts.name)
+        self.answer_thank_you(request.uri().query().unwrap_or_default(), language).await
     }
 
     async fn answer_webhook(&self, name: &str, request: Request) -> Response {

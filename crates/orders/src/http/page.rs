@@ -8,6 +8,7 @@ use http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_TYPE, VARY};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::paths::{ORDERS, STYLE_SHEET};
+use crate::receipt::Receipt;
 use crate::shop_facts::ShopFonts;
 
 /// The style sheet without the shop's fonts.
@@ -60,6 +61,64 @@ pub(super) fn thank_you(language: Language) -> MessagePage {
             back: "Volver a las plantillas",
         },
     }
+}
+
+/// Returns the texts of the page after a payment whose order is known.
+pub(super) fn order_ready(language: Language) -> MessagePage {
+    match language {
+        Language::English => MessagePage {
+            title: "Thank you",
+            paragraphs: [
+                "Your payment has arrived, and your template is ready.",
+                "The same link is on its way to you by email, with this receipt.",
+            ],
+            back: "Back to Templates",
+        },
+        Language::German => MessagePage {
+            title: "Vielen Dank",
+            paragraphs: [
+                "Ihre Zahlung ist eingegangen, und Ihre Vorlage liegt bereit.",
+                "Derselbe Link ist mit diesem Beleg per E-Mail zu Ihnen unterwegs.",
+            ],
+            back: "Zurück zu den Vorlagen",
+        },
+        Language::French => MessagePage {
+            title: "Merci",
+            paragraphs: [
+                "Votre paiement est arrivé et votre modèle est prêt.",
+                "Le même lien part vers vous par e-mail, avec ce reçu.",
+            ],
+            back: "Retour aux modèles",
+        },
+        Language::Spanish => MessagePage {
+            title: "Gracias",
+            paragraphs: [
+                "Tu pago ha llegado y tu plantilla está lista.",
+                "El mismo enlace va hacia ti por correo, con este recibo.",
+            ],
+            back: "Volver a las plantillas",
+        },
+    }
+}
+
+/// Formats the download button and the receipt of an order.
+pub(super) fn format_order(language: Language, url: &str, lines: &[(&str, String)]) -> String {
+    let button = match language {
+        Language::English => "Download the template",
+        Language::German => "Vorlage herunterladen",
+        Language::French => "Télécharger le modèle",
+        Language::Spanish => "Descargar la plantilla",
+    };
+    let rows: String = lines
+        .iter()
+        .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escape_html(value)))
+        .collect();
+    format!(
+        "<p><a class=\"button\" href=\"{}\">{button}</a></p>\n<section aria-labelledby=\"receipt\">\n\
+         <h2 id=\"receipt\">{}</h2>\n<dl>\n{rows}</dl>\n</section>\n",
+        escape_html(url),
+        Receipt::heading(language)
+    )
 }
 
 /// Returns the texts of the page of a link that has ended.
@@ -315,11 +374,6 @@ fn format_page_with(language: Language, page: MessagePage, form: &str, shop: &st
          </head>\n<body>\n<header><a href=\"/\">{shop}</a></header>\n<main>\n<h1>{title}</h1>\n<p>{first}</p>\n<p>{second}</p>\n\
          {form}<p><a class=\"{class}\" href=\"/\">{back}</a></p>\n</main>\n</body>\n</html>\n"
     )
-}
-
-/// Answers with a page that is not stored.
-pub(super) fn respond(status: StatusCode, language: Language, page: MessagePage, shop: &str) -> Response {
-    respond_with(status, language, page, "", shop)
 }
 
 /// Answers with a page that has a form.

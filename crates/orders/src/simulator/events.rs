@@ -12,6 +12,15 @@ pub(super) fn paypal_order(id: &str) -> String {
     format!("ORDER{id}")
 }
 
+/// Returns the id of the checkout with which a provider sends the buyer back; PayPal has none.
+pub(super) fn checkout(provider: Provider, id: &str) -> Option<String> {
+    match provider {
+        Provider::Stripe => Some(format!("cs_test_{id}")),
+        Provider::LemonSqueezy => Some(format!("checkout-{id}")),
+        Provider::PayPal => None,
+    }
+}
+
 /// Returns the event of a payment; `id` makes its ids unique.
 pub(super) fn payment(purchase: Purchase<'_>, id: &str) -> Vec<u8> {
     let product = purchase.product;
@@ -38,6 +47,7 @@ pub(super) fn payment(purchase: Purchase<'_>, id: &str) -> Vec<u8> {
                 "id": format!("LS{id}"),
                 "attributes": {
                     "status": "paid",
+                    "identifier": checkout(Provider::LemonSqueezy, id),
                     "user_email": purchase.email,
                     "currency": CATALOGUE_CURRENCY,
                     "subtotal": product.price_minor,
@@ -62,7 +72,7 @@ fn stripe_session(purchase: Purchase<'_>, id: &str) -> Value {
         "livemode": false,
         "data": {
             "object": {
-                "id": format!("cs_test_{id}"),
+                "id": checkout(Provider::Stripe, id),
                 "object": "checkout.session",
                 "payment_intent": format!("pi_{id}"),
                 "payment_status": "paid",

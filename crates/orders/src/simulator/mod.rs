@@ -154,13 +154,14 @@ impl Simulator {
         (self.service.list_products)()
     }
 
-    /// Pays, and delivers the event to the service; returns its answers.
-    pub async fn pay(&self, purchase: Purchase<'_>, mode: DeliveryMode) -> Vec<Answer> {
+    /// Pays, and delivers the event to the service; returns its answers, and the id of the checkout if there is one.
+    pub async fn pay(&self, purchase: Purchase<'_>, mode: DeliveryMode) -> (Vec<Answer>, Option<String>) {
         let id = self.entropy.base32(16);
         if purchase.provider == Provider::PayPal {
             self.insert_buyer(&events::paypal_order(&id), purchase.email);
         }
-        self.deliver(purchase.provider, &events::payment(purchase, &id), mode).await
+        let answers = self.deliver(purchase.provider, &events::payment(purchase, &id), mode).await;
+        (answers, events::checkout(purchase.provider, &id))
     }
 
     /// Refunds an order, and delivers the event to the service; returns its answers.

@@ -16,12 +16,12 @@ mod writing;
 use gotrue_rs::store::Statement;
 
 pub use reading::{
-    EventEntry, MailEntry, OrderFilter, count_by_state, find_order, has_final_event, has_recent_mail, list_events,
-    list_mails, list_orders, list_orders_of_buyer,
+    EventEntry, MailEntry, OrderFilter, count_by_state, find_order, find_order_of_checkout, has_final_event,
+    has_recent_mail, list_events, list_held, list_mails, list_orders, list_orders_of_buyer,
 };
 pub use writing::{
-    EventRecord, IssuedLink, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, find_or_insert_key, issue_link,
-    lock_payment, record_download, record_event, record_payment, record_refund,
+    EventRecord, IssuedLink, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, dismiss_held, find_or_insert_key,
+    issue_link, lock_payment, record_download, record_event, record_payment, record_refund,
 };
 
 /// Returns all statements, for the test that prepares them.

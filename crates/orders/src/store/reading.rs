@@ -7,6 +7,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
+use crate::held::HeldPayment;
 use crate::order::{Order, Provider};
 
 /// The columns of [`Order`].
@@ -67,6 +68,36 @@ statements! {
     );
 
     FIND = "orders.find": concat!("SELECT ", columns!(), " FROM basalt.orders o WHERE o.id = :id");
+
+    FIND_BY_CHECKOUT = "orders.find_by_checkout": concat!(
+        "SELECT ", columns!(), "
+         FROM basalt.orders o
+         WHERE o.checkout = :checkout
+           AND o.paid_at > :since
+         ORDER BY o.number DESC
+         LIMIT 1"
+    );
+
+    /// Payments that wait for the owner, without those that were returned or have their order.
+    HELD = "orders.list_held": concat!(
+        "SELECT e.provider, e.event_id, e.received_at, e.outcome, e.detail, e.held::text AS held
+         FROM basalt.payment_events e
+         WHERE e.held IS NOT NULL
+           AND e.outcome IN ", needs_owner!(), "
+           AND (:event_id::text IS NULL OR (e.event_id = :event_id AND e.provider = :provider))
+           AND NOT EXISTS (SELECT
+                           FROM basalt.orders o
+                           WHERE o.provider = e.provider
+                             AND o.provider_reference = e.provider_reference)
+           AND NOT EXISTS (SELECT
+                           FROM basalt.payment_events r
+                           WHERE r.provider = e.provider
+                             AND r.provider_reference = e.provider_reference
+                             AND r.kind = 'refund'
+                             AND r.amount_minor >= e.amount_minor)
+         ORDER BY e.received_at DESC, e.event_id
+         LIMIT 100"
+    );
 
     EVENTS = "orders.list_events":
         "SELECT received_at, kind, outcome, detail
@@ -139,6 +170,17 @@ pub async fn has_recent_mail(db: &mut Connection, id: Uuid, since: Time) -> Resu
 /// Finds an order by its id.
 pub async fn find_order(db: &mut Connection, id: Uuid) -> Result<Option<Order>> {
     db.fetch_optional(bind!(FIND, id)).await
+}
+
+/// Finds the order of a checkout that was paid since a time.
+pub async fn find_order_of_checkout(db: &mut Connection, checkout: &str, since: Time) -> Result<Option<Order>> {
+    db.fetch_optional(bind!(FIND_BY_CHECKOUT, checkout, since)).await
+}
+
+/// Lists the latest hundred payments that wait for the owner; or that of one event.
+pub async fn list_held(db: &mut Connection, event: Option<(Provider, &str)>) -> Result<Vec<HeldPayment>> {
+    let (provider, event_id) = (event.map(|it| it.0.name()), event.map(|it| it.1));
+    db.fetch_all(bind!(HELD, provider, event_id)).await
 }
 
 /// An event of an order.

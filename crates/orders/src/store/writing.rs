@@ -16,16 +16,19 @@ use crate::token::DownloadKey;
 ///
 /// One whose outcome was not final is stored again if the outcome differs. The outcome may be read from the tables: they do not change under the lock of the payment.
 macro_rules! event {
-    ($outcome:literal) => {
+    ($outcome:literal, $held:literal) => {
         concat!(
             "INSERT INTO basalt.payment_events AS e (provider, event_id, kind, outcome, provider_reference, amount_minor, detail,
-                                                     received_at)
+                                                     received_at, held)
              VALUES (:provider, :event_id, :kind, ",
             $outcome,
-            ", :reference::text, :amount::bigint, :detail::text, :now::timestamptz)
+            ", :reference::text, :amount::bigint, :detail::text, :now::timestamptz, ",
+            $held,
+            ")
              ON CONFLICT (provider, event_id) DO UPDATE
              SET outcome = excluded.outcome,
-                 detail = excluded.detail
+                 detail = excluded.detail,
+                 held = excluded.held
              WHERE e.outcome IN ",
             needs_owner!(),
             "
@@ -55,16 +58,17 @@ statements! {
                                 AND o.provider_reference = :reference) THEN 'known_payment'
                  WHEN (SELECT r.at FROM refunded r) IS NULL THEN 'ordered'
                  ELSE 'ordered_as_refunded'
-             END"
+             END",
+            "NULL"
         ),
         "), inserted AS (
              INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email, amount_minor,
                                         currency, state, is_test, locale, paid_at, refunded_at, downloads_left,
-                                        download_expires_at, tax_minor, discount_minor, mails)
+                                        download_expires_at, tax_minor, discount_minor, checkout, mails)
              SELECT :id, :provider, :reference, :template, :title, :buyer, :amount, :currency,
                     CASE WHEN r.at IS NULL THEN 'paid' ELSE 'refunded' END,
                     :is_test, :locale, :now, r.at, :downloads::integer, :expires_at::timestamptz,
-                    :tax::bigint, :discount::bigint,
+                    :tax::bigint, :discount::bigint, :checkout::text,
                     CASE WHEN r.at IS NULL THEN ARRAY[:mail_id::uuid] ELSE '{}' END
              FROM event, refunded r
              ON CONFLICT (provider, provider_reference) DO NOTHING
@@ -91,7 +95,8 @@ statements! {
                                 AND o.state <> 'refunded'
                                 AND o.amount_minor <= :amount) THEN 'refunded'
                  ELSE 'refund_stored'
-             END"
+             END",
+            "NULL"
         ),
         "), changed AS (
              UPDATE basalt.orders o
@@ -110,7 +115,7 @@ statements! {
 
     RECORD_EVENT = "orders.record_event": concat!(
         "WITH event AS (",
-        event!(":outcome"),
+        event!(":outcome", ":held::text::jsonb"),
         "), mail AS (",
         outbox_insert!(":mail", ", event"),
         ")
@@ -147,6 +152,16 @@ statements! {
            AND download_expires_at > :now
            AND downloads_left > 0
          RETURNING id";
+
+    DISMISS_HELD = "orders.dismiss_held": concat!(
+        "UPDATE basalt.payment_events
+         SET held = NULL
+         WHERE provider = :provider
+           AND event_id = :event_id
+           AND held IS NOT NULL
+           AND outcome IN ", needs_owner!(), "
+         RETURNING event_id"
+    );
 
     FIND_OR_INSERT_KEY = "orders.find_or_insert_download_key":
         "WITH inserted AS (
@@ -197,6 +212,8 @@ pub struct NewOrder<'a> {
     pub tax_minor: i64,
     /// The discounts.
     pub discount_minor: i64,
+    /// The checkout at the provider.
+    pub checkout: Option<&'a str>,
     /// The currency.
     pub currency: &'a str,
     /// Whether no money was moved.
@@ -255,6 +272,7 @@ pub async fn record_payment(
         currency: new.currency,
         tax: new.tax_minor,
         discount: new.discount_minor,
+        checkout: new.checkout,
         is_test: new.is_test,
         locale: new.language.tag(),
         downloads: i32::from(new.downloads),
@@ -289,10 +307,13 @@ pub async fn record_refund(db: &mut Connection, event: EventRecord<'_>) -> Resul
 }
 
 /// Stores an event without an order, with the mails about it; returns whether it is new.
+///
+/// `held` is what is needed to deliver it later, as JSON.
 pub async fn record_event(
     db: &mut Connection,
     event: EventRecord<'_>,
     outcome: &str,
+    held: Option<&str>,
     mails: &[NewMail],
 ) -> Result<bool> {
     let bound = bind!(
@@ -301,6 +322,7 @@ pub async fn record_event(
         event_id: event.event_id,
         kind: event.kind,
         outcome,
+        held,
         reference: event.reference,
         amount: event.amount_minor,
         detail: event.detail,
@@ -346,6 +368,13 @@ pub async fn issue_link(db: &mut Connection, link: &IssuedLink) -> Result<bool> 
 pub async fn record_download(db: &mut Connection, id: Uuid, generation: i32, now: Time) -> Result<bool> {
     let counted: Option<(Uuid,)> = db.fetch_optional(bind!(DOWNLOAD, id, generation, now)).await?;
     Ok(counted.is_some())
+}
+
+/// Forgets what is needed to deliver a payment that waits for the owner; `false` if there is nothing.
+pub async fn dismiss_held(db: &mut Connection, provider: Provider, event_id: &str) -> Result<bool> {
+    let bound = bind!(DISMISS_HELD, provider: provider.name(), event_id);
+    let dismissed: Option<(String,)> = db.fetch_optional(bound).await?;
+    Ok(dismissed.is_some())
 }
 
 /// A key as it is stored.

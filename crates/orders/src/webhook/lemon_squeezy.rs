@@ -70,6 +70,12 @@ fn parse_order(event: &Value, attributes: &Value, reference: String) -> Result<E
     // The variant is what was paid for; custom data is a parameter of the link.
     let of_item = ["/first_order_item/variant_id", "/first_order_item/product_id"];
     let of_link = ["/meta/custom_data/payment_reference", "/meta/custom_data/template"];
+    let discount_minor = attributes["discount_total"].as_i64().unwrap_or_default();
+    // The subtotal is without taxes; a price that includes them is compared with them.
+    let list_minor = match attributes["tax_inclusive"].as_bool() {
+        Some(true) => amount_minor.checked_add(discount_minor),
+        _ => attributes["subtotal"].as_i64(),
+    };
     let references = of_item.iter().filter_map(|it| find_reference(attributes, it));
     Ok(EventContent::Payment(Payment {
         reference,
@@ -77,10 +83,11 @@ fn parse_order(event: &Value, attributes: &Value, reference: String) -> Result<E
         buyer: find_address(attributes, "/user_email").map_or(Buyer::Unknown, Buyer::Email),
         amount_minor,
         tax_minor: attributes["tax"].as_i64().unwrap_or_default(),
-        discount_minor: attributes["discount_total"].as_i64().unwrap_or_default(),
-        list_minor: attributes["subtotal"].as_i64(),
+        discount_minor,
+        list_minor,
         currency,
         is_test: attributes["test_mode"] == true || event.pointer("/meta/test_mode") == Some(&Value::Bool(true)),
+        checkout: find_identifier(attributes, "/identifier"),
         locale: None,
     }))
 }

@@ -140,6 +140,7 @@ fn parse_capture(capture: &Value, is_test: bool) -> Result<EventContent, Webhook
         list_minor: None,
         currency,
         is_test,
+        checkout: None,
         locale: None,
     }))
 }

@@ -5,13 +5,12 @@ use gotrue_rules::domain::user::Time;
 use http::HeaderMap;
 
 use super::descriptions::{describe_no_buyer, describe_refused_lookup, describe_unknown, describe_wrong_amount};
-use super::json::parse_address;
 use super::{Delivery, WebhookOutcome, WebhookRejection};
-use crate::decision::{PaymentDecision, Product, decide_payment};
+use crate::decision::{PaymentDecision, Product, decide_payment, find_unnamed};
 use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::mails::OwnerNotice;
 use crate::order::Provider;
-use crate::provider_api::ApiError;
+use crate::provider_api::{ApiError, PayPalOrder};
 use crate::receipt::Receipt;
 use crate::refund;
 use crate::service::{LinkOf, OrderService};
@@ -54,7 +53,7 @@ impl OrderService {
             EventContent::Refund(refund) => self.store_refund(&event, refund, now).await,
             EventContent::Other(kind) => {
                 let (record, outcome) = (record_of(&event, kind, now), WebhookOutcome::Ignored.name());
-                let is_new = record_event(&mut self.connection(), record, outcome, &[]).await?;
+                let is_new = record_event(&mut self.connection(), record, outcome, None, &[]).await?;
                 Ok(if is_new { WebhookOutcome::Ignored } else { WebhookOutcome::Repeated })
             }
         }
@@ -62,8 +61,12 @@ impl OrderService {
 
     async fn store_payment(&self, event: &PaymentEvent, payment: &Payment) -> Result<WebhookOutcome, WebhookRejection> {
         let products = (self.list_products)();
-        match decide_payment(payment, &products) {
+        let decision = decide_payment(payment, &products);
+        match decision {
             PaymentDecision::UnknownTemplate => {
+                if let Some(outcome) = self.deliver_unnamed(event, payment, &products).await? {
+                    return Ok(outcome);
+                }
                 let lines = describe_unknown(event, payment);
                 self.store_for_owner(event, payment, WebhookOutcome::UnknownTemplate, &lines).await
             }
@@ -72,6 +75,48 @@ impl OrderService {
                 self.store_for_owner(event, payment, WebhookOutcome::WrongAmount, &lines).await
             }
             PaymentDecision::Deliver(product) => self.deliver_to_buyer(event, payment, product).await,
+        }
+    }
+
+    /// Delivers a payment at PayPal whose template only its order names, or only its amount; `None` if neither does.
+    async fn deliver_unnamed(
+        &self,
+        event: &PaymentEvent,
+        payment: &Payment,
+        products: &[Product],
+    ) -> Result<Option<WebhookOutcome>, WebhookRejection> {
+        if event.provider != Provider::PayPal {
+            return Ok(None);
+        }
+        let order = match self.find_paypal_order(payment).await {
+            Ok(order) => order.unwrap_or_default(),
+            // The owner is notified without what the order says.
+            Err(ApiError::Refused(_) | ApiError::NotConfigured(_)) => PayPalOrder::default(),
+            Err(error) => return Err(WebhookRejection::ProviderUnavailable(error.to_string())),
+        };
+        let mut named = payment.clone();
+        named.template_references.extend(order.references);
+        named.buyer = order.email.map_or(named.buyer, Buyer::Email);
+        let decision = decide_payment(&named, products);
+        let found = match decision {
+            PaymentDecision::Deliver(product) => Some(product),
+            PaymentDecision::WrongAmount(product) => {
+                let lines = describe_wrong_amount(event, &named, product);
+                return self.store_for_owner(event, &named, WebhookOutcome::WrongAmount, &lines).await.map(Some);
+            }
+            PaymentDecision::UnknownTemplate => find_unnamed(&named, &order.item_names, products),
+        };
+        match found {
+            Some(product) => self.deliver_to_buyer(event, &named, product).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the order at PayPal of a payment whose event names it.
+    async fn find_paypal_order(&self, payment: &Payment) -> Result<Option<PayPalOrder>, ApiError> {
+        match (&payment.buyer, &self.settings.paypal) {
+            (Buyer::PayPalOrder(order), Some(settings)) => self.api.find_paypal_order(settings, order).await.map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -100,18 +145,15 @@ impl OrderService {
     }
 
     /// Returns the buyer's address, which PayPal has in the order only.
-    async fn find_buyer(&self, payment: &Payment) -> Result<Option<String>, ApiError> {
-        match (&payment.buyer, &self.settings.paypal) {
-            (Buyer::Email(email), _) => Ok(Some(email.clone())),
-            (Buyer::PayPalOrder(order), Some(settings)) => {
-                let email = self.api.find_paypal_buyer(settings, order).await?;
-                Ok(email.and_then(|email| parse_address(email.trim())))
-            }
-            _ => Ok(None),
+    pub(crate) async fn find_buyer(&self, payment: &Payment) -> Result<Option<String>, ApiError> {
+        match &payment.buyer {
+            Buyer::Email(email) => Ok(Some(email.clone())),
+            _ => Ok(self.find_paypal_order(payment).await?.and_then(|order| order.email)),
         }
     }
 
-    async fn store_order(
+    /// Stores the order of a payment with the mail to its buyer.
+    pub(crate) async fn store_order(
         &self,
         event: &PaymentEvent,
         payment: &Payment,
@@ -141,6 +183,7 @@ impl OrderService {
             amount_minor: payment.amount_minor,
             tax_minor: payment.tax_minor,
             discount_minor: payment.discount_minor,
+            checkout: payment.checkout.as_deref(),
             currency: &payment.currency,
             is_test: payment.is_test,
             language,
@@ -181,8 +224,9 @@ impl OrderService {
         let mut record = EventRecord { detail, ..record_of(event, "payment", now) };
         record.reference = Some(&payment.reference);
         record.amount_minor = Some(payment.amount_minor);
+        let held = serde_json::to_string(payment).ok();
         let mut db = self.connection();
-        let is_new = record_event(&mut db, record, outcome.name(), &mails).await?;
+        let is_new = record_event(&mut db, record, outcome.name(), held.as_deref(), &mails).await?;
         self.outbox.notify_after_commit(&mut db);
         Ok(if is_new { outcome } else { WebhookOutcome::Repeated })
     }

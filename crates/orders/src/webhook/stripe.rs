@@ -113,6 +113,7 @@ fn parse_session(event: &Value, session: &Value) -> Result<EventContent, Webhook
         list_minor: session["amount_subtotal"].as_i64(),
         currency,
         is_test: event["livemode"] == false,
+        checkout: find_identifier(session, "/id"),
         locale: find_text(session, "/locale").map(str::to_owned),
     }))
 }

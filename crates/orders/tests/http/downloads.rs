@@ -121,3 +121,45 @@ async fn ended_link_is_renewed_unless_the_order_is_refunded() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(shop.mails().await.len(), 3);
 }
+
+/// Opens the page after a payment; returns the header `Refresh` and the page.
+async fn thank_you(shop: &TestShop, query: &str) -> (String, String) {
+    let request = Request::builder().uri(format!("/thank-you{query}")).header("accept-language", "en");
+    let response = shop.service.answer(request.body(Body::empty()).expect("a request")).await;
+    assert_eq!(response.status().as_u16(), 200);
+    assert_eq!(response.headers()["cache-control"], "no-store");
+    let refresh = response.headers().get("refresh").map(|value| value.to_str().expect("text").to_owned());
+    let body = axum::body::to_bytes(response.into_body(), 100_000).await.expect("a page");
+    (refresh.unwrap_or_default(), String::from_utf8(body.to_vec()).expect("text"))
+}
+
+#[tokio::test]
+async fn page_after_a_payment_shows_the_order_of_its_checkout() {
+    let shop = TestShop::start().await;
+    let checkout = "?session_id=cs_pi_0123456789abcdef";
+    let (refresh, page) = thank_you(&shop, checkout).await;
+    assert_eq!(refresh, "3; url=/thank-you?session_id=cs_pi_0123456789abcdef&attempt=1", "the event is awaited");
+    assert!(!page.contains("/shop/download/"));
+    assert_eq!(thank_you(&shop, &format!("{checkout}&attempt=10")).await.0, "", "it does not wait for ever");
+    for query in ["", "?session_id=short", "?session_id=cs_%22%3E%3Cscript%3E0123456789", "?session_id="] {
+        let (refresh, page) = thank_you(&shop, query).await;
+        assert!(refresh.is_empty() && !page.contains("<script"), "{query}");
+    }
+    let paid = session("evt_1", "pi_0123456789abcdef", 2800, "plink_1");
+    shop.deliver(Provider::Stripe, &paid).await.expect("an order");
+    let (refresh, page) = thank_you(&shop, checkout).await;
+    assert_eq!(refresh, "");
+    for part in ["Professional Newsletter", "#1", "28.00 USD", "Download the template"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("ada@example.com"), "the address of the buyer is not shown");
+    let start = page.find("/shop/download/").expect("a link");
+    let link: String = page[start..].chars().take_while(|it| *it != '"').collect();
+    assert_eq!(link, latest_link(&shop).await);
+    assert_eq!(send(&shop, Method::GET, &link).await, 200);
+    shop.clock.advance(TimeDelta::hours(25));
+    assert!(!thank_you(&shop, checkout).await.1.contains("/shop/download/"), "an address in a history ends");
+    shop.clock.advance(TimeDelta::hours(-24));
+    shop.deliver(Provider::Stripe, &refund("evt_2", "pi_0123456789abcdef", 2800)).await.expect("a refund");
+    assert!(!thank_you(&shop, checkout).await.1.contains("/shop/download/"));
+}

@@ -56,6 +56,7 @@ impl TestShop {
             title: "Professional Newsletter".to_owned(),
             price_minor: 2800,
             references: vec!["plink_1".to_owned()],
+            link: Some("https://www.paypal.com/ncp/payment/PLB-ABC123XYZ".to_owned()),
         }]));
         let on_sale = Arc::clone(&products);
         let facts = ShopFacts {

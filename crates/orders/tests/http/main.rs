@@ -4,6 +4,7 @@ mod certificates;
 mod downloads;
 mod events;
 mod fixture;
+mod held;
 mod provider_server;
 mod providers;
 mod statements;

@@ -68,6 +68,47 @@ export function refundOrder(id: string) {
   return send({ method: "POST", path: `/orders/${id}/refund`, body: {} }, Nothing);
 }
 
+const HeldPaymentSchema = v.object({
+  provider: v.string(),
+  event_id: v.string(),
+  received_at: v.string(),
+  detail: v.nullish(v.string()),
+  amount_minor: v.number(),
+  currency: v.string(),
+  buyer_email: v.nullish(v.string()),
+  needs_buyer: v.boolean(),
+  is_test: v.boolean(),
+  template: v.nullish(v.number()),
+});
+
+const HeldListSchema = v.object({
+  payments: v.array(HeldPaymentSchema),
+  templates: v.array(v.object({ id: v.number(), title: v.string() })),
+});
+
+export type HeldPayment = v.InferOutput<typeof HeldPaymentSchema>;
+export type HeldList = v.InferOutput<typeof HeldListSchema>;
+
+/** Loads the payments that wait for the owner. */
+export function loadHeld() {
+  return send({ path: "/orders/held" }, HeldListSchema);
+}
+
+/** Delivers a payment that waits; an address replaces the one that it lacks. */
+export function deliverHeld(payment: HeldPayment, template: number, email: string) {
+  const { provider, event_id } = payment;
+  const body = { provider, event_id, template, email: email.trim() || null };
+  return send({ method: "POST", path: "/orders/held/deliver", body }, Nothing);
+}
+
+/** Takes a payment from the list without delivering it. */
+export function dismissHeld({ provider, event_id }: HeldPayment) {
+  return send(
+    { method: "POST", path: "/orders/held/dismiss", body: { provider, event_id } },
+    Nothing,
+  );
+}
+
 /** Loads the file with all orders of the filters. */
 export function exportOrders(filters: OrderFilters) {
   return fetchFile(`/orders/export${queryOf(filters)}`);

@@ -14,6 +14,7 @@ import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { ListSkeleton } from "../../shell/ui/skeleton.tsx";
 import { type OrderList, STATES } from "./api.ts";
 import { ExportButton } from "./export-button.tsx";
+import { HeldPayments } from "./held.tsx";
 import { describeOrderState } from "./model.ts";
 import { NoOrders } from "./no-orders.tsx";
 import { OrderRow } from "./row.tsx";
@@ -49,6 +50,7 @@ export function Orders({ filters, open }: OrdersProps) {
         </div>
         <StatusTabs label="State" path="/orders" name="state" tabs={stateTabs(value?.counts)} />
       </PageHeader>
+      <HeldPayments />
       {failure && (
         <div className="p-4 lg:px-5">
           <FailureNotice failure={failure} onRetry={reload} />

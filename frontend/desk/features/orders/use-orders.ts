@@ -2,6 +2,8 @@ import { invalidate } from "../../shell/data/query-cache.ts";
 import { type Query, useQuery } from "../../shell/data/use-query.ts";
 import { type Filters, queryOf } from "../../shell/list/use-filters.ts";
 import {
+  type HeldList,
+  loadHeld,
   loadOrder,
   loadOrders,
   type OrderDetail,
@@ -12,6 +14,7 @@ import {
 
 const LISTS = "orders?";
 const DETAILS = "order/";
+const HELD = "held";
 
 /** Returns the filters of the address. */
 export function orderFilters({ get }: Filters): OrderFilters {
@@ -30,8 +33,14 @@ export function useOrder(id: string): Query<OrderDetail> {
   return useQuery(DETAILS + id, () => loadOrder(id));
 }
 
+/** Loads the payments that wait for the owner. */
+export function useHeldPayments(): Query<HeldList> {
+  return useQuery(HELD, loadHeld);
+}
+
 /** Loads what is shown of orders again, after a change. */
 export function reloadOrders(): void {
   invalidate(LISTS);
   invalidate(DETAILS);
+  invalidate(HELD);
 }

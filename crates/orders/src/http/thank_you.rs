@@ -1,0 +1,94 @@
+//! `/thank-you`: the page after a payment. It shows the order if the provider sends the buyer back with the id of the checkout.
+//!
+//! The id of a checkout session at Stripe and of an order at Lemon Squeezy cannot be guessed, and the signed event names it:
+//! <https://docs.stripe.com/payments/checkout/custom-success-page>. It opens the page for a day, as addresses stay in histories.
+
+use axum::response::Response;
+use chrono::TimeDelta;
+use gotrue_rules::domain::error::chain::ErrorChain;
+use gotrue_rules::domain::language::Language;
+use http::header::{REFERRER_POLICY, REFRESH};
+use http::{HeaderValue, StatusCode};
+use url::form_urlencoded;
+
+use super::download::is_open;
+use super::page;
+use crate::order::{Order, OrderState};
+use crate::paths::{DOWNLOADS, THANK_YOU};
+use crate::service::OrderService;
+use crate::store::find_order_of_checkout;
+use crate::token::DownloadGrant;
+use crate::webhook::json::is_identifier;
+
+/// The parameter with the id of the checkout, as in the documents of Stripe.
+pub const CHECKOUT_PARAMETER: &str = "session_id";
+/// The parameter that counts loads of the page while the event of the provider is awaited.
+const ATTEMPT_PARAMETER: &str = "attempt";
+/// How long an id opens the page.
+const VALIDITY: TimeDelta = TimeDelta::days(1);
+/// The shortest id that is looked up, in bytes.
+const MIN_ID: usize = 16;
+/// How often the page loads itself again, and after how many seconds.
+const MAX_ATTEMPTS: u32 = 10;
+const INTERVAL: u32 = 3;
+
+impl OrderService {
+    /// Answers with the page.
+    pub(super) async fn answer_thank_you(&self, query: &str, language: Language) -> Response {
+        let find = |name: &str| form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name);
+        let id = find(CHECKOUT_PARAMETER).map(|(_, value)| value.into_owned());
+        let id = id.filter(|id| id.len() >= MIN_ID && is_identifier(id));
+        let attempt = find(ATTEMPT_PARAMETER).and_then(|(_, value)| value.parse().ok()).unwrap_or(0_u32);
+        let waiting = || {
+            let page = page::thank_you(language);
+            page::respond_with(StatusCode::OK, language, page, "", &self.facts.name)
+        };
+        let Some(id) = id else { return waiting() };
+        let mut response = match self.find_paid(&id).await {
+            Some(order) if order.state != OrderState::Refunded => self.show_order(&order, language).await,
+            Some(_) => page::respond_with(StatusCode::OK, language, page::ended(language), "", &self.facts.name),
+            None => {
+                let mut response = waiting();
+                let again = format!(
+                    "{INTERVAL}; url={THANK_YOU}?{CHECKOUT_PARAMETER}={id}&{ATTEMPT_PARAMETER}={}",
+                    attempt.saturating_add(1)
+                );
+                if let Ok(value) = HeaderValue::try_from(again)
+                    && attempt < MAX_ATTEMPTS
+                {
+                    response.headers_mut().insert(REFRESH, value);
+                }
+                response
+            }
+        };
+        response.headers_mut().insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        response
+    }
+
+    /// Finds the order of a checkout; a failed database is logged and finds none, as the mail has the link, too.
+    async fn find_paid(&self, checkout: &str) -> Option<Order> {
+        let since = self.clock.now() - VALIDITY;
+        let found = find_order_of_checkout(&mut self.connection(), checkout, since).await;
+        found.unwrap_or_else(|error| {
+            tracing::error!(error = %ErrorChain(&error), "the order of a checkout could not be read");
+            None
+        })
+    }
+
+    async fn show_order(&self, order: &Order, language: Language) -> Response {
+        let (number, now) = (order.number.to_string(), self.clock.now());
+        let key = self.download_key().await.ok();
+        let grant = DownloadGrant { order: order.id, generation: order.download_generation };
+        let Some(token) = key.map(|key| key.sign(grant)) else {
+            let page = page::unavailable(language);
+            return page::respond_with(StatusCode::SERVICE_UNAVAILABLE, language, page, "", &self.facts.name);
+        };
+        if !is_open(order, order.download_generation, now) {
+            let form = page::format_renewal_form(language, &token);
+            return page::respond_with(StatusCode::OK, language, page::ended(language), &form, &self.facts.name);
+        }
+        let lines = order.receipt(&number).list_lines(language, &self.facts);
+        let order = page::format_order(language, &format!("{DOWNLOADS}{token}"), &lines);
+        page::respond_with(StatusCode::OK, language, page::order_ready(language), &order, &self.facts.name)
+    }
+}
