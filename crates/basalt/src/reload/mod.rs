@@ -12,14 +12,16 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use gotrue_rs::app::{App, EmailDelivery};
-use gotrue_rs::config::{Config, Notice, Problem, load};
+use gotrue_rs::config::{Config, DatabaseSettings, Notice, Problem, load};
+use gotrue_rs::store::migrate;
 use gotrue_rules::domain::error::chain::ErrorChain;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 pub(crate) use self::source::{ConfigSource, FileFilter, SettingsFiles};
 pub(crate) use self::watcher::SettingsWatcher;
 
-use crate::{app, logging, outbound, profiles};
+use crate::{app, database, logging, outbound, profiles};
 use http_edge::ShutdownSignal;
 
 /// Replaces the application in `current` when the settings of `source` change, until shutdown.
@@ -56,6 +58,7 @@ fn reload(source: &mut ConfigSource, config: &mut Config, current: &watch::Sende
     let vars = source.vars.reload(&source.folder)?;
     let mut new = load(&vars).map_err(|problems| anyhow::Error::msg(format_problems(&problems)))?;
     profiles::apply_gotrue_profile(&mut new.policy);
+    create_needed_tables(config, &new, &config.database)?;
     let before = Arc::clone(&current.borrow());
     let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(&new)?);
     let app = app::rebuild(&before, &new, delivery, new.outbound == config.outbound).context("building")?;
@@ -69,6 +72,25 @@ fn reload(source: &mut ConfigSource, config: &mut Config, current: &watch::Sende
     // Each change of a setting that needs a restart is logged once.
     *config = new;
     Ok(())
+}
+
+/// Creates the tables that the new settings need and those before did not: those of recovery codes.
+///
+/// It blocks, and must run where the runtime allows that.
+///
+/// # Errors
+/// The tables cannot be created in this database; the settings cannot take effect then.
+pub(crate) fn create_needed_tables(before: &Config, new: &Config, database: &DatabaseSettings) -> anyhow::Result<()> {
+    let has_recovery_codes = |config: &Config| config.policy.mfa.recovery_codes.is_enabled();
+    if has_recovery_codes(before) || !has_recovery_codes(new) {
+        return Ok(());
+    }
+    Handle::current().block_on(async {
+        let pool = database::build_migration_pool(database).await?;
+        let created = migrate::migrate_recovery_codes(&pool, &database.namespace).await;
+        pool.close().await;
+        created.map(drop).context("preparing schema auth for recovery codes")
+    })
 }
 
 /// Returns the changed settings that take effect only after a restart.

@@ -238,6 +238,7 @@ impl Server {
         let reloading = Reloading {
             project,
             config: configured,
+            database: config.database,
             keys: configured_keys,
             live: keys,
             url: addresses.url.clone(),

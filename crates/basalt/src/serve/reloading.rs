@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use gotrue_rs::app::EmailDelivery;
-use gotrue_rs::config::{Config, Notice, ReloadSettings};
+use gotrue_rs::config::{Config, DatabaseSettings, Notice, ReloadSettings};
 use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::ShutdownSignal;
@@ -21,7 +21,7 @@ use super::shop::build_shop;
 use crate::api_keys::ApiKeys;
 use crate::dev::consent;
 use crate::project::Project;
-use crate::reload::SettingsWatcher;
+use crate::reload::{SettingsWatcher, create_needed_tables};
 use crate::{app, logging, profiles};
 
 /// The signal that reloads.
@@ -37,6 +37,8 @@ pub(super) struct Reloading {
     pub project: Project,
     /// Its settings, as they were configured.
     pub config: Config,
+    /// The connections in use.
+    pub database: DatabaseSettings,
     /// The keys of the configuration.
     pub keys: Arc<ApiKeys>,
     /// The keys in effect.
@@ -118,6 +120,7 @@ impl Reloading {
         if self.has_consent_page {
             profiles::use_consent_page(&mut config.policy, &format!("{}{}", self.url, consent::PATH));
         }
+        create_needed_tables(&self.config, &config, &self.database)?;
         self.replace_app(&config)?;
         let new: Vec<Notice> =
             config.notices.iter().filter(|notice| !self.config.notices.contains(notice)).cloned().collect();

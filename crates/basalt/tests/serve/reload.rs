@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use sqlx::{Connection, PgConnection};
 
 use super::support::{Basalt, TempFolder, basalt, eventually};
 
@@ -110,6 +111,26 @@ async fn changed_file_is_reloaded_and_invalid_file_is_ignored() {
 
     server.signal(Signal::TERM);
     assert!(server.child.wait().expect("a status").success(), "{:?}", server.lines());
+}
+
+#[tokio::test]
+async fn enabled_recovery_codes_get_their_tables_without_a_restart() {
+    let (database, folder) = (Basalt::serve(&["--ephemeral"]), TempFolder::new());
+    let mut db = PgConnection::connect(&database.text("database_url")).await.expect("connected");
+    let drop = "DROP TABLE auth.mfa_recovery_codes, auth.mfa_recovery_code_sets";
+    sqlx::raw_sql(drop).execute(&mut db).await.expect("the tables of the embedded database");
+    folder.write("a.env", "GOTRUE_DISABLE_SIGNUP=false\n");
+    let server = ReloadingServer::start(&database, &folder, &[]);
+    assert!(!has_recovery_code_tables(&mut db).await);
+    folder.write("a.env", "GOTRUE_DISABLE_SIGNUP=true\nGOTRUE_MFA_RECOVERY_CODES_VERIFY_ENABLED=true\n");
+    server.wait_for_disable_signup(true).await;
+    assert!(has_recovery_code_tables(&mut db).await);
+}
+
+async fn has_recovery_code_tables(db: &mut PgConnection) -> bool {
+    let sql = "SELECT to_regclass('auth.mfa_recovery_code_sets') IS NOT NULL
+                  AND to_regclass('auth.mfa_recovery_codes') IS NOT NULL";
+    sqlx::query_scalar(sql).fetch_one(db).await.expect("a row")
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::json;
+use sqlx::{Connection, PgConnection};
 
 use super::support::{Basalt, TempFolder, eventually};
 
@@ -59,4 +60,25 @@ async fn interrupted_write_changes_nothing() {
     // The last lines were deleted on purpose.
     scratch.write("config.toml", "[auth]\n");
     wait_for_disable_signup(&server, false).await;
+}
+
+#[tokio::test]
+async fn external_database_gets_tables_of_recovery_codes_that_a_reload_enables() {
+    let database = Basalt::serve(&["--ephemeral"]);
+    let own = database.text("database_url");
+    let mut db = PgConnection::connect(&own).await.expect("connected");
+    sqlx::query("CREATE DATABASE application").execute(&mut db).await.expect("a database");
+    let url = own.strip_suffix("/postgres").map(|rest| format!("{rest}/application")).expect("a URL");
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "[auth]\nenable_signup = true\n");
+    let server = Basalt::serve(&["--ephemeral", "--config", &config, "--database-url", &url]);
+    wait_for_disable_signup(&server, false).await;
+    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let count = "SELECT count(*) FROM pg_tables WHERE schemaname = 'auth' AND tablename LIKE 'mfa_recovery_code%'";
+    assert_eq!(sqlx::query_scalar::<_, i64>(count).fetch_one(&mut db).await.expect("a row"), 0);
+    let enabled = "[auth]\nenable_signup = false\n[auth.mfa.recovery_codes]\nenroll_enabled = true\n";
+    scratch.write("config.toml", enabled);
+    server.signal(Signal::HUP);
+    wait_for_disable_signup(&server, true).await;
+    assert_eq!(sqlx::query_scalar::<_, i64>(count).fetch_one(&mut db).await.expect("a row"), 2);
 }
