@@ -68,6 +68,24 @@ statements! {
     SSO_PROVIDERS = "inspection.sso_providers":
         "SELECT 'SAML identity providers' AS name, count(*) AS providers FROM auth.saml_providers";
 
+    /// The column is one of Supabase Auth after v2.196.
+    CUSTOM_PROVIDERS = "inspection.custom_providers":
+        "SELECT CASE
+                    WHEN to_jsonb(p) ->> 'token_endpoint_auth_method' = 'private_key_jwt' THEN 'private_key_jwt'
+                    ELSE 'client secret'
+                END AS name,
+                count(*) AS providers
+         FROM auth.custom_oauth_providers p
+         GROUP BY 1
+         ORDER BY 1";
+
+    /// The table is one of Supabase Auth after v2.196, so that the statement must not name it where it is absent.
+    SCIM_TOKENS = "inspection.scim_tokens":
+        "SELECT 'SCIM tokens' AS name,
+                (pg_catalog.xpath('/row/n/text()', pg_catalog.query_to_xml(
+                    'SELECT count(*) AS n FROM auth.scim_tokens', false, true, '')))[1]::text::bigint AS tokens
+         WHERE to_regclass('auth.scim_tokens') IS NOT NULL";
+
     OAUTH_CLIENTS = "inspection.oauth_clients":
         "SELECT 'OAuth clients' AS name, count(*) AS clients FROM auth.oauth_clients WHERE deleted_at IS NULL";
 
@@ -132,6 +150,10 @@ pub enum FigureKind {
     Passkeys,
     /// SAML identity providers.
     SsoProviders,
+    /// Custom providers by how the server authenticates to them.
+    CustomProviders,
+    /// Tokens with which identity providers provision users.
+    ScimTokens,
     /// OAuth clients.
     OAuthClients,
     /// Sizes of the largest tables, in bytes.
@@ -181,6 +203,8 @@ pub async fn list_figures(db: &mut Connection, kind: FigureKind) -> Result<Vec<F
         FigureKind::Factors => bind!(FACTORS),
         FigureKind::Passkeys => bind!(PASSKEYS),
         FigureKind::SsoProviders => bind!(SSO_PROVIDERS),
+        FigureKind::CustomProviders => bind!(CUSTOM_PROVIDERS),
+        FigureKind::ScimTokens => bind!(SCIM_TOKENS),
         FigureKind::OAuthClients => bind!(OAUTH_CLIENTS),
         FigureKind::Sizes => bind!(SIZES),
     };

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::journal::Journal;
 use gotrue_rs::store::inspection::{self, Figure, FigureKind};
-use gotrue_rs::store::migrate::compare_auth_versions;
 use gotrue_rs::store::migrate::shape::SchemaShape;
+use gotrue_rs::store::migrate::{self, compare_auth_versions};
 use gotrue_rs::store::{Connection, Error, Pool};
 use gotrue_rules::domain::error::chain::ErrorChain;
+use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::secret::Secret;
 use serde_json::{Map, Value, json};
 
@@ -80,6 +81,8 @@ impl Inspection<'_> {
             ("Second factors", FigureKind::Factors),
             ("Passkeys", FigureKind::Passkeys),
             ("Single sign-on", FigureKind::SsoProviders),
+            ("Custom providers", FigureKind::CustomProviders),
+            ("Provisioning", FigureKind::ScimTokens),
             ("OAuth server", FigureKind::OAuthClients),
             ("Largest tables", FigureKind::Sizes),
         ] {
@@ -108,11 +111,16 @@ impl Inspection<'_> {
             (false, true, true) => "served",
             (false, true, false) => "served: a newer Supabase Auth made it, and it has what this version needs",
         };
+        let recovery_codes = match migrate::has_recovery_codes(&shape) {
+            true => "there",
+            false => "absent: a start that enables recovery codes creates them",
+        };
         let rows = [
             ("schema", verdict.to_owned()),
             ("migrations of v2.196.0", (versions.len() - unknown.len()).to_string()),
             ("not recorded", if is_created { 0 } else { missing.len() }.to_string()),
             ("newer or foreign", unknown.len().to_string()),
+            ("tables of recovery codes", recovery_codes.to_owned()),
         ];
         let rows = rows.map(|(name, value)| (name.to_owned(), value)).into();
         self.report.sections.push(("Schema auth", rows));
@@ -155,6 +163,9 @@ impl Inspection<'_> {
         match kind {
             FigureKind::Providers => self.check_providers(&figures, disabled),
             FigureKind::Hashes => self.check_hashes(&figures),
+            FigureKind::Factors => self.check_factors(&figures),
+            FigureKind::CustomProviders => self.check_custom_providers(&figures),
+            FigureKind::ScimTokens => self.check_scim_tokens(&figures),
             _ => {}
         }
         let row = |(name, count): Figure| {
@@ -182,6 +193,33 @@ impl Inspection<'_> {
                 );
                 self.report.warnings.push(text);
             }
+        }
+    }
+
+    fn check_factors(&mut self, figures: &[Figure]) {
+        let known = FactorType::ALL.into_iter().chain([FactorType::RecoveryCode]).map(FactorType::as_str);
+        let known: Vec<&str> = known.collect();
+        for (name, count) in figures {
+            let kind = name.split(' ').next().unwrap_or_default();
+            if !known.contains(&kind) {
+                let text = format!("{count} factors of type {kind}, which are listed and cannot be verified");
+                self.report.warnings.push(text);
+            }
+        }
+    }
+
+    fn check_custom_providers(&mut self, figures: &[Figure]) {
+        for (_, count) in figures.iter().filter(|(name, _)| name == "private_key_jwt") {
+            let text =
+                format!("{count} custom providers use private_key_jwt, which is not served: sign-ins there fail");
+            self.report.warnings.push(text);
+        }
+    }
+
+    fn check_scim_tokens(&mut self, figures: &[Figure]) {
+        for (_, count) in figures.iter().filter(|(_, count)| *count > 0) {
+            let text = format!("{count} SCIM tokens: identity providers cannot provision users here, /scim/v2 is 404");
+            self.report.warnings.push(text);
         }
     }
 

@@ -240,6 +240,44 @@ async fn database_is_read_by_a_role_that_may_only_read() {
 }
 
 #[tokio::test]
+async fn what_a_newer_auth_stored_and_is_not_served_is_named() {
+    let database = SeededDatabase::start(
+        "CREATE ROLE reader LOGIN BYPASSRLS PASSWORD 'reader';
+        DROP TABLE auth.mfa_recovery_codes, auth.mfa_recovery_code_sets;
+        CREATE TABLE auth.scim_tokens (id uuid PRIMARY KEY, token_hash text);
+        INSERT INTO auth.scim_tokens VALUES (gen_random_uuid(), 'a'), (gen_random_uuid(), 'b');
+        ALTER TABLE auth.custom_oauth_providers ADD COLUMN token_endpoint_auth_method text;
+        ALTER TYPE auth.factor_type ADD VALUE 'unknown_proof';
+        INSERT INTO auth.users (id) VALUES ('10000000-0000-4000-8000-000000000001');
+        GRANT USAGE ON SCHEMA auth TO reader;
+        GRANT SELECT ON ALL TABLES IN SCHEMA auth TO reader",
+    )
+    .await;
+    let reader = database.url_of("reader");
+    let folder = TempFolder::new();
+    let file = folder.write("auth.env", "GOTRUE_SITE_URL=http://localhost:3000\n");
+    let arguments = ["parity", "--env", &file, "--database", &reader, "--json"];
+    let found = report(&run_with(&arguments, &[]))["database"].clone();
+    assert!(found["warnings"].to_string().contains("2 SCIM tokens"), "{found}");
+    assert_eq!(found["unreadable"], serde_json::json!([]), "{found}");
+    let tables = found["sections"]["Schema auth"]["tables of recovery codes"].to_string();
+    assert!(tables.contains("absent"), "{found}");
+
+    let mut db = PgConnection::connect(&database.url).await.expect("connected");
+    let rows = "INSERT INTO auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
+                VALUES (gen_random_uuid(), '10000000-0000-4000-8000-000000000001', 'unknown_proof', 'verified', now(), now());
+                INSERT INTO auth.custom_oauth_providers
+                    (provider_type, identifier, name, client_id, client_secret, issuer, token_endpoint_auth_method)
+                VALUES ('oidc', 'custom:acme', 'Acme', 'id', '', 'https://acme.example.com', 'private_key_jwt')";
+    sqlx::raw_sql(rows).execute(&mut db).await.expect("the test's SQL is right");
+    let found = report(&run_with(&arguments, &[]))["database"].clone();
+    let warnings = found["warnings"].to_string();
+    for expected in ["1 factors of type unknown_proof", "1 custom providers use private_key_jwt", "2 SCIM tokens"] {
+        assert!(warnings.contains(expected), "{expected}: {warnings}");
+    }
+}
+
+#[tokio::test]
 async fn a_database_that_cannot_be_read_does_not_look_clear() {
     let database = SeededDatabase::start(
         "CREATE ROLE nobody LOGIN BYPASSRLS PASSWORD 'nobody';

@@ -27,7 +27,7 @@ pub use project::{
     SkippedBefore, SkippedStatement, TargetDatabase, apply_project, prepare_project_database, read_project_versions,
     read_skipped_statements,
 };
-pub use recovery_codes::{RecoveryCodesOutcome, migrate_recovery_codes};
+pub use recovery_codes::{RecoveryCodesOutcome, has_recovery_codes, migrate_recovery_codes};
 pub use roles::create_roles;
 pub use script::{ScriptStatement, split_script};
 pub use words::{CreatedObject, find_created_object};

@@ -66,9 +66,14 @@ pub async fn migrate_recovery_codes(pool: &PgPool, namespace: &str) -> Result<Re
     Ok(RecoveryCodesOutcome::Created)
 }
 
+/// Whether a schema has the tables of recovery codes, of whatever shape.
+pub fn has_recovery_codes(shape: &SchemaShape) -> bool {
+    TABLE_NAMES.iter().all(|name| shape.has_table(name)) && shape.has_word("factor_type", "recovery_code")
+}
+
 /// Whether the tables are there; an error if they have another shape.
 fn is_present(shape: &SchemaShape, namespace: &str) -> Result<bool, MigrateError> {
-    if TABLE_NAMES.iter().any(|name| !shape.has_table(name)) || !shape.has_word("factor_type", "recovery_code") {
+    if !has_recovery_codes(shape) {
         return Ok(false);
     }
     let misfits = SchemaShape::parse(NEEDED).find_misfits(shape);
