@@ -6,6 +6,7 @@ use gotrue_rules::domain::policy::Policy;
 use serde_json::json;
 
 use super::newer::make_newer;
+use crate::saml::company::{CALLBACK, Company, with_saml};
 
 const EMAIL: &str = "ann@example.com";
 const PASSWORD: &str = "a-long-passphrase-of-ann";
@@ -77,6 +78,38 @@ async fn factors_and_recovery_codes_raise_the_session() {
         let body = json!({"code": codes.str("codes/0")});
         let raised = world.post_as(&ann.access_token, "/factors/recovery-codes/verify", body).await.expect(200);
         assert_eq!(world.decode_claims(raised.str("access_token"))["aal"], "aal2");
+    }
+}
+
+#[tokio::test]
+async fn single_sign_on_signs_in_changes_and_is_deleted() {
+    for world in worlds(with_saml).await {
+        let company = Company::in_world(world).await;
+        let requested = company.start(json!({"redirect_to": CALLBACK})).await;
+        let response = company.idp.signed_response(&company.assertion_for_request(&requested));
+        let arrived = company.post_response(&requested, &response).await;
+        let user = company.world.get_as(&arrived.token(), "/user").await.expect(200);
+        assert_eq!(user.str("app_metadata/provider"), format!("sso:{}", company.id));
+        // A row of provisioning that this server does not know belongs to the provider and the user.
+        let provisioned = format!(
+            "INSERT INTO auth.scim_users (id, sso_provider_id, user_id, resource)
+             VALUES (gen_random_uuid(), '{}', '{}', '{{\"userName\": \"ann\"}}')",
+            company.id,
+            user.str("id")
+        );
+        company.world.database.query(&provisioned).await;
+        company.change(json!({"domains": ["b.example.com"]})).await;
+        let listed = company.world.get_as(&company.world.service_token(), "/admin/sso/providers").await.expect(200);
+        assert_eq!(listed.str("items/0/domains/0/domain"), "b.example.com");
+        let token = format!("Bearer {}", company.world.service_token());
+        let headers = [("authorization", token.as_str())];
+        let user_path = format!("/admin/users/{}", user.str("id"));
+        company.world.request(http::Method::DELETE, &user_path, &headers, None).await.expect(200);
+        let kept = "SELECT count(*) FROM auth.scim_users WHERE user_id IS NULL";
+        assert_eq!(company.world.database.query(kept).await, ["1"]);
+        let path = format!("/admin/sso/providers/{}", company.id);
+        company.world.request(http::Method::DELETE, &path, &headers, None).await.expect(200);
+        assert_eq!(company.world.database.query("SELECT count(*) FROM auth.scim_users").await, ["0"]);
     }
 }
 
