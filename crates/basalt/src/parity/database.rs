@@ -111,9 +111,10 @@ impl Inspection<'_> {
             (false, true, true) => "served",
             (false, true, false) => "served: a newer Supabase Auth made it, and it has what this version needs",
         };
-        let recovery_codes = match migrate::has_recovery_codes(&shape) {
-            true => "there",
-            false => "absent: a start that enables recovery codes creates them",
+        let recovery_codes = if migrate::has_recovery_codes(&shape) {
+            "there"
+        } else {
+            "absent: a start that enables recovery codes creates them"
         };
         let rows = [
             ("schema", verdict.to_owned()),

@@ -1,5 +1,7 @@
 //! Pages of one message, in the look of the shop and in four languages.
 
+use std::fmt::Write as _;
+
 use axum::body::Body;
 use axum::response::Response;
 use gotrue_rules::domain::language::Language;
@@ -109,10 +111,10 @@ pub(super) fn format_order(language: Language, url: &str, lines: &[(&str, String
         Language::French => "Télécharger le modèle",
         Language::Spanish => "Descargar la plantilla",
     };
-    let rows: String = lines
-        .iter()
-        .map(|(name, value)| format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", escape_html(value)))
-        .collect();
+    let mut rows = String::new();
+    for (name, value) in lines {
+        let _ = writeln!(rows, "<div><dt>{name}</dt><dd>{}</dd></div>", escape_html(value));
+    }
     format!(
         "<p><a class=\"button\" href=\"{}\">{button}</a></p>\n<section aria-labelledby=\"receipt\">\n\
          <h2 id=\"receipt\">{}</h2>\n<dl>\n{rows}</dl>\n</section>\n",
