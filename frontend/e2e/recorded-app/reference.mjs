@@ -8,7 +8,9 @@ import { fileURLToPath } from "node:url";
 import { freePort } from "./processes.mjs";
 
 const SECRET = "a-secret-of-at-least-thirty-two-characters";
-const BOOTSTRAP = fileURLToPath(new URL("../../../tests/recordings/bootstrap.sql", import.meta.url));
+const BOOTSTRAP = fileURLToPath(
+  new URL("../../../tests/recordings/bootstrap.sql", import.meta.url),
+);
 
 /**
  * @param {string} url
