@@ -43,7 +43,11 @@ impl Orders {
                 let list = admin::list(&self.0, &read_filter(&call.query)?).await?;
                 Ok(respond::ok(&list.to_json()))
             }
-            ("GET", ["export"]) => self.export(read_filter(&call.query)?).await,
+            ("GET", ["export"]) => {
+                let response = self.export(read_filter(&call.query)?).await?;
+                call.record_done("order.export", "").await;
+                Ok(response)
+            }
             ("GET", ["held"]) => Ok(respond::ok(&held::list(&self.0).await?)),
             ("POST", ["held", "deliver"]) => self.deliver_held(&call).await,
             ("POST", ["held", "dismiss"]) => self.dismiss_held(&call).await,
@@ -70,6 +74,11 @@ impl Orders {
             let filter = OrderFilter { before: Some(before), ..filter };
             let (orders, next) = admin::list_page(&service, &filter).await?;
             Ok(Some((lines(orders), (service, filter, next))))
+        })
+        .inspect(|part| {
+            if let Err(error) = part {
+                tracing::error!(error = %ErrorChain(error), "an export of orders ended early");
+            }
         });
         let mut response = Response::new(Body::from_stream(stream::iter([Ok(head)]).chain(rest)));
         let headers = response.headers_mut();

@@ -158,14 +158,27 @@ pub enum ResendError {
 /// # Errors
 /// There is no such order, or it has no link.
 pub async fn resend_download(service: &OrderService, id: Uuid) -> Result<(), ResendError> {
+    let order = find_order(&mut service.connection(), id).await?.ok_or(ResendError::NotFound)?;
+    send_link(service, &order, order.download_generation + 1).await
+}
+
+/// Mails the link of this number, which is the present one or the next: then the present one ends.
+///
+/// # Errors
+/// The order is refunded, or has another link than when it was read.
+pub(crate) async fn send_link(service: &OrderService, order: &Order, generation: i32) -> Result<(), ResendError> {
     let key = service.read_download_key().await?;
-    let mut db = service.connection();
-    let order = find_order(&mut db, id).await?.ok_or(ResendError::NotFound)?;
     if order.state == OrderState::Refunded {
         return Err(ResendError::Refunded);
     }
-    let (now, generation) = (service.clock.now(), order.download_generation + 1);
+    let (id, now) = (order.id, service.clock.now());
     let number = order.number.to_string();
+    let is_kept = generation == order.download_generation;
+    let (ends_at, downloads) = if is_kept {
+        (order.download_expires_at, u16::try_from(order.downloads_left).unwrap_or(0))
+    } else {
+        (service.link_end(now), service.settings.max_downloads)
+    };
     let link = LinkOf {
         order: id,
         generation,
@@ -173,15 +186,17 @@ pub async fn resend_download(service: &OrderService, id: Uuid) -> Result<(), Res
         title: &order.template_title,
         language: order.language,
         now,
+        ends_at,
+        downloads,
         receipt: order.receipt(&number),
     };
-    let issued = IssuedLink {
-        order: id,
-        generation,
-        downloads: service.settings.max_downloads,
-        expires_at: service.link_end(now),
-        mail: service.build_delivery(&key, link),
-    };
+    let mut mail = service.build_delivery(&key, link);
+    if is_kept {
+        mail.message_id = format!("{}.{}", now.timestamp_millis(), mail.message_id);
+    }
+    let issued =
+        IssuedLink { order: id, previous: order.download_generation, generation, downloads, expires_at: ends_at, mail };
+    let mut db = service.connection();
     let is_issued = issue_link(&mut db, &issued).await?;
     service.outbox.notify_after_commit(&mut db);
     if is_issued {

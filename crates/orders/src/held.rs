@@ -8,7 +8,7 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use crate::decision::{PaymentDecision, decide_payment};
-use crate::event::{Buyer, EventContent, Payment, PaymentEvent};
+use crate::event::{Buyer, CATALOGUE_CURRENCY, EventContent, Payment, PaymentEvent};
 use crate::order::{Provider, format_time};
 use crate::provider_api::ApiError;
 use crate::service::OrderService;
@@ -64,7 +64,7 @@ impl HeldPayment {
             "amount_minor": self.payment.amount_minor,
             "currency": self.payment.currency,
             "buyer_email": buyer,
-            "needs_buyer": self.payment.buyer == Buyer::Unknown,
+            "needs_buyer": self.payment.buyer == Buyer::Unknown || self.outcome == "no_buyer",
             "is_test": self.payment.is_test,
             "template": template,
         })
@@ -86,7 +86,9 @@ pub async fn list(service: &OrderService) -> store::Result<Value> {
                 PaymentDecision::UnknownTemplate => None,
             };
             // Without a name, the only template with the price is proposed.
-            let mut of_price = products.iter().filter(|product| product.price_minor == held.payment.amount_minor);
+            let mut of_price = products.iter().filter(|product| {
+                held.payment.currency == CATALOGUE_CURRENCY && product.price_minor == held.payment.amount_minor
+            });
             let proposed = named.or_else(|| of_price.next().filter(|_| of_price.next().is_none()));
             held.to_json(proposed.map(|product| product.template))
         })

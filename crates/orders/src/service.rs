@@ -141,15 +141,14 @@ impl OrderService {
     pub(crate) fn build_delivery(&self, key: &DownloadKey, link: LinkOf<'_>) -> NewMail {
         let token = key.sign(DownloadGrant { order: link.order, generation: link.generation });
         let url = format!("{}{DOWNLOADS}{token}", self.facts.url);
-        let expires_at = self.link_end(link.now);
         let mail = DeliveryMail {
             order: link.order,
             generation: link.generation,
             to: link.buyer,
             title: link.title,
             url: &url,
-            expires_at,
-            downloads: self.settings.max_downloads,
+            expires_at: link.ends_at,
+            downloads: link.downloads,
             receipt: link.receipt,
         };
         self.to_row(&mails::build_delivery(self.mail_context(link.now), link.language, mail))
@@ -190,8 +189,12 @@ pub(crate) struct LinkOf<'a> {
     pub title: &'a str,
     /// The language of the mail.
     pub language: Language,
-    /// The time of issue.
+    /// The time of the mail.
     pub now: Time,
+    /// The end of the link.
+    pub ends_at: Time,
+    /// The downloads that it allows.
+    pub downloads: u16,
     /// The receipt.
     pub receipt: Receipt<'a>,
 }

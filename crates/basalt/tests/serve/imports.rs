@@ -207,7 +207,7 @@ fn dump_keeps_sso_grants_and_reports_the_rest() {
         "1 account, 1 identity, 1 SSO provider, 1 OAuth client, 1 SAML provider, 1 SSO domain, 1 OAuth grant, 1 password",
         "1 of OAuth grants",
         "auth.sessions (1)",
-        "mfa_recovery_codes: enable [auth.mfa.recovery_codes]",
+        "1 of recovery codes, which exist already or belong to nothing that does",
     ] {
         assert!(reported.contains(wanted), "{wanted} in {reported}");
     }

@@ -18,8 +18,9 @@ use http::{Method, StatusCode};
 use http_edge::request::{BODY_DEADLINE, ResolvedRequest, read_body};
 use uuid::Uuid;
 
+use super::download::is_open;
 use super::{not_allowed, page, plain};
-use crate::admin::{ResendError, resend_download};
+use crate::admin::{ResendError, send_link};
 use crate::order::OrderState;
 use crate::service::OrderService;
 use crate::store::{find_order, has_recent_mail, list_orders_of_buyer};
@@ -30,6 +31,8 @@ const MAX_FORM: usize = 4 * 1024;
 const MOST_ORDERS: i64 = 20;
 /// A link is sent again after this time at the earliest.
 const INTERVAL: TimeDelta = TimeDelta::minutes(10);
+/// The mails about an order within a day.
+const MOST_MAILS: i64 = 4;
 /// The requests of a network within [`INTERVAL`], and the networks that are counted.
 const MOST_REQUESTS: u32 = 10;
 const MOST_NETWORKS: usize = 4_096;
@@ -46,7 +49,11 @@ impl LinkRequests {
             counted.retain(|_, (since, _)| now - *since < INTERVAL);
         }
         if counted.len() >= MOST_NETWORKS && !counted.contains_key(network) {
-            return false;
+            // Many networks do not shut the page for all others: the limit of each order protects its buyer.
+            counted.retain(|_, (_, requests)| *requests > 1);
+            if counted.len() >= MOST_NETWORKS {
+                return false;
+            }
         }
         let (since, requests) = counted.entry(network.to_owned()).or_insert((now, 0));
         if now - *since >= INTERVAL {
@@ -94,10 +101,10 @@ impl OrderService {
             _ => return plain(StatusCode::BAD_REQUEST, "The form was not received.\n"),
         };
         let wanted = self.read_form(&body).await;
-        let service = Arc::clone(self);
+        let (service, now) = (Arc::clone(self), self.clock.now());
         // After the answer, so that its time says nothing about the address.
         drop(http_edge::spawn_task(async move {
-            if let Err(error) = service.send_again(wanted).await {
+            if let Err(error) = service.send_again(wanted, now).await {
                 tracing::error!(error = %ErrorChain(&error), "sending links of orders again failed");
             }
         }));
@@ -117,18 +124,21 @@ impl OrderService {
         email.map_or(Wanted::Nothing, |email| Wanted::Orders(email.as_str().to_owned()))
     }
 
-    async fn send_again(&self, wanted: Wanted) -> store::Result<()> {
+    async fn send_again(&self, wanted: Wanted, now: Time) -> store::Result<()> {
         let orders = match wanted {
             Wanted::Nothing => Vec::new(),
             Wanted::Order(id) => find_order(&mut self.connection(), id).await?.into_iter().collect(),
             Wanted::Orders(email) => list_orders_of_buyer(&mut self.connection(), &email, MOST_ORDERS).await?,
         };
         for order in orders.iter().filter(|order| order.state != OrderState::Refunded) {
-            let since = self.clock.now() - INTERVAL;
-            if has_recent_mail(&mut self.connection(), order.id, since).await? {
+            let (since, day) = (now - INTERVAL, now - TimeDelta::days(1));
+            if has_recent_mail(&mut self.connection(), order.id, since, day, MOST_MAILS).await? {
                 continue;
             }
-            match resend_download(self, order.id).await {
+            // A link that still opens stays: a stranger who knows the address must not end it.
+            let present = order.download_generation;
+            let generation = if is_open(order, present, now) { present } else { present + 1 };
+            match send_link(self, order, generation).await {
                 Ok(()) | Err(ResendError::NotFound | ResendError::Refunded | ResendError::Conflict) => {}
                 Err(ResendError::Database(error)) => return Err(error),
             }
@@ -154,7 +164,11 @@ mod tests {
         for network in 0..MOST_NETWORKS {
             requests.admit(&network.to_string(), start + INTERVAL);
         }
-        assert!(!requests.admit("another", start + INTERVAL));
-        assert!(requests.admit("another", start + INTERVAL * 2));
+        assert!(requests.admit("another", start + INTERVAL), "networks with one request make room");
+        for network in (0..MOST_NETWORKS).chain(0..MOST_NETWORKS) {
+            requests.admit(&network.to_string(), start + INTERVAL * 2);
+        }
+        assert!(!requests.admit("other", start + INTERVAL * 2));
+        assert!(requests.admit("other", start + INTERVAL * 3));
     }
 }

@@ -54,11 +54,11 @@ statements! {
     );
 
     HAS_RECENT_MAIL = "orders.has_recent_mail":
-        "SELECT EXISTS (SELECT
-                        FROM basalt.orders o
-                        JOIN basalt.outbox m ON m.id = ANY (o.mails)
-                        WHERE o.id = :id
-                          AND m.created_at > :since)";
+        "SELECT count(*) FILTER (WHERE m.created_at > :since) > 0 OR count(*) >= :most::bigint
+         FROM basalt.orders o
+         JOIN basalt.outbox m ON m.id = ANY (o.mails)
+         WHERE o.id = :id
+           AND m.created_at > :day";
 
     COUNT = "orders.count_by_state": concat!(
         "SELECT o.state, count(*) AS count
@@ -161,9 +161,9 @@ pub async fn list_orders_of_buyer(db: &mut Connection, email: &str, limit: i64) 
     db.fetch_all(bind!(LIST_OF_BUYER, email, limit)).await
 }
 
-/// Whether a link of the order was mailed since a time.
-pub async fn has_recent_mail(db: &mut Connection, id: Uuid, since: Time) -> Result<bool> {
-    let (is_recent,): (bool,) = db.fetch_one(bind!(HAS_RECENT_MAIL, id, since)).await?;
+/// Whether the order was mailed about since a time, or this often since `day`.
+pub async fn has_recent_mail(db: &mut Connection, id: Uuid, since: Time, day: Time, most: i64) -> Result<bool> {
+    let (is_recent,): (bool,) = db.fetch_one(bind!(HAS_RECENT_MAIL, id, since, day, most)).await?;
     Ok(is_recent)
 }
 

@@ -126,11 +126,12 @@ statements! {
         "WITH issued AS (
              UPDATE basalt.orders
              SET download_generation = :generation,
-                 downloads_left = :downloads::integer,
-                 download_expires_at = :expires_at::timestamptz,
+                 downloads_left = CASE WHEN :generation = :previous THEN downloads_left ELSE :downloads::integer END,
+                 download_expires_at =
+                     CASE WHEN :generation = :previous THEN download_expires_at ELSE :expires_at::timestamptz END,
                  mails = array_append(mails, :mail_id::uuid)
              WHERE id = :id
-               AND download_generation = :generation - 1
+               AND download_generation = :previous
                AND state <> 'refunded'
              RETURNING id
          ), mail AS (",
@@ -337,7 +338,9 @@ pub async fn record_event(
 pub struct IssuedLink {
     /// The order.
     pub order: Uuid,
-    /// The number of the link: one more than that of the present one.
+    /// The number of the present link.
+    pub previous: i32,
+    /// The number of the link: that of the present one, which stays as it is, or one more.
     pub generation: i32,
     /// The downloads that it allows.
     pub downloads: u16,
@@ -355,6 +358,7 @@ pub async fn issue_link(db: &mut Connection, link: &IssuedLink) -> Result<bool> 
     let bound = bind!(
         ISSUE_LINK,
         id: link.order,
+        previous: link.previous,
         generation: link.generation,
         downloads: i32::from(link.downloads),
         expires_at: link.expires_at,

@@ -31,8 +31,9 @@ pub(super) fn describe_unknown(event: &PaymentEvent, payment: &Payment) -> Vec<S
 pub(super) fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
     let paid = format_amount(payment.amount_minor, &payment.currency);
     let price = format_amount(product.price_minor, CATALOGUE_CURRENCY);
+    let reason = if payment.currency == CATALOGUE_CURRENCY { "below" } else { "in another currency than" };
     vec![
-        format!("A payment of {paid} is below the price of {}, which is {price}.", product.title),
+        format!("A payment of {paid} is {reason} the price of {}, which is {price}.", product.title),
         format!(
             "Nothing was delivered. If {} charges less on purpose, set that price in catalogue.toml, and let it send the event \
              again; discounts and coupons of the provider need no change here. Otherwise correct the price there, and refund \

@@ -174,7 +174,17 @@ impl OrderService {
             currency: &payment.currency,
             is_test: payment.is_test,
         };
-        let link = LinkOf { order: id, generation: 1, buyer, title: &product.title, language, now, receipt };
+        let link = LinkOf {
+            order: id,
+            generation: 1,
+            buyer,
+            title: &product.title,
+            language,
+            now,
+            ends_at: self.link_end(now),
+            downloads: self.settings.max_downloads,
+            receipt,
+        };
         let new = NewOrder {
             id,
             template: product.template,
