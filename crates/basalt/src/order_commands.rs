@@ -9,7 +9,7 @@ use clap::Args;
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use orders::admin::{self, OrderFilter};
-use orders::decision::format_amount;
+use orders::amount::format_amount;
 use orders::export::{CSV_HEADER, to_csv};
 use orders::{Order, OrderService, OrderState};
 use uuid::Uuid;

@@ -113,18 +113,12 @@ pub fn parse_amount(amount: &str) -> Option<i64> {
     whole.parse::<i64>().ok()?.checked_mul(100)?.checked_add(cents)
 }
 
-/// Formats an amount to be read: `28.00 USD`.
-pub fn format_amount(amount_minor: i64, currency: &str) -> String {
-    let sign = if amount_minor < 0 { "-" } else { "" };
-    let amount = amount_minor.unsigned_abs();
-    format!("{sign}{}.{:02} {currency}", amount / 100, amount % 100)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::amount::format_amount;
     use crate::event::Buyer;
 
     fn payment(references: &[&str], amount_minor: i64, tax_minor: i64, currency: &str) -> Payment {

@@ -3,7 +3,7 @@
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::csv::format_csv_cell;
 
-use crate::decision::format_amount;
+use crate::amount::format_amount;
 use crate::order::{Order, format_time};
 
 /// The names of the columns.

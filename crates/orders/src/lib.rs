@@ -3,11 +3,13 @@
 //! A webhook is answered after the transaction that stores its event, the order and the mail with the download link.
 
 pub mod admin;
+pub mod amount;
 pub mod decision;
 pub mod event;
 pub mod export;
 pub mod held;
 pub mod http;
+mod link_requests;
 pub mod mails;
 pub mod order;
 mod paths;

@@ -9,7 +9,7 @@ use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::html::escape_html;
 use uuid::Uuid;
 
-use crate::decision::format_amount;
+use crate::amount::format_amount;
 use crate::paths::ORDERS;
 use crate::receipt::Receipt;
 use crate::shop_facts::ShopFacts;

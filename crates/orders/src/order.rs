@@ -9,8 +9,6 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use crate::receipt::Receipt;
-
 /// A payment provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provider {
@@ -144,21 +142,6 @@ pub struct Order {
 }
 
 impl Order {
-    /// Returns what a receipt says; `number` is that of the order as text.
-    pub(crate) fn receipt<'a>(&'a self, number: &'a str) -> Receipt<'a> {
-        Receipt {
-            number,
-            paid_at: self.paid_at,
-            provider: self.provider,
-            title: &self.template_title,
-            amount_minor: self.amount_minor,
-            tax_minor: self.tax_minor,
-            discount_minor: self.discount_minor,
-            currency: &self.currency,
-            is_test: self.is_test,
-        }
-    }
-
     /// Returns the order as a member of JSON lists.
     pub fn to_json(&self) -> Value {
         json!({

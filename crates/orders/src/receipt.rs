@@ -6,8 +6,8 @@ use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::html::escape_html;
 
-use crate::decision::format_amount;
-use crate::order::Provider;
+use crate::amount::format_amount;
+use crate::order::{Order, Provider};
 use crate::shop_facts::ShopFacts;
 
 /// What a receipt says about an order.
@@ -127,6 +127,23 @@ pub(crate) fn format_day(time: Time, language: Language) -> String {
         Language::French | Language::Spanish => "%d/%m/%Y",
     };
     time.format(format).to_string()
+}
+
+impl Order {
+    /// Returns what a receipt says; `number` is that of the order as text.
+    pub(crate) fn receipt<'a>(&'a self, number: &'a str) -> Receipt<'a> {
+        Receipt {
+            number,
+            paid_at: self.paid_at,
+            provider: self.provider,
+            title: &self.template_title,
+            amount_minor: self.amount_minor,
+            tax_minor: self.tax_minor,
+            discount_minor: self.discount_minor,
+            currency: &self.currency,
+            is_test: self.is_test,
+        }
+    }
 }
 
 impl Receipt<'_> {

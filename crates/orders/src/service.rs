@@ -16,7 +16,7 @@ use gotrue_rules::wire::hex::encode_hex;
 use uuid::Uuid;
 
 use crate::decision::Product;
-use crate::http::LinkRequests;
+use crate::link_requests::LinkRequests;
 use crate::mails::{self, DeliveryMail, MailContext};
 use crate::order::Order;
 use crate::paths::DOWNLOADS;

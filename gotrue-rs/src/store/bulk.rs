@@ -2,6 +2,7 @@
 //!
 //! Rows are JSON objects keyed by column name, so that no column is lost between two databases of one schema.
 
+use chrono::{DateTime, Utc};
 use gotrue_rules::domain::bulk::{ImportTable, ImportedUser};
 use serde_json::Value;
 use uuid::Uuid;
@@ -127,14 +128,14 @@ statements! {
                                     client_uri, logo_uri, created_at, updated_at, deleted_at, client_type,
                                     token_endpoint_auth_method)
          SELECT id, client_secret_hash, registration_type, redirect_uris, grant_types, client_name, client_uri, logo_uri,
-                COALESCE(created_at, now()), COALESCE(updated_at, now()), deleted_at,
+                COALESCE(created_at, :now::timestamptz), COALESCE(updated_at, :now::timestamptz), deleted_at,
                 COALESCE(client_type, 'confidential'), COALESCE(token_endpoint_auth_method, 'client_secret_basic')
          FROM jsonb_populate_recordset(NULL::oauth_clients, :rows)
          ON CONFLICT DO NOTHING";
 
     ATTACH_OAUTH_CONSENTS = "bulk.attach_oauth_consents":
         "INSERT INTO oauth_consents (id, user_id, client_id, scopes, granted_at, revoked_at)
-         SELECT id, user_id, client_id, scopes, COALESCE(granted_at, now()), revoked_at
+         SELECT id, user_id, client_id, scopes, COALESCE(granted_at, :now::timestamptz), revoked_at
          FROM jsonb_populate_recordset(NULL::oauth_consents, :rows)
          WHERE user_id IN (SELECT id FROM users) AND client_id IN (SELECT id FROM oauth_clients)
          ON CONFLICT DO NOTHING";
@@ -143,29 +144,60 @@ statements! {
         "INSERT INTO mfa_recovery_code_sets (id, user_id, mfa_factor_id, failed_verification_count,
                                              verification_locked_until, created_at, updated_at)
          SELECT id, user_id, mfa_factor_id, COALESCE(failed_verification_count, 0), verification_locked_until,
-                COALESCE(created_at, now()), COALESCE(updated_at, now())
+                COALESCE(created_at, :now::timestamptz), COALESCE(updated_at, :now::timestamptz)
          FROM jsonb_populate_recordset(NULL::mfa_recovery_code_sets, :rows) AS given
          WHERE EXISTS (SELECT FROM mfa_factors f WHERE f.id = given.mfa_factor_id AND f.user_id = given.user_id)
          ON CONFLICT DO NOTHING";
 
     ATTACH_RECOVERY_CODES = "bulk.attach_recovery_codes":
         "INSERT INTO mfa_recovery_codes (id, mfa_recovery_code_set_id, code_hash, consumed_at, created_at)
-         SELECT id, mfa_recovery_code_set_id, code_hash, consumed_at, COALESCE(created_at, now())
+         SELECT id, mfa_recovery_code_set_id, code_hash, consumed_at, COALESCE(created_at, :now::timestamptz)
          FROM jsonb_populate_recordset(NULL::mfa_recovery_codes, :rows)
          WHERE mfa_recovery_code_set_id IN (SELECT id FROM mfa_recovery_code_sets)
          ON CONFLICT DO NOTHING";
 
-    /// Adds to accounts what a file has and they lack: the password and members of the metadata.
+    /// The accounts that a file may add to: of the same address and number, confirmed by the file, too, if they are here,
+    /// and without a session. What a user or the server has removed since must not come back.
+    COMPLETABLE = "bulk.find_completable":
+        "SELECT u.id
+         FROM users u
+         JOIN jsonb_populate_recordset(NULL::users, :users) AS g ON g.id = u.id
+         WHERE u.deleted_at IS NULL
+           AND lower(u.email) IS NOT DISTINCT FROM lower(g.email)
+           AND NULLIF(u.phone, '') IS NOT DISTINCT FROM NULLIF(g.phone, '')
+           AND (u.email_confirmed_at IS NULL OR g.email_confirmed_at IS NOT NULL)
+           AND (u.phone_confirmed_at IS NULL OR g.phone_confirmed_at IS NOT NULL)
+           AND NOT EXISTS (SELECT FROM sessions s WHERE s.user_id = u.id)";
+
+    /// Writes the providers of accounts to their metadata after identities were added.
+    LIST_PROVIDERS = "bulk.list_providers":
+        "UPDATE users u
+         SET raw_app_meta_data = jsonb_set(
+             COALESCE(u.raw_app_meta_data, '{}'), '{providers}',
+             COALESCE(u.raw_app_meta_data -> 'providers', '[]') || (
+                 SELECT COALESCE(jsonb_agg(DISTINCT i.provider), '[]')
+                 FROM identities i
+                 WHERE i.user_id = u.id
+                   AND NOT jsonb_exists(COALESCE(u.raw_app_meta_data -> 'providers', '[]'), i.provider)))
+         WHERE u.id = ANY(:ids::uuid[])
+           AND EXISTS (SELECT
+                       FROM identities i
+                       WHERE i.user_id = u.id
+                         AND NOT jsonb_exists(COALESCE(u.raw_app_meta_data -> 'providers', '[]'), i.provider))";
+
+    /// Adds to accounts what a file has and they lack: the password, a ban and members of the metadata.
     COMPLETE = "bulk.complete":
         "UPDATE users u
          SET encrypted_password = CASE WHEN COALESCE(u.encrypted_password, '') = '' THEN g.encrypted_password
                                        ELSE u.encrypted_password END,
              raw_user_meta_data = g.raw_user_meta_data || COALESCE(u.raw_user_meta_data, '{}'),
+             banned_until = COALESCE(u.banned_until, g.banned_until),
              raw_app_meta_data = g.raw_app_meta_data || COALESCE(u.raw_app_meta_data, '{}')
          FROM jsonb_populate_recordset(NULL::users, :users) AS g
          WHERE u.id = g.id
            AND u.deleted_at IS NULL
            AND (COALESCE(u.encrypted_password, '') = '' AND g.encrypted_password <> ''
+                OR COALESCE(u.banned_until, g.banned_until) IS DISTINCT FROM u.banned_until
                 OR NOT jsonb_exists_all(COALESCE(u.raw_user_meta_data, '{}'),
                                         ARRAY(SELECT jsonb_object_keys(g.raw_user_meta_data)))
                 OR NOT jsonb_exists_all(COALESCE(u.raw_app_meta_data, '{}'),
@@ -248,15 +280,25 @@ pub async fn insert(db: &mut Connection, users: &[&ImportedUser]) -> Result<Vec<
 /// Inserts dependent rows of existing users and returns how many were new.
 ///
 /// Runs within a savepoint, so that the open transaction survives a failure.
-pub async fn try_insert_dependent_rows(db: &mut Connection, table: ImportTable, rows: Vec<Value>) -> Result<u64> {
+pub async fn try_insert_dependent_rows(
+    db: &mut Connection,
+    table: ImportTable,
+    rows: Vec<Value>,
+    now: DateTime<Utc>,
+) -> Result<u64> {
     db.execute(bind!(SAVE)).await?;
-    let outcome = insert_dependent_rows(db, table, rows).await;
+    let outcome = insert_dependent_rows(db, table, rows, now).await;
     let end = if outcome.is_ok() { bind!(KEEP) } else { bind!(UNDO) };
     db.execute(end).await?;
     outcome
 }
 
-async fn insert_dependent_rows(db: &mut Connection, table: ImportTable, rows: Vec<Value>) -> Result<u64> {
+async fn insert_dependent_rows(
+    db: &mut Connection,
+    table: ImportTable,
+    rows: Vec<Value>,
+    now: DateTime<Utc>,
+) -> Result<u64> {
     let rows = Value::Array(rows);
     let bound = match table {
         ImportTable::Users => return Ok(0),
@@ -264,12 +306,12 @@ async fn insert_dependent_rows(db: &mut Connection, table: ImportTable, rows: Ve
         ImportTable::Factors => bind!(ATTACH_FACTORS, factors: rows),
         ImportTable::Passkeys => bind!(ATTACH_PASSKEYS, passkeys: rows),
         ImportTable::SsoProviders => bind!(ATTACH_SSO_PROVIDERS, rows),
-        ImportTable::OauthClients => bind!(ATTACH_OAUTH_CLIENTS, rows),
+        ImportTable::OauthClients => bind!(ATTACH_OAUTH_CLIENTS, rows, now),
         ImportTable::SamlProviders => bind!(ATTACH_SAML_PROVIDERS, rows),
         ImportTable::SsoDomains => bind!(ATTACH_SSO_DOMAINS, rows),
-        ImportTable::OauthConsents => bind!(ATTACH_OAUTH_CONSENTS, rows),
-        ImportTable::RecoveryCodeSets => bind!(ATTACH_RECOVERY_CODE_SETS, rows),
-        ImportTable::RecoveryCodes => bind!(ATTACH_RECOVERY_CODES, rows),
+        ImportTable::OauthConsents => bind!(ATTACH_OAUTH_CONSENTS, rows, now),
+        ImportTable::RecoveryCodeSets => bind!(ATTACH_RECOVERY_CODE_SETS, rows, now),
+        ImportTable::RecoveryCodes => bind!(ATTACH_RECOVERY_CODES, rows, now),
     };
     db.execute(bound).await
 }
@@ -278,6 +320,18 @@ async fn insert_dependent_rows(db: &mut Connection, table: ImportTable, rows: Ve
 pub async fn complete(db: &mut Connection, users: &[&ImportedUser]) -> Result<u64> {
     let users = Value::Array(users.iter().map(|user| Value::Object(user.user.clone())).collect());
     db.execute(bind!(COMPLETE, users)).await
+}
+
+/// Returns which of these users, which exist, a file may add to: passwords, identities and factors.
+pub async fn find_completable(db: &mut Connection, users: &[&ImportedUser]) -> Result<Vec<Uuid>> {
+    let users = Value::Array(users.iter().map(|user| Value::Object(user.user.clone())).collect());
+    let found: Vec<(Uuid,)> = db.fetch_all(bind!(COMPLETABLE, users)).await?;
+    Ok(found.into_iter().map(|(id,)| id).collect())
+}
+
+/// Adds the providers of their identities to the metadata of users.
+pub async fn list_providers(db: &mut Connection, ids: &[Uuid]) -> Result<()> {
+    db.execute(bind!(LIST_PROVIDERS, ids)).await.map(drop)
 }
 
 /// Whether the database has the tables of recovery codes.

@@ -1,6 +1,7 @@
 //! The worlds of a test server: each is a set of services on a database of its own.
 
 mod data_api;
+mod faults;
 mod gotrue_world;
 mod storage;
 
@@ -175,7 +176,7 @@ impl WorldBackends {
         let shared = self.ports(plan);
         let providers = provider.clone();
         let data_api = self.build_data_api(plan, &project, &config)?;
-        let storage = self.build_storage(plan, &project, &config, &keys)?;
+        let storage = self.files.build_api(&self.source, &self.url, plan, &project, &config, &keys)?;
         let pause = Some(build_pause(data_api.clone(), storage.clone()));
         let maintenance = data_api.clone().map(|running| http_edge::spawn_task(running.maintain(signal.clone())));
         let pruning = storage.clone().map(|running| http_edge::spawn_task(storage::maintain(running, signal.clone())));

@@ -8,6 +8,7 @@ use gotrue_rules::domain::bulk::{ImportRow, ImportTable};
 use serde_json::Value;
 
 use super::read::{MAX_LINE_BYTES, ParsedItem, TextReader, next_line};
+use super::skip::Open;
 
 /// The names of columns by table, in the order of the table.
 pub(super) type TableColumns = HashMap<String, Vec<String>>;
@@ -26,6 +27,8 @@ pub(super) struct DumpReader {
 enum DumpState {
     /// Between two statements.
     Outside,
+    /// Within a statement that is passed over.
+    Skipped(Open),
     /// Within the columns of a `CREATE TABLE`.
     Create(String, Vec<String>),
     /// Within the lines of a `COPY`; `None` for a table of another schema.
@@ -88,13 +91,15 @@ impl DumpReader {
                     }
                     ParsedTuple::Invalid => {
                         let table = columns.table.clone();
-                        self.state = DumpState::Outside;
+                        let rest = std::mem::take(pending);
+                        self.skip(&rest);
                         let problem = "these values cannot be read; what follows in this statement is passed over";
                         return Ok(Some(DumpRow::error(&table, self.line, problem.to_owned())));
                     }
                     ParsedTuple::Incomplete if pending.len() as u64 > MAX_LINE_BYTES => {
                         let table = columns.table.clone();
-                        self.state = DumpState::Outside;
+                        let rest = std::mem::take(pending);
+                        self.skip(&rest);
                         let problem = format!(
                             "longer than {MAX_LINE_BYTES} bytes; what follows in this statement is passed over"
                         );
@@ -123,13 +128,34 @@ impl DumpReader {
                 let problem = "the INSERT has no end: the file is cut off".to_owned();
                 Some(DumpRow::error(&columns.table, self.line, problem))
             }
+            DumpState::Copy(None) | DumpState::Skipped(_) => {
+                let problem = "a statement has no end: the file is cut off".to_owned();
+                Some(DumpRow::error(ImportTable::Users.name(), self.line, problem))
+            }
             _ => None,
         }
+    }
+
+    /// Passes over a statement that begins with this text, to its end outside of literals.
+    ///
+    /// What follows on the last line is passed over, too: `pg_dump` begins statements on lines of their own.
+    fn skip(&mut self, text: &str) {
+        let mut open = Open::default();
+        let has_ended = text.split('\n').any(|line| open.scan(line).is_some());
+        // A comment alone ends without a `;`.
+        let is_comment = text.starts_with("/*") && open == Open::Nothing && text.trim_end().ends_with("*/");
+        self.state = if has_ended || is_comment { DumpState::Outside } else { DumpState::Skipped(open) };
     }
 
     fn process_line(&mut self, line: &str) -> Option<DumpRow> {
         match &mut self.state {
             DumpState::Outside => self.begin_statement(line),
+            DumpState::Skipped(open) => {
+                if open.scan(line).is_some() {
+                    self.state = DumpState::Outside;
+                }
+                None
+            }
             DumpState::Create(..) => {
                 self.read_definition(line);
                 None
@@ -159,7 +185,13 @@ impl DumpReader {
 
     fn begin_statement(&mut self, line: &str) -> Option<DumpRow> {
         let line = line.trim_start();
-        if let Some(rest) = strip_word(line, "COPY ") {
+        if line.is_empty() || line.starts_with("--") || line.starts_with('\\') {
+            return None;
+        }
+        let words: Vec<String> = line.split_whitespace().map(str::to_ascii_lowercase).collect();
+        let has_lines = words.windows(2).any(|pair| pair[0] == "from" && pair[1].trim_end_matches(';') == "stdin");
+        if words[0] == "copy" && has_lines {
+            let rest = &line["copy".len()..];
             let columns = self.parse_columns(rest);
             let is_text = columns.as_ref().is_none_or(|(_, options)| !options.to_ascii_lowercase().contains("csv"));
             let table = columns.as_ref().map(|(columns, _)| columns.table.clone()).unwrap_or_default();
@@ -169,18 +201,20 @@ impl DumpReader {
                 return Some(DumpRow::error(&table, self.line, problem));
             }
         } else if strip_word(line, "INSERT INTO").is_some() {
-            return self.begin_insert(format!("{line} "));
+            return self.begin_insert(line.to_owned());
         } else if let Some(rest) = strip_word(line, "CREATE TABLE ") {
             let rest = strip_word(rest, "IF NOT EXISTS ").unwrap_or(rest);
             // pg_dump writes a column per line; other forms leave the order of this database's table.
-            if let Some((table, after)) = self.parse_table(rest)
-                && after.trim() == "("
-            {
-                self.state = DumpState::Create(table, Vec::new());
+            match self.parse_table(rest) {
+                Some((table, after)) if after.trim() == "(" => self.state = DumpState::Create(table, Vec::new()),
+                _ => self.skip(line),
             }
         } else if let Some(rest) = strip_word(line, "SET search_path") {
             let first = rest.trim_start_matches([' ', '=']).split([',', ';']).next().unwrap_or_default();
             self.is_auth_default = first.trim().trim_start_matches("TO ").trim_matches(['"', '\'']) == "auth";
+            self.skip(line);
+        } else {
+            self.skip(line);
         }
         None
     }
@@ -207,10 +241,17 @@ impl DumpReader {
     /// Begins the rows of an `INSERT`, or waits for the rest of its head.
     fn begin_insert(&mut self, text: String) -> Option<DumpRow> {
         self.state = DumpState::Outside;
-        let rest = strip_word(&text, "INSERT INTO ")?;
+        let rest =
+            strip_word(&text, "INSERT INTO").filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+        let Some(rest) = rest else {
+            self.skip(&text);
+            return None;
+        };
         let Some((name, _)) = self.parse_table(rest) else {
             let is_named = rest.trim().contains([' ', '(', ';']);
-            if !is_named {
+            if is_named {
+                self.skip(&text);
+            } else {
                 self.state = DumpState::InsertHead(text);
             }
             return None;
@@ -227,6 +268,7 @@ impl DumpReader {
             self.state = DumpState::InsertHead(text);
             return None;
         }
+        self.skip(&text);
         Some(DumpRow::error(&name, self.line, "only INSERT INTO … VALUES is read".to_owned()))
     }
 
@@ -461,6 +503,21 @@ mod tests {
         );
         assert_eq!((found[1].1, found[1].2.is_err()), (7, true));
         assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn text_inside_other_statements_is_no_statement() {
+        let forged = "INSERT INTO auth.users (id, email) VALUES ('9', 'forged@b.co');";
+        let content = format!(
+            "/* a comment */\nINSERT INTO public.posts VALUES (1, 'hi\n{forged}\nCOPY auth.users (id, email) FROM stdin;\nit''s');\n\
+             CREATE FUNCTION public.f() AS $$\n{forged}\n$$ LANGUAGE sql;\n\
+             SELECT 'a',\n'b;';\nINSERT INTO auth.users VALUES ('1', 'ann@b.co');\n"
+        );
+        let found = rows(&content);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].2, Ok(row(&[("id", Some("1")), ("email", Some("ann@b.co"))])));
+        let cut_off = rows("INSERT INTO public.posts VALUES (1, 'hi\n");
+        assert!(cut_off.len() == 1 && cut_off[0].2.as_ref().is_err_and(|problem| problem.contains("cut off")));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Import of accounts from files: streamed, converted and validated one by one, stored in batches.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 use std::io;
 
@@ -18,6 +18,7 @@ use gotrue_rules::domain::bulk::{
 use gotrue_rules::domain::policy::PasswordHash;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::arguments::{ImportArguments, ImportFormat};
 use super::database::UserDatabase;
@@ -25,10 +26,11 @@ use super::detect::{Container, InputFile};
 use super::dump::{DumpReader, TableColumns};
 use super::privileges::describe_privilege;
 use super::read::{self, LineReader, ListReader, ParsedItem};
-use super::store::BATCH_SIZE;
 use super::summary::ImportSummary;
 use super::table::{TableKind, TableReader, find_delimiter};
 
+/// Accounts per transaction.
+pub(super) const BATCH_SIZE: usize = 1000;
 /// The largest number of Auth0's password hashes that are kept until their accounts are read.
 const MAX_HASHES: usize = 5_000_000;
 /// The hash of passwords that a file has in place of a hash.
@@ -62,6 +64,8 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
         dry_run_transaction,
         are_privileged_allowed: arguments.allow_privileged,
         batch: Vec::new(),
+        batch_ids: HashSet::new(),
+        attachable: HashSet::new(),
         done: ImportSummary::default(),
         providers,
         parameters,
@@ -100,6 +104,11 @@ pub(super) struct Import<'a> {
     are_privileged_allowed: bool,
     /// The accounts that wait for a full batch, with their lines.
     pub(super) batch: Vec<(u64, ImportedUser)>,
+    /// Their ids.
+    pub(super) batch_ids: HashSet<Uuid>,
+    /// The accounts that rows of a dump may belong to: those that were stored, and existing ones that a file may add to; then
+    /// the sets of recovery codes that were stored.
+    pub(super) attachable: HashSet<Uuid>,
     pub(super) done: ImportSummary,
     providers: ProviderNames,
     parameters: Option<FirebaseHashParameters>,
@@ -335,6 +344,10 @@ impl Import<'_> {
                 self.done.add_omitted(&format!("auth.{}: {remedy}", table.name()));
                 continue;
             }
+            if !self.may_attach(table, &row) {
+                *self.done.unattached.entry(table.row_name()[1]).or_default() += 1;
+                continue;
+            }
             let rows = waiting.entry(table).or_default();
             rows.push((found.item.line, Value::Object(row)));
             if rows.len() >= BATCH_SIZE {
@@ -346,6 +359,21 @@ impl Import<'_> {
             self.insert_rows(table, rows).await?;
         }
         Ok(())
+    }
+
+    /// Whether what a row of a dump belongs to is of this import: no row adds a sign-in to another account.
+    fn may_attach(&mut self, table: ImportTable, row: &ImportRow) -> bool {
+        let id = |name: &str| row.get(name).and_then(Value::as_str).and_then(|id| id.parse::<Uuid>().ok());
+        let owner = match table {
+            ImportTable::RecoveryCodes => "mfa_recovery_code_set_id",
+            _ if !row.contains_key("user_id") => return true,
+            _ => "user_id",
+        };
+        let is_ours = id(owner).is_some_and(|owner| self.attachable.contains(&owner));
+        if is_ours && table == ImportTable::RecoveryCodeSets {
+            self.attachable.extend(id("id"));
+        }
+        is_ours
     }
 
     fn validate(&self, row: ImportRow) -> Result<ImportedUser, ImportError> {
@@ -376,6 +404,11 @@ impl Import<'_> {
                 return Ok(());
             }
             None => {}
+        }
+        // Two lines with one id are two batches: the second one is found to exist.
+        if !self.batch_ids.insert(user.id()) {
+            self.flush().await?;
+            self.batch_ids.insert(user.id());
         }
         self.batch.push((line, user));
         if self.batch.len() >= BATCH_SIZE { self.flush().await } else { Ok(()) }

@@ -9,6 +9,7 @@ mod export;
 mod import;
 mod privileges;
 mod read;
+mod skip;
 mod store;
 mod summary;
 mod table;

@@ -1,19 +1,19 @@
 //! Stores the accounts and rows of an import in batches.
 
 use anyhow::Context as _;
+use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::store::{Connection, bulk};
 use gotrue_rules::domain::bulk::{ImportTable, ImportedUser};
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::import::Import;
-
-/// Accounts per transaction.
-pub(super) const BATCH_SIZE: usize = 1000;
 
 impl Import<'_> {
     /// Stores the waiting accounts.
     pub(super) async fn flush(&mut self) -> anyhow::Result<()> {
         let batch = std::mem::take(&mut self.batch);
+        self.batch_ids.clear();
         if batch.is_empty() {
             return Ok(());
         }
@@ -63,6 +63,7 @@ impl Import<'_> {
                 Ok(new) => {
                     for (_, user) in part.iter().filter(|(_, user)| new.contains(&user.id())) {
                         self.done.add_stored(user);
+                        self.attachable.insert(user.id());
                     }
                     let left_out: Vec<_> = part.iter().filter(|(_, user)| !new.contains(&user.id())).collect();
                     self.report_omitted(db, &left_out).await?;
@@ -90,7 +91,7 @@ impl Import<'_> {
         let mut parts = vec![rows];
         while let Some(part) = parts.pop() {
             let values = part.iter().map(|(_, row)| row.clone()).collect();
-            match bulk::try_insert_dependent_rows(db, table, values).await {
+            match bulk::try_insert_dependent_rows(db, table, values, SystemClock.now()).await {
                 Ok(count) => {
                     self.done.add_rows(table, count);
                     let rest = (part.len() as u64).saturating_sub(count);
@@ -143,24 +144,42 @@ impl Import<'_> {
                 self.report_invalid(*line, "the database left it out");
             }
         }
-        if self.completes_existing { self.complete(db, &existing).await } else { Ok(()) }
+        let users: Vec<&ImportedUser> = existing.iter().map(|(_, user)| *user).collect();
+        let completable = bulk::find_completable(db, &users).await?;
+        self.attachable.extend(&completable);
+        if self.completes_existing {
+            // An id that is derived from another service's is of an earlier import of that service.
+            let is_completed = |user: &ImportedUser| {
+                user.id().get_version() == Some(uuid::Version::Sha1) && completable.contains(&user.id())
+            };
+            existing.retain(|(_, user)| is_completed(user));
+            self.complete(db, &existing).await?;
+        }
+        Ok(())
     }
 
-    /// Adds to accounts of an earlier import what another file of the same service has: password, metadata, identities.
+    /// Adds to accounts of an earlier import what another file of the same service has: password, metadata, a ban, identities
+    /// and factors.
     async fn complete(&mut self, db: &mut Connection, existing: &[(u64, &ImportedUser)]) -> anyhow::Result<()> {
         let users: Vec<&ImportedUser> = existing.iter().map(|(_, user)| *user).collect();
-        self.done.completed += bulk::complete(db, &users).await?;
-        let identities = existing.iter().flat_map(|(line, user)| {
-            user.table_rows(ImportTable::Identities).iter().map(move |row| (*line, Value::Object(row.clone())))
-        });
-        let identities: Vec<_> = identities.collect();
-        if identities.is_empty() {
+        if users.is_empty() {
             return Ok(());
         }
-        // Identities that exist are those of the earlier import.
+        self.done.completed += bulk::complete(db, &users).await?;
+        // Rows that exist are those of the earlier import.
         self.are_rest_rows_reported = false;
-        let outcome = self.store_rows(db, ImportTable::Identities, &identities).await;
+        for table in [ImportTable::Identities, ImportTable::Factors] {
+            let rows = existing.iter().flat_map(|(line, user)| {
+                user.table_rows(table).iter().map(move |row| (*line, Value::Object(row.clone())))
+            });
+            let rows: Vec<_> = rows.collect();
+            if !rows.is_empty() {
+                self.store_rows(db, table, &rows).await?;
+            }
+        }
         self.are_rest_rows_reported = true;
-        outcome
+        let ids: Vec<Uuid> = users.iter().map(|user| user.id()).collect();
+        bulk::list_providers(db, &ids).await?;
+        Ok(())
     }
 }

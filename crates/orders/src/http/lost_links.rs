@@ -2,8 +2,7 @@
 //!
 //! The answer is the same for every address: what is sent, and whether anything is, is decided after it.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
@@ -21,6 +20,7 @@ use uuid::Uuid;
 use super::download::is_open;
 use super::{not_allowed, page, plain};
 use crate::admin::{ResendError, send_link};
+use crate::link_requests::INTERVAL;
 use crate::order::OrderState;
 use crate::service::OrderService;
 use crate::store::{find_order, has_recent_mail, list_orders_of_buyer};
@@ -29,41 +29,8 @@ use crate::store::{find_order, has_recent_mail, list_orders_of_buyer};
 const MAX_FORM: usize = 4 * 1024;
 /// The orders of an address whose links are sent, the newest first.
 const MOST_ORDERS: i64 = 20;
-/// A link is sent again after this time at the earliest.
-const INTERVAL: TimeDelta = TimeDelta::minutes(10);
 /// The mails about an order within a day.
 const MOST_MAILS: i64 = 4;
-/// The requests of a network within [`INTERVAL`], and the networks that are counted.
-const MOST_REQUESTS: u32 = 10;
-const MOST_NETWORKS: usize = 4_096;
-
-/// Requests by network.
-#[derive(Debug, Default)]
-pub struct LinkRequests(Mutex<HashMap<String, (Time, u32)>>);
-
-impl LinkRequests {
-    /// Counts a request; `false` if the network has made too many.
-    fn admit(&self, network: &str, now: Time) -> bool {
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if counted.len() >= MOST_NETWORKS {
-            counted.retain(|_, (since, _)| now - *since < INTERVAL);
-        }
-        if counted.len() >= MOST_NETWORKS && !counted.contains_key(network) {
-            // Many networks do not shut the page for all others: the limit of each order protects its buyer.
-            counted.retain(|_, (_, requests)| *requests > 1);
-            if counted.len() >= MOST_NETWORKS {
-                return false;
-            }
-        }
-        let (since, requests) = counted.entry(network.to_owned()).or_insert((now, 0));
-        if now - *since >= INTERVAL {
-            (*since, *requests) = (now, 0);
-        }
-        *requests += 1;
-        *requests <= MOST_REQUESTS
-    }
-}
-
 /// What a buyer asks for.
 enum Wanted {
     /// The links of all orders of an address.
@@ -144,31 +111,5 @@ impl OrderService {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn requests_of_a_network_are_limited() {
-        let requests = LinkRequests::default();
-        let start = Time::UNIX_EPOCH;
-        for _ in 0..MOST_REQUESTS {
-            assert!(requests.admit("192.0.2.1/32", start));
-        }
-        assert!(!requests.admit("192.0.2.1/32", start));
-        assert!(requests.admit("192.0.2.2/32", start));
-        assert!(requests.admit("192.0.2.1/32", start + INTERVAL));
-        for network in 0..MOST_NETWORKS {
-            requests.admit(&network.to_string(), start + INTERVAL);
-        }
-        assert!(requests.admit("another", start + INTERVAL), "networks with one request make room");
-        for network in (0..MOST_NETWORKS).chain(0..MOST_NETWORKS) {
-            requests.admit(&network.to_string(), start + INTERVAL * 2);
-        }
-        assert!(!requests.admit("other", start + INTERVAL * 2));
-        assert!(requests.admit("other", start + INTERVAL * 3));
     }
 }

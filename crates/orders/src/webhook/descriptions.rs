@@ -1,6 +1,7 @@
 //! What the mails to the owner say about payments that deliver nothing.
 
-use crate::decision::{Product, format_amount};
+use crate::amount::format_amount;
+use crate::decision::Product;
 use crate::event::{Buyer, CATALOGUE_CURRENCY, Payment, PaymentEvent};
 
 /// Describes the payment, for the end of the owner's mail.

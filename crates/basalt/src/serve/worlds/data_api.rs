@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use gotrue_rs::config::Config;
 use gotrue_rules::domain::database_url::with_database;
-use postgrest_rs::service::dependencies::{Dependencies, Presence, StatementFailure, StatementFault, StatementFaults};
+use postgrest_rs::service::dependencies::{Dependencies, Presence};
 use test_bench::backend::BackendPlan;
-use test_bench::faults::{FaultEffect, FaultRules, TargetFailure};
 
 use super::WorldBackends;
+use super::faults::WorldFaults;
 use crate::project::Project;
 use crate::serve::data_api::{RunningDataApi, find_database};
 
@@ -39,28 +39,5 @@ impl WorldBackends {
         let idle = CONNECTED_WITHOUT_USE.as_secs().to_string();
         let limits = [("db-pool", CONNECTIONS), ("db-pool-max-idletime", &idle)];
         RunningDataApi::with_limits(&project.file.basalt.data_api, url, config, dependencies, &limits).map(Some)
-    }
-}
-
-/// The faults of a world, as its data API and its storage API ask for them.
-#[derive(Debug)]
-pub(super) struct WorldFaults(Arc<FaultRules>);
-
-impl WorldFaults {
-    pub(super) fn new(rules: &Arc<FaultRules>) -> Self {
-        Self(Arc::clone(rules))
-    }
-}
-
-impl StatementFaults for WorldFaults {
-    fn fault_of(&self, writes: bool) -> Option<StatementFault> {
-        let action = self.0.for_statement(writes)?;
-        let failure = match action.effect {
-            FaultEffect::Fail(TargetFailure::SerializationFailure) => Some(StatementFailure::Serialization),
-            FaultEffect::Fail(TargetFailure::ReadOnly) => Some(StatementFailure::ReadOnly),
-            FaultEffect::Fail(_) => Some(StatementFailure::LostConnection),
-            _ => None,
-        };
-        Some(StatementFault { delay: action.delay, failure })
     }
 }

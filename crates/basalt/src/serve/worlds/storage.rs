@@ -26,8 +26,7 @@ use storage_rs::seed;
 use storage_rs::service::{Clock, Storage};
 use test_bench::backend::BackendPlan;
 
-use super::WorldBackends;
-use super::data_api::WorldFaults;
+use super::faults::WorldFaults;
 use crate::api_keys::ApiKeys;
 use crate::project::Project;
 use crate::serve::source::DatabaseSource;
@@ -92,31 +91,33 @@ impl WorldFiles {
         let data = self.data.as_path();
         StorageInputs { project, database_url, keys, jwt, data, creates_schema: false, explains_policies: true }
     }
-}
 
-impl WorldBackends {
     /// Builds the storage API of a world, unless its settings turn it off.
-    pub(super) fn build_storage(
+    ///
+    /// `server_url` is the address of the server with all worlds.
+    pub(super) fn build_api(
         &self,
+        source: &DatabaseSource,
+        server_url: &str,
         plan: &BackendPlan,
         project: &Project,
         config: &Config,
         keys: &ApiKeys,
     ) -> anyhow::Result<Option<RunningStorage>> {
-        let Some(url) = find_database(project, &self.source) else { return Ok(None) };
+        let Some(url) = find_database(project, source) else { return Ok(None) };
         let url = with_database(&url, plan.database.as_str());
-        let mut settings = build_settings(&self.files.inputs(project, &url, keys, &config.jwt))?;
+        let mut settings = build_settings(&self.inputs(project, &url, keys, &config.jwt))?;
         settings.database_pool_size = CONNECTIONS;
         settings.database_idle_timeout = CONNECTED_WITHOUT_USE;
         // Clients see the API below the path of the world, which the server removes.
-        let path = plan.url.strip_prefix(&self.url).unwrap_or_default();
+        let path = plan.url.strip_prefix(server_url).unwrap_or_default();
         settings.tus.url_path.insert_str(0, path);
         settings.s3.prefix.insert_str(0, path);
         settings.public_url = None;
         let clock = Arc::clone(&plan.clock);
         let clock = Clock::new(move || clock.now());
         let faults = Arc::new(WorldFaults::new(&plan.faults));
-        let api = Storage::with_faults(settings, Arc::clone(&self.files.backend), clock, Some(faults));
+        let api = Storage::with_faults(settings, Arc::clone(&self.backend), clock, Some(faults));
         let api = api.map_err(|error| anyhow!("preparing the storage API of a world: {error}"))?;
         Ok(Some(RunningStorage { api }))
     }
