@@ -69,6 +69,10 @@ impl Caller {
     /// 403 with the reason.
     pub fn authenticate(keys: &Keys, token: &str, now: i64) -> Result<Self, Error> {
         let claims = keys.verify(token, now).map_err(Error::access_denied)?;
+        if claims.get("role").and_then(Value::as_str) == Some("none") {
+            // PostgreSQL would stay at the role of the connection.
+            return Err(Error::access_denied("role \"none\" does not exist"));
+        }
         Ok(Self::from_claims(&claims, token))
     }
 }

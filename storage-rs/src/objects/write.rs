@@ -138,7 +138,13 @@ impl NewObject {
                  FROM written LEFT JOIN former ON true"
             )
         } else {
-            format!("{INSERT} ON CONFLICT (name, bucket_id) DO NOTHING RETURNING id::text, NULL::text, 'false'")
+            // The row of this very version is there already if the answer of an earlier commit was lost.
+            format!(
+                "WITH written AS ({INSERT} ON CONFLICT (name, bucket_id) DO NOTHING RETURNING id) \
+                 SELECT id::text, NULL::text, 'false' FROM written \
+                 UNION ALL SELECT id::text, version, 'true' FROM storage.objects \
+                 WHERE name = $1 AND bucket_id = $2 AND version = $3"
+            )
         };
         sql(&statement, self.values())
     }

@@ -105,7 +105,7 @@ impl Conditions<'_> {
     }
 }
 
-fn precondition_failed() -> Error {
+pub(super) fn precondition_failed() -> Error {
     Error::new(Code::PreconditionFailed, 412, "At least one of the pre-conditions you specified did not hold")
 }
 

@@ -78,6 +78,7 @@ pub(super) async fn post_object(mut call: Call, target: Target, body: Body) -> R
         },
         user_metadata: read_user_metadata(fields.iter().map(|(name, value)| (name.as_str(), value.as_str()))),
         length: None,
+        replaces: true,
     };
     let content = file.map(|part| part.map_err(|_| ContentError::Incomplete));
     let etag = store(&call, announced, Some(sizes), |_, limit| Ok(LimitedContent::new(content, limit).boxed())).await?;

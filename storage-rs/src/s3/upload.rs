@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::Request;
 use super::answer::S3Answer;
+use super::objects::precondition_failed;
 use crate::backend::{Content, ContentHeaders};
-use crate::error::Error;
+use crate::error::{Code, Error};
 use crate::objects::write::{self, NewObject};
 use crate::objects::{Target, complete};
 use crate::request::Call;
@@ -22,6 +23,8 @@ pub(super) struct Announced {
     pub headers: ContentHeaders,
     pub user_metadata: Option<Value>,
     pub length: Option<u64>,
+    /// Whether an object of this name is replaced; otherwise it is refused (`If-None-Match: *`).
+    pub replaces: bool,
 }
 
 impl Request {
@@ -41,9 +44,15 @@ impl Request {
             },
             user_metadata: self.user_metadata(),
             length,
+            replaces: self.call.header("if-none-match") != Some("*"),
         };
         let Self { call, signed, .. } = self;
-        let etag = store(&call, announced, None, |call, limit| signed.content(call, body, limit)).await?;
+        let replaces = announced.replaces;
+        let stored = store(&call, announced, None, |call, limit| signed.content(call, body, limit)).await;
+        let etag = stored.map_err(|error| match error.code {
+            Code::KeyAlreadyExists | Code::ResourceAlreadyExists if !replaces => precondition_failed(),
+            _ => error,
+        })?;
         Ok(S3Answer::new(StatusCode::OK).with("etag", &etag))
     }
 }
@@ -56,7 +65,7 @@ pub(super) async fn store(
     more_limits: Option<(u64, u64)>,
     open: impl FnOnce(&Call, u64) -> Result<Content, Error>,
 ) -> Result<String, Error> {
-    let Announced { target, headers, user_metadata, length } = announced;
+    let Announced { target, headers, user_metadata, length, replaces } = announced;
     let storage = &call.storage;
     names::check_bucket_name(&target.bucket)?;
     let mut object = NewObject {
@@ -64,7 +73,7 @@ pub(super) async fn store(
         owner: call.caller.owner.clone(),
         metadata: write::announced_metadata(Some(&headers.content_type), length),
         user_metadata,
-        replaces: true,
+        replaces,
         target,
     };
     let (limits, tested) = write::test(storage, &call.service_scope(), &call.scope(), &object).await?;

@@ -145,8 +145,10 @@ fn holds_a_lock(folder: &std::path::Path) -> bool {
         if path.is_dir() {
             return holds_a_lock(&path);
         }
+        // The file may be renamed meanwhile.
         path.extension().is_some_and(|extension| extension == "content")
-            && matches!(std::fs::File::open(&path).unwrap().try_lock(), Err(std::fs::TryLockError::WouldBlock))
+            && std::fs::File::open(&path)
+                .is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
     })
 }
 
@@ -174,7 +176,9 @@ async fn one_server_at_a_time_writes_to_an_upload() {
     let first = tokio::spawn(async move {
         send(&storage, "PATCH", &first_path, &part_headers("0"), Body::from_stream(receiver)).await
     });
+    let started = std::time::Instant::now();
     while !holds_a_lock(&api.folder) {
+        assert!(started.elapsed() < Duration::from_secs(30), "the first request takes the lock");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let refused = send(&replica, "PATCH", &path, &part_headers("0"), Body::from(&b"HELLO"[..])).await;
@@ -187,4 +191,47 @@ async fn one_server_at_a_time_writes_to_an_upload() {
     assert_eq!(rest.status(), StatusCode::NO_CONTENT, "{rest:?}");
     let read = api.send("GET", "/object/b/a.txt", Body::empty()).await;
     assert_eq!(*read.body(), Bytes::from_static(b"helloworld"));
+}
+
+/// Marks the uploads below a folder as not complete, as after a server that stopped between the row and the mark.
+fn forget_completion(folder: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .map(|path| {
+            if path.is_dir() {
+                return forget_completion(&path);
+            }
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let changed = text.replace("\"is_complete\":true", "\"is_complete\":false");
+            let is_changed = changed != text;
+            if is_changed {
+                std::fs::write(&path, changed).unwrap();
+            }
+            usize::from(is_changed)
+        })
+        .sum()
+}
+
+#[tokio::test]
+async fn upload_whose_completion_was_not_noted_keeps_its_object() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    let signed = api.send("POST", "/object/upload/sign/b/a.txt", Body::empty()).await;
+    let token = json_of(&signed)["token"].as_str().expect("a token").to_owned();
+    let metadata = ("upload-metadata", "bucketName Yg==,objectName YS50eHQ=");
+    let signature = ("x-signature", token.as_str());
+    let headers = [("tus-resumable", "1.0.0"), ("upload-length", "5"), metadata, signature];
+    let created = send(&api.storage, "POST", "/upload/resumable/sign", &headers, Body::empty()).await;
+    assert_eq!(created.status(), StatusCode::CREATED, "{created:?}");
+    let location = created.headers()["location"].to_str().unwrap();
+    let path = location[location.find("/upload/").unwrap()..].to_owned();
+    let [version, offset, kind] = part_headers("0");
+    let part = send(&api.storage, "PATCH", &path, &[version, offset, kind, signature], Body::from("hello")).await;
+    assert_eq!(part.status(), StatusCode::NO_CONTENT, "{part:?}");
+    assert_eq!(forget_completion(&api.folder), 1, "the description is found");
+    let reported = send(&api.storage, "HEAD", &path, &[version, signature], Body::empty()).await;
+    assert_eq!(reported.status(), StatusCode::OK, "{reported:?}");
+    let read = api.send("GET", "/object/b/a.txt", Body::empty()).await;
+    assert_eq!((read.status(), &read.body()[..]), (StatusCode::OK, &b"hello"[..]));
 }

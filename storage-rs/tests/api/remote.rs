@@ -104,3 +104,39 @@ async fn interrupted_upload_leaves_nothing_in_the_store() {
     }
     assert_eq!(store.api.count_files(), 0, "parts stayed");
 }
+
+/// The location of a new resumable upload of ten bytes.
+async fn begin_upload(api: &TestApi) -> String {
+    let metadata = ("upload-metadata", "bucketName Yg==,objectName YS50eHQ=");
+    let headers = [("tus-resumable", "1.0.0"), ("upload-length", "10"), metadata];
+    let created = send(&api.storage, "POST", "/upload/resumable", &headers, Body::empty()).await;
+    assert_eq!(created.status(), StatusCode::CREATED, "{created:?}");
+    let location = created.headers()["location"].to_str().unwrap();
+    location[location.find("/upload/").unwrap()..].to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_that_append_at_one_offset_lose_nothing() {
+    let store = Store::start().await;
+    let api = TestApi::start_over(&[], Some(store.backend())).await;
+    create_bucket(&api, "b").await;
+    let path = begin_upload(&api).await;
+    let other = store.backend();
+    let part = |offset: &'static str, content: &'static str| {
+        let kind = ("content-type", "application/offset+octet-stream");
+        let headers = [("tus-resumable", "1.0.0"), ("upload-offset", offset), kind];
+        let (storage, path) = (Arc::clone(&api.storage), path.clone());
+        async move { send(&storage, "PATCH", &path, &headers, Body::from(content)).await.status() }
+    };
+    assert_eq!(part("0", "hello").await, StatusCode::NO_CONTENT);
+    // Another server that has read the size before appends at the same offset.
+    let names = store.names().await;
+    let chunk = names.iter().find(|name| name.contains("/chunk-")).expect("a part");
+    let id = chunk.split('/').find_map(|part| part.parse().ok()).expect("an id");
+    let content = futures::stream::iter([Ok(Bytes::from_static(b"HELLO"))]).boxed();
+    let appended = other.staging().append(id, 0, content).await;
+    assert!(matches!(appended, Err(storage_rs::backend::BackendError::Offset)), "{appended:?}");
+    assert_eq!(part("5", "world").await, StatusCode::NO_CONTENT);
+    let read = api.send("GET", "/object/b/a.txt", Body::empty()).await;
+    assert_eq!(*read.body(), Bytes::from_static(b"helloworld"));
+}

@@ -2,8 +2,8 @@
 
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::header::{AUTHORIZATION, HOST, LOCATION};
-use http::{HeaderValue, Method, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_DISPOSITION, HOST, LOCATION, VARY};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_edge::request::{APIKEY, single_header};
 use url::{Position, Url};
 
@@ -21,6 +21,8 @@ pub(crate) struct ContentHost {
     origin: String,
     /// Host and port, in lower case.
     host: String,
+    /// What a proxy may write after the host: the port that the URL leaves out.
+    default_port: &'static str,
 }
 
 impl ContentHost {
@@ -29,26 +31,50 @@ impl ContentHost {
         Self {
             origin: url.origin().ascii_serialization(),
             host: url[Position::BeforeHost..Position::AfterPort].to_ascii_lowercase(),
+            default_port: match (url.port(), url.scheme()) {
+                (None, "https") => ":443",
+                (None, _) => ":80",
+                (Some(_), _) => "",
+            },
         }
     }
 
     /// Whether a request is for this host.
     pub(super) fn is_of(&self, request: &Request) -> bool {
         let host = single_header(request.headers(), &HOST).present();
-        host.is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
+        host.is_some_and(|host| {
+            let name = host.strip_suffix(self.default_port).unwrap_or(host);
+            name.strip_suffix('.').unwrap_or(name).eq_ignore_ascii_case(&self.host)
+        })
     }
 
     /// Answers in place of the storage API: 404 for what this host does not have, and a redirect of readers to it.
     ///
     /// A reader with an API key or a token is a program: what it reads is no document of the other host, and it would lose both
-    /// with a redirect.
+    /// with a redirect. A browser sends Basic credentials of the dashboard by itself.
     pub(super) fn answer(&self, request: &Request) -> Option<Response> {
         let headers = request.headers();
-        let is_program = headers.contains_key(AUTHORIZATION) || headers.contains_key(APIKEY);
+        let is_basic =
+            |value: &HeaderValue| value.as_bytes().get(..6).is_some_and(|it| it.eq_ignore_ascii_case(b"basic "));
+        let is_program =
+            headers.contains_key(APIKEY) || headers.get(AUTHORIZATION).is_some_and(|value| !is_basic(value));
         match (self.is_of(request), is_read_of_content(request)) {
             (true, false) => Some(StatusCode::NOT_FOUND.into_response()),
             (false, true) if !is_program => Some(self.redirect(request)),
             (true, true) | (false, _) => None,
+        }
+    }
+
+    /// Tells caches what the answer to a reader depends on, and browsers at another host to download what they open: content
+    /// of signed requests of the S3 protocol, which cannot be redirected.
+    pub(super) fn complete(is_read: bool, is_here: bool, headers: &mut HeaderMap) {
+        if !is_read {
+            return;
+        }
+        headers.append(VARY, HeaderValue::from_static("authorization, apikey"));
+        let is_download = |value: &HeaderValue| value.as_bytes().starts_with(b"attachment");
+        if !is_here && !headers.get(CONTENT_DISPOSITION).is_some_and(is_download) {
+            headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
         }
     }
 
@@ -95,6 +121,11 @@ mod tests {
         assert_eq!(answer(Method::GET, "example.com", path, None), sent);
         assert_eq!(answer(Method::GET, "FILES.example.com:8443", path, None), None);
         assert_eq!(answer(Method::GET, "example.com", path, Some("Bearer a")), None);
+        assert_eq!(
+            answer(Method::GET, "example.com", path, Some("Basic YTpi")),
+            sent,
+            "browsers send it by themselves"
+        );
         for (method, target) in [
             (Method::POST, "/storage/v1/object/a/b.svg"),
             (Method::GET, "/storage/v1/object/info/public/a/b.svg"),
@@ -115,5 +146,34 @@ mod tests {
             let answered = answer(method, "files.example.com:8443", target, Some("Bearer a"));
             assert_eq!(answered, Some((StatusCode::NOT_FOUND, None)), "{target}");
         }
+    }
+
+    #[test]
+    fn host_may_be_written_with_its_port_or_a_dot() {
+        let content = ContentHost::new(&Url::parse("https://files.example.com").expect("a URL"));
+        for (host, is_here) in [
+            ("files.example.com", true),
+            ("FILES.example.com:443", true),
+            ("files.example.com.", true),
+            ("files.example.com:80", false),
+            ("files.example.com.evil.example", false),
+        ] {
+            let mut request = Request::new(Body::empty());
+            request.headers_mut().insert(HOST, HeaderValue::from_str(host).expect("a host"));
+            assert_eq!(content.is_of(&request), is_here, "{host}");
+        }
+    }
+
+    #[test]
+    fn content_elsewhere_is_downloaded_and_caches_are_told() {
+        let mut headers = HeaderMap::new();
+        ContentHost::complete(true, true, &mut headers);
+        assert!(headers.contains_key(VARY) && !headers.contains_key(CONTENT_DISPOSITION));
+        ContentHost::complete(true, false, &mut headers);
+        assert_eq!(headers[CONTENT_DISPOSITION], "attachment");
+        let mut named =
+            HeaderMap::from_iter([(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=a"))]);
+        ContentHost::complete(true, false, &mut named);
+        assert_eq!(named[CONTENT_DISPOSITION], "attachment; filename=a");
     }
 }

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
+use http::header::VARY;
+use http::{HeaderValue, Method};
 use http_edge::isolate_foreign_content;
 use http_edge::request::cors;
 use postgrest_rs::service::dependencies::TokenIsApiKey;
 use storage_rs::service::Storage;
 
+use super::content_host::ContentHost;
 use super::{EdgeRouter, error_responses};
 use crate::api_keys::RequestCredentials;
 
@@ -22,12 +25,15 @@ const S3: &str = "/storage/v1/s3";
 impl EdgeRouter {
     /// Answers a request to the storage API. Public and signed URLs need no API key; row security decides about the rest.
     pub(super) async fn handle_storage(&self, storage: &Arc<Storage>, mut request: Request) -> Response {
-        if let Some(answer) = self.content_host.as_ref().and_then(|host| host.answer(&request)) {
-            return cors::FORWARDED.apply(answer);
-        }
         if cors::is_preflight(request.method(), request.headers()) {
             return cors::FORWARDED.preflight_response(request.headers());
         }
+        if let Some(mut answer) = self.content_host.as_ref().and_then(|host| host.answer(&request)) {
+            answer.headers_mut().append(VARY, HeaderValue::from_static("authorization, apikey"));
+            return cors::FORWARDED.apply(answer);
+        }
+        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+        let is_here = self.content_host.as_ref().is_some_and(|host| host.is_of(&request));
         request.headers_mut().remove(http::header::ORIGIN);
         let uri = request.uri().clone();
         if !super::is_below(uri.path(), S3)
@@ -49,6 +55,9 @@ impl EdgeRouter {
         let mut response = storage.handle(request).await;
         // The client that uploads an object chooses the type of its response.
         isolate_foreign_content(response.headers_mut());
+        if self.content_host.is_some() {
+            ContentHost::complete(is_read, is_here, response.headers_mut());
+        }
         cors::FORWARDED.apply(response)
     }
 }

@@ -216,10 +216,16 @@ async fn check(response: Response) -> Result<Response, BackendError> {
     if status == StatusCode::NOT_FOUND {
         return Err(BackendError::NotFound);
     }
+    if status == StatusCode::PRECONDITION_FAILED {
+        return Err(BackendError::Offset);
+    }
     let body = response.bytes().await.unwrap_or_default();
     let text = String::from_utf8_lossy(&body[..body.len().min(1024)]).into_owned();
     if text.contains("KeyTooLongError") || text.contains("InvalidKey") {
         return Err(BackendError::Name);
+    }
+    if text.contains("ConditionalRequestConflict") {
+        return Err(BackendError::Offset);
     }
     Err(invalid("asking the S3 backend", &format!("status {}: {text}", status.as_u16())))
 }
