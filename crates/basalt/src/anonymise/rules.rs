@@ -245,6 +245,7 @@ const SUBMISSION_MESSAGES: &[(&str, ColumnRule)] = &[
 const ORDERS: &[(&str, ColumnRule)] = &[
     ("provider", Keep),
     ("provider_reference", Identifier),
+    ("checkout", Null),
     ("template_title", Keep),
     ("buyer_email", Email),
     ("currency", Keep),
