@@ -123,7 +123,7 @@ check_package() {
 check_purchase() {
     [ -n "$binary" ] && [ -f frontend/products/products.json ] || return 0
     [ -d frontend/node_modules/@playwright ] && have chromium || { skip "a purchase from the package (Chromium or Playwright is missing)"; return 0; }
-    (cd frontend && BASALT_BIN=$1 npx playwright test first-purchase.spec.ts >"$scratch/purchase.log" 2>&1) ||
+    (cd frontend && BASALT_BIN=$1 npx playwright test --output "$scratch/results" first-purchase.spec.ts >"$scratch/purchase.log" 2>&1) ||
         { tail -40 "$scratch/purchase.log" >&2; return 1; }
 }
 

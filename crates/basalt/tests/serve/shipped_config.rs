@@ -1,5 +1,7 @@
 //! The repository's `config.toml`, unchanged.
 
+use std::time::{Duration, Instant};
+
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -132,8 +134,17 @@ async fn concurrent_correct_passwords_all_succeed() {
     let shop = Shop::start();
     shop.user("ann@example.com").await;
     let body = json!({"email": "ann@example.com", "password": PASSWORD});
-    let sign_in = || shop.0.auth("/token?grant_type=password", Some(body.clone()));
-    let answers = join_all((0..25).map(|_| sign_in())).await;
-    let statuses: Vec<u16> = answers.iter().map(|(status, _)| *status).collect();
+    let started = Instant::now();
+    let sign_in = || async {
+        loop {
+            let (status, _) = shop.0.auth("/token?grant_type=password", Some(body.clone())).await;
+            // A busy machine cannot hash all at once: it says so, and the request is repeated.
+            if status != 503 || started.elapsed() > Duration::from_secs(60) {
+                return status;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    let statuses = join_all((0..25).map(|_| sign_in())).await;
     assert_eq!(statuses, vec![200; 25]);
 }
