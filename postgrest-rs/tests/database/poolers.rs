@@ -45,7 +45,7 @@ impl Pgbouncer {
             command.uid(uid).gid(gid);
         }
         command.arg(folder.join("pgbouncer.ini")).current_dir("/").stdout(Stdio::null()).stderr(Stdio::null());
-        let process = command.spawn().expect("pgbouncer starts: scripts/need.sh pgbouncer installs it");
+        let process = command.spawn().expect("pgbouncer starts: tools/need.sh pgbouncer installs it");
         let started = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(started.elapsed() < Duration::from_secs(10), "pgbouncer does not listen");
