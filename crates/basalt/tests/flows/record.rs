@@ -52,8 +52,10 @@ async fn recording_that_was_killed_is_replayed() {
     let recorder = start(&world, &out);
     let app = Application { world: &world, url: recorder.text("url") };
     sign_up(&app, "zoe@corp.example").await;
-    for _ in 0..100 {
-        if folder.read("flows/signup.json").contains("grant_type=refresh_token") {
+    for _ in 0..500 {
+        // The recorder creates the file after the answer.
+        let written = std::fs::read_to_string(folder.path("flows/signup.json")).unwrap_or_default();
+        if written.contains("grant_type=refresh_token") {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
