@@ -159,14 +159,20 @@ pub enum ResendError {
 /// There is no such order, or it has no link.
 pub async fn resend_download(service: &OrderService, id: Uuid) -> Result<(), ResendError> {
     let order = find_order(&mut service.connection(), id).await?.ok_or(ResendError::NotFound)?;
-    send_link(service, &order, order.download_generation + 1).await
+    send_link(service, &order, order.download_generation + 1, None).await
 }
 
-/// Mails the link of this number, which is the present one or the next: then the present one ends.
+/// Mails the link of this number, which is the present one or the next: then the present one ends. `mails` is the number of
+/// mails about the order, if it may not have grown.
 ///
 /// # Errors
-/// The order is refunded, or has another link than when it was read.
-pub(crate) async fn send_link(service: &OrderService, order: &Order, generation: i32) -> Result<(), ResendError> {
+/// The order is refunded, or has another link or number of mails than when it was read.
+pub(crate) async fn send_link(
+    service: &OrderService,
+    order: &Order,
+    generation: i32,
+    mails: Option<i32>,
+) -> Result<(), ResendError> {
     let key = service.read_download_key().await?;
     if order.state == OrderState::Refunded {
         return Err(ResendError::Refunded);
@@ -194,8 +200,15 @@ pub(crate) async fn send_link(service: &OrderService, order: &Order, generation:
     if is_kept {
         mail.message_id = format!("{}.{}", now.timestamp_millis(), mail.message_id);
     }
-    let issued =
-        IssuedLink { order: id, previous: order.download_generation, generation, downloads, expires_at: ends_at, mail };
+    let issued = IssuedLink {
+        order: id,
+        previous: order.download_generation,
+        mails,
+        generation,
+        downloads,
+        expires_at: ends_at,
+        mail,
+    };
     let mut db = service.connection();
     let is_issued = issue_link(&mut db, &issued).await?;
     service.outbox.notify_after_commit(&mut db);

@@ -23,7 +23,7 @@ use crate::admin::{ResendError, send_link};
 use crate::link_requests::INTERVAL;
 use crate::order::OrderState;
 use crate::service::OrderService;
-use crate::store::{find_order, has_recent_mail, list_orders_of_buyer};
+use crate::store::{count_mails, find_order, list_orders_of_buyer};
 
 /// The largest form, in bytes.
 const MAX_FORM: usize = 4 * 1024;
@@ -31,6 +31,7 @@ const MAX_FORM: usize = 4 * 1024;
 const MOST_ORDERS: i64 = 20;
 /// The mails about an order within a day.
 const MOST_MAILS: i64 = 4;
+
 /// What a buyer asks for.
 enum Wanted {
     /// The links of all orders of an address.
@@ -99,13 +100,12 @@ impl OrderService {
         };
         for order in orders.iter().filter(|order| order.state != OrderState::Refunded) {
             let (since, day) = (now - INTERVAL, now - TimeDelta::days(1));
-            if has_recent_mail(&mut self.connection(), order.id, since, day, MOST_MAILS).await? {
-                continue;
-            }
+            let counted = count_mails(&mut self.connection(), order.id, since, day, MOST_MAILS).await?;
+            let Some(mails) = counted else { continue };
             // A link that still opens stays: a stranger who knows the address must not end it.
             let present = order.download_generation;
             let generation = if is_open(order, present, now) { present } else { present + 1 };
-            match send_link(self, order, generation).await {
+            match send_link(self, order, generation, Some(mails)).await {
                 Ok(()) | Err(ResendError::NotFound | ResendError::Refunded | ResendError::Conflict) => {}
                 Err(ResendError::Database(error)) => return Err(error),
             }

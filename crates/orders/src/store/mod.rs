@@ -16,8 +16,8 @@ mod writing;
 use gotrue_rs::store::Statement;
 
 pub use reading::{
-    EventEntry, MailEntry, OrderFilter, count_by_state, find_order, find_order_of_checkout, has_final_event,
-    has_recent_mail, list_events, list_held, list_mails, list_orders, list_orders_of_buyer,
+    EventEntry, MailEntry, OrderFilter, count_by_state, count_mails, find_order, find_order_of_checkout,
+    has_final_event, list_events, list_held, list_mails, list_orders, list_orders_of_buyer,
 };
 pub use writing::{
     EventRecord, IssuedLink, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, dismiss_held, find_or_insert_key,

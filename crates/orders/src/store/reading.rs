@@ -53,12 +53,13 @@ statements! {
          LIMIT :limit"
     );
 
-    HAS_RECENT_MAIL = "orders.has_recent_mail":
-        "SELECT count(*) FILTER (WHERE m.created_at > :since) > 0 OR count(*) >= :most::bigint
+    COUNT_MAILS = "orders.count_mails":
+        "SELECT cardinality(o.mails),
+                count(m.id) FILTER (WHERE m.created_at > :since) > 0 OR count(m.id) >= :most::bigint AS is_limited
          FROM basalt.orders o
-         JOIN basalt.outbox m ON m.id = ANY (o.mails)
+         LEFT JOIN basalt.outbox m ON m.id = ANY (o.mails) AND m.created_at > :day
          WHERE o.id = :id
-           AND m.created_at > :day";
+         GROUP BY o.id";
 
     COUNT = "orders.count_by_state": concat!(
         "SELECT o.state, count(*) AS count
@@ -161,10 +162,10 @@ pub async fn list_orders_of_buyer(db: &mut Connection, email: &str, limit: i64) 
     db.fetch_all(bind!(LIST_OF_BUYER, email, limit)).await
 }
 
-/// Whether the order was mailed about since a time, or this often since `day`.
-pub async fn has_recent_mail(db: &mut Connection, id: Uuid, since: Time, day: Time, most: i64) -> Result<bool> {
-    let (is_recent,): (bool,) = db.fetch_one(bind!(HAS_RECENT_MAIL, id, since, day, most)).await?;
-    Ok(is_recent)
+/// Counts the mails about an order; `None` if one was written since a time, or `most` since `day`, or there is no order.
+pub async fn count_mails(db: &mut Connection, id: Uuid, since: Time, day: Time, most: i64) -> Result<Option<i32>> {
+    let counted: Option<(i32, bool)> = db.fetch_optional(bind!(COUNT_MAILS, id, since, day, most)).await?;
+    Ok(counted.filter(|(_, is_limited)| !is_limited).map(|(count, _)| count))
 }
 
 /// Finds an order by its id.

@@ -132,6 +132,7 @@ statements! {
                  mails = array_append(mails, :mail_id::uuid)
              WHERE id = :id
                AND download_generation = :previous
+               AND (:mails::integer IS NULL OR cardinality(mails) = :mails)
                AND state <> 'refunded'
              RETURNING id
          ), mail AS (",
@@ -340,6 +341,8 @@ pub struct IssuedLink {
     pub order: Uuid,
     /// The number of the present link.
     pub previous: i32,
+    /// The mails about the order so far, if no other may have been written meanwhile.
+    pub mails: Option<i32>,
     /// The number of the link: that of the present one, which stays as it is, or one more.
     pub generation: i32,
     /// The downloads that it allows.
@@ -359,6 +362,7 @@ pub async fn issue_link(db: &mut Connection, link: &IssuedLink) -> Result<bool> 
         ISSUE_LINK,
         id: link.order,
         previous: link.previous,
+        mails: link.mails,
         generation: link.generation,
         downloads: i32::from(link.downloads),
         expires_at: link.expires_at,
