@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::Request;
 use super::answer::S3Answer;
 use super::multipart_rows::{PartRow, UploadRow, Uploads, decode_marker, encode_marker, part_file};
-use super::objects::{parse_copy_source, parse_document, read_document};
+use super::objects::{parse_copy_source, parse_document, read_document, refused_replacement};
 use super::signature::encode;
 use super::xml::{Element, child_text, children};
 use crate::backend::{BackendError, Content, ContentHeaders, FileKey, concatenate};
@@ -228,6 +228,7 @@ impl Request {
         let storage = Arc::clone(&self.call.storage);
         let (service, owner, target) = (self.call.service_scope(), self.call.caller.owner.clone(), self.target.clone());
         let joined = upload.clone();
+        let replaces = self.call.header("if-none-match") != Some("*");
         let etag = complete(async move {
             let mut object = NewObject {
                 target,
@@ -235,7 +236,7 @@ impl Request {
                 owner,
                 metadata: Value::Null,
                 user_metadata: joined.user_metadata.clone(),
-                replaces: true,
+                replaces,
             };
             let backend = Arc::clone(storage.backend());
             let content = concatenate(backend, files).await.map_err(|error| match error {
@@ -249,7 +250,8 @@ impl Request {
             delete_files(&storage, &parts).await;
             Ok(facts.etag)
         })
-        .await?;
+        .await
+        .map_err(|error| refused_replacement(error, replaces))?;
         let Self { target, .. } = self;
         let children = vec![
             Element::text("Location", target.path()),

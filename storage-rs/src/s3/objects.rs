@@ -105,8 +105,16 @@ impl Conditions<'_> {
     }
 }
 
-pub(super) fn precondition_failed() -> Error {
+fn precondition_failed() -> Error {
     Error::new(Code::PreconditionFailed, 412, "At least one of the pre-conditions you specified did not hold")
+}
+
+/// Returns what a write answers that must not replace an object (`If-None-Match: *`) and found one.
+pub(super) fn refused_replacement(error: Error, replaces: bool) -> Error {
+    match error.code {
+        Code::KeyAlreadyExists | Code::ResourceAlreadyExists if !replaces => precondition_failed(),
+        _ => error,
+    }
 }
 
 impl Request {

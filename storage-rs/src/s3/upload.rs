@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::Request;
 use super::answer::S3Answer;
-use super::objects::precondition_failed;
+use super::objects::refused_replacement;
 use crate::backend::{Content, ContentHeaders};
-use crate::error::{Code, Error};
+use crate::error::Error;
 use crate::objects::write::{self, NewObject};
 use crate::objects::{Target, complete};
 use crate::request::Call;
@@ -49,10 +49,7 @@ impl Request {
         let Self { call, signed, .. } = self;
         let replaces = announced.replaces;
         let stored = store(&call, announced, None, |call, limit| signed.content(call, body, limit)).await;
-        let etag = stored.map_err(|error| match error.code {
-            Code::KeyAlreadyExists | Code::ResourceAlreadyExists if !replaces => precondition_failed(),
-            _ => error,
-        })?;
+        let etag = stored.map_err(|error| refused_replacement(error, replaces))?;
         Ok(S3Answer::new(StatusCode::OK).with("etag", &etag))
     }
 }

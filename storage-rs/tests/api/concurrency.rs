@@ -183,8 +183,15 @@ async fn one_server_at_a_time_writes_to_an_upload() {
     }
     let refused = send(&replica, "PATCH", &path, &part_headers("0"), Body::from(&b"HELLO"[..])).await;
     assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE, "{refused:?}");
+    // One that waits for the lock finds another size than it was told.
+    let (storage, second_path) = (std::sync::Arc::clone(&replica), path.clone());
+    let waiting = tokio::spawn(async move {
+        send(&storage, "PATCH", &second_path, &part_headers("0"), Body::from(&b"HELLO"[..])).await
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
     drop(sender);
     assert_eq!(first.await.unwrap().status(), StatusCode::NO_CONTENT);
+    assert_eq!(waiting.await.unwrap().status(), StatusCode::CONFLICT);
     let repeated = send(&replica, "PATCH", &path, &part_headers("0"), Body::from(&b"HELLO"[..])).await;
     assert_eq!(repeated.status(), StatusCode::CONFLICT, "{repeated:?}");
     let rest = send(&replica, "PATCH", &path, &part_headers("5"), Body::from(&b"world"[..])).await;

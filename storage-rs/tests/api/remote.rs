@@ -136,6 +136,10 @@ async fn two_servers_that_append_at_one_offset_lose_nothing() {
     let content = futures::stream::iter([Ok(Bytes::from_static(b"HELLO"))]).boxed();
     let appended = other.staging().append(id, 0, content).await;
     assert!(matches!(appended, Err(storage_rs::backend::BackendError::Offset)), "{appended:?}");
+    // A request that is repeated because its answer was lost has written it already.
+    let content = futures::stream::iter([Ok(Bytes::from_static(b"hello"))]).boxed();
+    let repeated = other.staging().append(id, 0, content).await;
+    assert!(repeated.as_ref().is_ok_and(|appended| appended.size == 5), "{repeated:?}");
     assert_eq!(part("5", "world").await, StatusCode::NO_CONTENT);
     let read = api.send("GET", "/object/b/a.txt", Body::empty()).await;
     assert_eq!(*read.body(), Bytes::from_static(b"helloworld"));

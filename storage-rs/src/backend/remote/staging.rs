@@ -81,6 +81,19 @@ impl RemoteBackend {
         Ok(pieces)
     }
 
+    /// Whether an object has exactly this content.
+    async fn holds(&self, key: &str, wanted: &Bytes) -> Result<bool, BackendError> {
+        let (_, mut content) = self.read(key, None).await?;
+        let mut rest = &wanted[..];
+        while let Some(part) = content.next().await {
+            match rest.strip_prefix(&part?[..]) {
+                Some(after) => rest = after,
+                None => return Ok(false),
+            }
+        }
+        Ok(rest.is_empty())
+    }
+
     async fn append_chunks(&self, id: Uuid, mut offset: u64, content: Content) -> Result<Appended, BackendError> {
         let mut parts = Parts::new(content);
         let mut interruption = None;
@@ -95,10 +108,15 @@ impl RemoteBackend {
             let length = part.len();
             if length > 0 {
                 // One server alone writes what follows an offset: the other one finds that the upload has another size.
-                let mut request = Request::new(Method::PUT, &self.piece(id, &format!("{CHUNK}{offset:020}")));
+                let key = self.piece(id, &format!("{CHUNK}{offset:020}"));
+                let mut request = Request::new(Method::PUT, &key);
                 request.headers.push(("if-none-match", "*".to_owned()));
-                request.body = part;
-                self.client.send(&request).await?;
+                request.body = part.clone();
+                match self.client.send(&request).await {
+                    // An earlier attempt whose answer was lost has written it.
+                    Err(BackendError::Offset) if self.holds(&key, &part).await? => {}
+                    sent => drop(sent?),
+                }
                 offset += length as u64;
             }
             if length < put::PART || interruption.is_some() {
