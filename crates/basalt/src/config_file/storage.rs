@@ -49,7 +49,14 @@ pub(crate) struct StoreSettings {
 impl StoreSettings {
     fn from_values(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> Option<Self> {
         let text = |name: &str| values.text(&format!("basalt.storage.{name}")).filter(|text| !text.is_empty());
-        let bucket = text("bucket")?.to_owned();
+        let Some(bucket) = text("bucket").map(str::to_owned) else {
+            for name in ["bucket_endpoint", "bucket_region", "bucket_access_key_id", "bucket_secret_access_key"] {
+                if text(name).is_some() {
+                    refuse(&format!("basalt.storage.{name}"), "needs basalt.storage.bucket");
+                }
+            }
+            return None;
+        };
         let mut required = |name: &str| {
             let given = text(name).map(str::to_owned);
             if given.is_none() {

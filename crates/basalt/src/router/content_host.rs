@@ -2,50 +2,39 @@
 
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::header::{AUTHORIZATION, CONTENT_DISPOSITION, HOST, LOCATION, VARY};
+use http::header::{AUTHORIZATION, CONTENT_DISPOSITION, LOCATION, VARY};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_edge::request::{APIKEY, single_header};
-use url::{Position, Url};
+use http_edge::request::APIKEY;
+use url::Url;
 
 use super::is_below;
+use super::own_host::OwnHost;
 
 /// The paths below which objects are read.
 const CONTENT: [&str; 2] = ["/storage/v1/object", "/storage/v1/render/image"];
 /// Below it the API tells about objects.
 const INFORMATION: &str = "/storage/v1/object/info";
 
+/// What decides whether a reader is sent to the host of content.
+const VARIES_BY: &str = "authorization, apikey";
+
 /// A host for stored content.
 #[derive(Debug, Clone)]
 pub(crate) struct ContentHost {
     /// Its origin, without a slash at its end.
     origin: String,
-    /// Host and port, in lower case.
-    host: String,
-    /// What a proxy may write after the host: the port that the URL leaves out.
-    default_port: &'static str,
+    host: OwnHost,
 }
 
 impl ContentHost {
     /// The host of a URL.
     pub(crate) fn new(url: &Url) -> Self {
-        Self {
-            origin: url.origin().ascii_serialization(),
-            host: url[Position::BeforeHost..Position::AfterPort].to_ascii_lowercase(),
-            default_port: match (url.port(), url.scheme()) {
-                (None, "https") => ":443",
-                (None, _) => ":80",
-                (Some(_), _) => "",
-            },
-        }
+        Self { origin: url.origin().ascii_serialization(), host: OwnHost::new(url) }
     }
 
     /// Whether a request is for this host.
     pub(super) fn is_of(&self, request: &Request) -> bool {
-        let host = single_header(request.headers(), &HOST).present();
-        host.is_some_and(|host| {
-            let name = host.strip_suffix(self.default_port).unwrap_or(host);
-            name.strip_suffix('.').unwrap_or(name).eq_ignore_ascii_case(&self.host)
-        })
+        self.host.is_of(request)
     }
 
     /// Answers in place of the storage API: 404 for what this host does not have, and a redirect of readers to it.
@@ -67,11 +56,8 @@ impl ContentHost {
 
     /// Tells caches what the answer to a reader depends on, and browsers at another host to download what they open: content
     /// of signed requests of the S3 protocol, which cannot be redirected.
-    pub(super) fn complete(is_read: bool, is_here: bool, headers: &mut HeaderMap) {
-        if !is_read {
-            return;
-        }
-        headers.append(VARY, HeaderValue::from_static("authorization, apikey"));
+    pub(super) fn add_reader_headers(is_here: bool, headers: &mut HeaderMap) {
+        headers.append(VARY, HeaderValue::from_static(VARIES_BY));
         let is_download = |value: &HeaderValue| value.as_bytes().starts_with(b"attachment");
         if !is_here && !headers.get(CONTENT_DISPOSITION).is_some_and(is_download) {
             headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
@@ -81,7 +67,10 @@ impl ContentHost {
     fn redirect(&self, request: &Request) -> Response {
         let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
         match HeaderValue::try_from(format!("{}{target}", self.origin)) {
-            Ok(location) => (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, location)]).into_response(),
+            Ok(location) => {
+                let headers = [(LOCATION, location), (VARY, HeaderValue::from_static(VARIES_BY))];
+                (StatusCode::TEMPORARY_REDIRECT, headers).into_response()
+            }
             Err(_) => StatusCode::BAD_REQUEST.into_response(),
         }
     }
@@ -97,6 +86,7 @@ fn is_read_of_content(request: &Request) -> bool {
 #[cfg(test)]
 mod tests {
     use axum::body::Body;
+    use http::header::HOST;
 
     use super::*;
 
@@ -149,31 +139,15 @@ mod tests {
     }
 
     #[test]
-    fn host_may_be_written_with_its_port_or_a_dot() {
-        let content = ContentHost::new(&Url::parse("https://files.example.com").expect("a URL"));
-        for (host, is_here) in [
-            ("files.example.com", true),
-            ("FILES.example.com:443", true),
-            ("files.example.com.", true),
-            ("files.example.com:80", false),
-            ("files.example.com.evil.example", false),
-        ] {
-            let mut request = Request::new(Body::empty());
-            request.headers_mut().insert(HOST, HeaderValue::from_str(host).expect("a host"));
-            assert_eq!(content.is_of(&request), is_here, "{host}");
-        }
-    }
-
-    #[test]
     fn content_elsewhere_is_downloaded_and_caches_are_told() {
         let mut headers = HeaderMap::new();
-        ContentHost::complete(true, true, &mut headers);
+        ContentHost::add_reader_headers(true, &mut headers);
         assert!(headers.contains_key(VARY) && !headers.contains_key(CONTENT_DISPOSITION));
-        ContentHost::complete(true, false, &mut headers);
+        ContentHost::add_reader_headers(false, &mut headers);
         assert_eq!(headers[CONTENT_DISPOSITION], "attachment");
         let mut named =
             HeaderMap::from_iter([(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=a"))]);
-        ContentHost::complete(true, false, &mut named);
+        ContentHost::add_reader_headers(false, &mut named);
         assert_eq!(named[CONTENT_DISPOSITION], "attachment; filename=a");
     }
 }

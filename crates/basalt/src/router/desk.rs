@@ -5,11 +5,10 @@ use std::sync::Arc;
 use ::desk::{API_PATH, Desk, MOUNT, PageViews, add_file_headers};
 use axum::extract::Request;
 use axum::response::{IntoResponse, Redirect, Response};
-use http::header::HOST;
 use http::{Method, StatusCode};
-use http_edge::request::single_header;
 
 use super::is_below;
+use super::own_host::OwnHost;
 use crate::assets::{DeskFiles, Shop};
 
 /// The desk of a shop.
@@ -20,8 +19,8 @@ pub(crate) struct DeskArea {
     pub files: DeskFiles,
     /// The counters of page requests.
     pub views: Arc<PageViews>,
-    /// Host and port of the desk, in lower case, if it has an origin of its own.
-    pub host: Option<String>,
+    /// The host of the desk, if it has an origin of its own.
+    pub host: Option<OwnHost>,
 }
 
 impl DeskArea {
@@ -37,9 +36,10 @@ impl DeskArea {
 
     /// Returns whether a request is for the desk: below its path, or at its host, which has nothing else.
     pub(super) fn is_of(&self, request: &Request) -> bool {
-        let Some(own) = &self.host else { return is_below(request.uri().path(), MOUNT) };
-        let host = single_header(request.headers(), &HOST).present();
-        host.is_some_and(|host| host.eq_ignore_ascii_case(own))
+        match &self.host {
+            Some(own) => own.is_of(request),
+            None => is_below(request.uri().path(), MOUNT),
+        }
     }
 
     /// Answers a request to the desk.

@@ -8,6 +8,7 @@ mod error_responses;
 mod explain;
 mod form_visits;
 mod forwarded;
+mod own_host;
 mod storage;
 mod submission_form;
 mod token_use;
@@ -45,6 +46,7 @@ pub(crate) use desk::DeskArea;
 pub(crate) use explain::RouterExplanations;
 pub(crate) use form_visits::FormVisits;
 pub(crate) use forwarded::ForwardedServices;
+pub(crate) use own_host::OwnHost;
 pub(crate) use transport_security::TransportSecurity;
 
 /// The header of the request id, which the auth API and the response also carry.

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
-use http::header::VARY;
-use http::{HeaderValue, Method};
+use http::Method;
 use http_edge::isolate_foreign_content;
 use http_edge::request::cors;
 use postgrest_rs::service::dependencies::TokenIsApiKey;
@@ -28,8 +27,7 @@ impl EdgeRouter {
         if cors::is_preflight(request.method(), request.headers()) {
             return cors::FORWARDED.preflight_response(request.headers());
         }
-        if let Some(mut answer) = self.content_host.as_ref().and_then(|host| host.answer(&request)) {
-            answer.headers_mut().append(VARY, HeaderValue::from_static("authorization, apikey"));
+        if let Some(answer) = self.content_host.as_ref().and_then(|host| host.answer(&request)) {
             return cors::FORWARDED.apply(answer);
         }
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
@@ -55,8 +53,8 @@ impl EdgeRouter {
         let mut response = storage.handle(request).await;
         // The client that uploads an object chooses the type of its response.
         isolate_foreign_content(response.headers_mut());
-        if self.content_host.is_some() {
-            ContentHost::complete(is_read, is_here, response.headers_mut());
+        if self.content_host.is_some() && is_read {
+            ContentHost::add_reader_headers(is_here, response.headers_mut());
         }
         cors::FORWARDED.apply(response)
     }

@@ -15,7 +15,7 @@ use gotrue_rs::store::Pool;
 use gotrue_rules::domain::redirect::is_loopback_url;
 use orders::OrderService;
 use tokio::sync::watch;
-use url::{Position, Url};
+use url::Url;
 
 use super::submissions::build_section;
 use crate::app;
@@ -23,7 +23,7 @@ use crate::assets::{DeskFiles, Shop};
 use crate::product::PRODUCT;
 use crate::profiles;
 use crate::project::Project;
-use crate::router::DeskArea;
+use crate::router::{DeskArea, OwnHost};
 
 /// Replaces the application of the desk, for all later requests.
 #[derive(Clone)]
@@ -100,7 +100,7 @@ pub(super) fn start(
     let upkeep = desk::maintain(Arc::clone(app), Arc::clone(&views), stop).boxed();
     let api = build_api(&inputs, replacement.app.subscribe());
     let own_origin = project.file.basalt.desk_url.as_deref().and_then(|url| Url::parse(url).ok());
-    let host = own_origin.map(|url| url[Position::BeforeHost..Position::AfterPort].to_owned());
+    let host = own_origin.as_ref().map(OwnHost::new);
     let area = Some(DeskArea { api, files: DeskFiles::load(), views, host });
     Ok(StartedDesk { area, replacement: Some(replacement), upkeep })
 }

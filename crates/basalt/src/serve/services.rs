@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use functions_rs::Functions;
 use functions_rs::functions::send_submission::SendSubmission;
 use functions_rs::gateway::CheckStanding;
@@ -20,6 +20,7 @@ use gotrue_rs::store::outbox::OutboxTable;
 use provider_simulator::Simulator;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use url::Url;
 
 use super::configure::Addresses;
 use super::data_api::RunningDataApi;
@@ -177,7 +178,7 @@ impl Services {
             forwarded: build_forwarded(project, &functions, url, access.clone(), build_standing_check(&current))?,
             functions: functions_rs::router(functions),
             data_api: data_api.as_ref().map(|running| Arc::clone(&running.api)),
-            content_host: storage.as_ref().and_then(|_| find_content_host(project)),
+            content_host: find_content_host(project, url, storage.is_some())?,
             storage: storage.as_ref().map(|running| Arc::clone(&running.api)),
             shop,
             desk,
@@ -200,10 +201,22 @@ impl Services {
     }
 }
 
-/// Returns the host of stored content, if the settings name one.
-fn find_content_host(project: &Project) -> Option<ContentHost> {
-    let url = project.file.basalt.storage.content_url.as_deref()?;
-    url::Url::parse(url).ok().as_ref().map(ContentHost::new)
+/// Returns the host of stored content, if the settings name one: it has nothing else, so no other part may be there.
+fn find_content_host(project: &Project, url: &str, is_served: bool) -> anyhow::Result<Option<ContentHost>> {
+    let basalt = &project.file.basalt;
+    let Some(content) = basalt.storage.content_url.as_deref().and_then(|url| Url::parse(url).ok()) else {
+        return Ok(None);
+    };
+    let place = |url: &Url| (url.host_str().map(str::to_owned), url.port_or_known_default());
+    let others = [Some(url), basalt.desk_url.as_deref()].into_iter().flatten().filter_map(|url| Url::parse(url).ok());
+    if others.map(|other| place(&other)).any(|other| other == place(&content)) {
+        bail!("[basalt.storage] content_url must have a host of its own: nothing else is answered there");
+    }
+    if !is_served {
+        tracing::warn!("[basalt.storage] content_url has no effect: this server does not serve the storage API");
+        return Ok(None);
+    }
+    Ok(Some(ContentHost::new(&content)))
 }
 
 /// Returns what the pages of mailed links know about a project.
