@@ -201,7 +201,7 @@ mod tests {
             (json!({"auth": {"email": {"template": {"invite": {"content_path": "/etc/passwd"}}}}}), files),
             (json!({"auth": {"email": {"template": {"invite": {"content_path": "../../etc/passwd"}}}}}), files),
             (json!({"auth": {"email": {"template": {"invite": {"content_path": "./link.html"}}}}}), files),
-            (json!({"auth": {"signing_keys_path": "/root/keys.json"}}), files),
+            (json!({"auth": {"signing_keys_path": "/srv/keys.json"}}), files),
             (json!({"GOTRUE_JWT_SECRET_FILE": "/etc/shadow"}), files),
             (json!({"auth": {"hook": {"send_email": {"secrets": "env(AWS_SECRET_ACCESS_KEY)"}}}}), environment),
             (json!({"auth": {"hook": {"send_email": {"uri": "https://evil.example/hook"}}}}), hosts),

@@ -170,7 +170,7 @@ statements! {
            AND NOT EXISTS (SELECT FROM sessions s WHERE s.user_id = u.id)";
 
     /// Writes the providers of accounts to their metadata after identities were added.
-    LIST_PROVIDERS = "bulk.list_providers":
+    WRITE_PROVIDERS = "bulk.write_providers":
         "UPDATE users u
          SET raw_app_meta_data = jsonb_set(
              COALESCE(u.raw_app_meta_data, '{}'), '{providers}',
@@ -330,8 +330,8 @@ pub async fn find_completable(db: &mut Connection, users: &[&ImportedUser]) -> R
 }
 
 /// Adds the providers of their identities to the metadata of users.
-pub async fn list_providers(db: &mut Connection, ids: &[Uuid]) -> Result<()> {
-    db.execute(bind!(LIST_PROVIDERS, ids)).await.map(drop)
+pub async fn write_providers(db: &mut Connection, ids: &[Uuid]) -> Result<()> {
+    db.execute(bind!(WRITE_PROVIDERS, ids)).await.map(drop)
 }
 
 /// Whether the database has the tables of recovery codes.

@@ -179,7 +179,7 @@ impl Import<'_> {
         }
         self.are_rest_rows_reported = true;
         let ids: Vec<Uuid> = users.iter().map(|user| user.id()).collect();
-        bulk::list_providers(db, &ids).await?;
+        bulk::write_providers(db, &ids).await?;
         Ok(())
     }
 }
