@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
+
+import { BasaltError } from "./error.js";
 
 const require = createRequire(import.meta.url);
 
@@ -12,16 +14,40 @@ export interface Programs {
   postgres?: string;
 }
 
-/** Finds the binary: `BASALT_BIN`, the platform package beside this one, or `basalt` on the `PATH`. */
+/**
+ * Finds the binary: `BASALT_BIN`, the platform package beside this one, or `basalt` on the `PATH`.
+ *
+ * @throws {@link BasaltError} `binary_missing` if there is none
+ */
 export function findPrograms(binary = process.env.BASALT_BIN): Programs {
   const postgres = findPostgres();
-  const basalt = binary ?? findInPackage(platformPackage(), "bin/basalt") ?? "basalt";
+  const basalt = binary ?? findInPackage(platformPackage(), "bin/basalt") ?? findOnPath();
+  if (basalt === undefined) {
+    throw new BasaltError("binary_missing", "there is no basalt on the PATH", remedy());
+  }
   return postgres === undefined ? { basalt } : { basalt, postgres };
+}
+
+/** Says how to get the binary. */
+export function remedy(): string {
+  return `install ${platformPackage()}, put basalt on the PATH, or set BASALT_BIN to its path`;
 }
 
 /** Returns the name of the package with the binary of this platform. */
 export function platformPackage(): string {
   return `@basalt/cli-${process.platform}-${process.arch}`;
+}
+
+/**
+ * Finds `basalt` on the `PATH`, but for the folders that npm, npx, pnpm and Yarn put in front of it: the command there is
+ * that of this package, which would start itself without end.
+ */
+function findOnPath(): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  return folders
+    .filter((folder) => !(basename(folder) === ".bin" && folder.includes("node_modules")))
+    .map((folder) => join(folder, "basalt"))
+    .find(existsSync);
 }
 
 function findPostgres(): string | undefined {

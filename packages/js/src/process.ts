@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 
-import { findPrograms, platformPackage } from "./binary.js";
+import { findPrograms, remedy } from "./binary.js";
 import { BasaltError } from "./error.js";
 
 /** The largest part of the log that an error shows. */
@@ -106,7 +106,7 @@ function missingBinary(binary: string, cause: Error): BasaltError {
   return new BasaltError(
     "binary_missing",
     `${binary} cannot be run: ${cause.message}`,
-    `install ${platformPackage()}, put basalt on the PATH, or set BASALT_BIN to its path`,
+    remedy(),
     undefined,
     { cause },
   );
