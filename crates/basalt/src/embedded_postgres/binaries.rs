@@ -27,6 +27,8 @@ pub(crate) struct BinarySearch {
     pub executable: Option<PathBuf>,
     /// The current folder, searched in the same way.
     pub folder: Option<PathBuf>,
+    /// Extensions that the project creates: binaries with more of them are preferred.
+    pub extensions: Vec<String>,
 }
 
 /// A folder with matching `initdb` and `postgres`.
@@ -40,8 +42,9 @@ pub(super) struct Binaries {
 }
 
 impl Binaries {
-    /// Finds the first usable binaries, with `major` those of that release.
-    /// Only the release that created a cluster can open it.
+    /// Finds usable binaries, with `major` those of that release: only the release that created a cluster can open it.
+    ///
+    /// Of several, those with most of the wanted extensions are taken, of equals the first.
     pub(super) fn find(search: &BinarySearch, major: Option<u32>) -> Result<Self, StartError> {
         if let Some(folder) = &search.bin_dir {
             let found = Self::from_folder(folder).map_err(|why| {
@@ -57,12 +60,32 @@ impl Binaries {
             };
         }
         let mut others = Vec::new();
+        let mut best: Option<(usize, Self)> = None;
         for folder in candidate_folders(search) {
             match Self::from_folder(&folder) {
-                Ok(found) if major.is_none_or(|major| major == found.major) => return Ok(found),
+                Ok(found) if major.is_none_or(|major| major == found.major) => {
+                    let missing = search.extensions.iter().filter(|name| !found.has_extension(name)).count();
+                    if let Some((fewest, preferred)) = &best {
+                        if missing >= *fewest {
+                            continue;
+                        }
+                        tracing::info!(
+                            chosen = found.describe(),
+                            other = preferred.describe(),
+                            "chose the PostgreSQL that has more extensions of the project"
+                        );
+                    }
+                    best = Some((missing, found));
+                    if missing == 0 {
+                        break;
+                    }
+                }
                 Ok(other) => others.push(other),
                 Err(_) => {}
             }
+        }
+        if let Some((_, found)) = best {
+            return Ok(found);
         }
         match major {
             Some(major) if !others.is_empty() => Err(wrong_major_error(major, &others)),
@@ -124,6 +147,12 @@ impl Binaries {
         Ok(Self { folder: folder.to_owned(), major, version, _copy: None })
     }
 
+    /// Whether the files of an extension are installed for these binaries.
+    fn has_extension(&self, name: &str) -> bool {
+        let control = format!("{name}.control");
+        share_folders(&self.folder).iter().any(|share| share.join("extension").join(&control).is_file())
+    }
+
     /// Returns these binaries, or a copy that `account` can run.
     pub(super) fn copy_for(self, account: Option<&Account>) -> Result<Self, StartError> {
         let Some(account) = account else { return Ok(self) };
@@ -178,6 +207,18 @@ pub(super) fn candidate_folders(search: &BinarySearch) -> impl Iterator<Item = P
         .chain(std::iter::once_with(move || pg_config_folder(&path_again)).flatten())
         .chain(path)
         .chain(std::iter::once_with(system_folders).flatten())
+}
+
+/// Returns the folders where the shared files of programs in `folder` may be: `share` beside it or a folder of that, and
+/// Debian's `/usr/share/postgresql/17` for `/usr/lib/postgresql/17/bin`.
+fn share_folders(folder: &Path) -> Vec<PathBuf> {
+    let Some(tree) = folder.parent() else { return Vec::new() };
+    let share = tree.join("share");
+    let below = fs::read_dir(&share).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut folders: Vec<PathBuf> = below.filter(|path| path.is_dir()).collect();
+    folders.push(share);
+    folders.extend(tree.strip_prefix("/usr/lib").ok().map(|place| Path::new("/usr/share").join(place)));
+    folders
 }
 
 fn pg_config_folder(path: &[PathBuf]) -> Option<PathBuf> {
@@ -244,6 +285,8 @@ fn installation_advice(major: Option<u32>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
     use crate::test_folder::TestFolder;
 
@@ -266,6 +309,41 @@ mod tests {
         let search = BinarySearch { bin_dir: Some(PathBuf::from("/nowhere")), ..BinarySearch::default() };
         let error = Binaries::find(&search, None).expect_err("no binaries").to_string();
         assert!(error.contains("PG_BIN_DIR is /nowhere") && error.contains("it has no postgres"), "{error}");
+    }
+
+    #[test]
+    fn binaries_with_the_wanted_extensions_are_preferred() {
+        let root = TestFolder::new("extensions");
+        let make = |name: &str, extensions: &[&str]| {
+            let (programs, share) = (root.join(name).join("bin"), root.join(name).join("share/postgresql/extension"));
+            fs::create_dir_all(&programs).expect("create a folder");
+            fs::create_dir_all(&share).expect("create a folder");
+            for program in ["postgres", "initdb"] {
+                let path = programs.join(program);
+                fs::write(&path, "#!/bin/sh\necho 'postgres (PostgreSQL) 17.10'\n").expect("write a program");
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("make it executable");
+            }
+            for extension in extensions {
+                fs::write(share.join(format!("{extension}.control")), "").expect("write a control file");
+            }
+            programs
+        };
+        let folders = [make("plain", &["citext"]), make("maps", &["citext", "postgis"])];
+        let path = std::env::join_paths(&folders).expect("a path");
+        let find = |extensions: &[&str]| {
+            let extensions = extensions.iter().map(|name| (*name).to_owned()).collect();
+            let search = BinarySearch { path: Some(path.clone()), extensions, ..BinarySearch::default() };
+            Binaries::find(&search, Some(17)).expect("binaries").folder
+        };
+        for (wanted, expected) in [
+            (&[][..], 0),
+            (&["citext"], 0),
+            (&["postgis"], 1),
+            (&["citext", "postgis", "nowhere"], 1),
+            (&["nowhere"], 0),
+        ] {
+            assert_eq!(find(wanted), folders[expected], "{wanted:?}");
+        }
     }
 
     #[test]

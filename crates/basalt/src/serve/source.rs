@@ -18,7 +18,7 @@ use crate::embedded_postgres::{
     BinarySearch, EmbeddedOptions, EmbeddedPostgres, PreparedClusters, TcpPort, WalSegments,
 };
 use crate::project::Project;
-use crate::project_schema;
+use crate::project_schema::{self, SchemaFiles};
 use http_edge::ShutdownSignal;
 
 /// The database in use.
@@ -85,6 +85,10 @@ pub(crate) fn find_binaries(project: &Project) -> BinarySearch {
         path: variable("PATH"),
         executable: std::env::current_exe().ok(),
         folder: std::env::current_dir().ok(),
+        // A file that cannot be read is reported where the files are applied.
+        extensions: SchemaFiles::read(project)
+            .map(|files| migrate::list_needed_extensions(&files.schema))
+            .unwrap_or_default(),
     }
 }
 

@@ -24,8 +24,8 @@ pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use indexes::{IndexOutcome, create_indexes};
 pub use project::{
     AppliedFiles, ApplyOptions, OlderMigrations, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema,
-    SkippedBefore, SkippedStatement, TargetDatabase, apply_project, prepare_project_database, read_project_versions,
-    read_skipped_statements,
+    SkippedBefore, SkippedStatement, TargetDatabase, apply_project, list_needed_extensions, prepare_project_database,
+    read_project_versions, read_skipped_statements,
 };
 pub use recovery_codes::{RecoveryCodesOutcome, has_recovery_codes, migrate_recovery_codes};
 pub use roles::create_roles;

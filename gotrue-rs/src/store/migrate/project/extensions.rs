@@ -2,6 +2,10 @@
 
 use sqlx::{PgConnection, Row};
 
+use super::ProjectSchema;
+use crate::store::migrate::script::split_script;
+use crate::store::migrate::words::find_created_object;
+
 /// Extensions whose SQL this server provides without them.
 pub(super) const PROVIDED: [&str; 4] = ["pg_cron", "pg_net", "supabase_vault", "pgjwt"];
 
@@ -66,6 +70,22 @@ pub(super) fn is_tool(extension: &str) -> bool {
     TOOLS.contains(&extension)
 }
 
+/// Returns the extensions that a project creates and that nothing stands in for, without repetition.
+pub fn list_needed_extensions(schema: &ProjectSchema) -> Vec<String> {
+    let mut names = Vec::new();
+    let files = schema.roles.iter().chain(schema.migrations.iter().map(|migration| &migration.file));
+    for file in files.filter(|file| file.text.to_ascii_lowercase().contains("extension")) {
+        let created = split_script(&file.text).into_iter().filter_map(|statement| find_created_object(&statement.sql));
+        for object in created.filter(|object| object.kind == "extension") {
+            let name = object.name;
+            if !PROVIDED.contains(&name.as_str()) && !is_tool(&name) && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
 /// The release of the database's programs, and whether they are those of Debian's packages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServerPrograms {
@@ -114,6 +134,7 @@ pub(super) fn find_needed_extension(message: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ProjectFile;
     use super::*;
 
     #[test]
@@ -123,6 +144,16 @@ mod tests {
         assert_eq!(find_needed_extension("schema \"pgmq\" does not exist"), Some("pgmq"));
         assert_eq!(find_needed_extension("relation \"vectors\" does not exist"), None);
         assert_eq!(find_needed_extension("duplicate key in vector"), None);
+    }
+
+    #[test]
+    fn needed_extensions_are_those_that_statements_create() {
+        let text = "create extension if not exists \"uuid-ossp\" with schema extensions; -- create extension hll;\n\
+                    CREATE EXTENSION postgis; create extension pg_cron; create extension pgsodium; \
+                    create extension postgis; comment on extension rum is 'x'; create table extension (id int);";
+        let roles = Some(ProjectFile { path: "roles.sql".to_owned(), text: text.to_owned() });
+        let schema = ProjectSchema { roles, ..ProjectSchema::default() };
+        assert_eq!(list_needed_extensions(&schema), ["uuid-ossp", "postgis"]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::words::{CreatedObject, find_created_object};
 use super::{ADVISORY_LOCK, ErrorContext, MigrateError, run_script};
 use crate::store::acquire_connection;
 
+pub use extensions::list_needed_extensions;
 pub(super) use preparation::concatenate_files;
 pub use preparation::prepare_project_database;
 use records::{read_migration, read_seeds, record_migration, record_seed, record_skipped};
