@@ -31,9 +31,12 @@ pub fn check_object_name(name: &str) -> Result<(), Error> {
 /// Checks the name of a bucket.
 ///
 /// # Errors
-/// It is empty, too long, has another character than allowed, or a blank at an end.
+/// It is empty, too long, has another character than allowed, or is a segment of a path that means another one.
 pub fn check_bucket_name(name: &str) -> Result<(), Error> {
-    let is_valid = !name.is_empty() && name.len() <= MAXIMUM_BUCKET_NAME && name.chars().all(is_allowed);
+    let is_valid = !name.is_empty()
+        && name.len() <= MAXIMUM_BUCKET_NAME
+        && name.chars().all(is_allowed)
+        && !matches!(name, "." | "..");
     if is_valid { Ok(()) } else { Err(Error::invalid_bucket_name(name)) }
 }
 
@@ -83,7 +86,7 @@ mod tests {
         for name in ["a", "rc-odd (1)!&$@=;:+,?*'_.", &"x".repeat(100)] {
             assert!(check_new_bucket_name(name).is_ok(), "{name}");
         }
-        for name in ["", "a/b", " a", "a ", "ä", "a--table-s3", &"x".repeat(101)] {
+        for name in ["", ".", "..", "a/b", " a", "a ", "ä", "a--table-s3", &"x".repeat(101)] {
             assert!(check_new_bucket_name(name).is_err(), "{name:?}");
         }
     }

@@ -46,7 +46,7 @@ pub struct ImageRenderer {
 }
 
 impl ImageRenderer {
-    /// A renderer that works on half of the processors: an image of the greatest size needs 200 MB.
+    /// A renderer that works on half of the processors: an image of the greatest size needs 400 MB.
     pub fn new(limits: ImageLimits) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self { limits, turns: Arc::new(Semaphore::new(processors.div_ceil(2).min(4))) }

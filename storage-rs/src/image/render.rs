@@ -2,8 +2,9 @@
 
 use std::io::Cursor;
 
-use fast_image_resize::images::Image;
-use fast_image_resize::{IntoImageView, PixelType, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::{U8x3, U8x4};
+use fast_image_resize::{PixelTrait, ResizeOptions, Resizer};
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
 use image::metadata::Orientation;
@@ -18,6 +19,8 @@ use super::{Format, ImageLimits, Resize, Transformation};
 const JPEG_QUALITY: u8 = 80;
 /// The quality of WebP when none is asked for: that of imgproxy.
 const WEBP_QUALITY: u8 = 79;
+/// The bytes of a pixel of usual depth. Images of greater depth may have fewer pixels.
+const BYTES_PER_PIXEL: u64 = 4;
 /// The memory that decoding may need besides the pixels, in bytes.
 const DECODER_MEMORY: u64 = 64 * 1024 * 1024;
 
@@ -98,7 +101,8 @@ fn decode(source: &[u8], limits: ImageLimits) -> Result<Source, RenderProblem> {
     let format = reader.format().ok_or(RenderProblem::Unsupported)?;
     let mut decoder = reader.into_decoder().map_err(|error| problem(&error))?;
     let (width, height) = decoder.dimensions();
-    if u64::from(width) * u64::from(height) > limits.maximum_pixels {
+    let most_bytes = limits.maximum_pixels.saturating_mul(BYTES_PER_PIXEL);
+    if u64::from(width) * u64::from(height) > limits.maximum_pixels || decoder.total_bytes() > most_bytes {
         return Err(RenderProblem::TooManyPixels);
     }
     let mut decoding = Limits::no_limits();
@@ -192,15 +196,25 @@ fn resize(
 }
 
 fn scale(source: &DynamicImage, size: (u32, u32)) -> Result<DynamicImage, RenderProblem> {
-    let pixels = source.pixel_type().unwrap_or(PixelType::U8x3);
-    let mut scaled = Image::new(size.0, size.1, pixels);
-    Resizer::new().resize(source, &mut scaled, &ResizeOptions::new()).map_err(|_| RenderProblem::Unsupported)?;
-    let bytes = scaled.into_vec();
-    let image = match pixels {
-        PixelType::U8x4 => image::RgbaImage::from_raw(size.0, size.1, bytes).map(DynamicImage::from),
-        _ => image::RgbImage::from_raw(size.0, size.1, bytes).map(DynamicImage::from),
+    let bytes = source.as_bytes();
+    let old_size = (source.width(), source.height());
+    let image = if source.color().has_alpha() {
+        let bytes = scale_pixels::<U8x4>(bytes, old_size, size)?;
+        image::RgbaImage::from_raw(size.0, size.1, bytes).map(DynamicImage::from)
+    } else {
+        let bytes = scale_pixels::<U8x3>(bytes, old_size, size)?;
+        image::RgbImage::from_raw(size.0, size.1, bytes).map(DynamicImage::from)
     };
     image.ok_or(RenderProblem::Unsupported)
+}
+
+/// Scales pixels of one type: the code for the other types of the library, 2 MB of it, is left out of the binary.
+fn scale_pixels<P: PixelTrait>(bytes: &[u8], old: (u32, u32), new: (u32, u32)) -> Result<Vec<u8>, RenderProblem> {
+    let source = TypedImageRef::<P>::from_buffer(old.0, old.1, bytes).map_err(|_| RenderProblem::Unsupported)?;
+    let mut scaled = vec![0; new.0 as usize * new.1 as usize * P::size()];
+    let mut target = TypedImage::<P>::from_buffer(new.0, new.1, &mut scaled).map_err(|_| RenderProblem::Unsupported)?;
+    Resizer::new().resize_typed(&source, &mut target, &ResizeOptions::new()).map_err(|_| RenderProblem::Unsupported)?;
+    Ok(scaled)
 }
 
 fn encode(
@@ -270,6 +284,17 @@ mod tests {
         let mut bytes = Vec::new();
         image.write_to(&mut Cursor::new(&mut bytes), ImageFormat::Png).unwrap();
         bytes
+    }
+
+    #[test]
+    fn deep_pixels_count_by_their_bytes() {
+        let limits = ImageLimits { maximum_pixels: 10_000, ..ImageLimits::default() };
+        let mut bytes = Vec::new();
+        let deep = DynamicImage::new_rgba16(90, 100);
+        deep.write_to(&mut Cursor::new(&mut bytes), ImageFormat::Png).unwrap();
+        let refused = render(&bytes, &Transformation::default(), false, limits);
+        assert_eq!(refused, Err(RenderProblem::TooManyPixels));
+        assert!(render(&png(90, 100), &Transformation::default(), false, limits).is_ok());
     }
 
     fn options(width: u32, height: u32, resize: Resize) -> Transformation {

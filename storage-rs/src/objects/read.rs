@@ -173,6 +173,15 @@ pub(super) fn authorize(call: &mut Call, door: Door, target: &Target) -> Result<
     }
 }
 
+/// Whether the token, whose signature was verified, is for a transformed image alone and not for its source.
+fn is_for_transformation(call: &Call) -> bool {
+    let now = call.storage.now().timestamp();
+    let claims = call.query.get("token").and_then(|token| call.storage.keys().verify(token, now).ok());
+    claims.is_some_and(|claims| {
+        claims.get("transformations").and_then(Value::as_str).is_some_and(|text| !text.is_empty())
+    })
+}
+
 #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates")]
 fn seconds(time: f64) -> i64 {
     time as i64
@@ -181,6 +190,9 @@ fn seconds(time: f64) -> i64 {
 /// `GET` and `HEAD` of an object
 pub(super) async fn read(mut call: Call, door: Door, target: &Target) -> Result<Response<Body>, Error> {
     let (access, expires) = authorize(&mut call, door, target)?;
+    if door == Door::Signed && is_for_transformation(&call) {
+        return Err(Error::invalid_signature("Invalid signature"));
+    }
     if call.parts.method == Method::HEAD && door != Door::Signed {
         let found = locate(&call, target, access).await?;
         return Ok(head(&call, &found));

@@ -339,7 +339,22 @@ pub(crate) fn verify(
     if !is_signed {
         return Err(mismatch);
     }
+    if let Covered::Request { headers, .. } = &signature.covered
+        && request
+            .headers
+            .keys()
+            .any(|name| changes_meaning(name.as_str()) && !headers.iter().any(|signed| signed == name.as_str()))
+    {
+        return Err(SignatureProblem::Credentials("There were headers present in the request which were not signed"));
+    }
     signature.verify_time(now)
+}
+
+/// Whether a header changes what a request does, such as `x-amz-copy-source`: whoever holds a signed URL must not add it.
+///
+/// The hash of the content and the name of the client change nothing; presigned URLs leave both open.
+fn changes_meaning(name: &str) -> bool {
+    name.starts_with("x-amz-") && !matches!(name, "x-amz-content-sha256" | "x-amz-user-agent")
 }
 
 /// The hash of the body as it was signed.

@@ -20,38 +20,24 @@ pub const X_FORWARDED_PATH: HeaderName = HeaderName::from_static("x-forwarded-pa
 /// The client address, as Supabase's platform reports it.
 pub const SB_FORWARDED_FOR: HeaderName = HeaderName::from_static("sb-forwarded-for");
 
-/// Whether a service behind the router may read a forwarded header.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    /// A service reads it, so only a trusted proxy may set it.
-    ByServices,
-    /// No service reads it; it only shows that there is an intermediary.
-    None,
-}
-
 /// The forwarded headers, in addition to all other names that begin with `x-forwarded`.
-static FORWARDED_HEADERS: [(HeaderName, Reading); 14] = [
-    (X_FORWARDED_FOR, Reading::ByServices),
-    (X_FORWARDED_HOST, Reading::ByServices),
-    (X_FORWARDED_PROTO, Reading::ByServices),
-    (SB_FORWARDED_FOR, Reading::ByServices),
-    (HeaderName::from_static("forwarded"), Reading::ByServices),
-    (HeaderName::from_static("via"), Reading::None),
-    (HeaderName::from_static("x-real-ip"), Reading::None),
-    (HeaderName::from_static("x-client-ip"), Reading::None),
-    (HeaderName::from_static("x-cluster-client-ip"), Reading::None),
-    (HeaderName::from_static("x-original-forwarded-for"), Reading::None),
-    (HeaderName::from_static("true-client-ip"), Reading::None),
-    (HeaderName::from_static("cf-connecting-ip"), Reading::None),
-    (HeaderName::from_static("fastly-client-ip"), Reading::None),
-    (HeaderName::from_static("cdn-loop"), Reading::None),
+static FORWARDED_HEADERS: [HeaderName; 11] = [
+    SB_FORWARDED_FOR,
+    HeaderName::from_static("forwarded"),
+    HeaderName::from_static("via"),
+    HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("x-client-ip"),
+    HeaderName::from_static("x-cluster-client-ip"),
+    HeaderName::from_static("x-original-forwarded-for"),
+    HeaderName::from_static("true-client-ip"),
+    HeaderName::from_static("cf-connecting-ip"),
+    HeaderName::from_static("fastly-client-ip"),
+    HeaderName::from_static("cdn-loop"),
 ];
 
 /// Returns whether a header shows that there is an intermediary.
 pub fn has_forwarded_header(headers: &HeaderMap) -> bool {
-    let is_forwarded = |name: &HeaderName| {
-        name.as_str().starts_with("x-forwarded") || FORWARDED_HEADERS.iter().any(|(known, _)| known == name)
-    };
+    let is_forwarded = |name: &HeaderName| name.as_str().starts_with("x-forwarded") || FORWARDED_HEADERS.contains(name);
     headers.keys().any(is_forwarded)
 }
 
@@ -69,16 +55,14 @@ pub fn remove_forwarded_headers(headers: &mut HeaderMap) {
 fn is_report_of_original(name: &HeaderName) -> bool {
     let text = name.as_str();
     let has_prefix = ["x-forwarded", "x-original-", "x-rewrite-"].iter().any(|prefix| text.starts_with(prefix));
-    let is_listed = FORWARDED_HEADERS.iter().any(|(known, _)| known == name);
+    let is_listed = FORWARDED_HEADERS.contains(name);
     (has_prefix || is_listed) && !matches!(text, "via" | "cdn-loop")
 }
 
-/// Removes the forwarded headers that services read.
+/// Removes the headers in which an intermediary could report the original request, because a service may read any of them.
 /// If the client's address is not the peer's, it becomes the only entry of `X-Forwarded-For`.
 pub fn replace_forwarded_headers(headers: &mut HeaderMap, peer: Option<IpAddr>, client: Option<IpAddr>) {
-    for (name, _) in FORWARDED_HEADERS.iter().filter(|(_, reading)| *reading == Reading::ByServices) {
-        headers.remove(name);
-    }
+    remove_forwarded_headers(headers);
     if let (Some(peer), Some(client)) = (peer, client)
         && peer.to_canonical() != client
         && let Ok(value) = HeaderValue::try_from(client.to_string())
@@ -136,15 +120,17 @@ mod tests {
             ("x-forwarded-proto", "http"),
             ("sb-forwarded-for", "203.0.113.9"),
             ("forwarded", "for=203.0.113.9"),
+            ("x-forwarded-prefix", "/storage/v1/s3/other-bucket"),
             ("x-real-ip", "203.0.113.9"),
+            ("via", "1.1 proxy"),
         ];
         let mut behind_proxy = headers(&sent);
         replace_forwarded_headers(&mut behind_proxy, Some(peer), Some(client));
-        assert_eq!(behind_proxy, headers(&[("x-real-ip", "203.0.113.9"), ("x-forwarded-for", "192.0.2.1")]));
+        assert_eq!(behind_proxy, headers(&[("via", "1.1 proxy"), ("x-forwarded-for", "192.0.2.1")]));
         for (peer, client) in [(Some(client), Some(client)), (None, None)] {
             let mut direct = headers(&sent);
             replace_forwarded_headers(&mut direct, peer, client);
-            assert_eq!(direct, headers(&[("x-real-ip", "203.0.113.9")]));
+            assert_eq!(direct, headers(&[("via", "1.1 proxy")]));
         }
     }
 

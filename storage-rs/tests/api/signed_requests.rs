@@ -1,0 +1,65 @@
+//! What the holder of a signed request or URL can change of it: nothing.
+
+use axum::body::Body;
+use http::{Request, StatusCode};
+use serde_json::{Value, json};
+
+use crate::api::{TestApi, send};
+use crate::signature::{Signer, sign};
+
+const SIGNER: Signer<'_> =
+    Signer { key: "harbour-access-key", secret: "harbour-secret-key-0123456789", region: "us-east-1" };
+
+async fn start() -> TestApi {
+    let api = TestApi::start(&[]).await;
+    for (name, is_public) in [("open", true), ("closed", false)] {
+        let body = json!({"name": name, "public": is_public}).to_string();
+        let created = send(&api.storage, "POST", "/bucket", &[("content-type", "application/json")], body).await;
+        assert_eq!(created.status(), StatusCode::OK);
+    }
+    let stored = api.send("POST", "/object/closed/secret.txt", "secret").await;
+    assert_eq!(stored.status(), StatusCode::OK);
+    api
+}
+
+#[tokio::test]
+async fn headers_that_are_not_signed_are_refused() {
+    let api = start().await;
+    let put = async |more: &[(&str, &str)]| {
+        let mut headers = vec![("host".to_owned(), "files.example.com".to_owned())];
+        sign(&SIGNER, "PUT", "/s3/open/upload.txt", &mut headers, b"");
+        let mut request = Request::builder().method("PUT").uri("/s3/open/upload.txt");
+        for (name, value) in
+            headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain(more.iter().copied())
+        {
+            request = request.header(name, value);
+        }
+        api.storage.handle(request.body(Body::empty()).unwrap()).await
+    };
+    for unsigned in [
+        ("x-amz-copy-source", "/closed/secret.txt"),
+        ("x-amz-metadata-directive", "REPLACE"),
+        ("x-amz-security-token", "a.b.c"),
+        ("x-amz-meta-name", "other"),
+    ] {
+        let refused = put(&[unsigned]).await;
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN, "{unsigned:?}: {refused:?}");
+        let read = send(&api.storage, "GET", "/object/public/open/upload.txt", &[], Body::empty()).await;
+        assert_eq!(read.status(), StatusCode::BAD_REQUEST, "{unsigned:?}: nothing was written");
+    }
+    assert_eq!(put(&[("x-amz-user-agent", "aws-sdk-js/3")]).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn signed_url_of_a_transformed_image_does_not_open_its_source() {
+    let api = start().await;
+    let body = json!({"expiresIn": 60, "transform": {"width": 20}}).to_string();
+    let path = "/object/sign/closed/secret.txt";
+    let signed = send(&api.storage, "POST", path, &[("content-type", "application/json")], body).await;
+    let signed: Value = serde_json::from_slice(signed.body()).unwrap();
+    let url = signed["signedURL"].as_str().unwrap();
+    assert!(url.starts_with("/render/image/sign/"), "{url}");
+    let source = url.replacen("/render/image/sign/", "/object/sign/", 1);
+    let refused = send(&api.storage, "GET", &source, &[], Body::empty()).await;
+    assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{refused:?}");
+}
