@@ -232,6 +232,7 @@ impl Project {
                 let of_settings = config.notices.iter().map(|notice| rename_notice(notice, &settings));
                 config.notices = of_settings.chain(settings.notices.iter().cloned()).collect();
                 config.notices.extend(self.file.notices());
+                config.notices.extend(describe_missing_signing_key(&config));
                 Ok(config)
             }
             Ok(_) => Err(problems),
@@ -315,4 +316,14 @@ fn format_problems(path: &Path, mut problems: Vec<Problem>) -> anyhow::Error {
         let _ = write!(text, "\n  {problem}");
     }
     anyhow::Error::msg(text)
+}
+/// Returns a notice if the OAuth server cannot issue ID tokens: a client cannot verify those of a shared secret.
+fn describe_missing_signing_key(config: &Config) -> Option<Notice> {
+    let signs = |key: &Map<String, Value>| {
+        key.get("key_ops").and_then(Value::as_array).is_some_and(|ops| ops.iter().any(|op| op == "sign"))
+    };
+    let can_sign = config.jwt.keys.iter().any(|key| key.get("kty").is_some_and(|kind| kind != "oct") && signs(key));
+    let text = "is on, and without a signing key every token request with the scope openid fails: `basalt keys add signing`, then \
+                `basalt keys rotate signing --now`";
+    (config.policy.oauth_server.enabled && !can_sign).then(|| Notice::warning("auth.oauth_server.enabled", text))
 }

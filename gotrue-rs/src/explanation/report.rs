@@ -22,6 +22,19 @@ pub struct SettingLocation {
     pub file: Option<String>,
     /// The line, from 1; `None` if the file does not set it.
     pub line: Option<usize>,
+    /// Whether a switch of the configuration means the opposite of the variable.
+    pub is_negated: bool,
+}
+
+impl SettingLocation {
+    /// Returns a value of the variable as the configuration writes it.
+    fn show_value(&self, value: String) -> String {
+        match value.as_str() {
+            "true" if self.is_negated => "false".to_owned(),
+            "false" if self.is_negated => "true".to_owned(),
+            _ => value,
+        }
+    }
 }
 
 /// Names settings as the operator configures them.
@@ -185,7 +198,12 @@ impl<'a> Report<'a> {
     fn value(&self) -> Option<String> {
         let recorded = self.decision().and_then(|decision| decision.value.clone());
         let usual = || self.code().and_then(setting_of_code)?.value.map(str::to_owned);
-        recorded.or_else(usual)
+        let value = recorded.or_else(usual)?;
+        let location = self.names.zip(self.setting()).and_then(|(names, variable)| names.locate(&variable));
+        Some(match location {
+            Some(location) => location.show_value(value),
+            None => value,
+        })
     }
 
     fn remedy(&self) -> Option<String> {
@@ -231,7 +249,8 @@ impl<'a> Report<'a> {
     fn setting_json(&self) -> Option<Value> {
         let variable = self.setting()?;
         let found = self.names.and_then(|names| names.locate(&variable));
-        let location = found.unwrap_or(SettingLocation { name: variable.clone(), file: None, line: None });
+        let location =
+            found.unwrap_or(SettingLocation { name: variable.clone(), file: None, line: None, is_negated: false });
         Some(json!({
             "name": location.name,
             "variable": variable,

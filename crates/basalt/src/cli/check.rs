@@ -70,7 +70,12 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     if !problems.is_empty() {
         return Err(project.config_error(problems));
     }
-    writeln!(out, "{} can be used", project.file.path().display())?;
+    let path = project.file.path();
+    if path.is_file() {
+        writeln!(out, "{} can be used", path.display())?;
+    } else {
+        writeln!(out, "there is no config.toml here or above: the defaults are used; `basalt init` writes one")?;
+    }
     Ok(())
 }
 

@@ -11,6 +11,10 @@ use crate::project_layout::SUPABASE_FOLDER;
 
 /// The configuration, in which `PROJECT` is the name of the project.
 const TEMPLATE: &str = include_str!("init.toml");
+/// The site of an application beside the server, and that of the shop, which is the server itself.
+const APPLICATION_SITE: &str = "\nsite_url = \"http://127.0.0.1:3000\"\n";
+const SHOP_SITE: &str =
+    " By default it is this server, where the shop is.\n# site_url = \"https://shop.example.com\"\n";
 /// The tables that ask for the shop.
 const SHOP: &str = "
 # The shop at the root path. The Supabase CLI does not know these tables.
@@ -53,7 +57,10 @@ pub(super) fn run(arguments: &InitArguments) -> anyhow::Result<()> {
         }
         Err(error) => return Err(error).with_context(|| format!("writing {}", path.display())),
     };
-    let text = TEMPLATE.replace("PROJECT", &project_name(&absolute)) + if arguments.shop { SHOP } else { "" };
+    let mut text = TEMPLATE.replace("PROJECT", &project_name(&absolute));
+    if arguments.shop {
+        text = text.replace(APPLICATION_SITE, SHOP_SITE) + SHOP;
+    }
     file.write_all(text.as_bytes()).with_context(|| format!("writing {}", path.display()))?;
     writeln!(std::io::stdout(), "Wrote {}. `basalt serve` starts the server.", path.display())?;
     Ok(())

@@ -166,13 +166,13 @@ fn recorded_urls(url: &str, project: &str, base: &str) -> RecordedUrls {
     RecordedUrls { bases, projects }
 }
 
-/// Returns what the server says about its settings; null if it says nothing without a key.
+/// Returns what the server says about its settings; null if it says nothing without a key, and then the flows tell.
 async fn fetch_settings(client: &Client, base: &str) -> Value {
     match client.get(format!("{base}/settings")).send().await {
-        Ok(response) => {
+        Ok(response) if response.status().is_success() => {
             response.bytes().await.ok().and_then(|body| serde_json::from_slice(&body).ok()).unwrap_or_default()
         }
-        Err(_) => Value::Null,
+        _ => Value::Null,
     }
 }
 

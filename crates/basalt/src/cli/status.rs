@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::{Args, ValueEnum};
 
 use crate::announce::{Announcement, RunningServer};
@@ -43,14 +42,9 @@ enum OutputFormat {
 pub(crate) fn run(arguments: &StatusArguments) -> anyhow::Result<ExitCode> {
     let project = Project::load(&arguments.project)?;
     let Some(keys) = api_keys::load(&project.data)? else {
-        if arguments.output.is_some() {
-            eprintln!("basalt: no server runs with the folder {}", project.data.display());
-            return Ok(ExitCode::from(NOT_RUNNING));
-        }
-        bail!(
-            "nothing was started yet with the folder {}: `basalt serve` makes keys and database",
-            project.data.display()
-        );
+        let folder = project.data.display();
+        eprintln!("basalt: nothing was started yet with the folder {folder}: `basalt serve` makes keys and database");
+        return Ok(ExitCode::from(NOT_RUNNING));
     };
     let running = RunningServer::read(&project.data);
     let keys = running.as_ref().map_or(keys.clone(), |running| running.with_current_keys(keys));

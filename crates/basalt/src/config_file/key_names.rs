@@ -36,6 +36,12 @@ pub(crate) fn find_key_name(setting: &str) -> Option<String> {
     of_table.chain(CONVERTED.iter().copied()).find_map(|(setting, path)| fill_path(setting, path, name))
 }
 
+/// Returns whether the key of a setting means its opposite: `auth.enable_signup` and `GOTRUE_DISABLE_SIGNUP`.
+pub(super) fn is_negated(setting: &str) -> bool {
+    let name = setting.strip_prefix(PREFIX);
+    all_keys().any(|key| matches!(key.usage, KeyUsage::Negated(setting, _) if Some(setting) == name))
+}
+
 /// Replaces the names of settings in a sentence by those of `config.toml`.
 ///
 /// A setting without a key loses its prefix, because no variable of that name is read.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gotrue_rs::explanation::{SettingLocation, SettingNames};
 
 use super::ConfigFile;
-use super::key_names::{find_key_name, replace_setting_names};
+use super::key_names::{find_key_name, is_negated, replace_setting_names};
 
 /// The keys of a configuration file with their lines.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl SettingNames for SettingLocations {
     fn locate(&self, variable: &str) -> Option<SettingLocation> {
         let name = find_key_name(variable).unwrap_or_else(|| replace_setting_names(variable));
         let line = self.lines.get(&name).copied();
-        Some(SettingLocation { file: Some(self.file.clone()), line, name })
+        Some(SettingLocation { file: Some(self.file.clone()), line, name, is_negated: is_negated(variable) })
     }
 
     fn rename(&self, sentence: &str) -> String {

@@ -33,6 +33,10 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'sel
 const MAX_BODY_BYTES: usize = 64 * 1024;
 /// The maximum number of characters of a snippet.
 const SNIPPET_LENGTH: usize = 160;
+/// The response for a path below `/_dev` that is no page.
+const NO_SUCH_PAGE: &str = "There is no such page. /_dev/inbox has the messages, /_dev/explain the refused requests; /_dev/payment is \
+                            there with [basalt.shop], /_dev/consent with [auth.oauth_server] enabled, and /_dev/provider/NAME with \
+                            [basalt.provider] stands_in_for.\n";
 /// The path of the message API.
 const MESSAGES: &str = "/_dev/messages";
 
@@ -102,7 +106,7 @@ impl InboxPages {
             "/_dev/inbox/page.css" => file("text/css; charset=utf-8", page::INBOX_STYLE),
             path => match path.strip_prefix("/_dev/inbox/") {
                 Some(id) => self.show_mail(id).await?,
-                None => text(StatusCode::NOT_FOUND, "the inbox is at /_dev/inbox\n"),
+                None => text(StatusCode::NOT_FOUND, NO_SUCH_PAGE),
             },
         })
     }

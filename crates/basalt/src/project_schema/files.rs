@@ -56,6 +56,12 @@ impl SchemaFiles {
                 .map(|path| reader.read(&path))
                 .transpose()?;
             files.read_migrations(&folder.join("migrations"), &reader)?;
+            // With config.toml at the root, the folder of the CLI is another one.
+            let other = folder.join("supabase").join("migrations");
+            if other.is_dir() {
+                let text = format!("is not read: migrations are in {}", reader.shown(&folder.join("migrations")));
+                files.notices.push(Notice::warning(reader.shown(&other), text));
+            }
         }
         files.read_seeds(&folder, &project.file.seed_patterns(), &reader)?;
         Ok(files)

@@ -118,7 +118,8 @@ impl ProjectReport {
 /// Formats file, line, reason, missing object and remedy.
 fn format_skipped(skipped: &SkippedStatement) -> String {
     let mut line = format!("{}:{}: {}", skipped.path, skipped.line, shorten(&skipped.reason));
-    if let Some(object) = skipped.find_missing_object() {
+    let is_there = skipped.reason.contains(" already exists");
+    if let Some(object) = skipped.find_missing_object().filter(|_| !is_there) {
         let _ = write!(line, " [without {object}]");
     }
     if let Some(remedy) = &skipped.remedy {

@@ -134,6 +134,19 @@ fn what_will_fail_later_is_listed() {
 }
 
 #[test]
+fn folder_of_migrations_that_is_not_read_is_named() {
+    let scratch = TempFolder::new();
+    fs::create_dir_all(scratch.0.join("supabase/migrations")).expect("a folder");
+    let (is_usable, printed, errors) = check(&scratch, "[auth.oauth_server]\nenabled = true\n");
+    assert!(is_usable, "{errors}");
+    assert!(printed.contains("supabase/migrations: is not read: migrations are in migrations"), "{printed}");
+    assert!(
+        printed.contains("auth.oauth_server.enabled") && printed.contains("`basalt keys add signing`"),
+        "{printed}"
+    );
+}
+
+#[test]
 fn serve_names_keys_of_the_configuration_in_its_log() {
     let scratch = TempFolder::new();
     let config = "[auth.hook.send_sms]\nenabled = true\nuri = \"\"\n[auth.sms.vonage]\nenabled = true\n\

@@ -110,6 +110,22 @@ async fn setting_has_its_key_and_line() {
 }
 
 #[tokio::test]
+async fn switches_are_explained_as_the_configuration_writes_them() {
+    let (server, _scratch) = serve(&format!("{CONFIG}development_pages = true\n"));
+    let key = server.text("publishable_key");
+    let headers = [("apikey", key.as_str())];
+    let account = json!({"email": "ann@example.com", "password": "correct horse battery"});
+    send(&server, "POST", "/auth/v1/signup", &headers, Some(account.clone())).await;
+    let response = send(&server, "POST", "/auth/v1/token?grant_type=password", &headers, Some(account)).await;
+    let shown = explanation(&server, &response).await;
+    assert_eq!(shown["code"], "email_not_confirmed", "{shown}");
+    assert_eq!(
+        (&shown["setting"]["name"], &shown["setting"]["value"]),
+        (&json!("auth.email.enable_confirmations"), &json!("true"))
+    );
+}
+
+#[tokio::test]
 async fn api_keys_are_explained_without_their_text() {
     let server = Basalt::serve(&["--test"]);
     let response = send(&server, "GET", "/auth/v1/settings", &[], None).await;

@@ -324,6 +324,14 @@ pub(super) fn note_features(session: &mut FlowSession, exchange: &Exchange) {
     if route.starts_with("/passkeys") {
         session.add_feature("passkeys");
     }
+    if route == "/signup" && exchange.is_success() && answer["access_token"].is_string() {
+        // A session at once: nothing had to be confirmed.
+        session.add_feature(match (&body["email"], &body["phone"]) {
+            (Value::String(email), _) if !email.is_empty() => "email_without_confirmation",
+            (_, Value::String(phone)) if !phone.is_empty() => "phone_without_confirmation",
+            _ => "anonymous",
+        });
+    }
     if let Some(phone) = body["phone"].as_str().and_then(phone_digits) {
         session.last_user.phone = Some(session.phone(phone));
     }

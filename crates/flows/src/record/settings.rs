@@ -32,14 +32,15 @@ impl Facts {
         let site = session.origins.first().cloned().unwrap_or_else(|| DEFAULT_SITE.to_owned());
         let targets = session.origins.iter().flat_map(|origin| [origin.clone(), format!("{origin}/**")]).collect();
         let external = &announced["external"];
+        let has = |feature: &'static str| session.features.contains(&feature);
         Self {
             site,
             targets,
             is_sign_up_open: announced["disable_signup"] != true,
-            has_anonymous: external["anonymous_users"] == true,
-            has_phone: external["phone"] == true || session.features.contains(&"mfa_phone"),
-            is_email_confirmed: announced["mailer_autoconfirm"] != true,
-            is_phone_confirmed: announced["phone_autoconfirm"] != true,
+            has_anonymous: external["anonymous_users"] == true || has("anonymous"),
+            has_phone: external["phone"] == true || has("mfa_phone") || has("phone_without_confirmation"),
+            is_email_confirmed: announced["mailer_autoconfirm"] != true && !has("email_without_confirmation"),
+            is_phone_confirmed: announced["phone_autoconfirm"] != true && !has("phone_without_confirmation"),
         }
     }
 

@@ -20,6 +20,24 @@ fn sign_up(email: &str) -> flows::record::Exchange {
 }
 
 #[test]
+fn session_of_a_sign_up_tells_that_nothing_had_to_be_confirmed() {
+    let with_session = |body: &Value| {
+        let session = json!({"access_token": "a.b.c", "user": {"id": "6f1e2d3c-0000-4000-8000-000000000001"}});
+        let text = record(&[exchange("POST", "/signup", body, (200, &session))]);
+        serde_json::from_str::<Value>(&text).expect("JSON")["settings"]["config"]["auth"].clone()
+    };
+    let auth = with_session(&json!({"email": "zoe@corp.example", "password": "correct horse"}));
+    assert_eq!(auth["email"]["enable_confirmations"], false, "{auth}");
+    let auth = with_session(&json!({"phone": "+4915112345678", "password": "correct horse"}));
+    assert_eq!((&auth["sms"]["enable_confirmations"], &auth["sms"]["enable_signup"]), (&json!(false), &json!(true)));
+    let auth = with_session(&json!({}));
+    assert_eq!(
+        (&auth["enable_anonymous_sign_ins"], &auth["email"]["enable_confirmations"]),
+        (&json!(true), &json!(true))
+    );
+}
+
+#[test]
 fn values_of_responses_become_captures_only_if_they_are_used() {
     let created =
         json!({"id": "6f1e2d3c-0000-4000-8000-000000000001", "client_secret": "abcdef0123456789abcdef0123456789"});
