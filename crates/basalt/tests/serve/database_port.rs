@@ -118,9 +118,6 @@ fn development_database_is_reachable_with_the_url_that_status_prints() {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && text.contains("password authentication failed"), "{what}: {text}");
     }
-    let other = scratch.path("other");
-    let second = Basalt::serve(&["--config", &config, "--data", &other, "--database-url", &url]);
-    assert_eq!(second.announcement.get("database_url_tcp"), None, "the database of another server has no port here");
 }
 
 #[tokio::test]
@@ -145,6 +142,15 @@ async fn development_database_has_the_configured_port_unless_it_is_taken() {
     let url = format!("postgresql://postgres:postgres@127.0.0.1:{port}/postgres");
     assert_eq!(server.text("database_url_tcp"), url);
     assert_eq!(query(&url, "select 1"), "1");
+}
+
+#[test]
+fn external_database_has_no_port() {
+    let database = Basalt::serve(&["--test"]);
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "");
+    let server = Basalt::serve(&["--config", &config, "--database-url", &database.text("database_url_tcp")]);
+    assert_eq!(server.announcement.get("database_url_tcp"), None);
 }
 
 #[test]
