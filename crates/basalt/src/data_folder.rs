@@ -52,7 +52,11 @@ impl DataFolder {
         let directory = &directories[usize::from(is_in_memory)];
         let mut folder = Self::open(&directory.join(format!("{EPHEMERAL_PREFIX}{name}")))?;
         // Runs in the background: there may be much to remove. A server before this one may have found no room in memory.
-        std::thread::spawn(move || directories.iter().for_each(|directory| remove_stale_folders(directory)));
+        std::thread::spawn(move || {
+            for directory in &directories {
+                remove_stale_folders(directory);
+            }
+        });
         folder.is_ephemeral = true;
         Ok(folder)
     }

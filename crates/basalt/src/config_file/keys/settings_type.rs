@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::*;
+use super::{Kind, all_keys, allowed_names};
 
 /// The file of the type.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packages/js/src/settings.ts");
