@@ -14,8 +14,8 @@ use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::hook::EmailData;
 use uuid::Uuid;
 
-use super::new_row_id;
 use super::recipients::{self, UndeliverableAddress};
+use super::row_ids::new_row_id;
 use crate::app::EmailDelivery;
 use crate::journal::{Fact, FactCondition, Step};
 use crate::ports::mail::plain::to_plain_text;

@@ -7,11 +7,12 @@
 pub mod decoys;
 mod emails;
 pub mod recipients;
+mod row_ids;
 mod sms;
 
 use gotrue_rules::domain::contact::Contact;
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::one_time_token::{self, TokenHash};
+use gotrue_rules::domain::one_time_token::TokenHash;
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
@@ -23,6 +24,7 @@ pub use self::emails::{
     ComposedEmail, OneTimeToken, TokenEmail, build_envelope, compose_email, issue_token, mail_language, note_email,
     redirect_target, require_email_allowed, send_before_write, send_within_write,
 };
+pub use self::row_ids::new_row_id;
 pub use self::sms::{SentSms, SmsCode, SmsReason, TokenSms, deliver_code, require_provider_approval, send_sms};
 use super::{explanations, pkce};
 use crate::app::EmailDelivery;
@@ -197,11 +199,6 @@ impl<'a> SentToken<'a> {
         let ComposedEmail { hash, row_id, .. } = composed;
         Self { purpose: email_message.purpose, to: email_message.to, hash, row_id: *row_id }
     }
-}
-
-/// Returns the id of the row of a new token.
-pub fn new_row_id(cx: &RequestContext) -> Uuid {
-    one_time_token::new_row_id(cx.entropy.uuid(), &cx.app.policy.mail)
 }
 
 /// Stores the token hash in the user's column and in `one_time_tokens`, with the audit rows.
