@@ -181,8 +181,9 @@ impl<'a> Announcement<'a> {
             ("Public key", self.publishable_key),
             ("Service key", self.secret_key),
         ];
+        let database = self.database_url_tcp.map(|url| ("Database", url));
         let desk = self.desk_url.as_deref().map(|url| ("Desk", url));
-        for (name, value) in rows.into_iter().chain(desk) {
+        for (name, value) in rows.into_iter().chain(database).chain(desk) {
             let _ = writeln!(text, "  {name:<12} {value}");
         }
         let _ = write!(

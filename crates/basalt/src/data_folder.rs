@@ -7,7 +7,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use rustix::fs::Access;
 
+/// The folder of Linux whose files are in memory.
+const MEMORY_DIRECTORY: &str = "/dev/shm";
+/// What must be free there, and of the memory: more than a database with a hundred worlds takes.
+const NEEDED_MEMORY_BYTES: u64 = 4 << 30;
 /// Name prefix of ephemeral folders.
 const EPHEMERAL_PREFIX: &str = "basalt-once-";
 /// A lock file that is unlocked and older than this belongs to no running process.
@@ -38,13 +43,20 @@ impl DataFolder {
         Ok(Self { _lock: lock(&path)?, path, is_ephemeral: false })
     }
 
-    /// Creates a folder in the temporary directory that is removed on drop.
-    /// `name` has 12 characters.
+    /// Creates a folder that is removed on drop: in memory where there is room, else in the temporary directory.
+    ///
+    /// `name` has 12 characters. `TMPDIR` names another directory.
     pub(crate) fn open_ephemeral(name: &str) -> anyhow::Result<Self> {
-        let directory = std::env::temp_dir();
+        let directories = [std::env::temp_dir(), PathBuf::from(MEMORY_DIRECTORY)];
+        let is_in_memory = std::env::var_os("TMPDIR").is_none_or(|named| named.is_empty()) && has_room_in_memory();
+        let directory = &directories[usize::from(is_in_memory)];
         let mut folder = Self::open(&directory.join(format!("{EPHEMERAL_PREFIX}{name}")))?;
-        // Runs in the background: there may be much to remove.
-        std::thread::spawn(move || remove_stale_folders(&directory));
+        // Runs in the background: there may be much to remove. A server before this one may have found no room in memory.
+        std::thread::spawn(move || {
+            for directory in &directories {
+                remove_stale_folders(directory);
+            }
+        });
         folder.is_ephemeral = true;
         Ok(folder)
     }
@@ -53,6 +65,22 @@ impl DataFolder {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whether the directory in memory can be written to and has room, and the memory, too, whatever the directory may hold.
+fn has_room_in_memory() -> bool {
+    let Ok(system) = rustix::fs::statvfs(MEMORY_DIRECTORY) else { return false };
+    let is_writable = rustix::fs::access(MEMORY_DIRECTORY, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    let free = system.f_bavail.saturating_mul(system.f_frsize);
+    let memory = fs::read_to_string("/proc/meminfo").ok().and_then(|text| parse_available_memory(&text));
+    is_writable && free >= NEEDED_MEMORY_BYTES && memory.is_some_and(|memory| memory >= NEEDED_MEMORY_BYTES)
+}
+
+/// Parses the available memory from the text of `/proc/meminfo`, in bytes.
+fn parse_available_memory(text: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes.saturating_mul(1024))
 }
 
 /// Writes a `.gitignore` that excludes the whole folder, unless there is one.
@@ -168,6 +196,13 @@ mod tests {
         again.is_ephemeral = true;
         drop(again);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn available_memory_is_read_in_bytes() {
+        let text = "MemTotal:       24689764 kB\nMemAvailable:   20971520 kB\nBuffers: 7 kB\n";
+        assert_eq!(parse_available_memory(text), Some(20 << 30));
+        assert_eq!(parse_available_memory("MemTotal: 1 kB\n"), None);
     }
 
     #[test]

@@ -1,9 +1,18 @@
 //! Kinds of messages, and the purposes that are stored for them.
 
+use gotrue_rules::domain::policy::MailKind;
+
 /// The kind of an application's mails.
 pub(crate) const APPLICATION_KIND: &str = "application";
+/// The kinds of messages that are no mails of the auth API.
+const OTHER_KINDS: [&str; 5] = ["sms_otp", APPLICATION_KIND, "order_delivery", "order_refund", "order_notice"];
 /// The stored purpose of reauthentication mails, and its kind.
 const REAUTHENTICATION: (&str, &str) = ("reauthenticate", "reauthentication");
+
+/// Lists all kinds.
+pub(crate) fn list_kinds() -> Vec<&'static str> {
+    MailKind::ALL.map(MailKind::as_str).into_iter().chain(OTHER_KINDS).collect()
+}
 
 /// Returns the kind of a stored purpose.
 pub(crate) fn kind_of_purpose(purpose: &str) -> &str {

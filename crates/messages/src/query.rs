@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use gotrue_rs::config::format_suggestion;
 use gotrue_rs::http::request_info::parse_pairs;
 
 use crate::api_error::ApiError;
+use crate::kind::list_kinds;
 use crate::message::Channel;
 use crate::store::{Cursor, MAX_LISTED, MessageQuery};
 
@@ -77,7 +79,15 @@ fn set(query: &mut MessageQuery, name: &str, value: &str) -> Result<(), ApiError
     let value = value.replace('\0', "");
     match name {
         "to" => query.to = Some(value),
-        "kind" => query.kind = Some(value),
+        "kind" => {
+            let kinds = list_kinds();
+            if !kinds.contains(&value.as_str()) {
+                let suggestion = format_suggestion(&value, kinds.iter().copied());
+                let hint = format!("the kinds are {}", kinds.join(", "));
+                return Err(invalid(name, &format!("is no kind{suggestion}"), &hint));
+            }
+            query.kind = Some(value);
+        }
         "subject" => query.subject = Some(value),
         "channel" => match Channel::parse(&value) {
             Some(channel) => query.channel = Some(channel),

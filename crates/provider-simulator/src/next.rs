@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use gotrue_rs::config::format_suggestion;
 use gotrue_rs::ports::entropy::Entropy;
 use serde_json::{Map, Value};
 
@@ -70,7 +71,11 @@ impl NextSignIn {
     pub fn parse(body: &Value) -> Result<Self, NextSignInError> {
         let Value::Object(members) = body else { return Err(refuse("the body must be a JSON object")) };
         if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
-            return Err(refuse(format!("unknown member {unknown:?}; the members are {}", MEMBERS.join(", "))));
+            let suggestion = format_suggestion(unknown, MEMBERS);
+            return Err(refuse(format!(
+                "unknown member {unknown:?}{suggestion}; the members are {}",
+                MEMBERS.join(", ")
+            )));
         }
         let next = Self {
             subject: parse_subject(members)?,
@@ -239,7 +244,8 @@ fn parse_deviation(members: &Map<String, Value>) -> Result<Deviation, NextSignIn
         None => None,
         Some(name) => Some(Scenario::find(&name).ok_or_else(|| {
             let names: Vec<_> = SCENARIOS.iter().map(|(name, _)| *name).collect();
-            refuse(format!("unknown scenario {name:?}; the scenarios are {}", names.join(", ")))
+            let suggestion = format_suggestion(&name, names.iter().copied());
+            refuse(format!("unknown scenario {name:?}{suggestion}; the scenarios are {}", names.join(", ")))
         })?),
     };
     if delay.is_some() && scenario != Some(Scenario::SlowResponse) {

@@ -26,7 +26,7 @@ pub use self::configuration::{
 pub use self::docs::generate_reference as reference_document;
 use self::draft::Draft;
 pub use self::draft::hook_key;
-pub use self::nearest::find_nearest;
+pub use self::nearest::{find_nearest, format_suggestion};
 pub use self::problem::{Notice, NoticeLevel, Problem};
 pub use self::secret_files::SecretFileError;
 pub use self::setting::{Family, Setter, Setting, UnusedForm, ValueType};

@@ -12,6 +12,12 @@ pub fn find_nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
         .map(|(_, candidate)| candidate)
 }
 
+/// Formats the end of a message about an unknown word: `, did you mean recovery?`, or nothing if no candidate is similar.
+pub fn format_suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let limit = (word.chars().count() / 3).max(2);
+    find_nearest(word, candidates, limit).map(|nearest| format!(", did you mean {nearest}?")).unwrap_or_default()
+}
+
 /// Returns the number of characters to insert, delete, replace, or swap with their neighbour.
 fn edit_distance(left: &[char], right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();

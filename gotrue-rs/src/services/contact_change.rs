@@ -210,8 +210,8 @@ impl EmailChangeToConfirm<'_> {
         let change = EmailChange {
             user_id: account.id,
             new: self.new.as_str(),
-            new_hash: (self.to_new.hash.as_str(), cx.entropy.uuid()),
-            current: to_current.map(|(address, mail)| (address.as_str(), mail.hash.as_str(), cx.entropy.uuid())),
+            new_hash: (self.to_new.hash.as_str(), self.to_new.row_id),
+            current: to_current.map(|(address, mail)| (address.as_str(), mail.hash.as_str(), mail.row_id)),
             now: cx.now,
         };
         contact_changes::store_email_change(db, change).await.or_internal_error(UPDATE_FAILED)?;
@@ -258,7 +258,12 @@ impl PhoneChangeToConfirm<'_> {
     pub async fn store(&self, cx: &RequestContext, db: &mut Connection, account: User) -> Result<User> {
         let account = User { phone_change: self.new.as_str().to_owned(), ..account };
         self.sms.send_within_write(cx, db, &account).await?;
-        let secret = SentToken { purpose: Purpose::PhoneChange, to: self.new.as_str(), hash: &self.sms.hash };
+        let secret = SentToken {
+            purpose: Purpose::PhoneChange,
+            to: self.new.as_str(),
+            hash: &self.sms.hash,
+            row_id: messages::new_row_id(cx),
+        };
         messages::store(cx, db, &account, secret, Vec::new()).await?;
         Ok(User {
             phone_change_token: self.sms.hash.as_str().to_owned(),

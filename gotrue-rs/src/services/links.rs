@@ -6,7 +6,7 @@
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::links::{LinkPassword, LinkType, with_issued_link};
-use gotrue_rules::domain::one_time_token::{OneTimeTokenKind, TokenHash};
+use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind, TokenHash};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::NewUserIds;
 use gotrue_rules::domain::user::User;
@@ -121,8 +121,8 @@ pub struct IssuedLink {
     pub account: User,
     /// The code, the link and its redirect target.
     pub token: OneTimeToken,
-    /// The hash of the code with the user's own address, whichever address the link is for.
-    pub own_hash: TokenHash,
+    /// The link's token as if it were for the user's own address, whichever address it is for.
+    pub own_link_token: String,
 }
 
 /// Issues a token that only the administrator receives.
@@ -148,6 +148,7 @@ pub async fn generate_link(
     };
     let token = messages::issue_token(cx, email_message, link_redirect_target(cx, link_request.redirect_to));
     let own_hash = TokenHash::new(&own, &token.code);
+    let own_link_token = LinkToken::new(own_hash, token.row_id).format();
     let (kind, new_email) = (link_request.kind, link_request.new_email);
     let account = if is_new || link_request.data.is_some() {
         let mut db = cx.begin().await?;
@@ -158,18 +159,18 @@ pub async fn generate_link(
                 return Ok(Attempt::Conflict(error));
             }
         };
-        store_token_hash(cx, &mut db, &account, link_request, RecipientHash { to, hash: &token.hash }).await?;
+        store_token_hash(cx, &mut db, &account, link_request, RecipientHash::new(to, &token)).await?;
         db.commit().await?;
         account
     } else {
-        store_token_hash(cx, &mut cx.db(), &account, link_request, RecipientHash { to, hash: &token.hash }).await?;
+        store_token_hash(cx, &mut cx.db(), &account, link_request, RecipientHash::new(to, &token)).await?;
         account
     };
     let account = with_issued_link(account, kind, new_email, cx.now);
     if is_new {
         hooks::call_after_user_created(cx, &account).await?;
     }
-    Ok(Attempt::Done(IssuedLink { account, token, own_hash }))
+    Ok(Attempt::Done(IssuedLink { account, token, own_link_token }))
 }
 
 /// The redirect target of a link: the requested one if it is allowed, else the default of e-mails.
@@ -199,6 +200,13 @@ async fn write_user(
 struct RecipientHash<'a> {
     to: &'a str,
     hash: &'a TokenHash,
+    row_id: Uuid,
+}
+
+impl<'a> RecipientHash<'a> {
+    fn new(to: &'a str, token: &'a OneTimeToken) -> Self {
+        Self { to, hash: &token.hash, row_id: token.row_id }
+    }
 }
 
 /// Stores the token hash, replacing an earlier one of its slot.
@@ -207,13 +215,13 @@ async fn store_token_hash(
     db: &mut Connection,
     account: &User,
     link_request: LinkRequest<'_>,
-    RecipientHash { to, hash }: RecipientHash<'_>,
+    RecipientHash { to, hash, row_id }: RecipientHash<'_>,
 ) -> Result<()> {
     let slot = match link_request.kind {
         LinkType::EmailChangeCurrent => OneTimeTokenKind::EmailChangeCurrent,
         LinkType::EmailChangeNew => OneTimeTokenKind::EmailChangeNew,
         kind => {
-            let secret = SentToken { purpose: kind.purpose(), to, hash };
+            let secret = SentToken { purpose: kind.purpose(), to, hash, row_id };
             return messages::store(cx, db, account, secret, link_request.audit).await;
         }
     };
@@ -221,7 +229,7 @@ async fn store_token_hash(
         user_id: account.id,
         new: link_request.new_email.map(Email::as_str).unwrap_or_default(),
         slot,
-        hash: (hash.as_str(), cx.entropy.uuid()),
+        hash: (hash.as_str(), row_id),
         relates_to: to,
         now: cx.now,
     };

@@ -1,7 +1,7 @@
 //! Links of mails whose site has no page for them: what the pages of `basalt serve` need beside the API.
 
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::one_time_token::TokenHash;
+use gotrue_rules::domain::one_time_token::{LinkToken, TokenHash};
 use gotrue_rules::domain::purpose::{Purpose, VerificationType};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::{
@@ -9,7 +9,7 @@ use gotrue_rules::domain::verification::{
 };
 
 use super::limits::{self, LimitedRoute};
-use super::messages::{SentToken, store};
+use super::messages::{SentToken, new_row_id, store};
 use crate::request_context::RequestContext;
 use crate::store::{OrInternalError, one_time_tokens};
 
@@ -18,10 +18,10 @@ use crate::store::{OrInternalError, one_time_tokens};
 /// # Errors
 /// The link is malformed, there were too many requests, or the database fails.
 pub async fn find_recipient(cx: &RequestContext, kind: &str, token: &str) -> Result<Option<String>> {
-    let (kind, hash) = parse(kind, token)?;
-    let found = find_user(cx, kind, &hash).await?;
+    let (kind, link) = parse(kind, token)?;
+    let found = find_user(cx, kind, &link).await?;
     Ok(found.map(|user| {
-        let is_new = kind == VerificationType::EmailChange && hash.matches_stored(&user.email_change_token_new);
+        let is_new = kind == VerificationType::EmailChange && link.hash().matches_stored(&user.email_change_token_new);
         if is_new { user.email_change } else { user.email.unwrap_or_default() }
     }))
 }
@@ -34,9 +34,9 @@ pub async fn find_recipient(cx: &RequestContext, kind: &str, token: &str) -> Res
 /// The link is wrong, expired or used, there were too many requests, or the database fails.
 pub async fn replace_by_code(cx: &RequestContext, kind: &str, token: &str) -> Result<String> {
     limits::count_request(cx, LimitedRoute::Verify).await?;
-    let (kind, hash) = parse(kind, token)?;
-    let found = find_user(cx, kind, &hash).await?;
-    let kind = verify_link(Some(kind), &hash, found.as_ref(), &cx.app.policy, cx.now)?;
+    let (kind, link) = parse(kind, token)?;
+    let found = find_user(cx, kind, &link).await?;
+    let kind = verify_link(Some(kind), link.hash(), found.as_ref(), &cx.app.policy, cx.now)?;
     let account = found.ok_or_else(invalid_link)?;
     let purpose = match kind {
         VerificationType::SignUp => Purpose::SignUp,
@@ -49,21 +49,22 @@ pub async fn replace_by_code(cx: &RequestContext, kind: &str, token: &str) -> Re
     let code = cx.entropy.digits(cx.app.policy.mail.otp_length);
     let new = TokenHash::new(&to, &code);
     let mut db = cx.begin().await?;
-    store(cx, &mut db, &account, SentToken { purpose, to: &to, hash: &new }, Vec::new()).await?;
+    store(cx, &mut db, &account, SentToken { purpose, to: &to, hash: &new, row_id: new_row_id(cx) }, Vec::new())
+        .await?;
     db.commit().await?;
     Ok(code)
 }
 
-fn parse(kind: &str, token: &str) -> Result<(VerificationType, TokenHash)> {
+fn parse(kind: &str, token: &str) -> Result<(VerificationType, LinkToken)> {
     let request = VerificationRequest::from_link(kind, token)?;
     let kind = require_link_type(request.verification_type)?;
     match request.token {
-        PresentedToken::Link(hash) => Ok((kind, hash)),
+        PresentedToken::Link(link) => Ok((kind, link)),
         PresentedToken::Code(_) => Err(invalid_link()),
     }
 }
 
-async fn find_user(cx: &RequestContext, kind: VerificationType, hash: &TokenHash) -> Result<Option<User>> {
-    let found = one_time_tokens::find_user_by_hash(&mut cx.db(), hash.as_str(), kind.token_kinds()).await;
+async fn find_user(cx: &RequestContext, kind: VerificationType, link: &LinkToken) -> Result<Option<User>> {
+    let found = one_time_tokens::find_user_by_link(&mut cx.db(), link, kind.token_kinds()).await;
     found.or_internal_error("Database error finding user from email link")
 }

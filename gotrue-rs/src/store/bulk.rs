@@ -203,6 +203,16 @@ statements! {
                 OR NOT jsonb_exists_all(COALESCE(u.raw_app_meta_data, '{}'),
                                         ARRAY(SELECT jsonb_object_keys(g.raw_app_meta_data))))";
 
+    RECOVERY_CODES = "bulk.list_recovery_codes":
+        "SELECT s.user_id,
+                to_jsonb(s) - ARRAY['user_id', 'mfa_factor_id']
+                || jsonb_build_object(
+                    'codes', COALESCE((SELECT jsonb_agg(to_jsonb(c) - 'mfa_recovery_code_set_id'
+                                                        ORDER BY c.created_at, c.id)
+                                       FROM mfa_recovery_codes c WHERE c.mfa_recovery_code_set_id = s.id), '[]'))
+         FROM mfa_recovery_code_sets s
+         WHERE s.user_id = ANY(:user_ids)";
+
     HAS_RECOVERY_CODES = "bulk.has_recovery_codes": "SELECT to_regclass('mfa_recovery_codes') IS NOT NULL";
 
     TABLE_COLUMNS = "bulk.table_columns":
@@ -269,12 +279,36 @@ statements! {
 
 /// Inserts users and returns the ids of those inserted; skips users whose id, address or number exists.
 pub async fn insert(db: &mut Connection, users: &[&ImportedUser]) -> Result<Vec<Uuid>> {
-    let [users, identities, factors, passkeys] = ImportTable::OF_LINES.map(|table| {
+    let [rows, identities, factors, passkeys] = ImportTable::OF_LINES.map(|table| {
         let rows = users.iter().flat_map(|user| user.table_rows(table)).cloned().map(Value::Object);
         Value::Array(rows.collect())
     });
-    let rows: Vec<(Uuid,)> = db.fetch_all(bind!(INSERT, users, identities, factors, passkeys)).await?;
-    Ok(rows.into_iter().map(|(id,)| id).collect())
+    let inserted: Vec<(Uuid,)> = db.fetch_all(bind!(INSERT, users: rows, identities, factors, passkeys)).await?;
+    let inserted: Vec<Uuid> = inserted.into_iter().map(|(id,)| id).collect();
+    insert_recovery_codes(db, users, &inserted).await?;
+    Ok(inserted)
+}
+
+/// Inserts the recovery codes of those users that were inserted.
+///
+/// A database may lack the tables, so the statements run only if there are rows.
+async fn insert_recovery_codes(db: &mut Connection, users: &[&ImportedUser], inserted: &[Uuid]) -> Result<()> {
+    let has_codes = |user: &&&ImportedUser| !user.recovery_code_sets.is_empty() && inserted.contains(&user.id());
+    let owners: Vec<_> = users.iter().filter(has_codes).collect();
+    if owners.is_empty() {
+        return Ok(());
+    }
+    for table in ImportTable::OF_RECOVERY_CODES {
+        let rows = owners.iter().flat_map(|user| user.table_rows(table)).cloned().map(Value::Object);
+        // The rows of lines have times of their own.
+        insert_dependent_rows(db, table, rows.collect(), DateTime::UNIX_EPOCH).await?;
+    }
+    Ok(())
+}
+
+/// Returns the recovery codes of these users as the member `recovery_codes` of their lines.
+pub async fn list_recovery_codes(db: &mut Connection, user_ids: &[Uuid]) -> Result<Vec<(Uuid, Value)>> {
+    db.fetch_all(bind!(RECOVERY_CODES, user_ids)).await
 }
 
 /// Inserts dependent rows of existing users and returns how many were new.

@@ -2,7 +2,7 @@
 //!
 //! Only this file writes both copies of a pending token.
 
-use gotrue_rules::domain::one_time_token::{OneTimeTokenKind, TokenHash};
+use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind, TokenHash};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::{Time, User};
 use uuid::Uuid;
@@ -80,6 +80,7 @@ statements! {
          )
          SELECT count(*) = 1 FROM u";
 
+    /// A row whose id is of version 8 is found by its link only with the id, any other only without one.
     FIND_USER = "one_time_tokens.find_user": concat!(
         "SELECT ",
         account_columns!(),
@@ -87,6 +88,11 @@ statements! {
          FROM one_time_tokens o
          JOIN users u ON u.id = o.user_id
          WHERE o.token_hash = ANY(:hashes)
+           AND CASE
+                   WHEN :is_code::boolean THEN true
+                   WHEN substr(o.id::text, 15, 1) = '8' THEN o.id = :row_id::uuid
+                   ELSE :row_id::uuid IS NULL
+               END
            AND o.token_type::text = ANY(:token_types)
            AND u.instance_id = '00000000-0000-0000-0000-000000000000'
          ORDER BY array_position(:token_types, o.token_type::text)
@@ -150,9 +156,13 @@ pub async fn consume_reauthentication(db: &mut Connection, user_id: Uuid, stored
     Ok(won)
 }
 
-/// Returns the user with exactly this hash pending in one of the slots.
-pub async fn find_user_by_hash(db: &mut Connection, hash: &str, slots: &[OneTimeTokenKind]) -> Result<Option<User>> {
-    find_user_by_hashes(db, vec![hash.to_owned()], slots).await
+/// Returns the user with exactly this token of a link pending in one of the slots.
+pub async fn find_user_by_link(
+    db: &mut Connection,
+    link: &LinkToken,
+    slots: &[OneTimeTokenKind],
+) -> Result<Option<User>> {
+    find_user_by_hashes(db, vec![link.hash().as_str().to_owned()], Presented::Link(link.row_id()), slots).await
 }
 
 /// Returns the user with this code's hash, with or without PKCE prefix, pending in one of the slots.
@@ -162,15 +172,37 @@ pub async fn find_user_by_code(
     slots: &[OneTimeTokenKind],
 ) -> Result<Option<User>> {
     let prefixed = hash.clone().with_pkce(true);
-    find_user_by_hashes(db, vec![hash.as_str().to_owned(), prefixed.as_str().to_owned()], slots).await
+    let hashes = vec![hash.as_str().to_owned(), prefixed.as_str().to_owned()];
+    find_user_by_hashes(db, hashes, Presented::Code, slots).await
+}
+
+/// What a request presents.
+#[derive(Clone, Copy)]
+enum Presented {
+    /// A link, with the id of its row if it has one.
+    Link(Option<Uuid>),
+    /// A code, with its recipient.
+    Code,
 }
 
 async fn find_user_by_hashes(
     db: &mut Connection,
     hashes: Vec<String>,
+    presented: Presented,
     slots: &[OneTimeTokenKind],
 ) -> Result<Option<User>> {
     let types: Vec<&str> = slots.iter().map(|slot| slot.column()).collect();
-    let row: Option<AccountRow> = db.fetch_optional(bind!(FIND_USER, hashes, token_types: types)).await?;
+    let row_id = match presented {
+        Presented::Link(row_id) => row_id,
+        Presented::Code => None,
+    };
+    let bound = bind!(
+        FIND_USER,
+        hashes,
+        row_id,
+        is_code: matches!(presented, Presented::Code),
+        token_types: types,
+    );
+    let row: Option<AccountRow> = db.fetch_optional(bound).await?;
     Ok(row.map(|row| row.0))
 }

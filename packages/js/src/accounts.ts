@@ -1,11 +1,14 @@
 import type { TestApi } from "./api.js";
 import { BasaltError } from "./error.js";
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "./webauthn.js";
 
 /** A second factor of a new user; without members a verified TOTP factor with a new secret. */
 export interface NewFactor {
   id?: string;
   /** `totp` without it. */
-  type?: "totp" | "phone";
+  type?: "totp" | "phone" | "recovery_code";
+  /** The recovery codes of a factor `recovery_code`; without them new ones. */
+  codes?: string[];
   /** The base32 secret of a TOTP factor. */
   secret?: string;
   phone?: string;
@@ -43,6 +46,8 @@ export interface CreatedFactor {
   status: string;
   /** The base32 secret of a TOTP factor, for `world.totp`. */
   secret?: string;
+  /** The recovery codes of a factor `recovery_code`. */
+  codes?: string[];
   [member: string]: unknown;
 }
 
@@ -191,9 +196,6 @@ export interface Passkey {
   sign_count: number;
 }
 
-/** What the browser would send: the JSON of a `PublicKeyCredential`. */
-export type PublicKeyCredentialJson = Record<string, unknown>;
-
 /** How a passkey answers. */
 export interface PasskeyOptions {
   /** The origin of the page; without it the first one of the settings. */
@@ -202,8 +204,8 @@ export interface PasskeyOptions {
   userVerified?: boolean;
 }
 
-interface PasskeyAnswer {
-  credential: PublicKeyCredentialJson;
+interface PasskeyAnswer<Credential> {
+  credential: Credential;
   passkey: Passkey;
 }
 
@@ -215,12 +217,12 @@ export class WorldPasskeys {
   constructor(private readonly api: TestApi) {}
 
   /** Creates a passkey for the options of a registration, as `navigator.credentials.create()` does. */
-  async create(options: object, how: PasskeyOptions = {}): Promise<PublicKeyCredentialJson> {
+  async create(options: object, how: PasskeyOptions = {}): Promise<RegistrationResponseJSON> {
     return await this.answer({ options }, how);
   }
 
   /** Signs for the options of an authentication, as `navigator.credentials.get()` does. */
-  async get(options: object, how: PasskeyOptions = {}): Promise<PublicKeyCredentialJson> {
+  async get(options: object, how: PasskeyOptions = {}): Promise<AuthenticationResponseJSON> {
     const passkey = this.choose(options as AssertionOptions);
     return await this.answer({ options, passkey }, how);
   }
@@ -246,11 +248,11 @@ export class WorldPasskeys {
     );
   }
 
-  private async answer(
+  private async answer<Credential>(
     body: { options: object; passkey?: Passkey },
     { origin, userVerified }: PasskeyOptions,
-  ): Promise<PublicKeyCredentialJson> {
-    const { credential, passkey } = await this.api.call<PasskeyAnswer>(
+  ): Promise<Credential> {
+    const { credential, passkey } = await this.api.call<PasskeyAnswer<Credential>>(
       "POST",
       "/authenticators/passkeys",
       { body: { ...body, origin, user_verified: userVerified } },

@@ -1,4 +1,5 @@
 import type { TestApi } from "./api.js";
+import type { ExternalProvider, HookName } from "./settings.js";
 
 /** Which operations a fault affects. */
 export interface FaultMatch {
@@ -26,15 +27,29 @@ export interface FaultAction {
   truncate?: number;
   /** Seconds of the header `Retry-After`. */
   retry_after?: number;
-  /** For other targets than `http`: `refuse`, `hang`, `slow`, `bounce`, `serialization_failure` … */
-  failure?: string;
+  /** For other targets than `http`; `bounce` is of `smtp`, the last three of `database`. */
+  failure?:
+    | "refuse"
+    | "hang"
+    | "slow"
+    | "bounce"
+    | "serialization_failure"
+    | "lost_connection"
+    | "read_only";
 }
 
 /** A rule for faults. */
 export interface NewFault {
   match?: FaultMatch;
-  /** `http` (without it), `smtp`, `sms`, `hook:<name>`, `provider:<name>` or `database`. */
-  target?: string;
+  /** `http` without it. */
+  target?:
+    | "http"
+    | "smtp"
+    | "sms"
+    | "database"
+    | `hook:${HookName}`
+    | `provider:${ExternalProvider}`
+    | `provider:custom:${string}`;
   do: FaultAction;
   /** The largest number of affected operations. */
   count?: number;

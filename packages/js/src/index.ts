@@ -19,6 +19,7 @@ export {
 export type {
   Message,
   MessageFilter,
+  MessageKind,
   MessageQuery,
   WaitOptions,
   WorldMessages,
@@ -26,10 +27,13 @@ export type {
 export type { ServeOptions } from "./process.js";
 export { formatReport, reportWorld, type WorldReport } from "./report.js";
 export { Basalt, type StartOptions, startBasalt } from "./server.js";
+export type * from "./settings.js";
+export type * from "./webauthn.js";
 export {
   type NewWorld,
   type NextSignIn,
-  type Settings,
+  type SettingsChange,
+  type SignInScenario,
   World,
   type WorldDescription,
 } from "./world.js";

@@ -1,6 +1,7 @@
 import type { TestApi } from "./api.js";
 import { type Duration, toMilliseconds } from "./duration.js";
 import { BasaltError } from "./error.js";
+import type { EmailNotification, EmailTemplate } from "./settings.js";
 
 /** The longest wait of one request, in seconds. */
 const MAX_WAIT = 30;
@@ -12,6 +13,16 @@ export const DEFAULT_TIMEOUT = 3000;
 /** The largest number of messages of one request. */
 const PAGE = 200;
 
+/** What a message is for: as in `[auth.email.template.<kind>]`, a notification, or another message. */
+export type MessageKind =
+  | EmailTemplate
+  | `${EmailNotification}_notification`
+  | "application"
+  | "order_delivery"
+  | "order_notice"
+  | "order_refund"
+  | "sms_otp";
+
 /** An e-mail or an SMS that the server would have sent. */
 export interface Message {
   id: string;
@@ -21,8 +32,7 @@ export interface Message {
   from: string;
   to: string;
   subject: string;
-  /** `confirmation`, `magic_link`, `recovery`, `invite`, `email_change`, `reauthentication`, `sms_otp` … */
-  kind: string;
+  kind: MessageKind;
   text: string;
   html: string;
   /** The code that the message contains. */
@@ -40,8 +50,7 @@ export interface MessageFilter {
   /** The address or the number of the recipient. */
   to?: string;
   channel?: "email" | "sms";
-  /** As in `[auth.email.template.<kind>]`, or `sms_otp`. */
-  kind?: string;
+  kind?: MessageKind;
   /** A part of the subject. */
   subject?: string;
 }

@@ -16,9 +16,14 @@ import { BasaltError } from "./error.js";
 import { WorldEvents } from "./events.js";
 import { WorldFaults } from "./faults.js";
 import { WorldMessages } from "./messages.js";
+import type { Settings } from "./settings.js";
 
-/** Settings in the shape of `config.toml`. */
-export type Settings = Record<string, unknown>;
+/** A change of settings as a JSON merge patch (RFC 7396): `null` removes a member. */
+export type SettingsChange<Changed = Settings> = Changed extends readonly unknown[]
+  ? Changed
+  : Changed extends object
+    ? { [Name in keyof Changed]?: SettingsChange<Changed[Name]> | null }
+    : Changed;
 
 /** A world to create. */
 export interface NewWorld {
@@ -52,6 +57,22 @@ export interface WorldDescription {
   storage_key: string;
 }
 
+/** What is unusual about a sign-in at a provider. */
+export type SignInScenario =
+  | "denied"
+  | "missing_email"
+  | "unverified_email"
+  | "changed_email"
+  | "shared_email"
+  | "relay_email"
+  | "wrong_nonce"
+  | "bad_signature"
+  | "expired_code"
+  | "malformed_response"
+  | "slow_response"
+  | "server_error"
+  | "revoked_refresh_token";
+
 /** The next sign-in at a provider. */
 export interface NextSignIn {
   sub?: string;
@@ -61,8 +82,8 @@ export interface NextSignIn {
   /** An error that the provider returns, such as `access_denied`. */
   error?: string;
   error_description?: string;
-  /** A deviation, such as `bad_signature` or `missing_email`. */
-  scenario?: string;
+  /** A deviation. */
+  scenario?: SignInScenario;
   delay_ms?: number;
 }
 
@@ -161,7 +182,7 @@ export class World implements AsyncDisposable {
     /** Returns the settings in the shape of `config.toml`. */
     get: async (): Promise<Settings> => await this.api.call("GET", "/config"),
     /** Changes settings; `change` is a JSON merge patch (RFC 7396). Users and sessions stay. */
-    patch: async (change: Settings): Promise<Settings> =>
+    patch: async (change: SettingsChange): Promise<Settings> =>
       await this.api.call("PATCH", "/config", { body: change }),
   };
 

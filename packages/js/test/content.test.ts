@@ -80,6 +80,32 @@ describe("users and sessions", () => {
     expect(error).toBeNull();
   });
 
+  test("recovery codes of a new user raise the session", async ({ basalt }) => {
+    const mfa = {
+      totp: { enroll_enabled: true, verify_enabled: true },
+      recovery_codes: { verify_enabled: true },
+    };
+    await using world = await basalt.world({ config: { auth: { mfa } } });
+    const wanted = { ...ANN, factors: [{}, { type: "recovery_code" as const }] };
+    const user = await world.users.create(wanted);
+    const codes = user.factors?.find((factor) => factor.factor_type === "recovery_code")?.codes;
+    expect(codes).toHaveLength(10);
+    const supabase = world.client();
+    const { data } = await supabase.auth.signInWithPassword(ANN);
+    const verify = async () =>
+      await fetch(`${world.url}/auth/v1/factors/recovery-codes/verify`, {
+        method: "POST",
+        headers: {
+          apikey: world.publishableKey,
+          authorization: `Bearer ${data.session?.access_token}`,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({ code: codes?.[0] }),
+      });
+    expect((await verify()).status).toBe(200);
+    expect((await verify()).status).toBe(422);
+  });
+
   test("a software passkey registers and signs in", async ({ basalt }) => {
     const origin = "http://localhost:3000";
     const webauthn = { rp_id: "localhost", rp_display_name: "Test", rp_origins: [origin] };
@@ -92,7 +118,7 @@ describe("users and sessions", () => {
     const created = await world.passkeys.create(registration.data?.options ?? {}, { origin });
     const { error } = await supabase.auth.passkey.verifyRegistration({
       challengeId: registration.data?.challenge_id ?? "",
-      credential: created as never,
+      credential: created,
     });
     expect(error).toBeNull();
     await supabase.auth.signOut();
@@ -100,7 +126,7 @@ describe("users and sessions", () => {
     const signed = await world.passkeys.get(authentication.data?.options ?? {}, { origin });
     const { data } = await supabase.auth.passkey.verifyAuthentication({
       challengeId: authentication.data?.challenge_id ?? "",
-      credential: signed as never,
+      credential: signed,
     });
     expect(data?.user?.id).toBe(user.id);
   });

@@ -52,6 +52,7 @@ describe("worlds", () => {
   });
 
   test("name what is wrong with their settings, and what to do", async ({ basalt }) => {
+    // @ts-expect-error: the compiler knows the settings, too.
     const refused = basalt.world({ config: { auth: { enable_sinup: true } } });
     await expect(refused).rejects.toMatchObject({
       code: "invalid_settings",

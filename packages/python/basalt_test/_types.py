@@ -13,6 +13,28 @@ class ClockState(TypedDict):
     frozen: bool
 
 
+MessageKind = Literal[
+    "application",
+    "confirmation",
+    "email_change",
+    "email_changed_notification",
+    "identity_linked_notification",
+    "identity_unlinked_notification",
+    "invite",
+    "magic_link",
+    "mfa_factor_enrolled_notification",
+    "mfa_factor_unenrolled_notification",
+    "order_delivery",
+    "order_notice",
+    "order_refund",
+    "password_changed_notification",
+    "phone_changed_notification",
+    "reauthentication",
+    "recovery",
+    "sms_otp",
+]
+
+
 class Message(TypedDict):
     """An e-mail or an SMS that the server would have sent."""
 
@@ -21,7 +43,7 @@ class Message(TypedDict):
     at: str
     to: str
     subject: str
-    kind: str
+    kind: MessageKind
     text: str
     html: str
     code: str | None
@@ -59,12 +81,13 @@ class FaultRule(TypedDict, total=False):
 
 
 class CreatedFactor(TypedDict, total=False):
-    """A factor of a created user; `secret` is the base32 secret of a TOTP factor."""
+    """A factor of a created user: `secret` is the base32 secret of a TOTP factor, `codes` are recovery codes."""
 
     id: str
     factor_type: str
     status: str
     secret: str
+    codes: list[str]
 
 
 class CreatedUser(TypedDict, total=False):

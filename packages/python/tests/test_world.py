@@ -80,6 +80,21 @@ def test_one_time_passwords_and_faults(world):
     assert world.faults.list() == []
 
 
+def test_unknown_kinds_are_refused_with_the_nearest(world):
+    with pytest.raises(BasaltError, match="did you mean recovery"):
+        world.messages.list(kind="recovry")
+    with pytest.raises(BasaltError, match="did you mean audit"):
+        world.events(kind="audits")
+    with pytest.raises(BasaltError, match="did you mean bounce"):
+        world.faults.add({"failure": "bounced"}, target="smtp")
+
+
+def test_recovery_codes_of_a_new_user(world):
+    user = world.users.create(factors=[{}, {"type": "recovery_code", "codes": ["ABCD-efgh-2345-67ij"]}])
+    codes = [factor["codes"] for factor in user["factors"] if factor["factor_type"] == "recovery_code"]
+    assert codes == [["abcdefgh234567ij"]]
+
+
 def test_settings_change_at_run_time(world):
     assert world.config({"auth": {"enable_signup": False}})["auth"]["enable_signup"] is False
     with pytest.raises(BasaltError, match="did you mean auth.enable_signup"):

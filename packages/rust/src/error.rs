@@ -1,5 +1,7 @@
 //! Errors: what is wrong, and what to do next.
 
+use std::time::Duration;
+
 use reqwest::StatusCode;
 
 /// A refused call, or a server that cannot be started or reached.
@@ -30,17 +32,21 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// The server ended before it served.
-    #[error("{binary} ended before it served; run {binary} serve --test to see why")]
+    #[error("{binary} ended before it served: {log}")]
     Start {
         /// The path.
         binary: String,
+        /// The end of its log.
+        log: String,
     },
     /// No message came in time.
-    #[error("no message to {to} within {seconds} seconds")]
+    #[error("no new message to {to} within {wait:?}; {seen}")]
     NoMessage {
         /// The recipient.
         to: String,
         /// The length of the wait.
-        seconds: u64,
+        wait: Duration,
+        /// The messages that the world has.
+        seen: String,
     },
 }

@@ -1,12 +1,21 @@
 //! A world and what is in it.
 
-use std::time::Duration;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::Error;
 use crate::api::{TestApi, encode};
+
+/// How long [`World::next_message`] waits: less than a runner of tests, so that the error names the messages.
+const DEFAULT_WAIT: Duration = Duration::from_secs(3);
+/// The largest number of messages of one call.
+const PAGE: u32 = 200;
+/// The largest number of events of a report: the last ones.
+const MAX_REPORTED_EVENTS: usize = 100;
 
 /// An isolated backend with its own URL, keys, database, clock, messages and settings.
 ///
@@ -16,12 +25,14 @@ pub struct World {
     root: TestApi,
     api: TestApi,
     description: Value,
+    /// The ids of the messages that [`World::next_message`] has returned.
+    returned: Arc<Mutex<HashSet<String>>>,
 }
 
 impl World {
     pub(crate) fn new(root: TestApi, description: Value) -> Self {
         let api = root.below(&format!("/worlds/{}", encode(description["id"].as_str().unwrap_or_default())));
-        Self { root, api, description }
+        Self { root, api, description, returned: Arc::default() }
     }
 
     /// Returns its id.
@@ -89,6 +100,33 @@ impl World {
         self.api.call(Method::DELETE, "/clock", None).await
     }
 
+    /// Returns the oldest message to this recipient that this method has not returned before; waits 3 seconds for one.
+    ///
+    /// Each message is returned once: the second call for an address returns the second mail.
+    ///
+    /// # Errors
+    /// There is none in time, or the server is unreachable.
+    pub async fn next_message(&self, to: &str) -> Result<Value, Error> {
+        let end = Instant::now() + DEFAULT_WAIT;
+        let mut after = String::new();
+        loop {
+            let wait = end.saturating_duration_since(Instant::now()).as_secs_f64();
+            let path = format!("/messages?to={}&wait={wait:.3}&limit={PAGE}{after}", encode(to));
+            let page = self.api.call(Method::GET, &path, None).await?;
+            let page = page["messages"].as_array().cloned().unwrap_or_default();
+            for message in &page {
+                let id = message["id"].as_str().unwrap_or_default();
+                if self.returned.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned()) {
+                    return Ok(message.clone());
+                }
+                after = format!("&after={}", encode(id));
+            }
+            if page.is_empty() && Instant::now() >= end {
+                return Err(self.no_message(to, DEFAULT_WAIT).await);
+            }
+        }
+    }
+
     /// Waits for the first message to this recipient that is later than the message `after`.
     ///
     /// # Errors
@@ -98,8 +136,43 @@ impl World {
         let after = after.map(|id| format!("&after={}", encode(id))).unwrap_or_default();
         let path = format!("/messages?to={}&wait={seconds}&limit=1{after}", encode(to));
         let answer = self.api.call(Method::GET, &path, None).await?;
-        let message = answer["messages"].get(0).cloned();
-        message.ok_or_else(|| Error::NoMessage { to: to.to_owned(), seconds })
+        match answer["messages"].get(0) {
+            Some(message) => Ok(message.clone()),
+            None => Err(self.no_message(to, Duration::from_secs(seconds)).await),
+        }
+    }
+
+    async fn no_message(&self, to: &str, wait: Duration) -> Error {
+        let seen = match self.list_messages().await {
+            messages if messages.is_empty() => "the world has no messages at all".to_owned(),
+            messages => format!("its messages: {}", messages.join("; ")),
+        };
+        Error::NoMessage { to: to.to_owned(), wait, seen }
+    }
+
+    /// Describes what happened, for the output of a failed test: the id, the last events and the messages.
+    pub async fn report(&self) -> String {
+        let events = self.api.call(Method::GET, "/events", None).await.unwrap_or_default();
+        let text = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
+        let describe = |event: &Value| format!("{} {} {}", text(event, "at"), text(event, "kind"), event["data"]);
+        let events: Vec<String> = events["events"].as_array().into_iter().flatten().map(describe).collect();
+        let events = &events[events.len().saturating_sub(MAX_REPORTED_EVENTS)..];
+        let list = |lines: &[String]| match lines {
+            [] => "\n  none".to_owned(),
+            lines => lines.iter().map(|line| format!("\n  {line}")).collect(),
+        };
+        let messages = self.list_messages().await;
+        format!("world {} ({})\nevents:{}\nmessages:{}", self.id(), self.url(), list(events), list(&messages))
+    }
+
+    /// Describes the messages; none if they cannot be read.
+    async fn list_messages(&self) -> Vec<String> {
+        let answer = self.api.call(Method::GET, "/messages", None).await.unwrap_or_default();
+        let describe = |message: &Value| {
+            let text = |name: &str| message[name].as_str().unwrap_or_default();
+            format!("{} {} to {} ({})", text("at"), text("kind"), text("to"), text("subject"))
+        };
+        answer["messages"].as_array().into_iter().flatten().map(describe).collect()
     }
 
     /// Creates a user: `email`, `password`, `factors` and more; returns it with the secrets of its factors.
@@ -195,11 +268,14 @@ impl World {
         self.api.call(Method::POST, &format!("/snapshots/{}/restore", encode(name)), None).await.map(drop)
     }
 
-    /// Deletes the world.
+    /// Deletes the world, which may be deleted already.
     ///
     /// # Errors
     /// The server is unreachable.
     pub async fn delete(self) -> Result<(), Error> {
-        self.api.call(Method::DELETE, "", None).await.map(drop)
+        match self.api.call(Method::DELETE, "", None).await {
+            Err(Error::Refused { status: StatusCode::NOT_FOUND, .. }) => Ok(()),
+            outcome => outcome.map(drop),
+        }
     }
 }

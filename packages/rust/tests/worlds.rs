@@ -1,10 +1,12 @@
 //! Worlds of a real server: the binary of `BASALT_BIN`, or the one that the workspace has built.
 
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use basalt_test::{Basalt, Error, World};
-use reqwest::StatusCode;
+use futures::FutureExt;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 /// Starts a server of the binary beside the test program's folder.
@@ -48,6 +50,60 @@ async fn mailed_code_signs_in_and_token_expires() -> Result<(), Error> {
 }
 
 #[tokio::test]
+async fn each_message_is_returned_once_and_a_missing_one_names_what_came() -> Result<(), Error> {
+    let basalt = start().await;
+    let world = basalt.world(json!({"config": {"auth": {"email": {"max_frequency": "1s"}}}})).await?;
+    world.create_user(json!({"email": "ann@example.com"})).await?;
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        world.advance_clock("2m").await?;
+        auth(&world, "/otp", None, Some(json!({"email": "ann@example.com"}))).await;
+        ids.push(world.next_message("ann@example.com").await?["id"].clone());
+    }
+    assert_ne!(ids[0], ids[1]);
+    let started = Instant::now();
+    let missing = world.next_message("ann@example.com").await.expect_err("both were returned");
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(missing.to_string().contains("magic_link to ann@example.com"), "{missing}");
+    world.delete().await
+}
+
+#[tokio::test]
+async fn failed_test_is_reported_and_its_world_is_deleted() -> Result<(), Error> {
+    let basalt = start().await;
+    let sum = basalt.run(json!({}), async |world| {
+        auth(&world, "/otp", None, Some(json!({"email": "ann@example.com"}))).await;
+        world.next_message("ann@example.com").await?;
+        let report = world.report().await;
+        assert!(report.starts_with(&format!("world {}", world.id())), "{report}");
+        assert!(report.contains("request {") && report.contains("to ann@example.com ("), "{report}");
+        Ok::<_, Error>(1 + 1)
+    });
+    assert_eq!(sum.await?, 2);
+    let failed = basalt.run(json!({}), async |world| world.change_config(json!({"auth": {"x": 1}})).await).await;
+    assert!(matches!(failed, Err(Error::Refused { .. })), "{failed:?}");
+    let panicking = basalt.run(json!({}), async |_| -> Result<(), Error> { panic!("the assertion of a test") });
+    assert!(AssertUnwindSafe(panicking).catch_unwind().await.is_err(), "the panic ends the test");
+    assert_eq!(basalt.worlds().await?.len(), 1, "only the world of the server itself is left");
+    Ok(())
+}
+
+#[tokio::test]
+async fn unknown_kinds_and_failures_are_refused_with_the_nearest() -> Result<(), Error> {
+    let basalt = start().await;
+    let world = basalt.world(json!({})).await?;
+    let fault = world.add_fault(json!({"target": "smtp", "do": {"failure": "bounced"}})).await.expect_err("unknown");
+    assert!(fault.to_string().contains("did you mean bounce?"), "{fault}");
+    for (path, nearest) in
+        [("/messages?kind=recovry", "did you mean recovery?"), ("/events?kind=requests", "did you mean request?")]
+    {
+        let refused = world.call(Method::GET, path, None).await.expect_err("unknown");
+        assert!(refused.to_string().contains(nearest), "{path}: {refused}");
+    }
+    world.delete().await
+}
+
+#[tokio::test]
 async fn state_is_forked_stored_and_reset() -> Result<(), Error> {
     let basalt = start().await;
     let world = basalt.world(json!({"name": "first"})).await?;
@@ -67,6 +123,17 @@ async fn state_is_forked_stored_and_reset() -> Result<(), Error> {
     assert_eq!(world.totp(secret).await?.len(), 6);
     assert_eq!(basalt.worlds().await?.len(), 4);
     Ok(())
+}
+
+#[tokio::test]
+async fn recovery_codes_of_a_new_user_are_returned() -> Result<(), Error> {
+    let basalt = start().await;
+    let world = basalt.world(json!({})).await?;
+    let factors = json!([{}, {"type": "recovery_code", "codes": ["ABCD-efgh-2345"]}]);
+    let user = world.create_user(json!({"email": "ann@example.com", "factors": factors})).await?;
+    let codes = user["factors"].as_array().into_iter().flatten().find_map(|factor| factor.get("codes"));
+    assert_eq!(codes, Some(&json!(["abcdefgh2345"])));
+    world.delete().await
 }
 
 #[tokio::test]
@@ -91,4 +158,7 @@ async fn missing_binary_says_what_to_do() {
     assert!(refused.to_string().contains("BASALT_BIN"), "{refused}");
     let refused = Basalt::start_binary("/bin/false").await.expect_err("no server");
     assert!(matches!(refused, Error::Start { .. }), "{refused}");
+    assert!(refused.to_string().contains("it printed nothing"), "{refused}");
+    let refused = Basalt::start_binary("/bin/sh").await.expect_err("no server");
+    assert!(refused.to_string().contains("serve"), "the log of the program is shown: {refused}");
 }

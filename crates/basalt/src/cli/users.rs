@@ -29,8 +29,8 @@ const IMPORT_HELP: &str = "Import accounts from files
 Exports of Supabase, Firebase, Auth0, Clerk and PocketBase are recognised, as JSON, CSV or a dump as SQL, also gzipped or in
 UTF-16. Auth0's accounts and hashes are joined, in any order: basalt users import export.jsonl hashes.jsonl
 
-The native format has one account per line, as JSON: the columns of auth.users with identities, factors and passkeys
-nested. An address or a number is enough; everything else is optional:
+The native format has one account per line, as JSON: the columns of auth.users with identities, factors,
+passkeys and recovery_codes nested. An address or a number is enough; everything else is optional:
 
   {\"email\": \"ann@example.com\", \"email_verified\": true, \"password_hash\": \"$2b$10$…\", \"user_metadata\": {\"name\": \"Ann\"}}
 

@@ -174,7 +174,7 @@ const KEYS: &[Key] = &[
     ignored("functions.*.entrypoint"),
     ignored("functions.*.static_files"),
     ignored("functions.*.env.*"),
-    // [db]: the port is that of test servers; otherwise the embedded database listens on none
+    // [db]: the port is that of test servers and of development
     custom("db.port", Count),
     ignored("db.shadow_port"),
     ignored("db.health_timeout"),
@@ -371,5 +371,7 @@ pub(super) fn plain_settings() -> impl Iterator<Item = String> {
     })
 }
 
+#[cfg(test)]
+mod settings_type;
 #[cfg(test)]
 mod tests;

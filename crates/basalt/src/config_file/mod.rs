@@ -148,7 +148,7 @@ impl ConfigFile {
         self.values.text(key).is_some_and(|text| !text.is_empty())
     }
 
-    /// Returns the TCP port of the embedded database, if the file sets one.
+    /// Returns the TCP port of the embedded database of test servers and development, if the file sets one.
     pub(crate) fn database_port(&self) -> Option<u16> {
         self.values.text("db.port").and_then(|port| port.parse().ok())
     }

@@ -25,6 +25,21 @@ pub(super) const SUPERUSER: &str = "postgres";
 pub(super) const DATABASE: &str = "postgres";
 /// The file of the password, in the folder of the database.
 pub(super) const PASSWORD_FILE: &str = "password";
+/// The superuser's password on the TCP port during development, as that of the local Supabase.
+const PUBLISHED_PASSWORD: &str = "postgres";
+/// The file of the rules by which connections are authenticated, in the folder of the database.
+const ACCESS_FILE: &str = "pg_hba.conf";
+/// These rules.
+///
+/// The folder of the socket is open to the account of PostgreSQL alone, which can read the password, too. The superuser needs
+/// none there, so that this server connects whichever password the superuser has.
+const ACCESS_RULES: &str = "\
+local all         postgres              trust
+local replication postgres              trust
+local all         all                   scram-sha-256
+local replication all                   scram-sha-256
+host  all         all      127.0.0.1/32 scram-sha-256
+";
 /// The file of the key of the secrets in schema `vault`, in the data folder of PostgreSQL.
 const VAULT_KEY: &str = "vault.key";
 /// The port in the name of the socket of a server without a TCP port.
@@ -44,6 +59,8 @@ pub(super) struct DatabaseFolder {
 pub(super) struct ConnectionAddress {
     socket_folder: PathBuf,
     password: String,
+    /// Whether the superuser has [`PUBLISHED_PASSWORD`].
+    has_published_password: bool,
     /// The port on 127.0.0.1, if the server listens there.
     port: Option<u16>,
 }
@@ -76,6 +93,8 @@ pub(super) struct Cluster {
     pub socket_folder: PathBuf,
     /// The log file of its output.
     pub log: PathBuf,
+    /// The file of the rules by which connections are authenticated.
+    pub access: PathBuf,
     password: String,
 }
 
@@ -195,7 +214,11 @@ impl Cluster {
     /// Opens the database of `home`, with its socket in a folder below `sockets`.
     pub(super) fn open(home: &DatabaseFolder, sockets: &Path, account: Option<&Account>) -> Result<Self, StartError> {
         ensure_vault_key(&home.pgdata(), account)?;
+        let access = home.folder.join(ACCESS_FILE);
+        write_secret(&access, ACCESS_RULES)?;
+        chown(&access, account)?;
         Ok(Self {
+            access,
             pgdata: home.pgdata(),
             password: home.read_password()?,
             socket_folder: create_socket_folder(sockets, account)?,
@@ -205,11 +228,33 @@ impl Cluster {
 
     /// Returns the connection parameters of a server that listens on `port`.
     pub(crate) fn address(&self, port: Option<u16>) -> ConnectionAddress {
-        ConnectionAddress { socket_folder: self.socket_folder.clone(), password: self.password.clone(), port }
+        ConnectionAddress {
+            socket_folder: self.socket_folder.clone(),
+            password: self.password.clone(),
+            has_published_password: false,
+            port,
+        }
     }
 }
 
 impl ConnectionAddress {
+    /// Gives the superuser the published password, where there is a port.
+    #[must_use]
+    pub(super) fn with_published_password(mut self) -> Self {
+        self.has_published_password = self.port.is_some();
+        self
+    }
+
+    /// Returns whether the superuser has the published password.
+    pub(super) fn has_published_password(&self) -> bool {
+        self.has_published_password
+    }
+
+    /// Returns the password of a role.
+    pub(super) fn password_of(&self, role: &str) -> &str {
+        if role == SUPERUSER && self.has_published_password { PUBLISHED_PASSWORD } else { &self.password }
+    }
+
     /// Formats a connection URL for a role.
     pub(super) fn url(&self, role: &str) -> String {
         let mut host = String::new();
@@ -221,7 +266,8 @@ impl ConnectionAddress {
             }
         }
         // The port is part of the socket's file name.
-        format!("postgresql://{role}:{}@{host}:{}/{DATABASE}", self.password, self.port.unwrap_or(SOCKET_PORT))
+        let (password, port) = (self.password_of(role), self.port.unwrap_or(SOCKET_PORT));
+        format!("postgresql://{role}:{password}@{host}:{port}/{DATABASE}")
     }
 
     /// Returns the variables with which PostgreSQL's programs connect as the superuser.
@@ -231,14 +277,14 @@ impl ConnectionAddress {
             ("PGHOST", self.socket_folder.clone().into()),
             ("PGPORT", port.into()),
             ("PGUSER", SUPERUSER.into()),
-            ("PGPASSWORD", self.password.clone().into()),
+            ("PGPASSWORD", self.password_of(SUPERUSER).into()),
             ("PGDATABASE", DATABASE.into()),
         ]
     }
 
     /// Formats a connection URL for a role on the TCP port, if there is one.
     pub(crate) fn tcp_url(&self, role: &str) -> Option<String> {
-        self.port.map(|port| format!("postgresql://{role}:{}@127.0.0.1:{port}/{DATABASE}", self.password))
+        self.port.map(|port| format!("postgresql://{role}:{}@127.0.0.1:{port}/{DATABASE}", self.password_of(role)))
     }
 
     /// Returns the password.
@@ -389,6 +435,7 @@ mod tests {
         let address = ConnectionAddress {
             socket_folder: PathBuf::from("/tmp/a b/run"),
             password: "secret".to_owned(),
+            has_published_password: false,
             port: None,
         };
         assert_eq!(address.url("postgres"), "postgresql://postgres:secret@%2Ftmp%2Fa%20b%2Frun:5432/postgres");
@@ -397,5 +444,11 @@ mod tests {
         assert_eq!(address.url("postgres"), "postgresql://postgres:secret@%2Ftmp%2Fa%20b%2Frun:5433/postgres");
         let tcp = "postgresql://postgres:secret@127.0.0.1:5433/postgres";
         assert_eq!(address.tcp_url("postgres").as_deref(), Some(tcp));
+        let address = address.with_published_password();
+        let tcp = "postgresql://postgres:postgres@127.0.0.1:5433/postgres";
+        assert_eq!(address.tcp_url("postgres").as_deref(), Some(tcp));
+        assert_eq!(address.password_of("supabase_auth_admin"), "secret");
+        let without_port = ConnectionAddress { port: None, ..address }.with_published_password();
+        assert_eq!(without_port.password_of("postgres"), "secret");
     }
 }

@@ -1,6 +1,6 @@
 //! An embedded PostgreSQL: finds its binaries, creates the cluster, runs the server.
-//! The server is a private child process that listens on a Unix socket only and ends with this process, even after
-//! `kill -9`.
+//! The server is a private child process that listens on a Unix socket, and on a port of 127.0.0.1 if that is wanted. It
+//! ends with this process, even after `kill -9`.
 //!
 //! This module is not async: the child is tied to the thread that starts it, so a dedicated thread lives as long as the
 //! child.
@@ -116,7 +116,10 @@ impl EmbeddedPostgres {
         loop {
             let cluster = Cluster::open_or_create(home, binaries, account, new)?;
             let port = options.port.choose()?;
-            let address = cluster.address(port);
+            let mut address = cluster.address(port);
+            if options.port.has_published_password() {
+                address = address.with_published_password();
+            }
             let plan = ServerPlan {
                 binaries: binaries.clone(),
                 cluster,
@@ -167,9 +170,16 @@ impl EmbeddedPostgres {
         tools.copy(&self.address, snapshot, &other.address)
     }
 
-    /// Returns the password of the superuser and of the roles created with it.
+    /// Returns the password of the superuser of a new cluster and of the roles created with it.
     pub(crate) fn password(&self) -> &str {
         self.address.password()
+    }
+
+    /// Returns the password that the superuser gets; `None` if it has that already.
+    pub(crate) fn superuser_password(&self) -> Option<&str> {
+        // Only a lasting cluster may have that of an earlier start.
+        let is_changed = !self.ephemeral || self.address.has_published_password();
+        is_changed.then(|| self.address.password_of(Self::SUPERUSER))
     }
 
     /// Returns the folder of its files.

@@ -16,6 +16,10 @@ pub(crate) enum TcpPort {
     Free,
     /// This port.
     Fixed(u16),
+    /// For development: this port, or a free one for 0, with the published password of the superuser.
+    ///
+    /// If it is taken, the server listens on its socket only.
+    Development(u16),
 }
 
 impl TcpPort {
@@ -23,16 +27,37 @@ impl TcpPort {
     ///
     /// Another process may take a free one before the server binds it.
     pub(crate) fn choose(self) -> Result<Option<u16>, StartError> {
-        let find_free = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+        let bind = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| listener.local_addr());
         match self {
             Self::None => Ok(None),
             Self::Fixed(port) => Ok(Some(port)),
-            Self::Free => Ok(Some(find_free().map_err(StartError::io("finding a free port"))?.port())),
+            Self::Free | Self::Development(0) => {
+                Ok(Some(bind(0).map_err(StartError::io("finding a free port"))?.port()))
+            }
+            Self::Development(port) => Ok(match bind(port) {
+                Ok(_) => Some(port),
+                Err(error) => {
+                    tracing::warn!(
+                        port,
+                        %error,
+                        "the database has no port: [db] port cannot be opened on 127.0.0.1, is another server there?"
+                    );
+                    None
+                }
+            }),
         }
     }
 
     /// Returns how often to try to start.
     pub(crate) fn attempts(self) -> u32 {
-        if self == Self::Free { ATTEMPTS_WITH_FREE_PORT } else { 1 }
+        match self {
+            Self::None | Self::Fixed(_) => 1,
+            Self::Free | Self::Development(_) => ATTEMPTS_WITH_FREE_PORT,
+        }
+    }
+
+    /// Returns whether the superuser has the published password.
+    pub(crate) fn has_published_password(self) -> bool {
+        matches!(self, Self::Development(_))
     }
 }

@@ -1,9 +1,11 @@
 //! Keeps PostgreSQL running: a dedicated thread starts it and restarts it after a failure.
 //! The child's life is tied to that thread (see [`super::guard`]), so the thread must not be a worker of a runtime.
 
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, sleep};
@@ -258,6 +260,7 @@ fn launch(plan: &ServerPlan, state: &mut State) -> Result<(Child, u64), String> 
     let mut command = guarded_command(&plan.binaries.program("postgres"), plan.account.as_ref())
         .map_err(|error| error.to_string())?;
     command.arg("-D").arg(&plan.cluster.pgdata).arg("-k").arg(&plan.cluster.socket_folder);
+    command.arg("-c").arg(joined("hba_file=", &plan.cluster.access));
     command.args(["-p", &plan.port.unwrap_or(SOCKET_PORT).to_string()]);
     command.args(["-c", if plan.port.is_some() { "listen_addresses=127.0.0.1" } else { "listen_addresses=" }]);
     let careless = if plan.ephemeral { &EPHEMERAL_SETTINGS[..] } else { &[] };
@@ -272,6 +275,13 @@ fn launch(plan: &ServerPlan, state: &mut State) -> Result<(Child, u64), String> 
         .map_err(|error| format!("starting PostgreSQL: {error}"))?;
     state.child = Some(Pid::from_child(&child));
     Ok((child, log_start))
+}
+
+/// Returns a setting whose value is a path.
+fn joined(setting: &str, path: &Path) -> OsString {
+    let mut text = OsString::from(setting);
+    text.push(path);
+    text
 }
 
 /// Waits without a time limit: recovery after a crash may take minutes.

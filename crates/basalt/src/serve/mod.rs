@@ -47,6 +47,7 @@ use crate::data_folder::DataFolder;
 use crate::database_jobs::{DatabaseJobs, RequestTargets};
 use crate::dev::consent::ConsentPage;
 use crate::dev::{Access, InboxPages, OpenMailboxPorts};
+use crate::embedded_postgres::TcpPort;
 use crate::metrics::MetricSources;
 use crate::otlp::OtlpExporter;
 use crate::project::Project;
@@ -66,6 +67,9 @@ pub(crate) use services::{BUILT_IN_FUNCTIONS, build_outbox};
 use services::{Dependencies, Services};
 pub(crate) use source::{DatabaseOptions, DatabaseSource, find_binaries, find_database, migrate_embedded};
 pub(crate) use test_profile::generate_signing_key as generate_test_signing_key;
+
+/// The TCP port of the database during development, that of the Supabase CLI.
+const DEFAULT_DATABASE_PORT: u16 = 54_322;
 
 /// A server that accepts requests.
 pub(crate) struct Server {
@@ -171,12 +175,14 @@ impl Server {
         telemetry: Option<OtlpExporter>,
         shutdown: &Shutdown,
     ) -> anyhow::Result<Self> {
-        // Starting the database takes longest, so everything else is prepared concurrently.
-        let source = tokio::task::spawn_blocking(find_database(&project, &folder, options.database()));
         let shared = SharedPorts::start()?;
-        let prepared = prepare(&project, &folder, &options, &shared).await;
+        let (endpoint, mut prepared) = prepare(&project, &folder, &options, &shared).await?;
+        let wanted = DatabaseOptions {
+            port: development_database_port(&project, &prepared.config, &options),
+            ..options.database()
+        };
+        let source = tokio::task::spawn_blocking(find_database(&project, &folder, wanted));
         let source = source.await.context("starting the database")??;
-        let (endpoint, mut prepared) = prepared?;
         let (configured, port) = (prepared.config.clone(), endpoint.listener.local_addr()?.port());
         let pool = open_database(&source, &project, &mut prepared.config, shutdown).await?;
         let keys = load_keys(&project, &endpoint, &pool, folder.path(), &mut prepared).await?;
@@ -332,6 +338,17 @@ struct Running {
     serving: JoinHandle<()>,
     backends: Backends,
     report: ProjectReport,
+}
+
+/// Returns the TCP port of an embedded database: one for tools during development, otherwise none.
+///
+/// A free port for requests means a free one for the database, so that several servers of one project can run.
+fn development_database_port(project: &Project, config: &Config, options: &ServeOptions) -> TcpPort {
+    if !profiles::has_development_pages(config, &project.file.basalt) {
+        return TcpPort::None;
+    }
+    let is_port_free = options.port == Some(0);
+    TcpPort::Development(if is_port_free { 0 } else { project.file.database_port().unwrap_or(DEFAULT_DATABASE_PORT) })
 }
 
 /// Opens the database once it is reachable; refuses a store of rate limits that refuses the server.

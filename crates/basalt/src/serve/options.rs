@@ -13,7 +13,7 @@ pub(crate) struct ServeOptions {
     pub ephemeral: bool,
     /// Database URL; takes precedence over the one of the environment.
     pub database_url: Option<String>,
-    /// The TCP port of the embedded database.
+    /// The TCP port of the embedded database of a test server.
     pub database_port: TcpPort,
     /// Serve for a test run.
     pub test: Option<TestOptions>,

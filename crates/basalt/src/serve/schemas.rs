@@ -6,6 +6,7 @@ use gotrue_rs::store::migrate::{self, DatabaseAdministrator, DatabaseName};
 use gotrue_rules::domain::database_url::with_database;
 use gotrue_rules::domain::policy::{ApiPolicy, IndexWorkerPolicy};
 use gotrue_rules::domain::secret::Secret;
+use sqlx::AssertSqlSafe;
 
 use crate::database;
 
@@ -22,6 +23,21 @@ const ADMINISTRATION: &str = "template1";
 pub(super) async fn create_roles(superuser: &DatabaseSettings, password: &str) -> anyhow::Result<()> {
     let pool = database::build_migration_pool(superuser).await?;
     migrate::create_roles(&pool, password).await?;
+    pool.close().await;
+    Ok(())
+}
+
+/// Sets the password of the superuser, who is connected.
+pub(super) async fn set_superuser_password(superuser: &DatabaseSettings, password: &str) -> anyhow::Result<()> {
+    let pool = database::build_migration_pool(superuser).await?;
+    // `ALTER ROLE` takes no parameters.
+    let statement: String = sqlx::query_scalar("SELECT format('ALTER ROLE CURRENT_USER PASSWORD %L', $1)")
+        .persistent(false)
+        .bind(password)
+        .fetch_one(&pool)
+        .await
+        .context("formatting the password of the superuser")?;
+    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&pool).await.context("setting the password of the superuser")?;
     pool.close().await;
     Ok(())
 }

@@ -9,7 +9,7 @@ use gotrue_rs::store::{Pool, migrate};
 use gotrue_rules::domain::secret::Secret;
 use tokio::runtime::Handle;
 
-use super::schemas::{ROLE, create_roles, create_template, migrate_schemas};
+use super::schemas::{ROLE, create_roles, create_template, migrate_schemas, set_superuser_password};
 use crate::backup::{self, WalArchive};
 use crate::config_file::ArchiveSettings;
 use crate::data_folder::DataFolder;
@@ -160,6 +160,9 @@ impl DatabaseSource {
         if let Self::Embedded(postgres) = self {
             settings.url = Secret::from(self.operator_url().as_str());
             create_roles(&settings, postgres.password()).await?;
+            if let Some(password) = postgres.superuser_password() {
+                set_superuser_password(&settings, password).await?;
+            }
         }
         settings.url = Secret::from(self.url(ROLE).as_str());
         let is_embedded = matches!(self, Self::Embedded(_));

@@ -1,5 +1,6 @@
 //! Export of all accounts to a file, one per line, from a consistent snapshot.
 
+use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 
 use anyhow::bail;
@@ -87,9 +88,13 @@ async fn write_accounts(
     rules: Option<&RowRules<'_>>,
 ) -> anyhow::Result<u64> {
     let bar = progress_bar(u64::try_from(bulk::count(db).await?).unwrap_or_default(), false);
+    let has_recovery_codes = rules.is_none() && bulk::has_recovery_codes(db).await?;
     let mut after = Uuid::nil();
     loop {
         let mut page = bulk::list_page(db, after, PAGE_SIZE).await?;
+        if has_recovery_codes {
+            add_recovery_codes(db, &mut page).await?;
+        }
         for line in &mut page {
             if let Some(rules) = rules {
                 rules.replace_line(line);
@@ -104,6 +109,24 @@ async fn write_accounts(
     }
     bar.finish_and_clear();
     Ok(bar.position())
+}
+
+/// Adds the recovery codes of the users of a page who have a factor of that type.
+async fn add_recovery_codes(db: &mut Connection, page: &mut [Value]) -> anyhow::Result<()> {
+    let is_code = |factor: &Value| factor["factor_type"] == "recovery_code";
+    let has_codes = |line: &Value| line["factors"].as_array().is_some_and(|factors| factors.iter().any(is_code));
+    let id_of = |line: &Value| line["id"].as_str().and_then(|id| id.parse::<Uuid>().ok());
+    let owners: Vec<Uuid> = page.iter().filter(|line| has_codes(line)).filter_map(id_of).collect();
+    if owners.is_empty() {
+        return Ok(());
+    }
+    let mut codes: HashMap<Uuid, Value> = bulk::list_recovery_codes(db, &owners).await?.into_iter().collect();
+    for line in page {
+        if let Some(codes) = id_of(line).and_then(|id| codes.remove(&id)) {
+            line["recovery_codes"] = codes;
+        }
+    }
+    Ok(())
 }
 
 /// Omits columns without a value, which an import treats as absent.

@@ -58,8 +58,10 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
         rounds: arguments.firebase_rounds,
         mem_cost: arguments.firebase_mem_cost,
     });
+    let has_recovery_codes = bulk::has_recovery_codes(&mut database.connection()).await?;
     let mut import = Import {
         database,
+        has_recovery_codes,
         bar: ProgressBar::hidden(),
         dry_run_transaction,
         are_privileged_allowed: arguments.allow_privileged,
@@ -99,6 +101,8 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
 /// An import in progress.
 pub(super) struct Import<'a> {
     pub(super) database: &'a UserDatabase,
+    /// Whether the database has the tables of recovery codes.
+    has_recovery_codes: bool,
     pub(super) bar: ProgressBar,
     pub(super) dry_run_transaction: Option<Connection>,
     are_privileged_allowed: bool,
@@ -274,11 +278,10 @@ impl Import<'_> {
         let (text, bar) = file.text()?;
         self.bar = bar;
         let levels = self.import_users(DumpReader::new(text, columns.clone())).await?;
-        let has_recovery_codes = bulk::has_recovery_codes(&mut self.database.connection()).await?;
         for level in levels {
             let (text, bar) = file.text()?;
             self.bar = bar;
-            self.import_related_rows(DumpReader::new(text, columns.clone()), level, has_recovery_codes).await?;
+            self.import_related_rows(DumpReader::new(text, columns.clone()), level).await?;
         }
         Ok(())
     }
@@ -318,12 +321,7 @@ impl Import<'_> {
     }
 
     /// Imports the rows of a dump whose tables are of a level.
-    async fn import_related_rows(
-        &mut self,
-        dump: DumpReader,
-        level: u8,
-        has_recovery_codes: bool,
-    ) -> anyhow::Result<()> {
+    async fn import_related_rows(&mut self, dump: DumpReader, level: u8) -> anyhow::Result<()> {
         let mut waiting: HashMap<ImportTable, Vec<(u64, Value)>> = HashMap::new();
         for found in dump {
             let found = found.context("reading the file")?;
@@ -339,9 +337,8 @@ impl Import<'_> {
             };
             let is_of_codes = matches!(table, ImportTable::RecoveryCodeSets | ImportTable::RecoveryCodes)
                 || row.get("factor_type") == Some(&json!("recovery_code"));
-            if is_of_codes && !has_recovery_codes {
-                let remedy = "enable [auth.mfa.recovery_codes], start the server once and repeat the import";
-                self.done.add_omitted(&format!("auth.{}: {remedy}", table.name()));
+            if is_of_codes && !self.has_recovery_codes {
+                self.report_omitted_codes(table);
                 continue;
             }
             if !self.may_attach(table, &row) {
@@ -359,6 +356,12 @@ impl Import<'_> {
             self.insert_rows(table, rows).await?;
         }
         Ok(())
+    }
+
+    /// Counts a row of recovery codes for which the database has no tables.
+    fn report_omitted_codes(&mut self, table: ImportTable) {
+        let remedy = "enable [auth.mfa.recovery_codes], start the server once and repeat the import";
+        self.done.add_omitted(&format!("auth.{}: {remedy}", table.name()));
     }
 
     /// Whether what a row of a dump belongs to is of this import: no row adds a sign-in to another account.
@@ -392,7 +395,10 @@ impl Import<'_> {
     }
 
     /// Adds an account, unless it has more rights than others and the operator has not allowed that.
-    async fn add_if_allowed(&mut self, line: u64, user: ImportedUser) -> anyhow::Result<()> {
+    async fn add_if_allowed(&mut self, line: u64, mut user: ImportedUser) -> anyhow::Result<()> {
+        if !self.has_recovery_codes && user.remove_recovery_codes() {
+            self.report_omitted_codes(ImportTable::RecoveryCodeSets);
+        }
         match describe_privilege(&user, &self.database.role) {
             Some(rights) if self.are_privileged_allowed => {
                 self.done.privileged += 1;

@@ -44,7 +44,8 @@ impl ImportSummary {
         self.stored += 1;
         let hash = user.user.get("encrypted_password").and_then(Value::as_str).unwrap_or_default();
         self.passwords += u64::from(!hash.is_empty());
-        for table in ImportTable::OF_LINES.into_iter().filter(|table| *table != ImportTable::Users) {
+        let tables = ImportTable::OF_LINES.into_iter().chain(ImportTable::OF_RECOVERY_CODES);
+        for table in tables.filter(|table| *table != ImportTable::Users) {
             self.add_rows(table, user.table_rows(table).len() as u64);
         }
     }

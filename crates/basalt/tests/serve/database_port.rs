@@ -1,13 +1,16 @@
-//! The TCP port of a test server's database: another one is tried only if the port is taken.
+//! The TCP port of the database of test servers and during development.
 
 use std::fs::{self, Permissions};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::{Command, Output};
 
 use gotrue_rs::testing::find_postgres;
+use rustix::process::Signal;
+use sqlx::{Connection, PgConnection};
 
-use super::support::{Basalt, TempFolder, eventually, run_with};
+use super::support::{Basalt, TempFolder, eventually, free_port, run, run_with};
 
 /// Creates a folder for `PG_BIN_DIR` in which `postgres` is a script.
 ///
@@ -75,3 +78,108 @@ fn start_that_fails_for_another_reason_is_not_repeated_with_other_ports() {
     // A copy of a prepared cluster that does not start is replaced once by a new cluster.
     assert!((1..=2).contains(&started), "{started} starts: {log}");
 }
+
+/// Runs SQL with psql.
+fn psql(url: &str, sql: &str) -> Output {
+    let psql = find_postgres().expect("PostgreSQL is installed").join("psql");
+    let arguments = ["--no-psqlrc", "--tuples-only", "--no-align", "--command", sql, url];
+    Command::new(psql).args(arguments).env_remove("PGPASSWORD").output().expect("psql starts")
+}
+
+/// Runs SQL with psql, which must succeed; returns its output.
+fn query(url: &str, sql: &str) -> String {
+    let output = psql(url, sql);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[test]
+fn development_database_is_reachable_with_the_url_that_status_prints() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "");
+    let server = Basalt::serve(&["--config", &config]);
+    let status = run(&["status", "--config", &config, "--output", "json"]);
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
+    let url = status["DB_URL"].as_str().expect("a URL").to_owned();
+    assert!(url.starts_with("postgresql://postgres:postgres@127.0.0.1:") && url.ends_with("/postgres"), "{url}");
+    assert_eq!(server.text("database_url_tcp"), url);
+    let text = String::from_utf8_lossy(&run(&["status", "--config", &config]).stdout).into_owned();
+    assert!(text.contains(&url), "{text}");
+    query(&url, "create table public.notes (id int); create extension if not exists pgcrypto");
+    assert_eq!(
+        query(&url, "select current_user, tableowner from pg_tables where tablename = 'notes'"),
+        "postgres|postgres"
+    );
+    for (what, refused) in [
+        ("another password", url.replacen(":postgres@", ":guess@", 1)),
+        ("another role", url.replacen("//postgres:", "//supabase_auth_admin:", 1)),
+    ] {
+        let output = psql(&refused, "select 1");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains("password authentication failed"), "{what}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn development_database_has_the_configured_port_unless_it_is_taken() {
+    let scratch = TempFolder::new();
+    let port = free_port();
+    let config = scratch.write("config.toml", &format!("[db]\nport = {port}\n"));
+    let listening = free_port().to_string();
+    let arguments = ["--config", config.as_str(), "--port", &listening];
+    let taken = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
+    let server = Basalt::serve(&arguments);
+    assert_eq!(server.announcement.get("database_url_tcp"), None);
+    eventually("the warning is logged", || server.log().contains("the database has no port"));
+    let mut connection = PgConnection::connect(&server.text("database_url")).await.expect("the socket is there");
+    // A project's own password must not keep the server from its database.
+    sqlx::raw_sql("alter role postgres password 'of the project'").execute(&mut connection).await.expect("it may");
+    connection.close().await.expect("closed");
+    server.signal(Signal::TERM);
+    assert!(server.wait_for_exit());
+    drop(taken);
+    let server = Basalt::serve(&arguments);
+    let url = format!("postgresql://postgres:postgres@127.0.0.1:{port}/postgres");
+    assert_eq!(server.text("database_url_tcp"), url);
+    assert_eq!(query(&url, "select 1"), "1");
+}
+
+#[test]
+fn external_database_has_no_port() {
+    let database = Basalt::serve(&["--test"]);
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "");
+    let server = Basalt::serve(&["--config", &config, "--database-url", &database.text("database_url_tcp")]);
+    assert_eq!(server.announcement.get("database_url_tcp"), None);
+}
+
+#[test]
+fn database_of_a_public_server_has_no_port() {
+    let scratch = TempFolder::new();
+    let port = free_port();
+    let listening = free_port().to_string();
+    let serve = |settings: &str| {
+        let config = scratch.write("config.toml", &format!("{settings}[db]\nport = {port}\n"));
+        Basalt::serve(&["--config", &config, "--port", &listening])
+    };
+    let development = serve("");
+    let before = query(&development.text("database_url_tcp"), PASSWORD_VERIFIER);
+    development.signal(Signal::TERM);
+    assert!(development.wait_for_exit());
+    for settings in ["[api]\nexternal_url = \"https://api.example.com\"\n", "[basalt]\ndevelopment_pages = false\n"] {
+        let server = serve(settings);
+        assert_eq!(server.announcement.get("database_url_tcp"), None, "{settings}");
+        assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "{settings}");
+        let socket = server.text("database_url").replace("%2F", "/");
+        let (start, folder) = socket.split_once('@').expect("a host");
+        let (folder, number) = folder.rsplit_once(':').expect("a port");
+        let number = number.trim_end_matches("/postgres");
+        let url = format!("{start}@/postgres?host={folder}&port={number}");
+        assert_ne!(query(&url, PASSWORD_VERIFIER), before, "the published password ends: {settings}");
+        server.signal(Signal::TERM);
+        assert!(server.wait_for_exit());
+    }
+}
+
+/// Returns what PostgreSQL has stored of the superuser's password.
+const PASSWORD_VERIFIER: &str = "select rolpassword from pg_authid where rolname = 'postgres'";

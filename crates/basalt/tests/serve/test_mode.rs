@@ -262,6 +262,25 @@ fn ephemeral_folders(directory: &TempFolder) -> Vec<PathBuf> {
 }
 
 #[test]
+fn data_of_a_test_server_is_in_memory_unless_another_folder_is_named() {
+    let place = |server: &Basalt| server.text("database_url").replace("%2F", "/");
+    let server = Basalt::start(basalt().env_remove("TMPDIR"), &["--test"]);
+    let memory = std::fs::read_to_string("/proc/meminfo").expect("Linux has it");
+    let available = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:")).expect("Linux has it");
+    let available: u64 = available.trim().trim_end_matches(" kB").parse().expect("a number");
+    let room = rustix::fs::statvfs("/dev/shm").map_or(0, |system| system.f_bavail * system.f_frsize);
+    // A machine whose memory is about as large as needed may have changed meanwhile.
+    if available.min(room >> 10) > 5 << 20 {
+        assert!(place(&server).contains("@/dev/shm/basalt-once-"), "{}", place(&server));
+    } else if available.min(room >> 10) < 3 << 20 {
+        assert!(place(&server).contains("@/tmp/basalt-once-"), "{}", place(&server));
+    }
+    let scratch = TempFolder::new();
+    let named = Basalt::start(basalt().env("TMPDIR", &scratch.0), &["--test"]);
+    assert!(place(&named).contains(&format!("@{}/basalt-once-", scratch.0.display())), "{}", place(&named));
+}
+
+#[test]
 fn exec_that_is_stopped_while_its_server_starts_runs_nothing_and_leaves_no_folder() {
     for (signal, delay) in [Signal::TERM, Signal::INT].into_iter().flat_map(|it| [0, 10, 30, 60].map(|ms| (it, ms))) {
         let scratch = TempFolder::new();

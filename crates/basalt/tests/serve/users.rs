@@ -263,3 +263,47 @@ fn formats_of_other_services_are_detected_and_imported() {
     assert!(accounts.run_successfully(&["show", "fire@example.com"]).contains("2023-11-14T22:13:20Z"));
     assert_eq!(accounts.list_accounts().len(), 3);
 }
+
+/// A code of argon2id, as the reference stores it.
+const CODE_HASH: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$1Fvqp4H8GiQHWKYCFwdOn5OmHurBz+n8KhjtE86jNwk";
+
+#[test]
+fn recovery_codes_survive_export_and_import() {
+    let accounts = AccountCommands::new();
+    let line = json!({
+        "email": "ann@example.com",
+        "factors": [
+            {"factor_type": "totp", "status": "verified", "secret": "JBSWY3DPEHPK3PXP", "friendly_name": "phone"},
+            {"factor_type": "recovery_code", "status": "verified", "friendly_name": "Recovery codes"},
+        ],
+        "recovery_codes": {
+            "failed_verification_count": 2, "verification_locked_until": "2099-01-01T00:00:00Z",
+            "codes": [{"code_hash": CODE_HASH}, {"code_hash": CODE_HASH, "consumed_at": "2024-05-06T07:08:09Z"}],
+        },
+    });
+    let file = accounts.scratch.write("users.jsonl", &line.to_string());
+    assert!(accounts.run_successfully(&["import", &file]).contains("Imported 1 account"));
+    let (first, second) = (accounts.scratch.path("first.jsonl"), accounts.scratch.path("second.jsonl"));
+    accounts.run_successfully(&["export", &first]);
+    let elsewhere = AccountCommands::new();
+    elsewhere.run_successfully(&["import", &first]);
+    elsewhere.run_successfully(&["export", &second]);
+    let [first, second] = [first, second].map(|path| std::fs::read_to_string(path).expect("written"));
+    assert_eq!(first, second);
+    for kept in [CODE_HASH, "\"failed_verification_count\":2", "2099-01-01", "2024-05-06T07:08:09"] {
+        assert!(first.contains(kept), "{kept} is lost: {first}");
+    }
+    for (codes, expected) in [
+        (json!([]), "recovery_codes: an object is wanted"),
+        (json!({"codes": [{"code_hash": "plain"}]}), "codes[0]: code_hash: "),
+        (json!({"codes": [{}]}), "codes[0]: code_hash is missing"),
+    ] {
+        let mut wrong = line.clone();
+        wrong["email"] = json!("bea@example.com");
+        wrong["recovery_codes"] = codes;
+        let file = accounts.scratch.write("wrong.jsonl", &wrong.to_string());
+        let text = accounts.run_failing(&["import", &file]);
+        assert!(text.contains(expected), "{text}");
+    }
+}

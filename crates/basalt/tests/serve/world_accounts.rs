@@ -36,6 +36,30 @@ async fn arranged_user_signs_in_and_has_sessions_of_any_level() {
 }
 
 #[tokio::test]
+async fn recovery_codes_of_a_new_user_raise_its_session_once() {
+    let server = TestServer::start();
+    let mfa = json!({"totp": {"verify_enabled": true}, "recovery_codes": {"verify_enabled": true, "count": 4}});
+    let world = server.world(json!({"config": {"auth": {"mfa": mfa}}})).await;
+    let factors = json!([{}, {"type": "recovery_code"}]);
+    let entry = json!({"email": EMAIL, "password": PASSWORD, "factors": factors});
+    let users = world.ok(Method::POST, "/users", Some(json!([entry]))).await;
+    let codes = users[0]["factors"][1]["codes"].as_array().cloned().unwrap_or_default();
+    assert_eq!(codes.len(), 4, "{users}");
+    let (_, session) =
+        world.auth("/token?grant_type=password", Some(json!({"email": EMAIL, "password": PASSWORD}))).await;
+    let token = session["access_token"].as_str().expect("a token");
+    let path = "/factors/recovery-codes/verify";
+    let (status, raised) = world.auth_as(token, path, Some(json!({"code": codes[0]}))).await;
+    assert_eq!(status, 200, "{raised}");
+    assert_eq!(world.auth_as(token, path, Some(json!({"code": codes[0]}))).await.0, 422);
+    let (_, status) = world.auth_as(token, "/factors/recovery-codes", None).await;
+    assert_eq!((&status["total"], &status["remaining"]), (&json!(4), &json!(3)), "{status}");
+    let given = json!({"email": "bob@example.com", "factors": [{"type": "recovery_code", "codes": ["ABCD-efgh"]}]});
+    let users = world.ok(Method::POST, "/users", Some(json!([given]))).await;
+    assert_eq!(users[0]["factors"][0]["codes"], json!(["abcdefgh"]));
+}
+
+#[tokio::test]
 async fn faults_affect_the_requests_of_their_world() {
     let server = TestServer::start();
     let (first, second) = (server.world(json!({})).await, server.world(json!({})).await);

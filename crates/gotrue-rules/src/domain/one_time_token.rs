@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA224, digest};
 use subtle::ConstantTimeEq as _;
+use uuid::{Builder, Uuid};
 
+use super::policy::MailPolicy;
 use super::user::{Time, User};
 
 /// Prefix of the stored hash, and of a link's token, in PKCE flows.
@@ -31,7 +33,7 @@ impl TokenHash {
         }))
     }
 
-    /// Wraps the token of a link without validation.
+    /// Wraps the hash of a link without validation.
     pub fn from_link(token: &str) -> Self {
         Self(token.to_owned())
     }
@@ -65,6 +67,75 @@ impl TokenHash {
 impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TokenHash(…)")
+    }
+}
+
+/// Returns the id of the row of a new token.
+///
+/// Where the policy makes links unguessable it is of version 8 (RFC 9562 §5.8), which marks a row whose link has the id.
+pub fn new_row_id(random: Uuid, policy: &MailPolicy) -> Uuid {
+    if policy.are_links_unguessable { Builder::from_custom_bytes(random.into_bytes()).into_uuid() } else { random }
+}
+
+/// Whether the link of the row with this id has the id.
+fn is_in_link(row_id: Uuid) -> bool {
+    row_id.get_version_num() == 8
+}
+
+/// The token of a link.
+///
+/// In Supabase Auth it is the hash, which follows from an address and six digits. The link of a row whose id
+/// [`new_row_id`] marks has the id after the hash, and is valid only with both.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LinkToken {
+    hash: TokenHash,
+    row_id: Option<Uuid>,
+}
+
+/// The length of a row id in a link, in hexadecimal digits.
+const ROW_ID_LENGTH: usize = 32;
+
+impl LinkToken {
+    /// Builds the token of the link of this row.
+    pub fn new(hash: TokenHash, row_id: Uuid) -> Self {
+        Self { hash, row_id: Some(row_id).filter(|id| is_in_link(*id)) }
+    }
+
+    /// Parses a presented token.
+    pub fn parse(text: &str) -> Self {
+        let (hash, row_id) = split_row_id(text).map_or((text, None), |(hash, id)| (hash, Some(id)));
+        Self { hash: TokenHash::from_link(hash), row_id }
+    }
+
+    /// Returns the text of the link's parameter.
+    pub fn format(&self) -> String {
+        let row_id = self.row_id.map(|id| id.simple().to_string());
+        format!("{}{}", self.hash.as_str(), row_id.unwrap_or_default())
+    }
+
+    /// Returns the stored hash.
+    pub fn hash(&self) -> &TokenHash {
+        &self.hash
+    }
+
+    /// Returns the id that a marked row must have; `None` matches rows that are not marked.
+    pub fn row_id(&self) -> Option<Uuid> {
+        self.row_id
+    }
+}
+
+/// Splits a token into hash and row id, which has one spelling.
+fn split_row_id(text: &str) -> Option<(&str, Uuid)> {
+    let (hash, digits) = text.split_at_checked(text.len().checked_sub(ROW_ID_LENGTH)?)?;
+    let id = Uuid::try_parse(digits).ok()?;
+    let is_canonical = *id.simple().encode_lower(&mut Uuid::encode_buffer()) == *digits;
+    (!hash.is_empty() && is_canonical && is_in_link(id)).then_some((hash, id))
+}
+
+/// A valid token grants access, so it is not printed.
+impl fmt::Debug for LinkToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LinkToken(…)")
     }
 }
 
@@ -178,8 +249,30 @@ mod tests {
     }
 
     #[test]
+    fn link_has_row_id_only_where_links_are_unguessable() {
+        let hash = TokenHash::new("ann@example.com", "123456").with_pkce(true);
+        let random = Uuid::from_u128(0x5c1f_8b39_8a3e_4b3c_9a55_6b1f_4c3d_2e10);
+        let derived = LinkToken::new(hash.clone(), new_row_id(random, &MailPolicy::default()));
+        assert_eq!(derived.format(), hash.as_str());
+        assert_eq!(LinkToken::parse(&derived.format()), derived);
+        let policy = MailPolicy { are_links_unguessable: true, ..MailPolicy::default() };
+        let unguessable = LinkToken::new(hash.clone(), new_row_id(random, &policy));
+        assert_eq!(unguessable.format(), format!("{}5c1f8b398a3e8b3c9a556b1f4c3d2e10", hash.as_str()));
+        assert_eq!(LinkToken::parse(&unguessable.format()), unguessable);
+        let other_version = format!("{}{}", hash.as_str(), random.simple());
+        for wrong in
+            ["", "é", &unguessable.format().to_uppercase(), &format!("{}0", unguessable.format()), &other_version]
+        {
+            let parsed = LinkToken::parse(wrong);
+            assert!(parsed.row_id().is_none() && parsed.hash() != &hash, "{wrong}");
+        }
+    }
+
+    #[test]
     fn debug_output_hides_hash() {
-        assert_eq!(format!("{:?}", TokenHash::new("a", "1")), "TokenHash(…)");
+        let hash = TokenHash::new("a", "1");
+        assert_eq!(format!("{hash:?}"), "TokenHash(…)");
+        assert_eq!(format!("{:?}", LinkToken::new(hash, Uuid::nil())), "LinkToken(…)");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use super::ban::{BannedAttempt, require_not_banned};
 use super::contact::{Contact, Email, Phone};
 use super::error::{Error, ErrorCode, Result};
-use super::one_time_token::{OneTimeTokenKind, TokenHash, is_expired};
+use super::one_time_token::{LinkToken, OneTimeTokenKind, TokenHash, is_expired};
 use super::policy::{Policy, SmsProvider};
 use super::purpose::VerificationType;
 use super::user::{Time, User};
@@ -14,8 +14,8 @@ use crate::wire::requests::VerifyRequest;
 /// The token of a verification request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PresentedToken {
-    /// The hash of a link, in stored form.
-    Link(TokenHash),
+    /// The token of a link.
+    Link(LinkToken),
     /// A code with its recipient.
     Code(OneTimeCode),
 }
@@ -60,7 +60,7 @@ pub struct VerificationRequest {
 }
 
 impl VerificationRequest {
-    /// Parses `GET /verify`, whose `token` is the hash; 400 `validation_failed` if a parameter is missing.
+    /// Parses `GET /verify`, whose `token` is that of a link; 400 `validation_failed` if a parameter is missing.
     pub fn from_link(kind: &str, token: &str) -> Result<Self> {
         require_type(kind)?;
         if token.is_empty() {
@@ -68,11 +68,11 @@ impl VerificationRequest {
         }
         Ok(Self {
             verification_type: VerificationType::parse(kind),
-            token: PresentedToken::Link(TokenHash::from_link(token)),
+            token: PresentedToken::Link(LinkToken::parse(token)),
         })
     }
 
-    /// Parses `POST /verify`: a hash alone, or a code with an address or a number.
+    /// Parses `POST /verify`: the token of a link alone, or a code with an address or a number.
     pub fn from_body(body: &VerifyRequest) -> Result<Self> {
         require_type(&body.kind)?;
         let presented = match (body.token.is_empty(), body.token_hash.is_empty()) {
@@ -80,7 +80,7 @@ impl VerificationRequest {
                 if !(body.email.is_empty() && body.phone.is_empty() && body.redirect_to.is_empty()) {
                     return Err(Error::invalid("Only the token_hash and type should be provided"));
                 }
-                PresentedToken::Link(TokenHash::from_link(&body.token_hash))
+                PresentedToken::Link(LinkToken::parse(&body.token_hash))
             }
             (false, true) => PresentedToken::Code(parse_code(body)?),
             _ => return Err(Error::invalid("Verify requires either a token or a token hash")),

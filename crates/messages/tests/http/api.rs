@@ -203,6 +203,7 @@ async fn wrong_requests_are_refused_with_a_hint() {
         (Method::GET, "?to=".to_owned(), 400, "invalid_parameter"),
         (Method::GET, "?to=%zz".to_owned(), 400, "invalid_parameter"),
         (Method::GET, "?channel=fax".to_owned(), 400, "invalid_parameter"),
+        (Method::GET, "?kind=recovry".to_owned(), 400, "invalid_parameter"),
         (Method::GET, "?wait=61".to_owned(), 400, "invalid_parameter"),
         (Method::GET, "?wait=1e1".to_owned(), 400, "invalid_parameter"),
         (Method::GET, "?wait=-1".to_owned(), 400, "invalid_parameter"),

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures::stream;
+use gotrue_rs::config::format_suggestion;
 use gotrue_rs::events::{EventFilter, EventKind, EventLog, EventSubscriber};
 use gotrue_rs::http::request_info::parse_pairs;
 use http::header::CONTENT_TYPE;
@@ -51,8 +52,11 @@ impl EventQuery {
                         value.parse().map_err(|_| invalid("after", "the id of an event, or now, is wanted"))?;
                 }
                 "kind" => {
-                    let kinds = EventKind::ALL.map(EventKind::as_str).join(", ");
-                    let kind = EventKind::parse(&value).ok_or_else(|| invalid("kind", &format!("one of {kinds}")))?;
+                    let kinds = EventKind::ALL.map(EventKind::as_str);
+                    let kind = EventKind::parse(&value).ok_or_else(|| {
+                        let suggestion = format_suggestion(&value, kinds);
+                        invalid("kind", &format!("one of {} is wanted{suggestion}", kinds.join(", ")))
+                    })?;
                     parsed.filter.kind = Some(kind);
                 }
                 "user" => {
@@ -63,7 +67,10 @@ impl EventQuery {
                     let seconds = value.parse().map_err(|_| invalid("wait", "a whole number of seconds is wanted"))?;
                     parsed.wait = Duration::from_secs(seconds).min(MAX_WAIT);
                 }
-                _ => return Err(invalid("query", "there is no such parameter")),
+                _ => {
+                    let suggestion = format_suggestion(&name, ["after", "kind", "user", "wait"]);
+                    return Err(invalid("query", &format!("there is no such parameter{suggestion}")));
+                }
             }
         }
         Ok(parsed)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gotrue_rs::app::App;
+use gotrue_rs::config::format_suggestion;
 use gotrue_rs::ports::software_authenticator::Authenticator;
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -87,7 +88,8 @@ impl PasskeyRequest {
         let mut members: Map<String, Value> = parsed?;
         members.retain(|_, value| !value.is_null());
         if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
-            return Err(format!("{unknown}: no such member; known are {}", MEMBERS.join(", ")));
+            let suggestion = format_suggestion(unknown, MEMBERS);
+            return Err(format!("{unknown}: no such member{suggestion}; known are {}", MEMBERS.join(", ")));
         }
         let options = members.shift_remove("options").unwrap_or_default();
         let options = options.get("publicKey").cloned().unwrap_or(options);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use gotrue_rs::config::format_suggestion;
 use gotrue_rules::domain::error::ErrorCode;
 use http::StatusCode;
 use serde_json::{Map, Value};
@@ -79,7 +80,8 @@ impl FaultAction {
     /// Parses the member `do` of a rule.
     pub(super) fn parse(members: &Map<String, Value>, target: &FaultTarget) -> Result<Self, String> {
         if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
-            return Err(format!("do.{unknown}: no such member; known are {}", MEMBERS.join(", ")));
+            let suggestion = format_suggestion(unknown, MEMBERS);
+            return Err(format!("do.{unknown}: no such member{suggestion}; known are {}", MEMBERS.join(", ")));
         }
         let delay = whole(members, "delay_ms", MAX_DELAY_MS)?.map(Duration::from_millis);
         let is_slow = members.get("failure").is_some_and(|failure| failure == SLOW);
@@ -124,7 +126,11 @@ fn parse_response(members: &Map<String, Value>) -> Result<Option<FaultEffect>, S
     let body = members.get("body").cloned();
     if let Some(word) = members.get("error_code") {
         let code = word.as_str().and_then(find_code);
-        let code = code.ok_or_else(|| format!("do.error_code: {word} is not in docs/errors.md"))?;
+        let code = code.ok_or_else(|| {
+            let codes = ErrorCode::SECTIONS.iter().flat_map(|section| section.codes).map(|code| code.as_str());
+            let suggestion = format_suggestion(word.as_str().unwrap_or_default(), codes);
+            format!("do.error_code: {word} is not in docs/errors.md{suggestion}")
+        })?;
         if body.is_some() {
             return Err("do.body: the error code determines the body; give one of them".to_owned());
         }
@@ -162,8 +168,12 @@ fn parse_failure(members: &Map<String, Value>, target: &FaultTarget) -> Result<O
     };
     let found = known.iter().find(|(word, _)| failure.as_str() == Some(*word)).map(|(_, failure)| *failure);
     if found.is_none() && failure != SLOW {
-        let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-        return Err(format!("do.failure: {SLOW}, {} are the failures of {target}", words.join(", ")));
+        let words: Vec<&str> = known.iter().map(|(word, _)| *word).chain([SLOW]).collect();
+        let suggestion = format_suggestion(failure.as_str().unwrap_or_default(), words.iter().copied());
+        return Err(format!(
+            "do.failure: {failure} is no failure of {target}{suggestion}; known are {}",
+            words.join(", ")
+        ));
     }
     Ok(found)
 }

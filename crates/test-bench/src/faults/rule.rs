@@ -1,5 +1,6 @@
 //! Parses the rules of faults, and decides which operations they affect.
 
+use gotrue_rs::config::format_suggestion;
 use http::Method;
 use serde_json::{Map, Value};
 
@@ -59,10 +60,13 @@ impl FaultRule {
         require_known(&source, &MEMBERS, "")?;
         let target = match source.get("target") {
             None => FaultTarget::Http,
-            Some(target) => target
-                .as_str()
-                .and_then(FaultTarget::parse)
-                .ok_or_else(|| format!("target: one of {} is wanted", FaultTarget::FORMS))?,
+            Some(target) => {
+                let word = target.as_str().unwrap_or_default();
+                FaultTarget::parse(word).ok_or_else(|| {
+                    let suggestion = format_suggestion(word, FaultTarget::list().iter().map(String::as_str));
+                    format!("target: one of {} is wanted{suggestion}", FaultTarget::FORMS)
+                })?
+            }
         };
         let none = Map::new();
         let conditions = match source.get("match") {
@@ -130,7 +134,10 @@ impl FaultCondition {
 
 fn require_known(members: &Map<String, Value>, known: &[&str], prefix: &str) -> Result<(), String> {
     match members.keys().find(|name| !known.contains(&name.as_str())) {
-        Some(unknown) => Err(format!("{prefix}{unknown}: no such member; known are {}", known.join(", "))),
+        Some(unknown) => {
+            let suggestion = format_suggestion(unknown, known.iter().copied());
+            Err(format!("{prefix}{unknown}: no such member{suggestion}; known are {}", known.join(", ")))
+        }
         None => Ok(()),
     }
 }

@@ -28,6 +28,13 @@ impl FaultTarget {
     pub(super) const FORMS: &'static str =
         "http, smtp, sms, database, hook:<name> as in [auth.hook.<name>], provider:<name> as in [auth.external.<name>]";
 
+    /// Lists the targets, without the providers that a configuration adds.
+    pub(super) fn list() -> Vec<String> {
+        let hooks = HookKind::ALL.into_iter().map(|kind| format!("hook:{}", hook_key(kind)));
+        let providers = PROVIDERS.iter().map(|name| format!("provider:{name}"));
+        ["http", "smtp", "sms", "database"].map(str::to_owned).into_iter().chain(hooks).chain(providers).collect()
+    }
+
     /// Parses a target such as `hook:send_email`.
     pub fn parse(text: &str) -> Option<Self> {
         let is_hook = |name: &&str| HookKind::ALL.into_iter().any(|kind| hook_key(kind) == *name);

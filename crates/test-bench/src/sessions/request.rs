@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use gotrue_rs::config::format_suggestion;
 use gotrue_rules::domain::claims;
 use gotrue_rules::domain::session::{Aal, AmrClaim};
 use gotrue_rules::domain::user::Time;
@@ -106,7 +107,8 @@ impl SessionRequest {
 
     fn from_members(members: &Map<String, Value>) -> Result<Self, String> {
         if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
-            return Err(format!("{unknown}: no such member; known are {}", MEMBERS.join(", ")));
+            let suggestion = format_suggestion(unknown, MEMBERS);
+            return Err(format!("{unknown}: no such member{suggestion}; known are {}", MEMBERS.join(", ")));
         }
         let expires_in = match members.get("expires_in").map(Value::as_i64) {
             None => None,
@@ -117,7 +119,10 @@ impl SessionRequest {
             None | Some("json") => SessionFormat::Json,
             Some("ssr") => SessionFormat::Ssr,
             Some("playwright") => SessionFormat::Playwright,
-            Some(_) => return Err("format: one of json, ssr, playwright is wanted".to_owned()),
+            Some(word) => {
+                let suggestion = format_suggestion(word, ["json", "ssr", "playwright"]);
+                return Err(format!("format: one of json, ssr, playwright is wanted{suggestion}"));
+            }
         };
         Ok(Self {
             owner: parse_owner(members)?,
@@ -169,7 +174,9 @@ fn parse_methods(members: &Map<String, Value>) -> Result<SessionMethods, String>
         // An entry of the claim is an object.
         let method = entry.as_str().or_else(|| entry.get("method")?.as_str()).ok_or_else(wanted)?;
         if !METHODS.contains(&method) || methods.iter().any(|other| other.method == method) {
-            return Err(format!("amr: {method:?} is unknown or repeated; {}", wanted()));
+            let is_known = METHODS.contains(&method);
+            let suggestion = if is_known { String::new() } else { format_suggestion(method, METHODS) };
+            return Err(format!("amr: {method:?} is unknown or repeated{suggestion}; {}", wanted()));
         }
         methods.push(AmrClaim { method: method.to_owned(), updated_at: Time::UNIX_EPOCH });
     }
@@ -223,7 +230,9 @@ mod tests {
             (json!({"email": "a", "amr": []}), "a list of different methods"),
             (json!({"email": "a", "aal": "aal2", "amr": ["otp"]}), "these methods make aal1"),
             (json!({"email": "a", "aal": "aal1", "amr": ["totp"]}), "these methods make aal2"),
-            (json!({"email": "a", "format": "xml"}), "format: one of"),
+            (json!({"email": "a", "format": "playwrigt"}), "did you mean playwright?"),
+            (json!({"email": "a", "amr": ["pasword"]}), "did you mean password?"),
+            (json!({"email": "a", "fromat": "ssr"}), "did you mean format?"),
         ] {
             let problem = parse(&body).expect_err("invalid");
             assert!(problem.contains(expected), "{body}: {problem}");

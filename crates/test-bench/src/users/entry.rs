@@ -1,6 +1,6 @@
 //! Parses an entry of the list of users.
 //!
-//! It is an import line that may have a plain password, `confirmed`, and factors with plain secrets.
+//! It is an import line that may have a plain password, `confirmed`, and factors with plain secrets or recovery codes.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,9 @@ use gotrue_rs::ports::hashing::{MAX_PASSWORD_BYTES, unusable_reason};
 use gotrue_rules::domain::bulk::{ImportDefaults, ImportRow, ImportedUser, parse_line};
 use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::mfa::FactorType;
+use gotrue_rules::domain::mfa::recovery_codes::{DEFAULT_NAME, draw_codes, is_plausible_code, normalize_code};
 use gotrue_rules::domain::mfa::totp::{SECRET_LENGTH, generate_code};
-use gotrue_rules::domain::policy::MetadataLimits;
+use gotrue_rules::domain::policy::{MetadataLimits, RecoveryCodesPolicy};
 use gotrue_rules::domain::user::Time;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -22,6 +23,7 @@ pub(super) struct EntryContext<'a> {
     pub(super) audience: &'a str,
     pub(super) role: &'a str,
     pub(super) metadata_limits: Option<MetadataLimits>,
+    pub(super) recovery_codes: &'a RecoveryCodesPolicy,
     pub(super) entropy: &'a Entropy,
 }
 
@@ -34,7 +36,12 @@ pub(super) struct UserEntry {
     pub(super) password: Option<String>,
     /// The plain TOTP secrets by factor id.
     pub(super) secrets: HashMap<Uuid, String>,
+    /// The plain recovery codes, if the user has a factor of that type.
+    pub(super) recovery_codes: Vec<String>,
 }
+
+/// The largest number of recovery codes of a user; more are not compared with a presented one.
+const MAX_RECOVERY_CODES: usize = 64;
 
 /// Parses an entry, or returns what is wrong with it.
 pub(super) fn parse_entry(entry: Value, context: &EntryContext<'_>) -> Result<UserEntry, String> {
@@ -46,6 +53,7 @@ pub(super) fn parse_entry(entry: Value, context: &EntryContext<'_>) -> Result<Us
     for factor in list_members(&mut line, "factors") {
         complete_factor(factor, context)?;
     }
+    let recovery_codes = take_recovery_codes(&mut line, context)?;
     complete_identities(&mut line, context);
     for name in ["factors", "identities"] {
         for (offset, row) in (0..).zip(list_members(&mut line, name)) {
@@ -68,7 +76,7 @@ pub(super) fn parse_entry(entry: Value, context: &EntryContext<'_>) -> Result<Us
         metadata::validate(name, metadata, context.metadata_limits).map_err(|error| error.message().to_owned())?;
     }
     let secrets = user.factors.iter().filter_map(totp_secret).collect();
-    Ok(UserEntry { user, password, secrets })
+    Ok(UserEntry { user, password, secrets, recovery_codes })
 }
 
 fn take_password(line: &mut ImportRow) -> Result<Option<String>, String> {
@@ -122,6 +130,42 @@ fn complete_factor(factor: &mut ImportRow, context: &EntryContext<'_>) -> Result
     Ok(())
 }
 
+/// Takes the member `codes` of the factor of recovery codes; draws codes if it has none.
+fn take_recovery_codes(line: &mut ImportRow, context: &EntryContext<'_>) -> Result<Vec<String>, String> {
+    let kind = FactorType::RecoveryCode.as_str();
+    let is_codes = |factor: &&mut ImportRow| factor.get("factor_type").is_some_and(|given| given == kind);
+    let mut factors: Vec<&mut ImportRow> = list_members(line, "factors").filter(is_codes).collect();
+    let [factor] = &mut *factors else {
+        return if factors.is_empty() {
+            Ok(Vec::new())
+        } else {
+            Err(format!("factors: one of type {kind} is allowed"))
+        };
+    };
+    if factor["status"] != "verified" {
+        return Err(format!("factors: a factor of type {kind} is verified"));
+    }
+    factor.entry("friendly_name").or_insert_with(|| json!(DEFAULT_NAME));
+    let policy = context.recovery_codes;
+    let codes = match factor.shift_remove("codes") {
+        None => draw_codes(policy.count, || context.entropy.base32(policy.code_length)),
+        Some(Value::Array(codes)) => codes
+            .iter()
+            .map(read_recovery_code)
+            .collect::<Option<Vec<String>>>()
+            .ok_or("factors: codes: texts of 1 to 64 letters and digits are wanted, such as abcdefgh234567ij")?,
+        Some(_) => return Err("factors: codes: a list of texts is wanted".to_owned()),
+    };
+    if codes.is_empty() || codes.len() > MAX_RECOVERY_CODES {
+        return Err(format!("factors: codes: 1 to {MAX_RECOVERY_CODES} are wanted"));
+    }
+    Ok(codes)
+}
+
+fn read_recovery_code(given: &Value) -> Option<String> {
+    normalize_code(given.as_str()?).ok().filter(|code| is_plausible_code(code))
+}
+
 /// Adds the provider's id and the data of each identity.
 fn complete_identities(line: &mut ImportRow, context: &EntryContext<'_>) {
     let (id, email) = (line.get("id").cloned(), line.get("email").cloned());
@@ -160,12 +204,13 @@ mod tests {
     use super::*;
 
     fn parse(entry: Value) -> Result<UserEntry, String> {
-        let entropy = Entropy::from_seed(1);
+        let (entropy, recovery_codes) = (Entropy::from_seed(1), RecoveryCodesPolicy::default());
         let context = EntryContext {
             now: Time::UNIX_EPOCH,
             audience: "authenticated",
             role: "authenticated",
             metadata_limits: None,
+            recovery_codes: &recovery_codes,
             entropy: &entropy,
         };
         parse_entry(entry, &context)
@@ -200,6 +245,16 @@ mod tests {
     }
 
     #[test]
+    fn recovery_codes_are_given_or_drawn() {
+        let drawn = parse(json!({"email": "a@b.co", "factors": [{}, {"type": "recovery_code"}]})).unwrap();
+        assert_eq!((drawn.recovery_codes.len(), drawn.recovery_codes[0].len()), (10, 16));
+        assert_eq!(drawn.user.factors[1]["friendly_name"], DEFAULT_NAME);
+        let given = json!({"email": "a@b.co", "factors": [{"type": "recovery_code", "codes": ["ABCD-efgh"]}]});
+        assert_eq!(parse(given).unwrap().recovery_codes, ["abcdefgh"]);
+        assert!(parse(json!({"email": "a@b.co", "factors": [{}]})).unwrap().recovery_codes.is_empty());
+    }
+
+    #[test]
     fn invalid_entries_are_rejected_with_a_reason() {
         for (entry, expected) in [
             (json!(7), "an object is wanted"),
@@ -212,6 +267,12 @@ mod tests {
             (json!({"email": "a@b.co", "confirmed": "yes"}), "confirmed: true or false"),
             (json!({"email": "a@b.co", "factors": [{"secret": "not base32!"}]}), "factors: secret"),
             (json!({"email": "a@b.co", "factors": [7]}), "factors[0]"),
+            (
+                json!({"email": "a@b.co", "factors": [{"type": "recovery_code"}, {"type": "recovery_code"}]}),
+                "one of type",
+            ),
+            (json!({"email": "a@b.co", "factors": [{"type": "recovery_code", "codes": [7]}]}), "codes: texts"),
+            (json!({"email": "a@b.co", "factors": [{"type": "recovery_code", "codes": []}]}), "codes: 1 to"),
             (json!({"email": "a@b.co", "identities": {}}), "identities: a list is wanted"),
         ] {
             let problem = parse(entry.clone()).expect_err("invalid");

@@ -11,7 +11,8 @@ use gotrue_rs::ports::hashing::HashingError;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::{passwords, sealing};
 use gotrue_rs::store::{self, Connection, bulk, preset_users};
-use gotrue_rules::domain::bulk::ImportedUser;
+use gotrue_rules::domain::bulk::{ImportRow, ImportedUser};
+use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::user::UserJson;
 use http::StatusCode;
@@ -32,7 +33,7 @@ const HINT: &str = "send a list of users, such as [{\"email\": \"ann@example.com
 
 /// Creates the users of a JSON list and returns them in the order of the list.
 ///
-/// They have the form of the admin API, and the secrets of their TOTP factors.
+/// They have the form of the admin API, and the secrets of their TOTP factors and their recovery codes.
 ///
 /// An entry has `id`, `email`, `phone`, `password` or `password_hash`, `confirmed` (default `true`), `user_metadata`,
 /// `app_metadata`, `factors`, `identities`, or any other member that an import accepts.
@@ -49,12 +50,14 @@ pub async fn create(app: &Arc<App>, body: &[u8]) -> Result<Value, TestApiError> 
             audience: &app.policy.jwt.aud,
             role: &app.policy.jwt.default_group,
             metadata_limits: app.policy.api.metadata_limits,
+            recovery_codes: &app.policy.mfa.recovery_codes,
             entropy: &cx.entropy,
         };
         entries.push(parse_entry(value, &context).map_err(|problem| invalid_entry(index, &problem))?);
     }
     require_unique_ids(&entries)?;
     store_passwords(&cx, &mut entries).await?;
+    store_recovery_codes(&cx, &mut entries).await?;
     seal_secrets(&cx, &mut entries);
     let accounts = insert_all(&cx, &entries).await?;
     format_users(&entries, &accounts)
@@ -126,6 +129,34 @@ fn hashing_error(error: &HashingError) -> TestApiError {
             "repeat the call after a moment",
         ),
         other => TestApiError::internal("hashing the passwords", other),
+    }
+}
+
+/// Adds the rows of recovery codes as their generation does.
+async fn store_recovery_codes(cx: &RequestContext, entries: &mut [UserEntry]) -> Result<(), TestApiError> {
+    for entry in entries {
+        let is_codes = |factor: &&ImportRow| factor["factor_type"] == FactorType::RecoveryCode.as_str();
+        let Some(factor) = entry.user.factors.iter().find(is_codes).cloned() else { continue };
+        let hashed = passwords::hash_recovery_codes(cx, &entry.recovery_codes).await;
+        let hashes = hashed.map_err(|error| TestApiError::internal("hashing the recovery codes", &error))?;
+        let set_id = cx.entropy.uuid();
+        let at = &factor["created_at"];
+        entry.user.recovery_code_sets = vec![row(json!({
+            "id": set_id, "user_id": factor["user_id"], "mfa_factor_id": factor["id"], "created_at": at, "updated_at": at,
+        }))];
+        let code = |hash: String| {
+            let id = cx.entropy.uuid();
+            row(json!({"id": id, "mfa_recovery_code_set_id": set_id, "code_hash": hash, "created_at": at}))
+        };
+        entry.user.recovery_codes = hashes.into_iter().map(code).collect();
+    }
+    Ok(())
+}
+
+fn row(object: Value) -> ImportRow {
+    match object {
+        Value::Object(row) => row,
+        _ => ImportRow::new(),
     }
 }
 
@@ -213,6 +244,9 @@ fn format_users(entries: &[UserEntry], accounts: &HashMap<Uuid, User>) -> Result
             let id = factor["id"].as_str().and_then(|id| id.parse::<Uuid>().ok()).unwrap_or_default();
             if let Some(secret) = entry.secrets.get(&id) {
                 factor["secret"] = json!(secret);
+            }
+            if factor["factor_type"] == FactorType::RecoveryCode.as_str() {
+                factor["codes"] = json!(entry.recovery_codes);
             }
         }
         Ok(shown)

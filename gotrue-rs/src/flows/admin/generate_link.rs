@@ -33,7 +33,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let generated_link = GeneratedLink {
         link: made.token.link.as_deref().unwrap_or_default(),
         code: &made.token.code,
-        hash: made.own_hash.as_str(),
+        hash: &made.own_link_token,
         link_type: kind,
         redirect_to: &made.token.redirect_to,
     };

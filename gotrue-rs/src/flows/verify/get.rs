@@ -2,7 +2,7 @@
 
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::one_time_token::TokenHash;
+use gotrue_rules::domain::one_time_token::LinkToken;
 use gotrue_rules::domain::purpose::flow_method_for_link_type;
 use gotrue_rules::domain::verification::{
     FIRST_CONFIRMATION_ACCEPTED, PresentedToken, VerificationRequest, flow_state_missing,
@@ -26,9 +26,10 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         return Ok(Reply::empty(StatusCode::SERVICE_UNAVAILABLE).with_header(CACHE_CONTROL, "no-store"));
     }
     let word = cx.request.query("type").unwrap_or_default();
-    let request = VerificationRequest::from_link(word, cx.request.query("token").unwrap_or_default())?;
-    let PresentedToken::Link(hash) = &request.token else { return Err(Error::other("a link holds no code")) };
-    let method = if hash.is_pkce() {
+    let token = cx.request.query("token").unwrap_or_default();
+    let request = VerificationRequest::from_link(word, token)?;
+    let PresentedToken::Link(link) = &request.token else { return Err(Error::other("a link holds no code")) };
+    let method = if link.hash().is_pkce() {
         Some(
             flow_method_for_link_type(word)
                 .ok_or_else(|| Error::other(format!("unsupported authentication method {word:?}")))?,
@@ -37,7 +38,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         None
     };
     let target = redirect_target(&cx);
-    let location = match follow_link(&cx, &request, hash, method, &target).await {
+    let location = match follow_link(&cx, &request, link, method, &target).await {
         Ok(location) => location,
         // The link is still valid: the client may retry.
         Err(error) if cx.journal.has_lost_database() => return Err(error),
@@ -65,11 +66,11 @@ fn log_error(cx: &RequestContext, error: &Error) {
 async fn follow_link(
     cx: &RequestContext,
     request: &VerificationRequest,
-    hash: &TokenHash,
+    link: &LinkToken,
     method: Option<&str>,
     target: &str,
 ) -> Result<String> {
-    let good = super::load_verified_link(cx, request.verification_type, hash).await?;
+    let good = super::load_verified_link(cx, request.verification_type, link).await?;
     let mut db = sessions::begin_token_transaction(cx).await?;
     let TokenOutcome::Applied(account) = apply_token(cx, &mut db, &good).await? else {
         db.commit().await?;

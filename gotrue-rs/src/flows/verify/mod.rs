@@ -4,7 +4,7 @@ pub mod get;
 pub mod post;
 
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::one_time_token::TokenHash;
+use gotrue_rules::domain::one_time_token::LinkToken;
 use gotrue_rules::domain::purpose::VerificationType;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::{require_link_type, verify_link};
@@ -15,14 +15,15 @@ use crate::services::explanations::{self, SecretKind};
 use crate::services::verification::{VerifiedToken, prepare_token};
 use crate::store::{OrInternalError, one_time_tokens};
 
-/// Finds the user of a link's hash and verifies the link.
+/// Finds the user of a link's token and verifies the link.
 async fn load_verified_link(
     cx: &RequestContext,
     kind: Option<VerificationType>,
-    hash: &TokenHash,
+    link: &LinkToken,
 ) -> Result<VerifiedToken> {
+    let hash = link.hash();
     let slots = require_link_type(kind)?.token_kinds();
-    let found: Option<User> = one_time_tokens::find_user_by_hash(&mut cx.db(), hash.as_str(), slots)
+    let found: Option<User> = one_time_tokens::find_user_by_link(&mut cx.db(), link, slots)
         .await
         .or_internal_error("Database error finding user from email link")?;
     let verified = verify_link(kind, hash, found.as_ref(), &cx.app.policy, cx.now);

@@ -25,7 +25,7 @@ use crate::store::{OrInternalError, one_time_tokens, users};
 pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let request = VerificationRequest::from_body(&VerifyRequest::decode(&cx.read_body().await?)?)?;
     let good = match &request.token {
-        PresentedToken::Link(hash) => super::load_verified_link(&cx, request.verification_type, hash).await?,
+        PresentedToken::Link(link) => super::load_verified_link(&cx, request.verification_type, link).await?,
         PresentedToken::Code(code) => {
             let guess = limits::count_code_guess(&cx, code.contact.as_str()).await?;
             let good = load_verified_code(&cx, &request, code).await?;

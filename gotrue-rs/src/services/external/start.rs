@@ -7,7 +7,7 @@ use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::external::authorization_url::{ProviderAuthorizationRequest, build_authorization_url};
 use gotrue_rules::domain::external::provider::ProviderEndpoints;
 use gotrue_rules::domain::external::simulation::format_hints;
-use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
+use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind};
 use gotrue_rules::domain::pkce::{Challenge, UnknownMethod, validate_challenge_pair};
 use oauth2::{PkceCodeChallenge, PkceCodeVerifier};
 use telemetry::log_limit::LogLimit;
@@ -104,7 +104,8 @@ async fn authorization_url(
 }
 
 async fn require_invitation(cx: &RequestContext, token: &str) -> Result<()> {
-    let found = one_time_tokens::find_user_by_hash(&mut cx.db(), token, &[OneTimeTokenKind::Confirmation]).await;
+    let link = LinkToken::parse(token);
+    let found = one_time_tokens::find_user_by_link(&mut cx.db(), &link, &[OneTimeTokenKind::Confirmation]).await;
     match found.or_internal_error("Database error finding user")? {
         Some(_) => Ok(()),
         None => Err(Error::new(ErrorCode::UserNotFound, "User identified by token not found")),

@@ -10,7 +10,7 @@ pub use gotrue_rules::domain::linking::ExternalUser;
 use gotrue_rules::domain::linking::manual::require_unlinked_identity;
 use gotrue_rules::domain::linking::outcome::{self, LinkingOutcome, NewAccount, NewIdentity};
 use gotrue_rules::domain::linking::{LinkingDecision, decide};
-use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
+use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind};
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::require_sign_up_enabled;
@@ -152,7 +152,8 @@ pub async fn accept_invitation(
     token: &str,
     external_user: &ExternalUser<'_>,
 ) -> Result<LinkOutcome> {
-    let invited = one_time_tokens::find_user_by_hash(db, token, &[OneTimeTokenKind::Confirmation])
+    let link = LinkToken::parse(token);
+    let invited = one_time_tokens::find_user_by_link(db, &link, &[OneTimeTokenKind::Confirmation])
         .await
         .or_internal_error(LOOKUP_FAILED)?;
     let invited = invited.ok_or_else(|| Error::new(ErrorCode::InviteNotFound, "Invite not found"))?;

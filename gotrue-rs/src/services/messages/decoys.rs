@@ -124,7 +124,7 @@ pub async fn send_as_if_new(
         pkce::store_challenge(cx, &mut db, account.id, challenge, email_message.purpose).await?;
     }
     send_within_write(cx, &mut db, account, email_message.purpose, &[&composed]).await?;
-    store(cx, &mut db, account, SentToken::from_email(email_message, &composed.hash), audit).await?;
+    store(cx, &mut db, account, SentToken::from_email(email_message, &composed), audit).await?;
     Ok(db.commit().await?)
 }
 

@@ -6,14 +6,16 @@ use futures::future::try_join_all;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::one_time_token::{TokenHash, seconds_to_wait};
+use gotrue_rules::domain::one_time_token::{LinkToken, TokenHash, seconds_to_wait};
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::redirect::RedirectRequest;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::hook::EmailData;
+use uuid::Uuid;
 
 use super::recipients::{self, UndeliverableAddress};
+use super::row_ids::new_row_id;
 use crate::app::EmailDelivery;
 use crate::journal::{Fact, FactCondition, Step};
 use crate::ports::mail::plain::to_plain_text;
@@ -43,8 +45,12 @@ pub struct ComposedEmail {
     /// `None` if the operator's hook sends the e-mail.
     pub(super) message: Option<EmailMessage>,
     code: String,
+    /// The token of the link.
+    link_token: String,
     /// The token hash to store.
     pub hash: TokenHash,
+    /// The id of the row to store.
+    pub row_id: Uuid,
 }
 
 /// A new one-time token, sent in an e-mail or returned to an administrator.
@@ -53,7 +59,11 @@ pub struct OneTimeToken {
     pub code: String,
     /// The token hash to store.
     pub hash: TokenHash,
-    /// The link with the hash; `None` for purposes that have only a code.
+    /// The id of the row to store.
+    pub row_id: Uuid,
+    /// The token of the link.
+    pub link_token: String,
+    /// The link with the token; `None` for purposes that have only a code.
     pub link: Option<String>,
     /// The redirect target of the link.
     pub redirect_to: String,
@@ -90,8 +100,11 @@ pub async fn require_email_allowed<'a>(
 pub fn issue_token(cx: &RequestContext, email_message: TokenEmail<'_>, redirect_to: String) -> OneTimeToken {
     let code = cx.entropy.digits(cx.app.policy.mail.otp_length);
     let hash = TokenHash::new(email_message.to, &code).with_pkce(email_message.pkce);
-    let link = email_message.purpose.mail_kind().and_then(|kind| verification_link(cx, kind, &hash, &redirect_to));
-    OneTimeToken { code, hash, link, redirect_to }
+    let row_id = new_row_id(cx);
+    let link_token = LinkToken::new(hash.clone(), row_id).format();
+    let kind = email_message.purpose.mail_kind();
+    let link = kind.and_then(|kind| verification_link(cx, kind, &link_token, &redirect_to));
+    OneTimeToken { code, hash, row_id, link_token, link, redirect_to }
 }
 
 /// Composes an e-mail with a new token. If the operator's hook sends e-mails, only the token is issued.
@@ -103,7 +116,8 @@ pub async fn compose_email(
     let token = issue_token(cx, email_message, redirect_target(cx));
     let is_ours = !cx.app.hooks.is_enabled(HookKind::SendEmail);
     let message = if is_ours { Some(render_email(cx, account, email_message, &token).await?) } else { None };
-    Ok(ComposedEmail { message, code: token.code, hash: token.hash })
+    let OneTimeToken { code, hash, row_id, link_token, .. } = token;
+    Ok(ComposedEmail { message, code, link_token, hash, row_id })
 }
 
 async fn render_email(
@@ -121,7 +135,7 @@ async fn render_email(
         data: Some(&account.user_metadata),
         confirmation_url: token.link.as_deref(),
         token: Some(&token.code),
-        token_hash: is_linked.then_some(token.hash.as_str()),
+        token_hash: is_linked.then_some(token.link_token.as_str()),
         redirect_to: is_linked.then_some(token.redirect_to.as_str()),
         new_email: email_message.new_email,
         sending_to: email_message.new_email.map(|_| email_message.to),
@@ -168,9 +182,9 @@ pub fn redirect_target(cx: &RequestContext) -> String {
     cx.app.redirect_allow_list.select_target(candidates)
 }
 
-fn verification_link(cx: &RequestContext, kind: MailKind, hash: &TokenHash, redirect_to: &str) -> Option<String> {
+fn verification_link(cx: &RequestContext, kind: MailKind, token: &str, redirect_to: &str) -> Option<String> {
     let (wire_type, path) = link::find_type_and_path(kind, &cx.app.policy.mail.paths)?;
-    let query = link::LinkParameters { token: hash.as_str(), kind: wire_type, redirect_to };
+    let query = link::LinkParameters { token, kind: wire_type, redirect_to };
     link::build_link(&cx.external_url(), path, query)
 }
 
@@ -262,7 +276,7 @@ async fn send_by_hook(
     let [first, rest @ ..] = all else { return Ok(()) };
     let mail = EmailData {
         token: &first.code,
-        token_hash: first.hash.as_str(),
+        token_hash: &first.link_token,
         redirect_to: &redirect_to,
         email_action_type: purpose.link_type(),
         site_url: &site_url,
@@ -271,7 +285,7 @@ async fn send_by_hook(
     let mail = match rest {
         [] => mail,
         [current, ..] => {
-            EmailData { token: &current.code, token_new: &first.code, token_hash_new: current.hash.as_str(), ..mail }
+            EmailData { token: &current.code, token_new: &first.code, token_hash_new: &current.link_token, ..mail }
         }
     };
     hooks::send_email(cx, within, account, mail).await

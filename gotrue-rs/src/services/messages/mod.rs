@@ -7,6 +7,7 @@
 pub mod decoys;
 mod emails;
 pub mod recipients;
+mod row_ids;
 mod sms;
 
 use gotrue_rules::domain::contact::Contact;
@@ -17,11 +18,13 @@ use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::SignUpContact;
 use gotrue_rules::domain::user::User;
+use uuid::Uuid;
 
 pub use self::emails::{
     ComposedEmail, OneTimeToken, TokenEmail, build_envelope, compose_email, issue_token, mail_language, note_email,
     redirect_target, require_email_allowed, send_before_write, send_within_write,
 };
+pub use self::row_ids::new_row_id;
 pub use self::sms::{SentSms, SmsCode, SmsReason, TokenSms, deliver_code, require_provider_approval, send_sms};
 use super::{explanations, pkce};
 use crate::app::EmailDelivery;
@@ -65,11 +68,11 @@ impl ContactConfirmation<'_> {
         let secret = match self {
             Self::Email(email_message, composed) => {
                 send_within_write(cx, db, account, email_message.purpose, &[composed]).await?;
-                SentToken::from_email(*email_message, &composed.hash)
+                SentToken::from_email(*email_message, composed)
             }
             Self::Sms(to, sent_sms) => {
                 sent_sms.send_within_write(cx, db, account).await?;
-                SentToken { purpose: Purpose::Sms, to, hash: &sent_sms.hash }
+                SentToken { purpose: Purpose::Sms, to, hash: &sent_sms.hash, row_id: new_row_id(cx) }
             }
         };
         store(cx, db, account, secret, Vec::new()).await
@@ -96,7 +99,7 @@ pub async fn send_to_new_user(
 ) -> Result<()> {
     let composed = send_email(cx, account, email_message).await?;
     send_within_write(cx, db, account, email_message.purpose, &[&composed]).await?;
-    store(cx, db, account, SentToken::from_email(email_message, &composed.hash), audit).await
+    store(cx, db, account, SentToken::from_email(email_message, &composed), audit).await
 }
 
 /// Sends an e-mail to an existing user.
@@ -125,7 +128,7 @@ pub async fn send_to_user_in_flow(
         pkce::store_challenge(cx, &mut db, account.id, challenge, email_message.purpose).await?;
     }
     send_within_write(cx, &mut db, account, email_message.purpose, &[&composed]).await?;
-    store(cx, &mut db, account, SentToken::from_email(email_message, &composed.hash), audit).await?;
+    store(cx, &mut db, account, SentToken::from_email(email_message, &composed), audit).await?;
     Ok(db.commit().await?)
 }
 
@@ -137,7 +140,8 @@ pub async fn send_sms_to_user(
     audit: Vec<AuditRow>,
 ) -> Result<Option<String>> {
     let sent_sms = send_sms(cx, account, sms_message).await?;
-    let secret = SentToken { purpose: sms_message.purpose, to: sms_message.to, hash: &sent_sms.hash };
+    let secret =
+        SentToken { purpose: sms_message.purpose, to: sms_message.to, hash: &sent_sms.hash, row_id: new_row_id(cx) };
     let is_kept = cx.app.hooks.is_in_database(HookKind::SendSms);
     let mut db = if is_kept { cx.begin().await? } else { cx.db() };
     sent_sms.send_within_write(cx, &mut db, account).await?;
@@ -186,11 +190,14 @@ pub struct SentToken<'a> {
     pub to: &'a str,
     /// The token hash.
     pub hash: &'a TokenHash,
+    /// The id of its row.
+    pub row_id: Uuid,
 }
 
 impl<'a> SentToken<'a> {
-    fn from_email(email_message: TokenEmail<'a>, hash: &'a TokenHash) -> Self {
-        Self { purpose: email_message.purpose, to: email_message.to, hash }
+    fn from_email(email_message: TokenEmail<'a>, composed: &'a ComposedEmail) -> Self {
+        let ComposedEmail { hash, row_id, .. } = composed;
+        Self { purpose: email_message.purpose, to: email_message.to, hash, row_id: *row_id }
     }
 }
 
@@ -211,7 +218,7 @@ pub async fn store(
         purpose: secret.purpose,
         hash: secret.hash.as_str(),
         relates_to: secret.to,
-        id: cx.entropy.uuid(),
+        id: secret.row_id,
         now: cx.now,
         audit,
     };

@@ -1,7 +1,7 @@
 //! A database of a newer Supabase Auth is served: accounts, sessions, factors, one-time tokens, single sign-on.
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{TestDatabase, World};
+use gotrue_rs::testing::{RedirectTarget, TestDatabase, World};
 use gotrue_rules::domain::policy::Policy;
 use serde_json::json;
 
@@ -59,6 +59,26 @@ async fn one_time_tokens_are_stored_and_accepted() {
         world.put_as(token, "/user", json!({"email": "new@example.com"})).await.expect(200);
         let stored = "SELECT count(*) FROM auth.one_time_tokens WHERE token_type::text LIKE 'email_change%'";
         assert_ne!(world.database.query(stored).await, ["0"]);
+    }
+}
+
+#[tokio::test]
+async fn what_one_server_began_the_other_completes() {
+    let database = TestDatabase::clone_migrated().await;
+    make_newer(&database).await;
+    let change = |policy: &mut Policy| policy.mail.autoconfirm = false;
+    let gotrue = World::builder().policy(change).with_database(database).build().await;
+    let served = World::builder().as_served().policy(change).sharing_state_with(&gotrue).build().await;
+    for (email, first, second) in [(EMAIL, &gotrue, &served), ("bob@example.com", &served, &gotrue)] {
+        first.post("/signup", json!({"email": email, "password": PASSWORD})).await.expect(200);
+        let confirmed = RedirectTarget::from_response(&second.get(&first.link(email)).await.expect(303));
+        let session = first.refresh(confirmed.fragment("refresh_token")).await.expect(200);
+        second.get_as(session.str("access_token"), "/user").await.expect(200);
+        first.advance(TimeDelta::minutes(2));
+        first.post("/recover", json!({"email": email})).await.expect(200);
+        let recovered = RedirectTarget::from_response(&second.get(&first.link(email)).await.expect(303));
+        assert_eq!(recovered.fragment("type"), "recovery");
+        second.try_password(email, PASSWORD).await.expect(200);
     }
 }
 

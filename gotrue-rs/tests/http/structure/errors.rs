@@ -23,6 +23,7 @@ const DEFINITIONS: [&str; 2] =
 
 /// Literals that equal the text of a code and mean something else: file, text, reason.
 const ALLOWED_LITERALS: &[(&str, &str, &str)] = &[
+    ("crates/basalt/src/config_file/keys/settings_type.rs", "unknown", "a type of TypeScript"),
     ("gotrue-rs/src/ports/limits/keys.rs", "unknown", "the key of clients without an address"),
     ("crates/gotrue-rules/src/domain/bulk/auth0.rs", "unknown", "the name of a factor that has none"),
     (

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gotrue_rs::testing::{PASSWORD, World};
+use gotrue_rules::domain::one_time_token::TokenHash;
 use gotrue_rules::domain::policy::{MailKind, Quota};
 use http::Method;
 use serde_json::json;
@@ -230,4 +231,113 @@ async fn a6_tokens_are_returned_in_the_fragment_never_in_the_query() {
     let (before, after) = answer.header("location").split_once('#').expect("a fragment");
     assert!(!before.contains("token") && after.contains("access_token="), "{before}");
     assert!(!answer.text.contains("access_token"), "the page shows no token: {}", answer.text);
+}
+
+/// A world as `basalt serve` serves it, or with derived links as in GoTrue.
+async fn world_with_links(are_unguessable: bool) -> World {
+    let builder = World::builder().as_served();
+    if are_unguessable {
+        return builder.build().await;
+    }
+    builder.policy(|policy| policy.mail.are_links_unguessable = false).build().await
+}
+
+fn token_of(link: &str) -> String {
+    let (_, rest) = link.split_once("token=").expect("a link has a token");
+    rest.split('&').next().unwrap_or_default().to_owned()
+}
+
+/// Mails a link of this type to `to` and returns its `type`.
+async fn send_link(world: &World, path: &str, to: &str) -> &'static str {
+    match path {
+        "/signup" => {
+            world.post(path, json!({"email": to, "password": PASSWORD})).await.expect(200);
+            "signup"
+        }
+        "/invite" => {
+            world.post_as(&world.service_token(), path, json!({"email": to})).await.expect(200);
+            "invite"
+        }
+        "/user" => {
+            let eve = world.create_user("eve@example.com").await;
+            world.advance(chrono::TimeDelta::seconds(1));
+            world.put_as(&eve.access_token, path, json!({"email": to})).await.expect(200);
+            "email_change"
+        }
+        _ => {
+            world.create_user(to).await;
+            world.advance(chrono::TimeDelta::seconds(1));
+            world.post(path, json!({"email": to})).await.expect(200);
+            if path == "/recover" { "recovery" } else { "magiclink" }
+        }
+    }
+}
+
+#[tokio::test]
+async fn d1_link_does_not_follow_from_address_and_code() {
+    for path in ["/signup", "/invite", "/recover", "/otp", "/magiclink", "/user"] {
+        for are_unguessable in [true, false] {
+            let world = world_with_links(are_unguessable).await;
+            let kind = send_link(&world, path, ANN).await;
+            let (code, link) = (world.code(ANN), world.link(ANN));
+            let derived = TokenHash::new(ANN, &code).as_str().to_owned();
+            assert!(token_of(&link).starts_with(&derived), "{path}");
+            assert_eq!(token_of(&link) == derived, !are_unguessable, "{path}");
+            let other_row = format!("{derived}5c1f8b398a3e8b3c9a556b1f4c3d2e10");
+            let guesses =
+                if are_unguessable { vec![derived, other_row, token_of(&link).to_uppercase()] } else { vec![] };
+            for guess in guesses {
+                let body = json!({"type": kind, "token_hash": guess});
+                assert_eq!(world.post("/verify", body).await.refusal(), (403, "otp_expired"), "{path}");
+                let followed = world.get(&format!("/verify?type={kind}&token={guess}")).await.expect(303);
+                assert!(followed.header("location").contains("error_code=otp_expired"), "{path}");
+            }
+            let body = json!({"type": kind, "token_hash": token_of(&link)});
+            world.post("/verify", body).await.expect(200);
+        }
+    }
+}
+
+#[tokio::test]
+async fn d1_code_of_mail_with_unguessable_link_is_accepted() {
+    let world = world_with_links(true).await;
+    world.create_user(ANN).await;
+    world.advance(chrono::TimeDelta::seconds(1));
+    world.post("/otp", json!({"email": ANN})).await.expect(200);
+    let (code, link) = (world.code(ANN), world.link(ANN));
+    world.post("/verify", json!({"type": "email", "email": ANN, "token": code})).await.expect(200);
+    let used = world.get(&link).await.expect(303);
+    assert!(used.header("location").contains("error_code=otp_expired"));
+}
+
+#[tokio::test]
+async fn d1_pkce_link_keeps_its_flow() {
+    let world = world_with_links(true).await;
+    world.create_user(ANN).await;
+    world.advance(chrono::TimeDelta::seconds(1));
+    let verifier = "v".repeat(43);
+    let body = json!({"email": ANN, "code_challenge": verifier, "code_challenge_method": "plain"});
+    world.post("/recover", body).await.expect(200);
+    let link = world.link(ANN);
+    assert!(token_of(&link).starts_with("pkce_"));
+    let followed = world.get(&link).await.expect(303);
+    let (_, code) = followed.header("location").split_once("code=").expect("a code");
+    let grant = json!({"auth_code": code, "code_verifier": verifier});
+    world.post("/token?grant_type=pkce", grant).await.expect(200);
+}
+
+#[tokio::test]
+async fn d1_generated_links_and_invitations_are_unguessable() {
+    let world = world_with_links(true).await;
+    world.create_user(ANN).await;
+    for kind in ["recovery", "magiclink", "email_change_current"] {
+        let body = json!({"type": kind, "email": ANN, "new_email": "new@example.com"});
+        let made = world.post_as(&world.service_token(), "/admin/generate_link", body).await.expect(200);
+        let (token, code) = (made.str("hashed_token"), made.str("email_otp"));
+        assert_eq!(token, token_of(made.str("action_link")), "{kind}");
+        let verified = if kind == "email_change_current" { "email_change" } else { kind };
+        let derived = json!({"type": verified, "token_hash": TokenHash::new(ANN, code).as_str()});
+        assert_eq!(world.post("/verify", derived).await.refusal(), (403, "otp_expired"), "{kind}");
+        world.post("/verify", json!({"type": verified, "token_hash": token})).await.expect(200);
+    }
 }

@@ -50,8 +50,11 @@ impl ImportTable {
         Self::RecoveryCodes,
     ];
 
-    /// The tables whose rows an import line holds.
+    /// The tables whose rows an import line holds, except for those that a database may lack.
     pub const OF_LINES: [Self; 4] = [Self::Users, Self::Identities, Self::Factors, Self::Passkeys];
+
+    /// The tables of recovery codes, which an import line may hold and a database may lack.
+    pub const OF_RECOVERY_CODES: [Self; 2] = [Self::RecoveryCodeSets, Self::RecoveryCodes];
 
     /// Returns the table name in the database.
     pub fn name(self) -> &'static str {

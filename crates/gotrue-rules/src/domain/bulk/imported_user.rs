@@ -1,4 +1,4 @@
-//! Import lines: columns of `auth.users` with `identities`, `factors` and `passkeys`.
+//! Import lines: columns of `auth.users` with `identities`, `factors`, `passkeys` and `recovery_codes`.
 //!
 //! An e-mail address or a phone number is enough.
 
@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::columns::{ImportTable, build_row};
 use super::{ImportDefaults, ImportError, ImportRow};
+use crate::domain::mfa::FactorType;
 
 /// A user with the rows of the other tables, ready to be stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +21,10 @@ pub struct ImportedUser {
     pub factors: Vec<ImportRow>,
     /// The rows of `auth.webauthn_credentials`.
     pub passkeys: Vec<ImportRow>,
+    /// The row of `auth.mfa_recovery_code_sets`, if the user has recovery codes.
+    pub recovery_code_sets: Vec<ImportRow>,
+    /// The rows of `auth.mfa_recovery_codes`.
+    pub recovery_codes: Vec<ImportRow>,
 }
 
 impl ImportedUser {
@@ -34,6 +39,15 @@ impl ImportedUser {
         member("email").or_else(|| member("phone")).or_else(|| member("id")).unwrap_or_default()
     }
 
+    /// Removes the recovery codes and their factor; returns whether there were any.
+    pub fn remove_recovery_codes(&mut self) -> bool {
+        let count = self.factors.len();
+        self.factors.retain(|factor| !is_of_recovery_codes(factor));
+        self.recovery_code_sets.clear();
+        self.recovery_codes.clear();
+        self.factors.len() < count
+    }
+
     /// Returns the rows of a table; none of a table that lines do not hold.
     pub fn table_rows(&self, table: ImportTable) -> &[ImportRow] {
         match table {
@@ -41,6 +55,8 @@ impl ImportedUser {
             ImportTable::Identities => &self.identities,
             ImportTable::Factors => &self.factors,
             ImportTable::Passkeys => &self.passkeys,
+            ImportTable::RecoveryCodeSets => &self.recovery_code_sets,
+            ImportTable::RecoveryCodes => &self.recovery_codes,
             _ => &[],
         }
     }
@@ -67,6 +83,7 @@ pub fn parse_line(mut line: ImportRow, given: &mut ImportDefaults<'_>) -> Result
             line.entry(column).or_insert(value);
         }
     }
+    let recovery_codes = line.shift_remove("recovery_codes").filter(|codes| !codes.is_null());
     let verified = ["email_verified", "phone_verified"].map(|name| line.shift_remove(name) == Some(Value::Bool(true)));
     let mut user = build_row(ImportTable::Users, line)?;
     fill_defaults(&mut user, verified, given)?;
@@ -77,7 +94,55 @@ pub fn parse_line(mut line: ImportRow, given: &mut ImportDefaults<'_>) -> Result
     add_providers(&mut user, &identities);
     let factors = rows(factors, &user, given)?.unwrap_or_default();
     let passkeys = rows(passkeys, &user, given)?.unwrap_or_default();
-    Ok(ImportedUser { user, identities, factors, passkeys })
+    let (recovery_code_sets, recovery_codes) = match recovery_codes {
+        None => (Vec::new(), Vec::new()),
+        Some(set) => build_recovery_codes(set, &user, &factors, given)
+            .map(|(set, codes)| (vec![set], codes))
+            .map_err(|wrong| format!("recovery_codes: {wrong}"))?,
+    };
+    Ok(ImportedUser { user, identities, factors, passkeys, recovery_code_sets, recovery_codes })
+}
+
+/// Builds the rows of a set of recovery codes: an object with `codes`, whose factor the line lists, too.
+fn build_recovery_codes(
+    set: Value,
+    user: &ImportRow,
+    factors: &[ImportRow],
+    given: &mut ImportDefaults<'_>,
+) -> Result<(ImportRow, Vec<ImportRow>), ImportError> {
+    let Value::Object(mut set) = set else { return Err("an object is wanted".to_owned()) };
+    let Some(Value::Array(codes)) = set.shift_remove("codes") else {
+        return Err("codes: a list is wanted".to_owned());
+    };
+    let mut set = build_row(ImportTable::RecoveryCodeSets, set)?;
+    let factor = factors.iter().find(|factor| is_of_recovery_codes(factor));
+    let factor = factor.and_then(|factor| factor.get("id")).ok_or("a factor of type recovery_code is wanted")?;
+    set.insert("user_id".to_owned(), user["id"].clone());
+    set.insert("mfa_factor_id".to_owned(), factor.clone());
+    set.entry("id").or_insert_with(|| json!((given.new_id)()));
+    for column in ["created_at", "updated_at"] {
+        set.entry(column).or_insert_with(|| user["created_at"].clone());
+    }
+    let mut rows = Vec::new();
+    for (at, code) in codes.into_iter().enumerate() {
+        let Value::Object(code) = code else { return Err(format!("codes[{at}]: an object is wanted")) };
+        let mut code = build_row(ImportTable::RecoveryCodes, code).map_err(|wrong| format!("codes[{at}]: {wrong}"))?;
+        let hash = code.get("code_hash").and_then(Value::as_str);
+        let hash = hash.ok_or_else(|| format!("codes[{at}]: code_hash is missing"))?;
+        if let Some(why) = (given.unusable_hash)(hash) {
+            return Err(format!("codes[{at}]: code_hash: {why}"));
+        }
+        code.insert("mfa_recovery_code_set_id".to_owned(), set["id"].clone());
+        code.entry("id").or_insert_with(|| json!((given.new_id)()));
+        code.entry("created_at").or_insert_with(|| set["created_at"].clone());
+        rows.push(code);
+    }
+    Ok((set, rows))
+}
+
+/// Whether a factor is that of recovery codes.
+fn is_of_recovery_codes(factor: &ImportRow) -> bool {
+    factor.get("factor_type").and_then(Value::as_str) == Some(FactorType::RecoveryCode.as_str())
 }
 
 fn import_time(given: &ImportDefaults<'_>) -> Value {
@@ -295,6 +360,27 @@ mod tests {
     }
 
     #[test]
+    fn recovery_codes_belong_to_the_factor_of_their_type() {
+        let line = json!({
+            "email": "a@b.co",
+            "factors": [
+                {"factor_type": "totp", "status": "verified", "secret": "S"},
+                {"factor_type": "recovery_code", "status": "verified"},
+            ],
+            "recovery_codes": {"failed_verification_count": 2, "codes": [{"code_hash": "$2a"}]},
+        });
+        let mut imported_user = parse(line).expect("enough");
+        let (set, code) = (&imported_user.recovery_code_sets[0], &imported_user.recovery_codes[0]);
+        assert_eq!(set["mfa_factor_id"], imported_user.factors[1]["id"]);
+        assert_eq!(set["user_id"], imported_user.user["id"]);
+        assert_eq!(code["mfa_recovery_code_set_id"], set["id"]);
+        assert!(imported_user.remove_recovery_codes() && !imported_user.remove_recovery_codes());
+        let left =
+            (imported_user.factors.len(), imported_user.recovery_code_sets.len(), imported_user.recovery_codes.len());
+        assert_eq!(left, (1, 0, 0));
+    }
+
+    #[test]
     fn invalid_line_is_rejected_with_reason() {
         for (line, expected) in [
             (json!({}), "an email or a phone is wanted"),
@@ -307,6 +393,10 @@ mod tests {
                 "factors[0]: factor_type: one of totp, phone, webauthn, recovery_code is wanted",
             ),
             (json!({"email": "a@b.co", "id": "7"}), "id: a UUID is wanted"),
+            (
+                json!({"email": "a@b.co", "recovery_codes": {"codes": []}}),
+                "recovery_codes: a factor of type recovery_code is wanted",
+            ),
         ] {
             assert_eq!(parse(line.clone()).expect_err("wrong"), expected, "{line}");
         }

@@ -53,6 +53,7 @@ impl Policy {
         self.saml.are_assertions_single_use = true;
         self.saml.must_assertions_be_complete = true;
         self.saml.is_rejected_response_hidden = true;
+        self.mail.are_links_unguessable = true;
         self.mail.has_plain_text_part = true;
         self.mail.template_fetch.should_refuse_mistakes = true;
         self.web3.is_expiry_always_enforced = true;

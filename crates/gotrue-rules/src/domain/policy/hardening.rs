@@ -219,6 +219,11 @@ pub const SWITCHES: &[HardenedSwitch] = switches! {
         "A provider cannot tell a forged request from one that is signed with SHA-1.",
         "RFC 6194 §2"
         => "sso::start::requests_are_signed_as_configured",
+    mail.are_links_unguessable:
+        "A link follows from an address and six digits, so that it can be tried where a limit counts codes.",
+        "CWE-340"
+        => "threats::links::d1_link_does_not_follow_from_address_and_code"
+            | "threats::links::d1_generated_links_and_invitations_are_unguessable",
     mail.has_plain_text_part:
         "A mail with HTML alone is discarded as spam, so that its recipient cannot act on it.",
         "RFC 2046 §5.1.4"

@@ -109,6 +109,8 @@ pub struct MailPolicy {
     pub address_check: AddressCheck,
     /// Fetching and caching of templates.
     pub template_fetch: TemplateFetch,
+    /// Links carry a random part, so that they do not follow from an address and its code. Default false.
+    pub are_links_unguessable: bool,
     /// Messages have a plain-text part. Default false.
     pub has_plain_text_part: bool,
     /// Messages are sent in the background, and failures are only logged. Default false.
@@ -155,6 +157,7 @@ impl Default for MailPolicy {
             authorized_addresses: Vec::new(),
             address_check: AddressCheck::default(),
             template_fetch: TemplateFetch::default(),
+            are_links_unguessable: false,
             has_plain_text_part: false,
             background_sending: false,
             brand: None,

@@ -49,6 +49,11 @@ const PACKAGES: [(&str, &str); 21] = [
     ("plv8", "plv8"),
 ];
 
+/// Those that Debian 12 has no package of.
+const ONLY_OF_POSTGRESQL_ORG: [&str; 3] = ["vector", "http", "plv8"];
+/// The script of Debian's `postgresql-common` that adds the packages of apt.postgresql.org.
+const ADD_POSTGRESQL_ORG: &str = "/usr/share/postgresql-common/pgdg/apt.postgresql.org.sh";
+
 /// Types and functions by which a statement shows that it needs an extension.
 const MARKS: [(&str, &str); 12] = [
     ("vector", "vector"),
@@ -119,6 +124,11 @@ pub(super) fn describe_remedy(extension: &str, server: ServerPrograms) -> String
         ),
         None => format!("install the extension {extension} for PostgreSQL {major} as its authors say"),
     };
+    let install = if ONLY_OF_POSTGRESQL_ORG.contains(&extension) {
+        format!("{install} (if there is no such package: {ADD_POSTGRESQL_ORG} adds apt.postgresql.org)")
+    } else {
+        install
+    };
     format!("{install}, then run the statement again with `basalt db migrate --retry-skipped`")
 }
 
@@ -159,7 +169,12 @@ mod tests {
     #[test]
     fn remedy_is_the_package_of_the_release() {
         let server = ServerPrograms { major: 15, is_packaged: true };
-        assert!(describe_remedy("vector", server).starts_with("apt-get install postgresql-15-pgvector,"));
+        let vector = describe_remedy("vector", server);
+        assert!(
+            vector.starts_with("apt-get install postgresql-15-pgvector (if there is no such package: "),
+            "{vector}"
+        );
+        assert!(describe_remedy("postgis", server).starts_with("apt-get install postgresql-15-postgis-3, then"));
         assert!(describe_remedy("pgmq", server).contains("pgmq for PostgreSQL 15"));
         let other = ServerPrograms { is_packaged: false, ..server };
         assert!(describe_remedy("vector", other).contains("PG_BIN_DIR=/usr/lib/postgresql/15/bin"));
