@@ -11,4 +11,5 @@ mod policies;
 mod recordings;
 mod remote;
 mod signature;
+mod statements;
 mod steps;
