@@ -1,10 +1,12 @@
 //! The API over a real database and a real folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail the test")]
 
+mod anonymise;
 mod api;
 #[path = "../../../postgrest-rs/tests/database/cluster.rs"]
 mod cluster;
 mod concurrency;
+mod fuzz;
 mod lists;
 mod normalisation;
 mod policies;
