@@ -261,12 +261,12 @@ pub(crate) fn read_limits(rows: &[Row], bucket: &str) -> Result<BucketLimits, Er
 /// What decided about an object in the transaction that writes it.
 struct Decisive {
     limits: Option<BucketLimits>,
-    former: Option<Option<String>>,
+    replaced: Option<FileKey>,
     has_triggers: bool,
 }
 
 impl Decisive {
-    fn read(row: &Row) -> Self {
+    fn read(row: &Row, object: &NewObject) -> Self {
         let document = |place: usize| json_column(row, place);
         let limits = document(0).map(|found| BucketLimits {
             size: found["size"].as_u64(),
@@ -275,8 +275,9 @@ impl Decisive {
                 .map(|types| types.iter().filter_map(Value::as_str).map(str::to_owned).collect())
                 .unwrap_or_default(),
         });
-        let former = document(1).map(|version| version[0].as_str().map(str::to_owned));
-        Self { limits, former, has_triggers: column(row, 2).as_deref() == Some("true") }
+        let version = |found: Value| found[0].as_str().map(str::to_owned);
+        let replaced = document(1).map(|found| FileKey { version: version(found), ..object.file() });
+        Self { limits, replaced, has_triggers: column(row, 2).as_deref() == Some("true") }
     }
 }
 
@@ -363,15 +364,16 @@ fn judge(results: Results, object: &NewObject, check: &ContentCheck, new_id: Str
     let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
     next()?;
     let rows = next()?;
-    let decisive = rows.first().map(Decisive::read).ok_or_else(|| Error::internal("no decisive row"))?;
+    let decisive =
+        rows.first().map(|row| Decisive::read(row, object)).ok_or_else(|| Error::internal("no decisive row"))?;
     let limits = decisive.limits.ok_or_else(|| Error::no_such_bucket(&object.target.bucket))?;
     check.apply(&limits)?;
     let written = next().map_err(|error| test_error(error, &object.target))?;
     if decisive.has_triggers {
         return Ok(None);
     }
-    let replaced = decisive.former.map(|version| FileKey { version, ..object.file() });
-    Ok(Some(Written { id: written.first().and_then(|row| column(row, 0)).unwrap_or(new_id), replaced }))
+    let id = written.first().and_then(|row| column(row, 0)).unwrap_or(new_id);
+    Ok(Some(Written { id, replaced: decisive.replaced }))
 }
 
 /// Writes the row of a file that is there. On failure the file is deleted; on success the one that it replaces.
