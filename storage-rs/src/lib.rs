@@ -4,6 +4,7 @@
 //! version. Row security of the database decides about every request: a statement runs in a transaction that has the role
 //! and the claims of the caller.
 
+pub mod anonymise;
 pub mod backend;
 pub mod buckets;
 pub mod caller;

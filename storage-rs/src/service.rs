@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::database::{Database, schema};
 use crate::error::Error;
 use crate::image::{ImageLimits, ImageRenderer};
+use crate::objects::cache::PublicObjects;
 use crate::request::{Call, MalformedPath, Query};
 use crate::tus::lock::UploadLocks;
 use crate::{buckets, objects, response, s3, tus};
@@ -56,6 +57,7 @@ pub struct Storage {
     backend: Arc<dyn Backend>,
     clock: Clock,
     images: ImageRenderer,
+    public_objects: PublicObjects,
     upload_locks: UploadLocks,
 }
 
@@ -85,7 +87,9 @@ impl Storage {
             maximum_side: config.images.max_size,
             ..ImageLimits::default()
         };
+        let public_objects = PublicObjects::new(config.public_validity);
         Ok(Arc::new(Self {
+            public_objects,
             config,
             keys,
             database,
@@ -132,6 +136,11 @@ impl Storage {
     /// The time.
     pub fn now(&self) -> DateTime<Utc> {
         self.clock.now()
+    }
+
+    /// Rows of objects in public buckets.
+    pub(crate) fn public_objects(&self) -> &PublicObjects {
+        &self.public_objects
     }
 
     /// The resumable uploads that requests work on.

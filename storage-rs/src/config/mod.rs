@@ -142,6 +142,9 @@ pub struct Config {
     pub requires_authorization_header: bool,
     /// Whether the schema is created when the database does not have it.
     pub creates_schema: bool,
+    /// How long the row of an object in a public bucket counts without being read again; what this process writes counts at
+    /// once.
+    pub public_validity: Duration,
     /// Whether errors of policies say which policies are missing.
     pub explains_policies: bool,
 }
@@ -266,6 +269,7 @@ impl Config {
             empty_bucket_max: environment.number(&["STORAGE_EMPTY_BUCKET_MAX"])?.unwrap_or(200_000),
             requires_authorization_header: true,
             creates_schema: true,
+            public_validity: environment.milliseconds(&["BASALT_STORAGE_PUBLIC_VALIDITY_MS"], 0)?,
             explains_policies: environment.is_true(&["BASALT_STORAGE_EXPLAIN_POLICIES"]),
         })
     }

@@ -6,6 +6,7 @@ pub mod schema;
 pub mod scope;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::future;
@@ -32,6 +33,19 @@ pub struct Database {
     statement_timeout: Duration,
     /// Delays and failures of transactions, for tests of applications.
     faults: Option<Arc<dyn StatementFaults>>,
+    /// The transactions that wrote, or may have written.
+    writes: AtomicU64,
+}
+
+/// Counts a transaction that writes when it is over, also when its request is given up.
+struct CountedWrite<'a>(Option<&'a AtomicU64>);
+
+impl Drop for CountedWrite<'_> {
+    fn drop(&mut self) {
+        if let Some(writes) = self.0 {
+            writes.fetch_add(1, Ordering::AcqRel);
+        }
+    }
 }
 
 /// A step of a transaction.
@@ -39,6 +53,9 @@ pub struct Database {
 pub enum Step<'a> {
     /// What follows has this role and these claims.
     As(&'a Scope),
+    /// The same, in one statement with a result: these columns with these values, read before the role changes. The columns are
+    /// the beginning of a statement that ends in a comma.
+    ReadThenAs(&'static str, Vec<Value>, &'a Scope),
     /// A statement.
     Run(Sql),
 }
@@ -98,12 +115,17 @@ impl Database {
             prepares: None,
         };
         let pool = Pool::new(connect::parse(&config.database_url)?, limits);
-        Ok(Self { pool, statement_timeout: config.statement_timeout, faults })
+        Ok(Self { pool, statement_timeout: config.statement_timeout, faults, writes: AtomicU64::new(0) })
     }
 
     /// The pool of connections.
     pub fn pool(&self) -> &Arc<Pool> {
         &self.pool
+    }
+
+    /// How many transactions of this process wrote: what was read while it is the same was not changed by this process.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Acquire)
     }
 
     /// Runs a transaction. All messages are sent before the first answer is read.
@@ -115,6 +137,7 @@ impl Database {
         self.apply_fault(steps).await?;
         let lease = self.pool.acquire().await.map_err(|error| pool_error(&error))?;
         let connection = lease.connection().map_err(|error| Error::internal(&error.message))?;
+        let _counted = CountedWrite((end == End::Commit && writes(steps)).then_some(&self.writes));
         let outcome = match self.send(connection, steps, end).await {
             // Nothing happened, so the transaction can be sent again without prepared statements.
             Flown { is_stale: true, .. } if connection.forget() => self.send(connection, steps, end).await,
@@ -122,6 +145,66 @@ impl Database {
         };
         lease.give_back();
         outcome.results
+    }
+
+    /// Runs a transaction that ends as `decide` says, which sees the results. One with a failed statement is rolled back, whatever
+    /// it says. `decide` must not wait: the connection and the locks of the transaction are held meanwhile.
+    ///
+    /// # Errors
+    /// As [`Database::fly`].
+    pub async fn fly_and_decide<T>(
+        &self,
+        steps: &[Step<'_>],
+        decide: impl FnOnce(Results) -> (End, T) + Send,
+    ) -> Result<T, Error> {
+        self.apply_fault(steps).await?;
+        let lease = self.pool.acquire().await.map_err(|error| pool_error(&error))?;
+        let connection = lease.connection().map_err(|error| Error::internal(&error.message))?;
+        let _counted = CountedWrite(writes(steps).then_some(&self.writes));
+        let client = connection.client();
+        let mut flown = self.begin(connection, steps).await;
+        if flown.is_stale && connection.forget() {
+            client.batch_execute("ROLLBACK").await.map_err(|error| translate(&error))?;
+            flown = self.begin(connection, steps).await;
+        }
+        let decided = flown.results.map(|results| {
+            let has_failed = results.iter().any(Result::is_err);
+            let (end, value) = decide(results);
+            (if has_failed { End::Rollback } else { end }, value)
+        });
+        let ended = match &decided {
+            Ok((End::Commit, _)) => client.batch_execute("COMMIT").await,
+            _ => client.batch_execute("ROLLBACK").await,
+        };
+        lease.give_back();
+        match decided? {
+            (End::Commit, value) => ended.map(|()| value).map_err(|error| translate(&error)),
+            // What was decided stays true if the connection is lost: the transaction is rolled back then.
+            (End::Rollback, value) => Ok(value),
+        }
+    }
+
+    /// Begins a transaction and runs its statements.
+    async fn begin(&self, connection: &Connection, steps: &[Step<'_>]) -> Flown {
+        let (begun, results) =
+            future::join(connection.client().batch_execute("BEGIN"), self.run_steps(connection, steps)).await;
+        let is_stale = results.iter().any(|result| result.as_ref().is_err_and(is_stale));
+        Flown { is_stale, results: collect(begun, steps, results, Ok(()), End::Rollback) }
+    }
+
+    /// Runs the statements of a transaction in their order.
+    async fn run_steps(&self, connection: &Connection, steps: &[Step<'_>]) -> Vec<Result<Vec<Row>, DatabaseError>> {
+        // These are polled in their order, so their messages are sent in it.
+        let running = steps.iter().map(|step| async move {
+            match step {
+                Step::As(scope) => run(connection, &scope.statement(self.statement_timeout)).await,
+                Step::ReadThenAs(columns, values, scope) => {
+                    run(connection, &scope.set_after(columns, self.statement_timeout, values.clone())).await
+                }
+                Step::Run(statement) => run(connection, statement).await,
+            }
+        });
+        future::join_all(running).await
     }
 
     /// Runs a transaction and returns the rows of its last statement.
@@ -136,8 +219,7 @@ impl Database {
     /// Waits or fails as the faults of a test say. A transaction writes if one of its statements does.
     async fn apply_fault(&self, steps: &[Step<'_>]) -> Result<(), Error> {
         let Some(faults) = &self.faults else { return Ok(()) };
-        let writes = steps.iter().any(|step| matches!(step, Step::Run(sql) if !sql.text.starts_with("SELECT")));
-        let Some(fault) = faults.fault_of(writes) else { return Ok(()) };
+        let Some(fault) = faults.fault_of(writes(steps)) else { return Ok(()) };
         if !fault.delay.is_zero() {
             tokio::time::sleep(fault.delay).await;
         }
@@ -146,13 +228,7 @@ impl Database {
 
     async fn send(&self, connection: &Connection, steps: &[Step<'_>], end: End) -> Flown {
         let client = connection.client();
-        // These are polled in their order, so their messages are sent in it.
-        let running = future::join_all(steps.iter().map(|step| async move {
-            match step {
-                Step::As(scope) => run(connection, &scope.statement(self.statement_timeout)).await,
-                Step::Run(statement) => run(connection, statement).await,
-            }
-        }));
+        let running = self.run_steps(connection, steps);
         let ended = async {
             match end {
                 End::Commit => client.batch_execute("COMMIT").await,
@@ -163,6 +239,11 @@ impl Database {
         let is_stale = results.iter().any(|result| result.as_ref().is_err_and(is_stale));
         Flown { is_stale, results: collect(begun, steps, results, ended, end) }
     }
+}
+
+/// Whether one of these statements writes.
+fn writes(steps: &[Step<'_>]) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Run(sql) if !sql.text.starts_with("SELECT")))
 }
 
 /// The outcome of a transaction.
@@ -185,7 +266,10 @@ fn collect(
         match (step, result) {
             (Step::As(scope), Err(error)) if !has_failed => return Err(scope_error(scope, &error)),
             (Step::As(_), _) => {}
-            (Step::Run(_), result) => {
+            (Step::ReadThenAs(_, _, scope), Err(error)) if !has_failed && is_role_refused(scope, &error) => {
+                return Err(scope_error(scope, &error));
+            }
+            (Step::ReadThenAs(..) | Step::Run(_), result) => {
                 has_failed |= result.is_err();
                 answered.push(result.map_err(|error| translate(&error)));
             }
@@ -198,12 +282,17 @@ fn collect(
     Ok(answered)
 }
 
-/// The error of a role that does not exist, or that the login role may not become.
-fn scope_error(scope: &Scope, error: &DatabaseError) -> Error {
+/// Whether this is about the role of a token.
+fn is_role_refused(scope: &Scope, error: &DatabaseError) -> bool {
     let refused = error
         .code()
         .is_some_and(|code| *code == SqlState::INVALID_PARAMETER_VALUE || *code == SqlState::INSUFFICIENT_PRIVILEGE);
-    if refused && !scope.is_service {
+    refused && !scope.is_service
+}
+
+/// The error of a role that does not exist, or that the login role may not become.
+fn scope_error(scope: &Scope, error: &DatabaseError) -> Error {
+    if is_role_refused(scope, error) {
         let cause = format!("the role of the token: {}", error_chain(error));
         return Error::access_denied("The role of the token cannot be used").because(cause);
     }

@@ -7,13 +7,27 @@ use postgrest_rs::sql::{Sql, Value};
 
 use crate::caller::Caller;
 
-/// The statement that sets everything. Deleting rows is allowed to this server: it deletes the files too.
-const STATEMENT: &str = "SELECT set_config('statement_timeout', $1, true), set_config('role', $2, true), \
-    set_config('request.jwt.claim.role', $2, true), set_config('request.jwt', $3, true), \
-    set_config('request.jwt.claim.sub', $4, true), set_config('request.jwt.claims', $5, true), \
-    set_config('request.headers', $6, true), set_config('request.method', $7, true), \
-    set_config('request.path', $8, true), set_config('storage.operation', $9, true), \
-    set_config('storage.allow_delete_query', 'true', true)";
+/// The settings of a scope, whose values are these and the following eight parameters. Deleting rows is allowed to this server:
+/// it deletes the files too.
+fn settings(first: usize) -> String {
+    let names = [
+        "statement_timeout",
+        "role",
+        "request.jwt",
+        "request.jwt.claim.sub",
+        "request.jwt.claims",
+        "request.headers",
+        "request.method",
+        "request.path",
+        "storage.operation",
+    ];
+    let set = names.iter().enumerate().map(|(place, name)| format!("set_config('{name}', ${}, true), ", first + place));
+    format!(
+        "{}set_config('request.jwt.claim.role', ${}, true), set_config('storage.allow_delete_query', 'true', true)",
+        set.collect::<String>(),
+        first + 1
+    )
+}
 
 /// The role and the claims of a part of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +84,14 @@ impl Scope {
 
     /// The statement that sets it, for the rest of the transaction.
     pub(super) fn statement(&self, timeout: Duration) -> Sql {
-        let values = [
+        self.set_after("SELECT ", timeout, Vec::new())
+    }
+
+    /// The statement that selects these columns and then sets the scope for the rest of the transaction. The columns end in a
+    /// comma, unless there are none.
+    pub(super) fn set_after(&self, columns: &str, timeout: Duration, mut values: Vec<Value>) -> Sql {
+        let text = format!("{columns}{}", settings(values.len() + 1));
+        let own = [
             timeout.as_millis().to_string(),
             self.caller.role.clone(),
             self.caller.token.clone(),
@@ -81,7 +102,8 @@ impl Scope {
             self.path.clone(),
             self.operation.to_owned(),
         ];
-        Sql { text: STATEMENT.to_owned(), values: values.map(Value::Text).into() }
+        values.extend(own.map(Value::Text));
+        Sql { text, values }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Objects: upload, download, list, move, copy, remove, sign, info.
 
+pub(crate) mod cache;
 mod content;
 mod form;
 mod list;
@@ -27,7 +28,7 @@ pub(crate) use content::{LimitedContent, body_content};
 pub(crate) use read::Access;
 
 /// An object in a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Target {
     /// The id of the bucket.
     pub bucket: String,

@@ -9,6 +9,7 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
+use super::cache::Moment;
 use super::{Door, Target};
 use crate::backend::{BackendError, Content, FileKey};
 use crate::caller::Caller;
@@ -112,6 +113,13 @@ pub(crate) async fn locate(call: &Call, target: &Target, access: Access) -> Resu
     let name_check = names::check_object_name(&target.name);
     let name = if name_check.is_ok() { target.name.as_str() } else { "" };
     let values = || [text(target.bucket.as_str()), text(name)];
+    // What anybody may read the caller may read too.
+    let (public_objects, moment) = (call.storage.public_objects(), Moment::before(call.storage.database()));
+    if access != Access::Service
+        && let Some(found) = public_objects.find(target, moment)
+    {
+        return Ok(found);
+    }
     let service = call.service_scope();
     let caller = call.scope();
     let is_visible = if access == Access::Service { "true" } else { "buckets.public" };
@@ -143,7 +151,11 @@ pub(crate) async fn locate(call: &Call, target: &Target, access: Access) -> Resu
     let found = rows
         .first()
         .and_then(|row| Some(Found { document: json_column(row, document)?, version: column(row, version) }));
-    found.ok_or_else(|| Error::no_such_key(&target.name))
+    let found = found.ok_or_else(|| Error::no_such_key(&target.name))?;
+    if is_public && access != Access::Service {
+        public_objects.keep(target, &found, moment);
+    }
+    Ok(found)
 }
 
 /// By whose right a request reads, and when its right ends.
@@ -202,7 +214,10 @@ pub(super) async fn read(mut call: Call, door: Door, target: &Target) -> Result<
         let found = locate(&call, target, access).await?;
         match open(&call, target, &found, expires).await {
             // The file of a version is deleted after the row has another one: the row is read again.
-            Err(ReadProblem::NotFound) if attempt < ATTEMPTS => attempt += 1,
+            Err(ReadProblem::NotFound) if attempt < ATTEMPTS => {
+                call.storage.public_objects().remove(target);
+                attempt += 1;
+            }
             Err(ReadProblem::NotFound) => return Ok(missing_file()),
             Err(ReadProblem::Other(error)) => return Err(error),
             Ok(response) => return Ok(response),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::read::{authorize, describe, insert, locate};
 use super::{Door, Target};
-use crate::backend::Content;
+use crate::backend::{BackendError, Content};
 use crate::error::{Code, Error};
 use crate::image::{RenderProblem, Transformation};
 use crate::request::Call;
@@ -44,10 +44,17 @@ pub(super) async fn render(mut call: Call, door: Door, target: &Target) -> Resul
         authorize(&mut call, door, target)?
     };
     let transformation = if door == Door::Signed { signed_options(&call) } else { asked };
-    let found = locate(&call, target, access).await?;
     let images = call.storage.images();
     let limits = images.limits();
-    let (facts, content) = call.storage.backend().get(&found.file(target), None).await?;
+    let mut found = locate(&call, target, access).await?;
+    let mut opened = call.storage.backend().get(&found.file(target), None).await;
+    if matches!(opened, Err(BackendError::NotFound)) {
+        // The row has another version by now.
+        call.storage.public_objects().remove(target);
+        found = locate(&call, target, access).await?;
+        opened = call.storage.backend().get(&found.file(target), None).await;
+    }
+    let (facts, content) = opened?;
     if facts.size > limits.maximum_source {
         return Err(problem(RenderProblem::TooLarge));
     }

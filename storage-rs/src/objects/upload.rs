@@ -9,13 +9,13 @@ use http::Response;
 use serde_json::{Map, Value, json};
 
 use super::form::{Form, FormFile};
-use super::write::{self, BucketLimits, NewObject, announced_metadata, new_version};
+use super::write::{self, ContentCheck, NewObject, announced_metadata, new_version};
 use super::{LimitedContent, Target, body_content, complete};
 use crate::backend::{BackendError, Content, ContentHeaders, FileFacts};
 use crate::caller::signed_url::{self, Scope as TokenScope};
 use crate::error::Error;
 use crate::request::{Call, json_body};
-use crate::{mime, names, response, robots};
+use crate::{names, response};
 
 /// The largest header `X-Metadata`, in bytes, before it is decoded.
 const MAXIMUM_METADATA: usize = 1024 * 1024;
@@ -119,6 +119,11 @@ async fn store(call: Call, upload: Upload, body: Body) -> Result<String, Error> 
         user_metadata: read_metadata_header(&call),
         length: call.content_length(),
     };
+    if let Some(length) = announcement.length.filter(|_| is_small(&call, &upload)) {
+        let object = new_object(&upload, new_version());
+        let facts = put(&call, &object, &announcement, body_content(body, length)).await?;
+        return finish_small(call, upload, object, announcement, facts).await;
+    }
     let limit = begin(&call, &upload, &announcement).await?;
     if announcement.length.is_some_and(|length| length > limit) {
         return Err(Error::too_large());
@@ -126,6 +131,13 @@ async fn store(call: Call, upload: Upload, body: Body) -> Result<String, Error> 
     let object = new_object(&upload, new_version());
     let facts = put(&call, &object, &announcement, body_content(body, limit)).await?;
     finish(call, object, announcement, &facts).await
+}
+
+/// Whether the content is so small that it is stored before the right of the caller is tested.
+fn is_small(call: &Call, upload: &Upload) -> bool {
+    let maximum = server_limit(call).min(write::SMALL);
+    call.content_length().is_some_and(|length| length <= maximum)
+        && names::check_object_name(&upload.target.name).is_ok()
 }
 
 async fn store_form(call: Call, upload: Upload, mut form: Form) -> Result<String, Error> {
@@ -138,6 +150,14 @@ async fn store_form(call: Call, upload: Upload, mut form: Form) -> Result<String
     };
     let file_type = file.mime_type.clone();
     let announcement = announce(&file_type, form.fields());
+    if is_small(&call, &upload) {
+        let object = new_object(&upload, new_version());
+        let facts = put(&call, &object, &announcement, file_content(file, write::SMALL)).await?;
+        let stored = StoredFile { call: &call, object: &object, is_kept: false };
+        let announcement = announce(&file_type, &form.finish().await?);
+        stored.keep();
+        return finish_small(call, upload, object, announcement, facts).await;
+    }
     let limit = begin(&call, &upload, &announcement).await?;
     let object = new_object(&upload, new_version());
     let facts = put(&call, &object, &announcement, file_content(file, limit)).await?;
@@ -196,27 +216,29 @@ async fn begin(call: &Call, upload: &Upload, announcement: &Announcement) -> Res
         let rows = call.storage.database().run(&service, statement).await?;
         (write::read_limits(&rows, &upload.target.bucket)?, Ok(()))
     };
-    if let Some(tag) = call.header("x-robots-tag") {
-        robots::check(tag)?;
-    }
-    let is_placeholder = names::is_folder_placeholder(&upload.target.name);
-    if !is_placeholder {
-        mime::check(&announcement.mime_type, &limits.mime_types)?;
-    }
-    let limit = if is_placeholder { 0 } else { size_limit(call, &limits) };
     let is_form = call.header("content-type").is_some_and(|kind| kind.starts_with("multipart/form-data"));
-    if !is_form && announcement.length.is_some_and(|length| length > limit) {
-        return Err(Error::too_large());
-    }
+    let size = announcement.length.filter(|_| !is_form);
+    let limit = content_check(call, upload, announcement, size).apply(&limits)?;
     name_check?;
     tested?;
     Ok(limit)
 }
 
-/// The largest object of an upload of one request, in bytes.
-fn size_limit(call: &Call, limits: &BucketLimits) -> u64 {
+/// What is checked against the limits of the bucket.
+fn content_check(call: &Call, upload: &Upload, announcement: &Announcement, size: Option<u64>) -> ContentCheck {
+    let is_placeholder = names::is_folder_placeholder(&upload.target.name);
+    ContentCheck {
+        mime_type: (!is_placeholder).then(|| announcement.mime_type.clone()),
+        size,
+        maximum: if is_placeholder { 0 } else { server_limit(call) },
+        robots_tag: call.header("x-robots-tag").map(str::to_owned),
+    }
+}
+
+/// The largest object that the server takes in one request, in bytes.
+fn server_limit(call: &Call) -> u64 {
     let config = call.storage.config();
-    [limits.size, config.standard_file_size_limit].into_iter().flatten().fold(config.file_size_limit, u64::min)
+    config.standard_file_size_limit.map_or(config.file_size_limit, |limit| limit.min(config.file_size_limit))
 }
 
 fn new_object(upload: &Upload, version: String) -> NewObject {
@@ -247,6 +269,36 @@ async fn put(
     })
 }
 
+/// Writes the row of a small object by the right of the caller, also when the client is gone by now. Returns the id.
+async fn finish_small(
+    call: Call,
+    upload: Upload,
+    object: NewObject,
+    announcement: Announcement,
+    facts: FileFacts,
+) -> Result<String, Error> {
+    let service = call.service_scope();
+    let caller = if upload.is_signed { service.clone() } else { call.scope() };
+    let check = content_check(&call, &upload, &announcement, Some(facts.size));
+    let mut written = object.clone();
+    complete_columns(&call, &mut written, &announcement, &facts);
+    let storage = std::sync::Arc::clone(&call.storage);
+    if let Some(written) = complete(write::write_small(storage, service, caller, written, check)).await? {
+        return Ok(written.id);
+    }
+    let stored = StoredFile { call: &call, object: &object, is_kept: false };
+    begin(&call, &upload, &announcement).await?;
+    stored.keep();
+    finish(call, object, announcement, &facts).await
+}
+
+/// Sets what is known when the content is there.
+fn complete_columns(call: &Call, object: &mut NewObject, announcement: &Announcement, facts: &FileFacts) {
+    let robots_tag = call.header("x-robots-tag");
+    object.metadata = write::metadata(facts, &announcement.mime_type, &announcement.cache_control, robots_tag);
+    object.user_metadata = Some(user_metadata_column(announcement.user_metadata.clone()));
+}
+
 /// Writes the row, also when the client is gone by now. Returns the id.
 async fn finish(
     call: Call,
@@ -254,9 +306,7 @@ async fn finish(
     announcement: Announcement,
     facts: &FileFacts,
 ) -> Result<String, Error> {
-    let robots_tag = call.header("x-robots-tag");
-    object.metadata = write::metadata(facts, &announcement.mime_type, &announcement.cache_control, robots_tag);
-    object.user_metadata = Some(user_metadata_column(announcement.user_metadata));
+    complete_columns(&call, &mut object, &announcement, facts);
     let service = call.service_scope();
     complete(write::write(call.storage, service, object)).await.map(|written| written.id)
 }

@@ -1,7 +1,10 @@
 //! Writing rows: the test whether the caller may, and the row itself.
 //!
-//! The caller's right is tested before the content is stored, by the very statement that would write the row, which is rolled
-//! back. The row is written by the server afterwards, under a lock on the name that is the same for all servers.
+//! Large content: the caller's right is tested before the content is stored, by the very statement that would write the row,
+//! which is rolled back. The row is written by the server afterwards, under a lock on the name that is the same for all servers.
+//!
+//! Small content is stored first; one transaction then checks the limits of the bucket and writes the row by the right of the
+//! caller.
 
 use std::sync::Arc;
 
@@ -12,16 +15,32 @@ use tokio_postgres::Row;
 
 use super::Target;
 use crate::backend::{FileFacts, FileKey};
-use crate::database::rows::text as column;
+use crate::database::rows::{json as json_column, text as column};
 use crate::database::scope::Scope;
-use crate::database::{End, Step, nullable, policies, sql, text};
+use crate::database::{End, Results, Step, nullable, policies, sql, text};
 use crate::error::{Code, Error};
 use crate::names::is_owner_uuid;
 use crate::service::Storage;
+use crate::{mime, robots};
 
 /// A new object of a name that is free.
 const INSERT: &str = "INSERT INTO storage.objects (name, bucket_id, version, owner, owner_id, metadata, user_metadata) \
     VALUES ($1, $2, $3, $4::uuid, $5, $6::jsonb, $7::jsonb)";
+
+/// The most bytes of content that is stored before the caller's right is tested.
+pub(crate) const SMALL: u64 = 256 * 1024;
+
+/// The columns that take the lock on a name until the transaction ends: `$1` is its number.
+const LOCK: &str = "SELECT set_config('lock_timeout', '5000', true), pg_advisory_xact_lock($1::bigint), ";
+
+/// The columns that decide about an object, `$1` and `$2` are its name and bucket: the limits of the bucket, the version that is
+/// there, and whether a trigger of the application sees new rows. Such a trigger gets the row from the server, as from the
+/// reference: it may do what callers may not.
+const DECISIVE: &str = "SELECT (SELECT row_to_json(found)::text FROM (\
+        SELECT file_size_limit AS size, allowed_mime_types AS types FROM storage.buckets WHERE id = $2) AS found), \
+    (SELECT json_build_array(version)::text FROM storage.objects WHERE name = $1 AND bucket_id = $2), \
+    (EXISTS (SELECT FROM pg_catalog.pg_trigger WHERE tgrelid = 'storage.objects'::regclass AND NOT tgisinternal \
+        AND tgenabled <> 'D' AND (tgtype & 20) <> 0 AND tgname <> 'update_objects_updated_at'))::text, ";
 
 /// What an object that exists gets.
 const REPLACE: &str = "DO UPDATE SET version = excluded.version, metadata = excluded.metadata, \
@@ -52,6 +71,36 @@ pub(crate) struct NewObject {
     pub(crate) user_metadata: Option<Value>,
     /// Whether one that exists is replaced.
     pub(crate) replaces: bool,
+}
+
+/// What is checked against the limits of a bucket.
+#[derive(Debug, Clone)]
+pub(crate) struct ContentCheck {
+    /// The media type; `None` where any counts.
+    pub(crate) mime_type: Option<String>,
+    /// The size in bytes, where it is known.
+    pub(crate) size: Option<u64>,
+    /// The largest object of the server, in bytes.
+    pub(crate) maximum: u64,
+    /// The header `X-Robots-Tag`.
+    pub(crate) robots_tag: Option<String>,
+}
+
+impl ContentCheck {
+    /// Checks the content, and returns the largest size in bytes.
+    ///
+    /// # Errors
+    /// 400: the robots tag is malformed. 415: the bucket does not take the type. 413: the content is too large.
+    pub(crate) fn apply(&self, limits: &BucketLimits) -> Result<u64, Error> {
+        if let Some(tag) = &self.robots_tag {
+            robots::check(tag)?;
+        }
+        if let Some(mime_type) = &self.mime_type {
+            mime::check(mime_type, &limits.mime_types)?;
+        }
+        let limit = limits.size.map_or(self.maximum, |size| size.min(self.maximum));
+        if self.size.is_some_and(|size| size > limit) { Err(Error::too_large()) } else { Ok(limit) }
+    }
 }
 
 /// A row that was written.
@@ -149,6 +198,22 @@ impl NewObject {
         sql(&statement, self.values())
     }
 
+    /// The statement by which the caller writes the row. A new one has the id that is returned here: reading it needs a right
+    /// that creating does not.
+    fn write_as_caller(&self) -> (Sql, String) {
+        // The id of an object is random, as its version is.
+        let id = new_version();
+        let insert = "INSERT INTO storage.objects (name, bucket_id, version, owner, owner_id, metadata, user_metadata, id) \
+            VALUES ($1, $2, $3, $4::uuid, $5, $6::jsonb, $7::jsonb, $8::uuid)";
+        let statement = if self.replaces {
+            format!("{insert} ON CONFLICT (name, bucket_id) {REPLACE} RETURNING id::text")
+        } else {
+            insert.to_owned()
+        };
+        let values = self.values().into_iter().chain([text(id.as_str())]);
+        (sql(&statement, values), id)
+    }
+
     /// The file of this version.
     pub(crate) fn file(&self) -> FileKey {
         FileKey {
@@ -161,10 +226,7 @@ impl NewObject {
 
 /// The statement that takes the lock on a name until the transaction ends.
 pub(crate) fn lock(target: &Target) -> Sql {
-    sql(
-        "SELECT set_config('lock_timeout', '5000', true), pg_advisory_xact_lock($1::bigint)",
-        [text(lock_number(&target.path()).to_string())],
-    )
+    sql(LOCK.trim_end_matches(", "), [text(lock_number(&target.path()).to_string())])
 }
 
 /// The number of the lock on a name: that of the reference, so that its servers and this one exclude one another.
@@ -194,6 +256,29 @@ pub(crate) fn read_limits(rows: &[Row], bucket: &str) -> Result<BucketLimits, Er
     let size = column(row, 0).and_then(|size| size.parse().ok());
     let types = column(row, 1).and_then(|types| serde_json::from_str::<Vec<Option<String>>>(&types).ok());
     Ok(BucketLimits { size, mime_types: types.unwrap_or_default().into_iter().flatten().collect() })
+}
+
+/// What decided about an object in the transaction that writes it.
+struct Decisive {
+    limits: Option<BucketLimits>,
+    replaced: Option<FileKey>,
+    has_triggers: bool,
+}
+
+impl Decisive {
+    fn read(row: &Row, object: &NewObject) -> Self {
+        let document = |place: usize| json_column(row, place);
+        let limits = document(0).map(|found| BucketLimits {
+            size: found["size"].as_u64(),
+            mime_types: found["types"]
+                .as_array()
+                .map(|types| types.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+                .unwrap_or_default(),
+        });
+        let version = |found: Value| found[0].as_str().map(str::to_owned);
+        let replaced = document(1).map(|found| FileKey { version: version(found), ..object.file() });
+        Self { limits, replaced, has_triggers: column(row, 2).as_deref() == Some("true") }
+    }
 }
 
 /// The errors of a test: an object that exists is one of the name.
@@ -233,23 +318,86 @@ pub(crate) async fn test(
     Ok((limits, tested))
 }
 
+/// Writes the row of a small file that is there, by the right of the caller; `None`, and nothing is done, if triggers of the
+/// application need another transaction. On failure the file is deleted; on success the one that it replaces.
+///
+/// # Errors
+/// 404: there is no such bucket. 403: the caller may not. 409: the object exists and is not to be replaced. Those of the check.
+pub(crate) async fn write_small(
+    storage: Arc<Storage>,
+    service: Scope,
+    caller: Scope,
+    object: NewObject,
+    check: ContentCheck,
+) -> Result<Option<Written>, Error> {
+    let outcome = write_row_as_caller(&storage, &service, &caller, &object, &check).await;
+    delete_superfluous(&storage, &object, outcome.as_ref().map(Option::as_ref)).await;
+    match outcome {
+        Err(error) if error.code == Code::AccessDenied => {
+            Err(policies::explain(&storage, &service, &caller, policies::of_upload(object.replaces), error).await)
+        }
+        outcome => outcome,
+    }
+}
+
+async fn write_row_as_caller(
+    storage: &Storage,
+    service: &Scope,
+    caller: &Scope,
+    object: &NewObject,
+    check: &ContentCheck,
+) -> Result<Option<Written>, Error> {
+    let lock = vec![text(lock_number(&object.target.path()).to_string())];
+    let names = vec![text(object.target.name.as_str()), text(object.target.bucket.as_str())];
+    let (write, new_id) = object.write_as_caller();
+    let steps = [Step::ReadThenAs(LOCK, lock, service), Step::ReadThenAs(DECISIVE, names, caller), Step::Run(write)];
+    let decide = |results: Results| {
+        let outcome = judge(results, object, check, new_id);
+        (if matches!(outcome, Ok(Some(_))) { End::Commit } else { End::Rollback }, outcome)
+    };
+    storage.database().fly_and_decide(&steps, decide).await?
+}
+
+/// Decides about a transaction that wrote a row as the caller.
+fn judge(results: Results, object: &NewObject, check: &ContentCheck, new_id: String) -> Result<Option<Written>, Error> {
+    let mut results = results.into_iter();
+    let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
+    next()?;
+    let rows = next()?;
+    let decisive =
+        rows.first().map(|row| Decisive::read(row, object)).ok_or_else(|| Error::internal("no decisive row"))?;
+    let limits = decisive.limits.ok_or_else(|| Error::no_such_bucket(&object.target.bucket))?;
+    check.apply(&limits)?;
+    let written = next().map_err(|error| test_error(error, &object.target))?;
+    if decisive.has_triggers {
+        return Ok(None);
+    }
+    let id = written.first().and_then(|row| column(row, 0)).unwrap_or(new_id);
+    Ok(Some(Written { id, replaced: decisive.replaced }))
+}
+
 /// Writes the row of a file that is there. On failure the file is deleted; on success the one that it replaces.
 ///
 /// # Errors
 /// 409: another request created the object, which is not to be replaced. 404: the bucket is gone.
 pub(crate) async fn write(storage: Arc<Storage>, service: Scope, object: NewObject) -> Result<Written, Error> {
     let outcome = write_row(&storage, &service, &object).await;
-    match &outcome {
+    delete_superfluous(&storage, &object, outcome.as_ref().map(Some)).await;
+    outcome
+}
+
+/// Deletes the file that has no row: that of an object that was not written, or the one that it replaced.
+async fn delete_superfluous(storage: &Arc<Storage>, object: &NewObject, outcome: Result<Option<&Written>, &Error>) {
+    match outcome {
         Ok(written) => {
-            if let Some(replaced) = &written.replaced {
-                super::delete_files(&storage, std::slice::from_ref(replaced)).await;
+            if let Some(replaced) = written.and_then(|written| written.replaced.as_ref()) {
+                super::delete_files(storage, std::slice::from_ref(replaced)).await;
             }
         }
         // After a lost connection the row may be there: the sweeper decides.
         Err(error) if error.may_have_happened => {}
-        Err(_) => super::delete_files(&storage, &[object.file()]).await,
+        Err(_) => super::delete_files(storage, &[object.file()]).await,
     }
-    outcome
 }
 
 pub(crate) async fn write_row(storage: &Storage, service: &Scope, object: &NewObject) -> Result<Written, Error> {

@@ -1,5 +1,7 @@
 //! Writing objects.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use http::StatusCode;
 use serde_json::Value;
@@ -9,10 +11,10 @@ use super::answer::S3Answer;
 use super::objects::refused_replacement;
 use crate::backend::{Content, ContentHeaders};
 use crate::error::Error;
-use crate::objects::write::{self, NewObject};
+use crate::names;
+use crate::objects::write::{self, ContentCheck, NewObject};
 use crate::objects::{Target, complete};
 use crate::request::Call;
-use crate::{mime, names};
 
 /// The object that stands for an empty folder.
 const PLACEHOLDER: &str = ".emptyFolderPlaceholder";
@@ -73,31 +75,54 @@ pub(super) async fn store(
         replaces,
         target,
     };
-    let (limits, tested) = write::test(storage, &call.service_scope(), &call.scope(), &object).await?;
-    names::check_object_name(&object.target.name)?;
     let config = storage.config();
     let is_placeholder = names::is_folder_placeholder(&object.target.name);
-    let limit = [limits.size, config.standard_file_size_limit, Some(config.file_size_limit)];
-    let mut limit = limit.into_iter().flatten().min().unwrap_or_default();
-    if is_placeholder {
-        limit = 0;
-    } else {
-        mime::check(&headers.content_type, &limits.mime_types)?;
-    }
+    let standard = config.standard_file_size_limit.unwrap_or(u64::MAX);
     let (least, greatest) = more_limits.unwrap_or((0, u64::MAX));
-    limit = limit.min(greatest);
-    if length.is_some_and(|length| length > limit) {
-        return Err(Error::too_large());
-    }
-    tested?;
+    let mut check = ContentCheck {
+        mime_type: (!is_placeholder).then(|| headers.content_type.clone()),
+        size: length,
+        maximum: if is_placeholder { 0 } else { config.file_size_limit.min(standard).min(greatest) },
+        robots_tag: None,
+    };
+    let is_small = length.is_some_and(|length| length <= write::SMALL.min(check.maximum))
+        && names::check_object_name(&object.target.name).is_ok();
+    let limit = if is_small {
+        check.maximum.min(write::SMALL)
+    } else {
+        let (limits, tested) = write::test(storage, &call.service_scope(), &call.scope(), &object).await?;
+        names::check_object_name(&object.target.name)?;
+        let limit = check.apply(&limits)?;
+        tested?;
+        limit
+    };
     let content = open(call, limit)?;
     let facts = storage.backend().put(&object.file(), &headers, content).await?;
     if facts.size < least {
         crate::objects::delete_files(storage, &[object.file()]).await;
         return Err(Error::access_denied("Policy condition failed: the file is too small"));
     }
+    let (announced, etag) = (object.clone(), facts.etag.clone());
     object.metadata = write::metadata(&facts, &headers.content_type, &headers.cache_control, None);
     object.user_metadata = Some(object.user_metadata.unwrap_or_else(|| Value::Object(serde_json::Map::new())));
-    complete(write::write(std::sync::Arc::clone(storage), call.service_scope(), object)).await?;
-    Ok(facts.etag)
+    let (service, caller) = (call.service_scope(), call.scope());
+    let storage = Arc::clone(storage);
+    complete(async move {
+        if is_small {
+            check.size = Some(facts.size);
+            let small =
+                write::write_small(Arc::clone(&storage), service.clone(), caller.clone(), object.clone(), check);
+            if small.await?.is_some() {
+                return Ok(());
+            }
+            let tested = write::test(&storage, &service, &caller, &announced).await;
+            if let Err(error) = tested.and_then(|(_, tested)| tested) {
+                crate::objects::delete_files(&storage, &[object.file()]).await;
+                return Err(error);
+            }
+        }
+        write::write(storage, service, object).await.map(|_| ())
+    })
+    .await?;
+    Ok(etag)
 }

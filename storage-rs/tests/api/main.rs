@@ -1,10 +1,12 @@
 //! The API over a real database and a real folder.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail the test")]
 
+mod anonymise;
 mod api;
 #[path = "../../../postgrest-rs/tests/database/cluster.rs"]
 mod cluster;
 mod concurrency;
+mod fuzz;
 mod lists;
 mod normalisation;
 mod policies;
@@ -12,4 +14,5 @@ mod recordings;
 mod remote;
 mod signature;
 mod signed_requests;
+mod statements;
 mod steps;

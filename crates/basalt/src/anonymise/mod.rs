@@ -2,12 +2,14 @@
 
 mod database;
 mod metadata;
+mod objects;
 mod options;
 mod pseudonyms;
 mod rows;
 mod rules;
 
 pub(crate) use database::{AnonymisationSummary, anonymise_database};
+pub(crate) use objects::AnonymisedObjects;
 pub(crate) use options::{Anonymisation, AnonymisationArguments};
 pub(crate) use rows::RowRules;
 pub(crate) use rules::has_rule;

@@ -42,6 +42,11 @@ impl RowRules<'_> {
         user.shift_remove("recovery_codes");
     }
 
+    /// A document of a user with this id.
+    pub(super) fn replace_document(&self, document: &Value, owner: &str) -> Value {
+        self.replace_value(ColumnRule::Document, document, owner)
+    }
+
     fn replace_value(&self, rule: ColumnRule, value: &Value, owner: &str) -> Value {
         let documents = DocumentRules { pseudonyms: self.pseudonyms, kept: self.kept };
         match (rule, value) {

@@ -155,6 +155,9 @@ fn print_summary(summary: &AnonymisationSummary, arguments: &AnonymiseArguments)
     }
     if !summary.untouched.is_empty() {
         writeln!(out, "Not changed, because they are in other schemas: {}", summary.untouched.join(", "))?;
+        if summary.untouched.iter().any(|table| table == "storage.objects") {
+            writeln!(out, "`basalt storage anonymise` replaces the names and the files of storage.objects.")?;
+        }
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use storage_rs::sweep::{self, Report};
 
 use super::process::build_runtime;
 use crate::announce::RunningServer;
+use crate::anonymise::{Anonymisation, AnonymisationArguments, AnonymisedObjects};
 use crate::config_file::LogFormat;
 use crate::project::{Project, ProjectArguments};
 use crate::serve::storage as project_storage;
@@ -43,6 +44,29 @@ enum StorageCommand {
     ///
     /// Of the project whose server runs, or, with `DATABASE_URL` and `FILE_STORAGE_BACKEND_PATH`, of `basalt storage`.
     Check(CheckArguments),
+    /// Replace the names, the metadata and the content of all objects of a copy for good
+    ///
+    /// Of the project whose server runs, or, with `DATABASE_URL` and `FILE_STORAGE_BACKEND_PATH`, of `basalt storage`. Nothing else
+    /// may write meanwhile.
+    Anonymise(AnonymiseArguments),
+}
+
+#[derive(Debug, Args)]
+struct AnonymiseArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// Confirm that this is a copy: the files are replaced for good
+    #[arg(long)]
+    yes: bool,
+    /// The seed of the pseudonyms, at least 16 characters, as secret as the data [default: a random one]
+    #[arg(long, value_name = "TEXT", env = "BASALT_ANONYMISATION_SEED", hide_env_values = true)]
+    seed: Option<String>,
+    /// Keep the values of this key of the metadata of users. Can be repeated
+    #[arg(long, value_name = "KEY")]
+    keep: Vec<String>,
+    /// Keep the names of objects, because rows of other tables have them
+    #[arg(long)]
+    keep_names: bool,
 }
 
 #[derive(Debug, Args)]
@@ -63,6 +87,7 @@ pub(super) fn run(arguments: StorageArguments) -> anyhow::Result<ExitCode> {
         None => serve(),
         Some(StorageCommand::Seed(project)) => run_seed(&project),
         Some(StorageCommand::Check(arguments)) => run_check(&arguments),
+        Some(StorageCommand::Anonymise(arguments)) => run_anonymise(arguments),
     }
 }
 
@@ -113,13 +138,46 @@ fn run_seed(arguments: &ProjectArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Opens the store of the environment, or that of a project.
+fn open_store(arguments: &ProjectArguments) -> anyhow::Result<Arc<Storage>> {
+    match Config::from_environment(&Environment::of_process()) {
+        Ok(config) => storage::build(config),
+        Err(_) => open_project(&Project::load(arguments)?),
+    }
+}
+
+fn run_anonymise(arguments: AnonymiseArguments) -> anyhow::Result<ExitCode> {
+    if !arguments.yes {
+        bail!("nothing was changed: this replaces the files for good, so use a copy and confirm with --yes");
+    }
+    let options = AnonymisationArguments {
+        seed: arguments.seed,
+        password: String::new(),
+        remove_passwords: true,
+        keep: arguments.keep,
+    };
+    let done = build_runtime()?.block_on(async {
+        let anonymisation = Anonymisation::prepare(&options).await?;
+        let storage = open_store(&arguments.project)?;
+        if let Some(seed) = &anonymisation.new_seed {
+            eprintln!("The seed is {seed}: --seed makes the same pseudonyms again.");
+        }
+        let rules = AnonymisedObjects { anonymisation: &anonymisation, keeps_names: arguments.keep_names };
+        let done = storage_rs::anonymise::anonymise(&storage, &rules).await;
+        done.map_err(|error| describe(&error)).context("replacing objects; the same command continues")
+    })?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{} objects were replaced, {} incomplete uploads deleted.", done.objects, done.uploads)?;
+    if done.skipped > 0 {
+        writeln!(out, "{} objects were written meanwhile and are as they were.", done.skipped)?;
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 fn run_check(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
-    let environment = Config::from_environment(&Environment::of_process());
     let report = build_runtime()?.block_on(async {
-        let storage = match environment {
-            Ok(config) => storage::build(config)?,
-            Err(_) => open_project(&Project::load(&arguments.project)?)?,
-        };
+        let storage = open_store(&arguments.project)?;
         if arguments.delete {
             let grace = TimeDelta::seconds(i64::from(arguments.older_than));
             let swept = sweep::sweep_older(&storage, grace).await.map_err(|error| describe(&error));

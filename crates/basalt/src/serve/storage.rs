@@ -3,6 +3,7 @@
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use gateway::Service;
@@ -24,6 +25,8 @@ use crate::project::Project;
 const LOGIN_ROLE: &str = "authenticator";
 /// The folder of the files, inside the data folder.
 pub(crate) const FOLDER: &str = "storage";
+/// How long an object of a public bucket that another server deletes, or a bucket that it makes private, may still be read here.
+const PUBLIC_VALIDITY: Duration = Duration::from_secs(1);
 /// The published S3 key of a local Supabase, which is accepted only together with the published demo keys.
 const DEMO_S3_KEY: (&str, &str) =
     ("625729a08b95bf1b7ff351a663f3a23c", "850181e4652dd023b7a98c58ae0d2d34bd487ee0cc3254aed6eda37307425907");
@@ -150,6 +153,8 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
         store.region.clone_into(&mut bucket.region);
     }
     config.explains_policies = inputs.explains_policies;
+    // In development a change by SQL is seen at once.
+    config.public_validity = if inputs.explains_policies { Duration::ZERO } else { PUBLIC_VALIDITY };
     config.requires_authorization_header = false;
     config.creates_schema = inputs.creates_schema;
     let url = project.api_url(project.file.port());

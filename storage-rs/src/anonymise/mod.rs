@@ -1,0 +1,158 @@
+//! Anonymised copies of stored files: other names, other metadata of users, and content that says nothing.
+
+mod neutral;
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use futures::{StreamExt, stream};
+use serde_json::{Value, json};
+
+use crate::backend::{Backend, BackendError, Content, ContentHeaders, FileKey};
+use crate::database::rows::{json as json_column, text as column};
+use crate::database::scope::Scope;
+use crate::database::{nullable, sql, text};
+use crate::error::Error;
+use crate::objects::delete_files;
+use crate::objects::write::new_version;
+use crate::service::Storage;
+use crate::sweep;
+
+/// The objects that are read at once.
+const BATCH: usize = 200;
+/// The first bytes of a file, which say how large an image is.
+const PREFIX: u64 = 256 * 1024;
+
+/// What becomes of the texts of an object.
+pub trait ObjectRules: Sync {
+    /// The name instead of this one; equal names have equal ones.
+    fn name(&self, name: &str) -> String;
+
+    /// The column `user_metadata` instead of this one.
+    fn user_metadata(&self, metadata: &Value, owner: &str) -> Value;
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Anonymised {
+    /// Objects with other content.
+    pub objects: u64,
+    /// Objects that another program wrote meanwhile: they are as they were.
+    pub skipped: u64,
+    /// Uploads that were not complete: they are deleted.
+    pub uploads: u64,
+}
+
+/// An object to replace.
+struct Row {
+    id: String,
+    file: FileKey,
+    owner: String,
+    metadata: Value,
+    user_metadata: Option<Value>,
+}
+
+/// Replaces all objects. Nothing else may write meanwhile: files without a row are deleted at the end. When it is interrupted, it
+/// can be run again.
+///
+/// # Errors
+/// The database or the backend failed. What was replaced before stays so.
+pub async fn anonymise(storage: &Arc<Storage>, rules: &dyn ObjectRules) -> Result<Anonymised, Error> {
+    let scope = Scope::of_upkeep(&storage.config().service_role, "storage.upkeep");
+    let mut done = Anonymised::default();
+    let mut after = uuid::Uuid::nil().to_string();
+    loop {
+        let statement = sql(
+            "SELECT id::text, bucket_id, name, version, owner_id, metadata::text, user_metadata::text FROM storage.objects \
+             WHERE id > $1::uuid ORDER BY id LIMIT $2::bigint",
+            [text(after.as_str()), text(BATCH.to_string())],
+        );
+        let rows = storage.database().run(&scope, statement).await?;
+        for row in &rows {
+            let row = Row {
+                id: column(row, 0).unwrap_or_default(),
+                file: FileKey {
+                    bucket: column(row, 1).unwrap_or_default(),
+                    name: column(row, 2).unwrap_or_default(),
+                    version: column(row, 3),
+                },
+                owner: column(row, 4).unwrap_or_default(),
+                metadata: json_column(row, 5).unwrap_or(Value::Null),
+                user_metadata: json_column(row, 6),
+            };
+            let is_replaced = replace(storage, &scope, rules, &row).await?;
+            *(if is_replaced { &mut done.objects } else { &mut done.skipped }) += 1;
+            after = row.id;
+        }
+        if rows.len() < BATCH {
+            break;
+        }
+    }
+    done.uploads = delete_uploads(storage, &scope).await?;
+    sweep::sweep_older(storage, TimeDelta::zero()).await?;
+    Ok(done)
+}
+
+/// Replaces an object; `false` if another program wrote it meanwhile.
+async fn replace(storage: &Arc<Storage>, scope: &Scope, rules: &dyn ObjectRules, row: &Row) -> Result<bool, Error> {
+    let backend = storage.backend();
+    let member = |name: &str| row.metadata.get(name).and_then(Value::as_str).unwrap_or_default();
+    let headers = ContentHeaders {
+        content_type: member("mimetype").to_owned(),
+        cache_control: member("cacheControl").to_owned(),
+    };
+    let (size, prefix) = read_prefix(backend.as_ref(), &row.file).await?;
+    let media_type = headers.content_type.clone();
+    let content = tokio::task::spawn_blocking(move || neutral::content(&media_type, size, &prefix));
+    let content = content.await.map_err(Error::internal)?;
+    let file =
+        FileKey { bucket: row.file.bucket.clone(), name: rules.name(&row.file.name), version: Some(new_version()) };
+    let facts = backend.put(&file, &headers, stream::iter([Ok(content.into())]).boxed()).await?;
+    let changes = json!({ "eTag": facts.etag, "size": facts.size, "contentLength": facts.size });
+    let statement = sql(
+        "UPDATE storage.objects SET name = $3, version = $4, metadata = coalesce(metadata, '{}') || $5::jsonb, \
+         user_metadata = $6::jsonb WHERE id = $1::uuid AND version IS NOT DISTINCT FROM $2 RETURNING id::text",
+        [
+            text(row.id.as_str()),
+            nullable(row.file.version.as_deref()),
+            text(file.name.as_str()),
+            nullable(file.version.as_deref()),
+            text(changes.to_string()),
+            nullable(row.user_metadata.as_ref().map(|it| rules.user_metadata(it, &row.owner).to_string())),
+        ],
+    );
+    let updated = storage.database().run(scope, statement).await?;
+    let superfluous = if updated.is_empty() { &file } else { &row.file };
+    delete_files(storage, std::slice::from_ref(superfluous)).await;
+    Ok(!updated.is_empty())
+}
+
+/// The size and the first bytes of a file; nothing of one that does not exist.
+async fn read_prefix(backend: &dyn Backend, file: &FileKey) -> Result<(u64, Vec<u8>), Error> {
+    let facts = match backend.head(file).await {
+        Ok(facts) if facts.size > 0 => facts,
+        Ok(_) | Err(BackendError::NotFound) => return Ok((0, Vec::new())),
+        Err(error) => return Err(error.into()),
+    };
+    let (_, mut content): (_, Content) = backend.get(file, Some(0..facts.size.min(PREFIX))).await?;
+    let mut prefix = Vec::new();
+    while let Some(part) = content.next().await {
+        prefix.extend_from_slice(&part?);
+    }
+    Ok((facts.size, prefix))
+}
+
+/// Deletes uploads that are not complete: multipart uploads of the S3 protocol, and resumable ones.
+async fn delete_uploads(storage: &Arc<Storage>, scope: &Scope) -> Result<u64, Error> {
+    // The files of the parts have no row then, so that the sweep deletes them.
+    let statement = sql("DELETE FROM storage.s3_multipart_uploads_parts RETURNING id::text", []);
+    storage.database().run(scope, statement).await?;
+    let statement = sql("DELETE FROM storage.s3_multipart_uploads RETURNING id::text", []);
+    let mut deleted = storage.database().run(scope, statement).await?.len() as u64;
+    let staging = storage.backend().staging();
+    for id in staging.list_idle(storage.now()).await? {
+        staging.remove(id).await?;
+        deleted += 1;
+    }
+    Ok(deleted)
+}
