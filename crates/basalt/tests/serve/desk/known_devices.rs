@@ -63,10 +63,8 @@ async fn wrong_passwords_of_other_networks_do_not_lock_a_known_device_out() {
             send_password(&shop, &address, "", EMAIL, &format!("guess {guess}")).await;
         }
     }
-    for (case, device) in [
-        ("without a cookie", ""),
-        ("with a cookie of its own making", &format!("basalt_desk_device={}", "A".repeat(43))),
-    ] {
+    let made_up = format!("basalt_desk_device={}", "A".repeat(43));
+    for (case, device) in [("without a cookie", ""), ("with a cookie of its own making", made_up.as_str())] {
         let elsewhere = send_password(&shop, "192.0.2.7", device, EMAIL, PASSWORD).await;
         assert_eq!((elsewhere.status, elsewhere.code()), (429, "too_many_requests"), "{case}");
     }
