@@ -49,7 +49,7 @@ fn main() -> io::Result<()> {
     if complete_development_files(&dist.join(DEVELOPMENT_FOLDER))? {
         println!("cargo:rustc-cfg=frontend_built");
     }
-    println!("cargo:rerun-if-changed=../frontend/dist");
+    println!("cargo:rerun-if-changed=../../frontend/dist");
     let mut files = BTreeMap::new();
     collect_files(&dist.canonicalize()?, "", &mut files)?;
     files.retain(|name, _| !name.starts_with(&format!("{DEVELOPMENT_FOLDER}/")));

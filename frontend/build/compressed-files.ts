@@ -32,7 +32,7 @@ export function compressedFiles(): Plugin {
       const files = await readdir(folder, { recursive: true });
       await Promise.all(
         files
-          .filter((file) => COMPRESSIBLE.has(extname(file)))
+          .filter((file) => COMPRESSIBLE.has(extname(file)) || file.startsWith("mails/"))
           .map((file) => compress(join(folder, file))),
       );
     },

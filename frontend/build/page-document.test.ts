@@ -35,6 +35,21 @@ test("every part that is repeated or left out is closed", () => {
   }
 });
 
+/** The slots of the part below every screen. */
+const SELLER = [
+  ...["seller", "sellers", "seller_name", "seller_addresses", "seller_address"],
+  ...["seller_emails", "seller_email", "documents", "document_path", "document_title"],
+];
+
+test("every page has the seller and the links to the seller's pages", () => {
+  for (const name of Object.keys(pages)) {
+    const html = documentOf(name);
+    for (const slot of SELLER) expect(slots(html), name).toContain(slot);
+    expect(html).toContain('<a href="{{document_path}}"');
+    expect(html).toContain('<a href="mailto:{{seller_email}}"');
+  }
+});
+
 test("the catalogue has slots for everything on a card", () => {
   const html = documentOf("catalogue");
   expect(slots(html)).toEqual(
@@ -43,6 +58,7 @@ test("the catalogue has slots for everything on a card", () => {
       ...["cards", "first", "further", "bare", "id", "title", "category", "price", "summary"],
       ...[1, 2, 3, 4, 5].map((number) => `feature${number}`),
       ...["alt", "card_type", "card_avif", "card_webp", "card_src", "card_width", "card_height"],
+      ...SELLER,
     ]),
   );
   expect(html).toContain('srcSet="{{card_avif}}"');

@@ -25,6 +25,7 @@ export function pageDocument(shell: string, name: string, page: RenderedPage): s
   const data = [
     dataElement("config", "{{&config}}"),
     dataElement("catalogue", "{{&catalogue}}"),
+    dataElement("seller", "{{&seller}}"),
     ...(name.startsWith("submission") ? [dataElement("submission", "{{&submission}}")] : []),
     ...(isTemplate || name === "catalogue" || name === "category" ? [structuredData(page)] : []),
   ];

@@ -1,19 +1,42 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Plugin } from "vite";
+import { EMAILS, listMails } from "../emails/list.mjs";
 import { paths } from "../src/shared/paths.ts";
 import { PRODUCT } from "../src/shared/product.ts";
 
 /** Placeholder of the origin of the site, which the server replaces when it serves a file. */
 export const ORIGIN_PLACEHOLDER = "__ORIGIN__";
 
-/** Writes `robots.txt` and the manifest. The server writes `sitemap.xml` from its catalogue. */
+/** Writes `robots.txt`, the manifest and the mails for the frame of their page. The server writes `sitemap.xml` from its catalogue. */
 export function siteFiles(): Plugin {
   return {
     name: "site-files",
     generateBundle() {
       this.emitFile({ type: "asset", fileName: "robots.txt", source: ROBOTS });
       this.emitFile({ type: "asset", fileName: "site.webmanifest", source: manifest() });
+      for (const { path, html } of listLiveMails()) {
+        this.emitFile({ type: "asset", fileName: path.slice(1), source: html });
+      }
     },
   };
+}
+
+/** In the frame links lead nowhere, and look as they do in a mail. */
+const INERT_LINKS = "<style>a{text-decoration:underline;cursor:default}</style></head>";
+
+/** Returns the sources of all mails, without the targets of their links. */
+export function listLiveMails(): { path: string; html: string }[] {
+  return EMAILS.flatMap((email) =>
+    listMails(email).map(({ source }, index) => {
+      const file = join(import.meta.dirname, "..", "emails", email.folder, `${source}.html`);
+      const html = readFileSync(file, "utf8").replaceAll(/<a href="[^"]*"/g, "<a");
+      return {
+        path: paths.mail(email.id, index + 1),
+        html: html.replace("</head>", INERT_LINKS),
+      };
+    }),
+  );
 }
 
 function manifest(): string {
@@ -43,6 +66,7 @@ const ROBOTS = `User-agent: *
 Disallow: /_dev/
 Disallow: /auth/
 Disallow: /functions/
+Disallow: /mails/
 
 Sitemap: ${ORIGIN_PLACEHOLDER}/sitemap.xml
 `;

@@ -1,29 +1,105 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, test } from "@playwright/test";
+import { type Browser, expect, test } from "@playwright/test";
+import sharp from "sharp";
 import { fontFaces } from "../emails/fonts.mjs";
-import { EMAILS } from "../emails/list.mjs";
+import { EMAILS, listMails } from "../emails/list.mjs";
 import { buildProduct, HTML } from "../emails/ship/product.mjs";
 
 /** Opens the files of a product as a buyer does after unpacking them. */
-async function unpack(email: { folder: string }): Promise<{ folder: string; address: string }> {
+async function unpack(email: (typeof EMAILS)[number]): Promise<{ folder: string }> {
   const folder = mkdtempSync(join(tmpdir(), "product-"));
   for (const [name, content] of await buildProduct(email)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), content);
   }
-  return { folder, address: `file://${join(folder, HTML)}` };
+  return { folder };
 }
 
 // A trace of so many pages takes longer than the tests.
 test.use({ trace: "off" });
 
+/** The width to which pictures are reduced before they are compared: letters blur, layout and colours stay. */
+const COMPARED_WIDTH = 150;
+/** The mean difference of two pictures of one mail, of 255; compression and the hinting of fonts make up less. */
+const SAME = 4;
+
+/** Draws a mail of a product as its pictures are drawn. */
+async function draw(browser: Browser, address: string, scale: number): Promise<Buffer> {
+  const page = await browser.newPage({
+    viewport: { width: 600, height: 750 },
+    deviceScaleFactor: scale,
+    colorScheme: "light",
+    reducedMotion: "reduce",
+    offline: true,
+  });
+  await page.goto(address);
+  await page.addStyleTag({ content: fontFaces() });
+  await page.evaluate(() => Promise.all([...document.fonts].map((face) => face.load())));
+  const shot = await page.screenshot({ fullPage: true });
+  await page.close();
+  return shot;
+}
+
+/** The mean difference of two pictures, of 255; of pictures of other proportions the whole. */
+async function difference(one: string | Buffer, other: string | Buffer): Promise<number> {
+  const [first, second] = await Promise.all(
+    [one, other].map((picture) =>
+      sharp(picture)
+        .removeAlpha()
+        .resize({ width: COMPARED_WIDTH })
+        .raw()
+        .toBuffer({ resolveWithObject: true }),
+    ),
+  );
+  if (!first || !second || Math.abs(first.info.height - second.info.height) > 1) return 255;
+  const length = Math.min(first.data.length, second.data.length);
+  let sum = 0;
+  for (let at = 0; at < length; at++)
+    sum += Math.abs((first.data[at] ?? 0) - (second.data[at] ?? 0));
+  return sum / length;
+}
+
+function previewFile(name: string): string {
+  return join(import.meta.dirname, "..", "src", "previews", name);
+}
+
+const MAILS = EMAILS.flatMap((email) =>
+  listMails(email).map(({ source, place }) => ({
+    email,
+    place,
+    name: `${email.folder} ${source}`,
+  })),
+);
+
 for (const email of EMAILS) {
-  test(`${email.folder} fits its window, loads its own pictures only, and can be read without`, async ({
+  test(`${email.folder} looks like its pictures in the shop`, async ({ browser }) => {
+    const { folder } = await unpack(email);
+    const number = String(email.id).padStart(2, "0");
+    for (const [index, { place }] of listMails(email).entries()) {
+      const kind = index === 0 ? "detail-1200" : `letter${index + 1}-720`;
+      const shot = await draw(
+        browser,
+        `file://${join(folder, place, HTML)}`,
+        index === 0 ? 2 : 1.2,
+      );
+      const picture = previewFile(`${number}-${kind}.avif`);
+      expect(await difference(shot, picture), `${email.folder} ${place}`).toBeLessThan(SAME);
+      // It would see other colours.
+      const dark = previewFile(`${number}-dark-840.avif`);
+      expect(await difference(shot, dark), `${email.folder} in dark`).toBeGreaterThan(SAME);
+    }
+    rmSync(folder, { recursive: true });
+  });
+}
+
+for (const { email, place, name } of MAILS) {
+  test(`${name} fits its window, loads its own pictures only, and can be read without`, async ({
     browser,
   }) => {
-    const { folder, address } = await unpack(email);
+    const { folder } = await unpack(email);
+    const address = `file://${join(folder, place, HTML)}`;
     const outside: string[] = [];
     for (const { width, fonts, pictures } of [
       { width: 600, fonts: true, pictures: true },
@@ -51,7 +127,7 @@ for (const email of EMAILS) {
           .filter((picture) => getComputedStyle(picture).display !== "none")
           .map((picture) => picture.naturalWidth > 0),
       }));
-      expect(seen.width, `${email.folder} at ${width} px`).toBe(width);
+      expect(seen.width, `${name} at ${width} px`).toBe(width);
       for (const isLoaded of seen.pictures) expect(isLoaded).toBe(pictures);
       await page.close();
     }
@@ -59,8 +135,9 @@ for (const email of EMAILS) {
     rmSync(folder, { recursive: true });
   });
 
-  test(`${email.folder} shows one picture of each two, light and dark`, async ({ browser }) => {
-    const { folder, address } = await unpack(email);
+  test(`${name} shows one picture of each two, light and dark`, async ({ browser }) => {
+    const { folder } = await unpack(email);
+    const address = `file://${join(folder, place, HTML)}`;
     for (const colorScheme of ["light", "dark"] as const) {
       const page = await browser.newPage({ colorScheme });
       await page.goto(address);

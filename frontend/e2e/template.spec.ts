@@ -209,3 +209,23 @@ test("shows the email on a desktop, on a phone, in a dark mailbox and with image
   }
   expect(seen.size).toBe(4);
 });
+
+test("the live mail is a frame without scripts and origin, for each letter of a series", async ({
+  page,
+}) => {
+  await page.goto(paths.template(3));
+  await page.getByRole("button", { name: "Open the live email" }).click();
+  const mail = page.frameLocator("main iframe");
+  await expect(mail.getByRole("heading", { level: 1 })).toContainText("Hello, Imogen.");
+  await page.getByRole("tab", { name: "Letter 3" }).click();
+  await expect(mail.getByRole("heading", { level: 1 })).toContainText("Pull one up.");
+  expect(await mail.locator("a[href]").count()).toBe(0);
+  const sent = await page.request.get(paths.mail(3, 3));
+  expect(sent.headers()["content-security-policy"]).toMatch(/^default-src 'none'.*; sandbox$/);
+  // A page of another origin cannot frame it.
+  expect(sent.headers()["x-frame-options"]).toBe("SAMEORIGIN");
+  await page.getByRole("button", { name: "Show the pictures" }).click();
+  await expect(page.locator("main iframe")).toHaveCount(0);
+  await page.getByRole("tab", { name: "Letter 2" }).click();
+  await expect(page.getByRole("img", { name: /^Second letter/ })).toBeVisible();
+});

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { EMAILS } from "./list.mjs";
+import { EMAILS, listMails } from "./list.mjs";
 
 const HERE = import.meta.dirname;
 const LIMIT = 100_000;
@@ -51,13 +51,27 @@ describe("the folders", () => {
   });
 });
 
-describe.each(folders)("%s", (folder) => {
-  const html = read(folder, "index.html");
-  const plain = read(folder, "index.txt");
+const MAILS = EMAILS.flatMap((email) =>
+  listMails(email).map(({ source }) => ({ folder: email.folder, source })),
+);
+
+it("reads every mail, also those of a series", () => {
+  const sources = folders.flatMap((folder) =>
+    readdirSync(join(HERE, folder))
+      .filter((file) => file.endsWith(".html"))
+      .map((file) => `${folder}/${file}`),
+  );
+  expect(MAILS.map(({ folder, source }) => `${folder}/${source}.html`)).toEqual(sources.sort());
+  expect(MAILS.filter(({ folder }) => folder === "03-welcome-series")).toHaveLength(3);
+});
+
+describe.each(MAILS)("$folder/$source", ({ folder, source }) => {
+  const html = read(folder, `${source}.html`);
+  const plain = read(folder, `${source}.txt`);
   const page = parse(html);
 
   it("is smaller than the clipping limit of mail programs", () => {
-    expect(statSync(join(HERE, folder, "index.html")).size).toBeLessThan(LIMIT);
+    expect(statSync(join(HERE, folder, `${source}.html`)).size).toBeLessThan(LIMIT);
   });
 
   it("states its language and title", () => {

@@ -1,4 +1,8 @@
-/** The twelve e-mails: product id, folder, and the alternative text of the picture in the shop. */
+/**
+ * The twelve products: id, folder, and the alternative text of the picture in the shop. A series has further letters.
+ *
+ * @type {{ id: number, folder: string, alt: string, letters?: { source: string, alt: string }[] }[]}
+ */
 export const EMAILS = [
   {
     id: 1,
@@ -14,6 +18,16 @@ export const EMAILS = [
     id: 3,
     folder: "03-welcome-series",
     alt: "Welcome letter: a greeting by name in heavy green letters over a kitchen garden at sunrise, then three numbered steps.",
+    letters: [
+      {
+        source: "letter-2",
+        alt: "Second letter: four seed packets on a shelf, then a list of what is in the bag and how deep it lies.",
+      },
+      {
+        source: "letter-3",
+        alt: "Third letter: five radishes pulled from the earth before the sun, then three ways to eat them.",
+      },
+    ],
   },
   {
     id: 4,
@@ -61,3 +75,13 @@ export const EMAILS = [
     alt: "Board invitation: an ivory card with a double gold rule on burgundy beneath an engraved rosette with an oak.",
   },
 ];
+
+/**
+ * Returns the mails of a product: the name of the source, and the folder in the ZIP file; the first mail is at its root.
+ *
+ * @param {{ letters?: { source: string }[] }} product
+ */
+export function listMails({ letters = [] }) {
+  const further = letters.map(({ source }) => ({ source, place: `${source}/` }));
+  return [{ source: "index", place: "" }, ...further];
+}

@@ -3,9 +3,8 @@ const VIEWS = ["card", "detail", "phone", "dark", "unloaded"];
 
 /** Returns the names of the picture files of an e-mail. */
 export function previewFiles(email) {
-  return VIEWS.flatMap((view) =>
-    [...email[view].avif, ...email[view].webp].map(({ file }) => file),
-  );
+  const pictures = [...VIEWS.map((view) => email[view]), ...email.letterPictures];
+  return pictures.flatMap(({ avif, webp }) => [...avif, ...webp].map(({ file }) => file));
 }
 
 /** Returns the text of src/previews/index.ts: an import per picture file, and the table for the shop. */
@@ -28,7 +27,7 @@ export interface Picture {
   height: number;
 }
 
-/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, and with pictures off. */
+/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, with pictures off, and the other letters of a series. */
 export interface Preview {
   alt: string;
   card: Picture;
@@ -36,6 +35,8 @@ export interface Preview {
   phone: Picture;
   dark: Picture;
   unloaded: Picture;
+  /** The further letters of a series. */
+  letters?: (Picture & { alt: string })[];
 }
 
 function sources(...files: [src: string, width: number][]): Picture["avif"] {
@@ -55,6 +56,11 @@ ${emails.map(entry).join("\n")}
 
 function entry(email) {
   const views = VIEWS.map((view) => `    ${view}: ${picture(email[view])},`);
+  const letters = (email.letters ?? []).map(
+    ({ alt }, at) =>
+      `      { ...${picture(email.letterPictures[at])}, alt: ${JSON.stringify(alt)} },\n`,
+  );
+  if (letters.length > 0) views.push(`    letters: [\n${letters.join("")}    ],`);
   return `  ${email.id}: {
     alt: ${JSON.stringify(email.alt)},
 ${views.join("\n")}

@@ -19,7 +19,7 @@ import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 import sharp from "sharp";
 import { fontFaces, missingFonts } from "./fonts.mjs";
-import { EMAILS } from "./list.mjs";
+import { EMAILS, listMails } from "./list.mjs";
 import { previewFiles, previewIndex } from "./preview-index.mjs";
 import { appearanceDigest, buildProduct, HTML } from "./ship/product.mjs";
 
@@ -40,6 +40,8 @@ const VIEWS = {
   dark: { avif: { 840: 32 }, webp: {}, dark: true },
   unloaded: { avif: { 720: 30 }, webp: {}, pictures: false },
 };
+/** How the further letters of a series are drawn. */
+const LETTER = { avif: { 720: 32 }, webp: {} };
 const CARD_RATIO = VIEWS.card.ratio;
 
 sharp.concurrency(1);
@@ -87,18 +89,18 @@ async function launch() {
   });
 }
 
-/** Writes the files that buyers get into a folder; returns the HTML file. */
+/** Writes the files that buyers get into a folder, and returns it. */
 async function unpack(email) {
   const folder = join(unpacked, email.folder);
   for (const [name, content] of await buildProduct(email)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), content);
   }
-  return join(folder, HTML);
+  return folder;
 }
 
 /** Opens an e-mail at a width, with loaded fonts; the caller closes the page. */
-async function open(email, { width = DESKTOP, scale, dark = false, pictures = true }) {
+async function open(email, { width = DESKTOP, scale, dark = false, pictures = true, place = "" }) {
   const page = await browser.newPage({
     viewport: { width, height: Math.round(width * CARD_RATIO) },
     deviceScaleFactor: scale,
@@ -107,7 +109,7 @@ async function open(email, { width = DESKTOP, scale, dark = false, pictures = tr
     offline: true,
   });
   if (!pictures) await page.route(/\.png$/, (route) => route.abort());
-  await page.goto(pathToFileURL(await unpack(email)).href);
+  await page.goto(pathToFileURL(join(await unpack(email), place, HTML)).href);
   await page.addStyleTag({ content: fonts });
   await page.evaluate(() => Promise.all([...document.fonts].map((face) => face.load())));
   const needed = await page.evaluate(() => document.documentElement.scrollWidth);
@@ -120,10 +122,12 @@ async function writeProofs(folder) {
   for (const email of emails) {
     for (const width of [DESKTOP, PHONE]) {
       for (const dark of [false, true]) {
-        const page = await open(email, { width, scale: 2, dark });
-        const name = `${email.folder}-${width}-${dark ? "dark" : "light"}.png`;
-        await page.screenshot({ path: join(folder, name), fullPage: true });
-        await page.close();
+        for (const { source, place } of listMails(email)) {
+          const page = await open(email, { width, scale: 2, dark, place });
+          const name = `${email.folder}-${source}-${width}-${dark ? "dark" : "light"}.png`;
+          await page.screenshot({ path: join(folder, name), fullPage: true });
+          await page.close();
+        }
       }
     }
   }
@@ -169,13 +173,27 @@ async function writePictures(email) {
     result[kind] = await encode(email, kind, view, shot);
     await page.close();
   }
-  return result;
+  const letterPictures = [];
+  for (const { place } of listMails(email).slice(1)) {
+    const scale = Math.max(...widths(LETTER, "avif")) / DESKTOP;
+    const page = await open(email, { scale, place });
+    const shot = await page.screenshot({ fullPage: true });
+    letterPictures.push(await encode(email, letterKind(letterPictures.length), LETTER, shot));
+    await page.close();
+  }
+  return { ...result, letterPictures };
+}
+
+/** `letter2` for the first of the further letters. */
+function letterKind(at) {
+  return `letter${at + 2}`;
 }
 
 /** Returns the table entry of an e-mail whose pictures are not rendered again. */
 async function readPictures(email) {
   const result = {};
-  for (const [kind, view] of Object.entries(VIEWS)) {
+  const letters = (email.letters ?? []).map((_, at) => [letterKind(at), LETTER]);
+  for (const [kind, view] of [...Object.entries(VIEWS), ...letters]) {
     const named = (format) =>
       widths(view, format).map((width) => ({ file: fileName(email, kind, width, format), width }));
     const files = { avif: named("avif"), webp: named("webp") };
@@ -184,7 +202,7 @@ async function readPictures(email) {
     const { width, height } = await sharp(largest).metadata();
     result[kind] = { ...files, width, height };
   }
-  return result;
+  return { ...result, letterPictures: letters.map(([kind]) => result[kind]) };
 }
 
 /** Writes a picture in all sizes; returns the size of the largest, for `width` and `height` in the page. */

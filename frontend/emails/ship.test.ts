@@ -1,7 +1,7 @@
 import { crc32, inflateRawSync } from "node:zlib";
 import sharp from "sharp";
 import { beforeAll, describe, expect, it } from "vitest";
-import { EMAILS } from "./list.mjs";
+import { EMAILS, listMails } from "./list.mjs";
 import rendered from "./rendered.json" with { type: "json" };
 import { appearanceDigest, buildProduct, zipName } from "./ship/product.mjs";
 import { contrast, darkBlock, parseEmail, parseRules, shownColours } from "./ship/styles.mjs";
@@ -58,7 +58,11 @@ function fontSize(element: Element): number {
   return 16;
 }
 
-describe.each(EMAILS)("$folder", (email) => {
+const MAILS = EMAILS.flatMap((email) =>
+  listMails(email).map(({ place }) => ({ folder: email.folder, email, place })),
+);
+
+describe.each(MAILS)("$folder/$place", ({ email, place }) => {
   let files: Map<string, Buffer>;
   let html: string;
   let page: Document;
@@ -67,28 +71,35 @@ describe.each(EMAILS)("$folder", (email) => {
   beforeAll(async () => {
     files = unzip(zip(await buildProduct(email)));
     const text = (name: string) => files.get(name)?.toString("utf8") ?? "";
-    html = text("index.html");
+    html = text(`${place}index.html`);
     guide = text("GUIDE.txt");
     page = parseEmail(html);
   });
 
-  it("contains one HTML file, the plain text, the guide and the pictures that the HTML names", () => {
+  it("has HTML, plain text, and the pictures that the HTML names; the root has guide and licence", () => {
     const pictures = [...page.querySelectorAll("img")].map((picture) =>
       picture.getAttribute("src"),
     );
     expect(new Set(pictures).size).toBe(pictures.length);
-    expect([...files.keys()].sort()).toEqual(
-      [
-        "index.html",
-        "plain-text.txt",
-        "GUIDE.txt",
-        "LICENSE.txt",
-        "CHANGELOG.txt",
-        ...pictures,
-        ...pictures.map((name) => name.replace("images/", "sources/").replace(".png", ".svg")),
-      ].sort(),
+    const own = [
+      "index.html",
+      "plain-text.txt",
+      ...pictures,
+      ...pictures.map((name) => name?.replace("images/", "sources/").replace(".png", ".svg")),
+    ].map((name) => `${place}${name}`);
+    if (place === "") own.push("GUIDE.txt", "LICENSE.txt", "CHANGELOG.txt");
+    const isOfLetter = /^letter-\d\//;
+    const found = [...files.keys()].filter((name) =>
+      place ? name.startsWith(place) : !isOfLetter.test(name),
     );
-    expect(files.get("plain-text.txt")?.length).toBeGreaterThan(500);
+    expect(found.sort()).toEqual(own.sort());
+    expect(files.get(`${place}plain-text.txt`)?.length).toBeGreaterThan(500);
+  });
+
+  it("states its version and what changed", () => {
+    const changes = files.get("CHANGELOG.txt")?.toString("utf8") ?? "";
+    expect(changes).toMatch(/\n\n1\.2\n- /);
+    expect(changes.includes("3 letters")).toBe(email.id === 3);
   });
 
   it("is what the pictures of the shop show", () => {
@@ -102,7 +113,7 @@ describe.each(EMAILS)("$folder", (email) => {
   });
 
   it("is not cut off by Gmail, and its pictures are light", () => {
-    expect(files.get("index.html")?.length).toBeLessThan(GMAIL_LIMIT);
+    expect(files.get(`${place}index.html`)?.length).toBeLessThan(GMAIL_LIMIT);
     const pictures = [...files].filter(([name]) => name.endsWith(".png"));
     for (const [, bytes] of pictures) expect(bytes.length).toBeLessThan(120_000);
   });
@@ -119,7 +130,7 @@ describe.each(EMAILS)("$folder", (email) => {
 
   it("has PNG files of double size with alternative texts", async () => {
     for (const picture of page.querySelectorAll("img")) {
-      const bytes = files.get(picture.getAttribute("src") ?? "");
+      const bytes = files.get(`${place}${picture.getAttribute("src")}`);
       const { format, width, height } = await sharp(bytes).metadata();
       const [shownWidth, shownHeight] = ["width", "height"].map((name) =>
         Number(picture.getAttribute(name)),
@@ -201,7 +212,10 @@ describe.each(EMAILS)("$folder", (email) => {
     for (const link of page.querySelectorAll("a"))
       expect(guide).toContain(link.getAttribute("href"));
     const named = [...files.keys()].filter((name) => name !== "GUIDE.txt");
-    for (const name of named) expect(guide).toContain(name.replace(/^sources\/.*/, "sources"));
+    for (const name of named)
+      expect(guide).toContain(
+        name.replace(/sources\/.*/, "sources").replace(/^letter-\d\/sources/, "sources"),
+      );
     for (const line of guide.split("\n")) {
       if (!/^\s+(https:|\S)/.test(line)) expect(line.length).toBeLessThanOrEqual(74);
     }

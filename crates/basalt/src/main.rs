@@ -45,6 +45,7 @@ mod reload;
 mod replicas;
 mod router;
 mod schema_difference;
+mod seller;
 mod serve;
 mod shutdown;
 mod storage;

@@ -17,6 +17,7 @@ use crate::config_file::{ConfigFile, Problem, ServerFacts, Settings, find_key_na
 use crate::product::PRODUCT;
 use crate::project_layout::ProjectLayout;
 use crate::reload::SettingsFiles;
+use crate::seller::Seller;
 
 /// A signing secret for the validation of other settings.
 const PLACEHOLDER_SECRET: &str = "a secret that is used for validation only";
@@ -44,6 +45,8 @@ pub(crate) struct Project {
     pub has_shop: bool,
     /// What the shop offers.
     pub catalogue: Arc<Catalogue>,
+    /// Who sells, if the settings say it.
+    pub seller: Option<Arc<Seller>>,
     /// The limits of submissions.
     pub submission_limits: SubmissionLimits,
     /// Where its files are.
@@ -72,6 +75,13 @@ impl Project {
     /// Returns whether the owner's desk is served.
     pub(crate) fn has_desk(&self) -> bool {
         self.has_shop && self.file.basalt.has_desk
+    }
+
+    /// Reads the seller with the files that the settings name.
+    fn load_seller(&self) -> Result<Option<Seller>, Vec<Problem>> {
+        let brand = &self.file.basalt.mail_brand;
+        let brand = (brand.name.as_deref(), brand.address.as_deref());
+        Seller::load(&self.file.basalt.seller, brand, self.display_name(), &self.layout.folder)
     }
 
     /// Finds and reads the configuration.
@@ -126,8 +136,15 @@ impl Project {
         }));
         let submission_limits = SubmissionLimits::default();
         let config_vars = of_config;
-        let project =
-            Self { file, data, vars, has_shop, catalogue, submission_limits, layout, files, text, config_vars };
+        let seller = None;
+        let mut project =
+            Self { file, data, vars, has_shop, catalogue, seller, submission_limits, layout, files, text, config_vars };
+        if has_shop {
+            match project.load_seller() {
+                Ok(seller) => project.seller = seller.map(Arc::new),
+                Err(of_seller) => problems.extend(of_seller),
+            }
+        }
         Ok((project, problems))
     }
 
@@ -151,6 +168,7 @@ impl Project {
             vars: self.vars.clone(),
             has_shop: self.has_shop,
             catalogue: Arc::clone(&self.catalogue),
+            seller: self.seller.clone(),
             submission_limits: self.submission_limits,
             layout: self.layout.clone(),
             files: self.files.clone(),

@@ -6,7 +6,7 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
-use gotrue_rs::http::request_info::RequestInfo;
+use gotrue_rs::http::request_info::{KnownDevice, RequestInfo};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -27,6 +27,7 @@ pub(crate) struct Sender {
     resolved: Option<ResolvedRequest>,
     peer: Option<ConnectInfo<SocketAddr>>,
     user_agent: Option<HeaderValue>,
+    device: Option<KnownDevice>,
 }
 
 impl Sender {
@@ -36,7 +37,13 @@ impl Sender {
             resolved: head.extensions.get().cloned(),
             peer: head.extensions.get().copied(),
             user_agent: head.headers.get(USER_AGENT).cloned(),
+            device: None,
         }
+    }
+
+    /// Returns this sender as a known device of the user whom calls are about.
+    pub(crate) fn with_device(&self, device: Option<KnownDevice>) -> Self {
+        Self { device, ..self.clone() }
     }
 
     /// Returns the sender in the form of the auth API.
@@ -143,6 +150,9 @@ impl AuthClient {
         }
         if let Some(resolved) = &sender.resolved {
             request.extensions_mut().insert(resolved.clone());
+        }
+        if let Some(device) = &sender.device {
+            request.extensions_mut().insert(device.clone());
         }
         if let Some(peer) = &sender.peer {
             request.extensions_mut().insert(*peer);

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::account::AccountRequest;
 use crate::auth_client::{AuthClient, Sender};
+use crate::device::Device;
 use crate::http::body::{self, JsonBody};
 use crate::http::error::DeskError;
 use crate::http::headers::add_api_headers;
@@ -78,7 +79,7 @@ impl Desk {
     async fn handle(&self, request: Request) -> Result<Response, DeskError> {
         let (parts, body) = request.into_parts();
         let app = Arc::clone(&self.app.borrow());
-        let visit = Visit { now: app.clock.now().trunc_subsecs(6), sender: Sender::of(&parts), app };
+        let visit = Visit { now: app.clock.now().trunc_subsecs(6), sender: Sender::of(&parts), app, device: None };
         require_own_document(&parts.headers, MOUNT)?;
         let is_change = !matches!(parts.method, Method::GET | Method::HEAD);
         let origin = if is_change { Some(require_own_origin(&parts.headers, &self.settings.own_urls)?) } else { None };
@@ -89,7 +90,9 @@ impl Desk {
             && is_sign_in(&segments)
         {
             let body = JsonBody::parse(&head.parts.headers, &body::read(body).await?)?;
-            return self.handle_sign_in(&head.visit, origin, &segments, &body).await;
+            let mut visit = head.visit;
+            visit.device = Device::find(&visit, &head.parts.headers, self.settings.is_https()).await?;
+            return self.handle_sign_in(&visit, origin, &segments, &body).await;
         }
         let session = DeskSession::find(&head.visit, &head.parts.headers, self.settings.is_https()).await?;
         let Some(session) = session else {

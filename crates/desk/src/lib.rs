@@ -9,6 +9,7 @@ mod auth_client;
 mod auth_session;
 mod checklist;
 mod desk;
+mod device;
 mod figures;
 mod http;
 mod orders;

@@ -8,8 +8,9 @@ use gotrue_rs::app::App;
 use gotrue_rs::store::{self, Connection, desk_sessions};
 use gotrue_rules::domain::error::chain::ErrorChain;
 
+use crate::device::KNOWN_DEVICE;
 use crate::sign_in::ATTEMPT_WINDOW;
-use crate::store::events;
+use crate::store::{devices, events};
 use crate::views::PageViews;
 
 /// The interval of the writes of views.
@@ -41,6 +42,7 @@ pub async fn maintain(app: Arc<App>, views: Arc<PageViews>, stop: impl Future<Ou
 async fn delete_expired(app: &App, db: &mut Connection) -> store::Result<()> {
     let now = app.clock.now();
     desk_sessions::delete_expired(db, now, now - ATTEMPT_WINDOW).await?;
+    devices::delete_unused(db, now - KNOWN_DEVICE).await?;
     events::delete_old(db, now - LOG_KEPT).await
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use gotrue_rs::app::App;
 use gotrue_rs::http::body::RequestBody;
+use gotrue_rs::http::request_info::KnownDevice;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::limits::{self, LimitedRoute};
 use gotrue_rs::store::{self, Connection};
@@ -14,6 +15,7 @@ use uuid::Uuid;
 
 use crate::auth_client::Sender;
 use crate::auth_session::AuthSession;
+use crate::device::Device;
 use crate::http::error::DeskError;
 use crate::store::events::{self, Event};
 
@@ -29,9 +31,17 @@ pub(crate) struct Visit {
     pub now: Time,
     /// Who sent it.
     pub sender: Sender,
+    /// The known device that sent it; looked up for sign-ins only.
+    pub device: Option<Device>,
 }
 
 impl Visit {
+    /// Returns the sender of calls about a user: a known device of that user, or any client.
+    pub(crate) fn sender_for(&self, user_id: Option<Uuid>) -> Sender {
+        let device = self.device.as_ref().filter(|device| Some(device.user_id) == user_id);
+        self.sender.with_device(device.map(|device| KnownDevice(device.key())))
+    }
+
     /// Returns a connection whose statements run outside a transaction.
     pub(crate) fn db(&self) -> Connection {
         Connection::pooled(self.app.pool.clone(), Arc::default())

@@ -53,11 +53,13 @@ pub enum PaymentDecision<'a> {
 ///
 /// What the provider signed as paid is delivered: discounts, quantities and taxes are its own. A list price below that of
 /// the catalogue is not the owner's, and is held; without a list price, the paid amount before taxes counts, or the whole one.
+/// So it does for a template that only the buyer names: discounts of the other things that the owner sells do not count there.
 pub fn decide_payment<'a>(payment: &Payment, products: &'a [Product]) -> PaymentDecision<'a> {
-    let found = payment.template_references.iter().find_map(|reference| find_product(products, reference));
-    let Some(product) = found else { return PaymentDecision::UnknownTemplate };
+    let find = |references: &[String]| references.iter().find_map(|reference| find_product(products, reference));
+    let (of_owner, of_buyer) = (find(&payment.template_references), find(&payment.buyer_references));
+    let Some(product) = of_owner.or(of_buyer) else { return PaymentDecision::UnknownTemplate };
     let is_plausible = payment.amount_minor >= 0 && payment.tax_minor >= 0 && payment.discount_minor >= 0;
-    let is_price = if let Some(list) = payment.list_minor {
+    let is_price = if let Some(list) = payment.list_minor.filter(|_| of_owner.is_some()) {
         list >= product.price_minor && payment.amount_minor.checked_add(payment.discount_minor) >= Some(list)
     } else {
         let before_taxes = payment.amount_minor.checked_sub(payment.tax_minor);
@@ -84,7 +86,10 @@ fn find_product<'a>(products: &'a [Product], reference: &str) -> Option<&'a Prod
 ///
 /// A payment with a reference is for what the reference names, whether the shop knows it or not.
 pub fn find_unnamed<'a>(payment: &Payment, item_names: &[String], products: &'a [Product]) -> Option<&'a Product> {
-    if payment.currency != CATALOGUE_CURRENCY || !payment.template_references.is_empty() {
+    if payment.currency != CATALOGUE_CURRENCY
+        || !payment.template_references.is_empty()
+        || !payment.buyer_references.is_empty()
+    {
         return None;
     }
     let has_price = |product: &&Product| product.price_minor == payment.amount_minor;
@@ -125,6 +130,7 @@ mod tests {
         Payment {
             reference: "pi_1".to_owned(),
             template_references: references.iter().map(|it| (*it).to_owned()).collect(),
+            buyer_references: Vec::new(),
             buyer: Buyer::Unknown,
             amount_minor,
             tax_minor,
@@ -191,6 +197,29 @@ mod tests {
             (paid(100, 0, 2800), false),
             (paid(2800, -1, 2801), false),
             (paid(-2800, 5600, 2800), false),
+        ] {
+            let decided = decide_payment(&payment, &products);
+            assert_eq!(matches!(decided, PaymentDecision::Deliver(_)), is_delivered, "{payment:?}");
+        }
+    }
+
+    #[test]
+    fn discounts_do_not_count_for_what_only_the_buyer_names() {
+        let products = products();
+        let paid = |amount_minor, discount_minor, list_minor| Payment {
+            discount_minor,
+            list_minor: Some(list_minor),
+            buyer_references: vec!["template-2".to_owned()],
+            ..payment(&[], amount_minor, 0, "USD")
+        };
+        for (payment, is_delivered) in [
+            (paid(6400, 0, 6400), true),
+            (Payment { tax_minor: 1216, ..paid(7616, 0, 6400) }, true),
+            (paid(0, 6400, 6400), false),
+            (paid(3200, 3200, 6400), false),
+            (paid(6300, 3700, 10_000), false),
+            (Payment { template_references: vec!["plink_b".to_owned()], ..paid(0, 6400, 6400) }, true),
+            (Payment { template_references: vec!["plink_other".to_owned()], ..paid(0, 6400, 6400) }, false),
         ] {
             let decided = decide_payment(&payment, &products);
             assert_eq!(matches!(decided, PaymentDecision::Deliver(_)), is_delivered, "{payment:?}");

@@ -34,8 +34,11 @@ pub enum EventContent {
 pub struct Payment {
     /// The payment: a payment intent of Stripe, a capture of PayPal, an order of Lemon Squeezy.
     pub reference: String,
-    /// What may identify the template, values set by the owner before those of the buyer.
+    /// What may identify the template, set by the owner.
     pub template_references: Vec<String>,
+    /// What may identify it in parameters of the payment link, which buyers can change.
+    #[serde(default)]
+    pub buyer_references: Vec<String>,
     /// The buyer.
     pub buyer: Buyer,
     /// The paid amount in the smallest unit of the currency, with taxes.
@@ -74,4 +77,6 @@ pub struct RefundReport {
     pub reference: String,
     /// All that was returned until then, in the smallest unit of the currency.
     pub amount_minor: i64,
+    /// Whether the provider took the money back, such as after a dispute of the buyer.
+    pub is_reversal: bool,
 }

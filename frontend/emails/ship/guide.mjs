@@ -5,8 +5,9 @@ import { parseEmail } from "./styles.mjs";
 const WIDTH = 72;
 
 /** Returns the guide to an e-mail. */
-export function guide({ title, html }) {
+export function guide({ title, html, letters = [] }) {
   const page = parseEmail(html);
+  const pages = [page, ...letters.map((letter) => parseEmail(letter.html))];
   return `${heading(`${title}: how to use this template`, "=")}
 
 ${heading("What is in the folder")}
@@ -20,6 +21,10 @@ ${list([
         "sources: the drawings of the pictures as SVG. Change them in Inkscape, Figma or Illustrator, and export them as PNG under the old names.",
       ]
     : ["There are no pictures: everything you see is text and coloured table cells."]),
+  ...letters.map(
+    ({ place }) =>
+      `${place}index.html and ${place}plain-text.txt: a further letter of the series, with its own images and sources.`,
+  ),
   "LICENSE.txt: what you may do with the template, in plain words.",
   "CHANGELOG.txt: the versions and what changed in them.",
 ])}
@@ -32,7 +37,7 @@ ${numbered([
   "Replace the links. They all lead to example.com, which belongs to nobody:",
 ])}
 
-${linkList(page)}
+${linkList(pages)}
 
 ${numbered(
   [
@@ -43,7 +48,7 @@ ${numbered(
   4,
 )}
 
-${pictureSection(page)}${heading("Fonts")}
+${pictureSection(page)}${letters.map(letterSection).join("")}${heading("Fonts")}
 
 ${paragraph("The mail loads no font from anywhere, so nothing breaks and nobody is tracked. Each list of fonts begins with the face the design was drawn for and ends with one that every machine has:")}
 
@@ -108,9 +113,9 @@ function uploadStep(page, first, upload) {
   return `${first} ${upload} first, and replace each ${PICTURES}/… in index.html by the address that the tool shows for it.`;
 }
 
-function linkList(page) {
+function linkList(pages) {
   const links = new Map();
-  for (const link of page.querySelectorAll("a")) {
+  for (const link of pages.flatMap((page) => [...page.querySelectorAll("a")])) {
     const address = link.getAttribute("href");
     const label = clean(link.textContent) || clean(link.querySelector("img")?.getAttribute("alt"));
     if (!links.has(address)) links.set(address, label);
@@ -133,6 +138,22 @@ function pictureSection(page) {
   return `${heading("Pictures")}
 
 ${paragraph(`To use a picture of your own, save it under the same name and in the same size, and rewrite its alt text: it is what people see while pictures are off.${dark}`)}
+
+${list(lines)}
+
+`;
+}
+
+function letterSection({ place, html }) {
+  const pictures = [...parseEmail(html).querySelectorAll("img")];
+  const lines = pictures.map((picture) => {
+    const night = picture.classList.contains("by-night") ? " For dark mailboxes." : "";
+    const alt = clean(picture.getAttribute("alt")) || "An ornament.";
+    return `${place}${picture.getAttribute("src")}.${night} ${alt}`;
+  });
+  return `${heading(`The folder ${place.replace(/\/$/, "")}`)}
+
+${paragraph("A letter of its own, used like the first one. For tools that import ZIP files, compress what is in this folder into a ZIP file of its own. Send each letter by an automation, a few days after the one before.")}
 
 ${list(lines)}
 

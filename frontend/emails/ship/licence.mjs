@@ -1,7 +1,7 @@
 // What a buyer may do with a template, in plain words, and what changed between its versions.
 
 /** The version of all templates. */
-const VERSION = "1.1";
+const VERSION = "1.2";
 
 /** Returns the licence of a template. */
 export function licence({ title }) {
@@ -28,10 +28,13 @@ within 30 days if the template does not serve you.
 }
 
 /** Returns the changes of the versions. */
-export function changes({ title }) {
+export function changes({ title, mails }) {
   return `Versions of the template "${title}"
 
 ${VERSION}
+${mails > 1 ? `- ${mails} letters instead of one, each with plain text, pictures and sources.` : "- GUIDE.txt says how each part was tested."}
+
+1.1
 - LICENSE.txt says in plain words what you may do.
 - sources has the pictures as SVG, to change and draw them again.
 

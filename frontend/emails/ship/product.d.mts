@@ -1,5 +1,6 @@
 interface Source {
   folder: string;
+  letters?: { source: string }[];
 }
 export const HTML: string;
 export function buildProduct(email: Source): Promise<Map<string, string | Buffer>>;

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { listMails } from "../list.mjs";
 import { guide } from "./guide.mjs";
 import { digest, PICTURES, withPictures } from "./html.mjs";
 import { changes, licence } from "./licence.mjs";
@@ -16,31 +17,46 @@ const DRAWINGS = "sources";
 /** The name of the HTML file. */
 export const HTML = "index.html";
 
-/** Returns the files of a product by name, in the order of its ZIP file. */
-export async function buildProduct({ folder }) {
-  const read = (file) => readFileSync(join(SOURCES, folder, file), "utf8");
-  const { html, pictures } = withPictures(read("index.html"));
+/**
+ * Returns the files of a product by name, in the order of its ZIP file. Each further mail of a series is a folder as complete
+ * as the root.
+ */
+export async function buildProduct(product) {
+  const { folder } = product;
   const title = productTitle(folder);
+  const mails = listMails(product).map((mail) => ({ ...mail, ...readMail(folder, mail.source) }));
+  const [first, ...further] = mails;
+  const html = withoutComments(first.html);
+  const letters = further.map(({ place, html }) => ({ place, html: withoutComments(html) }));
   const files = new Map([
-    [HTML, html],
-    ["plain-text.txt", read("index.txt")],
-    ["GUIDE.txt", guide({ title, html: withoutComments(html) })],
+    [HTML, first.html],
+    ["plain-text.txt", first.text],
+    ["GUIDE.txt", guide({ title, html, letters })],
     ["LICENSE.txt", licence({ title })],
-    ["CHANGELOG.txt", changes({ title })],
+    ["CHANGELOG.txt", changes({ title, mails: mails.length })],
   ]);
-  for (const { file, svg, width } of pictures) {
-    files.set(`${PICTURES}/${file}`, await drawPng(svg, { width }));
-    files.set(`${DRAWINGS}/${file.replace(/\.png$/, ".svg")}`, asDocument(svg));
+  for (const { place, html, text, pictures } of mails) {
+    if (place) files.set(`${place}${HTML}`, html).set(`${place}plain-text.txt`, text);
+    for (const { file, svg, width } of pictures) {
+      files.set(`${place}${PICTURES}/${file}`, await drawPng(svg, { width }));
+      const drawing = file.replace(/\.png$/, ".svg");
+      files.set(`${place}${DRAWINGS}/${drawing}`, asDocument(svg));
+    }
   }
   return files;
 }
 
+/** Reads a mail: its HTML with pictures in place of drawings, the pictures, and its plain text. */
+function readMail(folder, source) {
+  const read = (file) => readFileSync(join(SOURCES, folder, file), "utf8");
+  return { ...withPictures(read(`${source}.html`)), text: read(`${source}.txt`) };
+}
+
 /** Returns a digest of what a product shows: its HTML and the drawings of its pictures. */
-export function appearanceDigest({ folder }) {
-  const { html, pictures } = withPictures(
-    readFileSync(join(SOURCES, folder, "index.html"), "utf8"),
-  );
-  return digest([html, ...pictures.map(({ svg }) => svg)].join("\0"));
+export function appearanceDigest(product) {
+  const mails = listMails(product).map(({ source }) => readMail(product.folder, source));
+  const parts = mails.flatMap(({ html, pictures }) => [html, ...pictures.map(({ svg }) => svg)]);
+  return digest(parts.join("\0"));
 }
 
 /** Returns a drawing as a file of its own, which names its language. */

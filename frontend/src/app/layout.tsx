@@ -7,6 +7,7 @@ import {
   useNavigation,
 } from "react-router-dom";
 import { routes } from "../shared/paths.ts";
+import { SellerSection } from "./seller-section.tsx";
 import { SheetSkeleton, TemplateSkeleton } from "./skeletons.tsx";
 
 /** Milliseconds after which a screen that is still loading is replaced by its outline. */
@@ -27,6 +28,7 @@ export function Layout() {
       ) : (
         <SheetSkeleton />
       )}
+      <SellerSection />
       <ScrollRestoration getKey={scrollKey} storageKey={SCROLL_POSITIONS} />
     </>
   );

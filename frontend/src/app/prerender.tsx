@@ -4,6 +4,7 @@ import type { Outcome } from "../features/submission/outcome.ts";
 import { previews } from "../previews/index.ts";
 import { HeadCollector, type PageHead } from "../shared/page-head.ts";
 import { paths } from "../shared/paths.ts";
+import type { Seller } from "../shared/seller.ts";
 import { SlotContext } from "../shared/slots.tsx";
 import type { Catalogue, Category, Template } from "../shared/templates/catalogue.ts";
 import {
@@ -131,6 +132,13 @@ const OWN_PICTURE: Template["picture"] = {
   alt: slot("alt"),
 };
 
+const SELLER: Seller = {
+  name: slot("seller_name"),
+  address: slot("seller_address"),
+  email: slot("seller_email"),
+  documents: [{ path: slot("document_path"), title: slot("document_title") }],
+};
+
 const DETAILS = slot("details");
 
 /** The pages of the shop. */
@@ -173,6 +181,7 @@ async function render({ path, catalogue, outcome }: Rendering): Promise<Rendered
             router={router}
             catalogue={catalogue ?? { templates: [], categories: [] }}
             outcome={outcome ?? {}}
+            seller={SELLER}
           />
         </HeadCollector>
       </PreviewContext>

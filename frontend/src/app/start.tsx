@@ -2,6 +2,7 @@ import { startTransition } from "react";
 import { createRoot, hydrateRoot } from "react-dom/client";
 import { createBrowserRouter } from "react-router-dom";
 import { readOutcome } from "../features/submission/outcome.ts";
+import { readSeller } from "../shared/seller.ts";
 import { readCatalogue } from "../shared/templates/catalogue.ts";
 import { forgetScrollPositions } from "./layout.tsx";
 import { consumeMailedSession } from "./mailed-session.ts";
@@ -22,7 +23,10 @@ async function start(): Promise<void> {
   const isSent = root.firstElementChild !== null;
   // With data of a server, even without any, the router leaves the first scroll position to the browser.
   const router = createBrowserRouter(routes, isSent ? { hydrationData: { loaderData: {} } } : {});
-  const shop = <Shop router={router} catalogue={catalogue} outcome={readOutcome(document)} />;
+  const seller = readSeller(document);
+  const shop = (
+    <Shop router={router} catalogue={catalogue} outcome={readOutcome(document)} seller={seller} />
+  );
   if (isSent) {
     // As a transition, in steps of a few milliseconds, so that the page answers meanwhile.
     startTransition(() => {

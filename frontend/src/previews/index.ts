@@ -24,6 +24,8 @@ import avif03Dark840 from "./03-dark-840.avif";
 import webp03Detail480 from "./03-detail-480.webp";
 import avif03Detail720 from "./03-detail-720.avif";
 import avif03Detail1200 from "./03-detail-1200.avif";
+import avif03Letter2720 from "./03-letter2-720.avif";
+import avif03Letter3720 from "./03-letter3-720.avif";
 import avif03Phone720 from "./03-phone-720.avif";
 import avif03Unloaded720 from "./03-unloaded-720.avif";
 import avif04Card360 from "./04-card-360.avif";
@@ -117,7 +119,7 @@ export interface Picture {
   height: number;
 }
 
-/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, and with pictures off. */
+/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, with pictures off, and the other letters of a series. */
 export interface Preview {
   alt: string;
   card: Picture;
@@ -125,6 +127,8 @@ export interface Preview {
   phone: Picture;
   dark: Picture;
   unloaded: Picture;
+  /** The further letters of a series. */
+  letters?: (Picture & { alt: string })[];
 }
 
 function sources(...files: [src: string, width: number][]): Picture["avif"] {
@@ -190,6 +194,16 @@ export const previews: Record<number, Preview> = {
     phone: single(avif03Phone720, 720, 4913),
     dark: single(avif03Dark840, 840, 3210),
     unloaded: single(avif03Unloaded720, 720, 2752),
+    letters: [
+      {
+        ...single(avif03Letter2720, 720, 2531),
+        alt: "Second letter: four seed packets on a shelf, then a list of what is in the bag and how deep it lies.",
+      },
+      {
+        ...single(avif03Letter3720, 720, 2339),
+        alt: "Third letter: five radishes pulled from the earth before the sun, then three ways to eat them.",
+      },
+    ],
   },
   4: {
     alt: "Announcement in black on white with a cobalt picture of two bridge halves meeting, then a signed letter beside the key facts.",

@@ -11,6 +11,8 @@ export const paths = {
   catalogue: routes.catalogue,
   submission: routes.submission,
   template: (id: number) => routes.template.replace(":id", String(id)),
+  /** A mail of a product as it is, for a frame; the first one is 1. */
+  mail: (id: number, mail: number) => `/mails/${id}-${mail}.html`,
   /** The submission form for a template, which the submission then names. */
   request: (id: number) => `${routes.submission}?template=${id}`,
 } as const;

@@ -31,7 +31,7 @@ use tracing::{Instrument, Span};
 
 use super::body::{MAX_BODY_BYTES, MAX_EARLY_FORM_BYTES, RequestBody};
 use super::reply::Reply;
-use super::request_info::{RequestInfo, parse_pairs};
+use super::request_info::{KnownDevice, RequestInfo, parse_pairs};
 use super::request_labels::RequestLabels;
 use super::response_time::SteppedResponse;
 use super::router;
@@ -283,6 +283,7 @@ async fn build_context(app: &Arc<App>, request: Request, id: &str) -> RequestCon
         headers: parts.headers,
         peer,
         client: parts.extensions.get::<ResolvedRequest>().and_then(|resolved| resolved.client),
+        device: parts.extensions.get::<KnownDevice>().cloned(),
         id: id.to_owned(),
     };
     let body = RequestBody::new(body);

@@ -12,6 +12,13 @@ use percent_encoding::percent_decode_str;
 /// The length of the column `users.aud`, in characters.
 const MAX_AUDIENCE_CHARS: usize = 255;
 
+/// A device from which the user of a call has signed in before, by the name that limits count it by.
+///
+/// An extension of requests that code in the process sends; no client can set it. Guesses of others do not count for it, and its own
+/// are counted apart from those of its network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownDevice(pub String);
+
 /// The data of a request without its body.
 #[derive(Debug, Clone)]
 pub struct RequestInfo {
@@ -31,6 +38,8 @@ pub struct RequestInfo {
     pub peer: Option<IpAddr>,
     /// The client address, if a router before the auth API has resolved it.
     pub client: Option<ClientAddress>,
+    /// The known device, for calls in the process.
+    pub device: Option<KnownDevice>,
     /// The request id, for logs and `error_id`.
     pub id: String,
     /// The host of an absolute request target (`GET http://host/path`); links may use it.
@@ -49,6 +58,7 @@ impl RequestInfo {
             headers: HeaderMap::new(),
             peer: None,
             client: None,
+            device: None,
             id: String::new(),
             target_host: None,
         }

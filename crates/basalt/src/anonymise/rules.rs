@@ -116,6 +116,7 @@ const TABLES: &[(&str, TableRule)] = &[
     ("basalt.desk_sessions", TableRule::Empty),
     ("basalt.desk_recovery_codes", TableRule::Empty),
     ("basalt.desk_reset_links", TableRule::Empty),
+    ("basalt.desk_devices", TableRule::Empty),
     ("basalt.desk_events", TableRule::Replace(&[("action", Keep), ("subject", Text), ("address", Ip)])),
     ("basalt.page_views", TableRule::Keep),
     ("basalt.test_page_views", TableRule::Keep),

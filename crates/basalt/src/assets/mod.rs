@@ -2,6 +2,7 @@
 
 pub(crate) mod content;
 mod desk_files;
+mod document_page;
 mod file;
 mod fill;
 mod page_template;
@@ -22,6 +23,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use orders::decision::Product;
 
 use crate::catalogue::Catalogue;
+use crate::seller::Seller;
 use content::{gunzip, media_type};
 use desk_files::DESK_PREFIX;
 pub(crate) use desk_files::DeskFiles;
@@ -34,7 +36,12 @@ use pages::{FORM_PATH, Page, Pages};
 const CONTENT_SECURITY_POLICY_VALUE: &str = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
                       connect-src 'self'; manifest-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'";
+/// Content Security Policy of a mail that a page shows in a frame.
+const FRAME_POLICY_VALUE: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+                                  form-action 'none'; frame-ancestors 'self'; sandbox";
 const PERMISSIONS_POLICY_VALUE: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
+/// The mails for the frames of their pages.
+const LIVE_MAILS: &str = "/mails/";
 /// The prerendered pages, which are no files of the site.
 const PAGES_PREFIX: &str = "pages/";
 const INDEX: &str = "index.html";
@@ -88,9 +95,9 @@ struct Files<'a> {
 
 impl Shop {
     /// Loads the files and pages of the build, with the site's values and this catalogue.
-    pub(crate) fn load(site: &SiteConfig<'_>, catalogue: Arc<Catalogue>) -> Self {
+    pub(crate) fn load(site: &SiteConfig<'_>, catalogue: Arc<Catalogue>, seller: Option<Arc<Seller>>) -> Self {
         let names: Vec<String> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
-        Self::from_files(site, catalogue, &Files { names: &names, get: &read_embedded })
+        Self::from_files(site, (catalogue, seller), &Files { names: &names, get: &read_embedded })
     }
 
     /// Returns a site of one page that says what the server serves, in place of the shop.
@@ -99,7 +106,11 @@ impl Shop {
         Self { files: HashMap::new(), pages: None, fallback, key: String::new() }
     }
 
-    fn from_files(site: &SiteConfig<'_>, catalogue: Arc<Catalogue>, built: &Files<'_>) -> Self {
+    fn from_files(
+        site: &SiteConfig<'_>,
+        (catalogue, seller): (Arc<Catalogue>, Option<Arc<Seller>>),
+        built: &Files<'_>,
+    ) -> Self {
         let Files { names, get } = built;
         let mut files: HashMap<String, File> = names
             .iter()
@@ -113,7 +124,7 @@ impl Shop {
             files.insert(name.to_owned(), File::new(name, picture.content.clone()));
         }
         let fallback = files.remove(INDEX).unwrap_or_else(|| File::new(INDEX, Bytes::new()));
-        Self { files, pages: Pages::load(site, catalogue, built), fallback, key: site.key.to_owned() }
+        Self { files, pages: Pages::load(site, catalogue, seller, built), fallback, key: site.key.to_owned() }
     }
 
     /// Answers a request: a file, a known page, a redirect to one, or a "not found" page with status 404.
@@ -125,7 +136,8 @@ impl Shop {
         }
         // Names are compared undecoded: a path with an escape or a dot segment is unknown.
         if let Some(file) = path.strip_prefix('/').and_then(|name| self.files.get(name)) {
-            return file.answer(StatusCode::OK, headers);
+            let response = file.answer(StatusCode::OK, headers);
+            return if path.starts_with(LIVE_MAILS) { add_frame_headers(response) } else { response };
         }
         let Some(pages) = &self.pages else {
             let status = if path == "/" { StatusCode::OK } else { StatusCode::NOT_FOUND };
@@ -157,7 +169,7 @@ impl Shop {
             Page::Catalogue | Page::Category(_) => Some(ViewedPage::Catalogue),
             Page::Template(at) => Some(ViewedPage::Template(pages.catalogue.templates[at].id)),
             Page::Submission => Some(ViewedPage::Submission),
-            Page::TemplateNotFound | Page::NotFound | Page::Sitemap => None,
+            Page::Document(_) | Page::TemplateNotFound | Page::NotFound | Page::Sitemap => None,
         }
     }
 
@@ -224,6 +236,15 @@ fn is_variant(name: &str, names: &[String]) -> bool {
     [".br", ".gz"]
         .iter()
         .any(|suffix| name.strip_suffix(suffix).is_some_and(|plain| names.iter().any(|other| other == plain)))
+}
+
+/// Lets the shop's pages frame a mail, which has no script, no origin and loads nothing.
+fn add_frame_headers(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(FRAME_POLICY_VALUE));
+    headers.insert(HeaderName::from_static("x-frame-options"), HeaderValue::from_static("SAMEORIGIN"));
+    headers.insert(HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex"));
+    response
 }
 
 /// Adds the security headers of every page and file.

@@ -7,11 +7,13 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::document_page::format_document;
 use super::file::File;
 use super::page_template::{PageTemplate, Scope};
 use super::structured_data::{describe_catalogue, describe_template};
 use super::{Files, SiteConfig};
 use crate::catalogue::{Catalogue, OwnPicture, Template};
+use crate::seller::Seller;
 
 /// The prerendered pages, by the name of their file.
 const NAMES: [&str; 13] = [
@@ -52,6 +54,8 @@ pub(super) enum Page {
     TemplateNotFound,
     /// For unknown paths.
     NotFound,
+    /// A text of the seller's, by its position.
+    Document(usize),
     /// The list of the pages for search engines.
     Sitemap,
 }
@@ -89,6 +93,7 @@ pub(super) struct Pages {
     templates: HashMap<&'static str, PageTemplate>,
     /// What the pages show.
     pub(super) catalogue: Arc<Catalogue>,
+    seller: Option<Arc<Seller>>,
     pictures: HashMap<u64, Value>,
     /// The pictures of shared links that exist.
     shared: HashMap<u16, String>,
@@ -99,7 +104,12 @@ pub(super) struct Pages {
 
 impl Pages {
     /// Loads the pages of the build; `None` if it has none.
-    pub(super) fn load(site: &SiteConfig<'_>, catalogue: Arc<Catalogue>, files: &Files<'_>) -> Option<Self> {
+    pub(super) fn load(
+        site: &SiteConfig<'_>,
+        catalogue: Arc<Catalogue>,
+        seller: Option<Arc<Seller>>,
+        files: &Files<'_>,
+    ) -> Option<Self> {
         let mut templates = HashMap::new();
         for name in NAMES {
             let body = (files.get)(&format!("pages/{name}.html"))?;
@@ -109,9 +119,13 @@ impl Pages {
         let pictures = pictures.into_iter().filter_map(|it| Some((it["id"].as_u64()?, it))).collect();
         let shared = catalogue.templates.iter().map(|it| (it.id, format!("shared/{:02}.jpg", it.id)));
         let shared = shared.filter(|(_, name)| files.names.contains(name)).collect();
-        let filled = list_pages(&catalogue).map(|page| (page, OnceLock::new())).collect();
+        let documents = seller.as_ref().map_or(0, |seller| seller.documents.len());
+        let filled = list_pages(&catalogue)
+            .chain((0..documents).map(Page::Document))
+            .map(|page| (page, OnceLock::new()))
+            .collect();
         let origin = site.site_url.trim_end_matches('/').to_owned();
-        Some(Self { templates, catalogue, pictures, shared, origin, config: to_script(site), filled })
+        Some(Self { templates, catalogue, seller, pictures, shared, origin, config: to_script(site), filled })
     }
 
     /// Returns the page at a path; that of unknown paths is [`Page::NotFound`].
@@ -126,9 +140,13 @@ impl Pages {
                     let position = self.catalogue.templates.iter().position(|it| it.id.to_string() == id);
                     position.map_or(Page::TemplateNotFound, Page::Template)
                 }
-                _ => Page::NotFound,
+                _ => self.find_document(path).map_or(Page::NotFound, Page::Document),
             },
         }
+    }
+
+    fn find_document(&self, path: &str) -> Option<usize> {
+        self.seller.as_ref()?.documents.iter().position(|document| document.path == path)
     }
 
     fn find_category(&self, query: &str) -> Option<usize> {
@@ -160,6 +178,11 @@ impl Pages {
             Page::Submission => File::compress(PAGE, self.form_page(FormOutcome::Failed(""))),
             Page::TemplateNotFound => File::compress(PAGE, self.fill("template-not-found", Scope::default())),
             Page::NotFound => File::compress(PAGE, self.fill("not-found", Scope::default())),
+            Page::Document(at) => {
+                let seller = self.seller.as_ref().and_then(|seller| Some((seller, seller.documents.get(at)?)));
+                let page = seller.map(|(seller, document)| format_document(seller, document, &self.origin));
+                File::compress(PAGE, page.unwrap_or_default())
+            }
             Page::Sitemap => File::compress("sitemap.xml", self.sitemap()),
         }
     }
@@ -183,11 +206,13 @@ impl Pages {
     }
 
     /// Fills a page with its values and those of all pages.
-    fn fill(&self, name: &str, mut scope: Scope<'_>) -> String {
+    fn fill<'a>(&'a self, name: &str, mut scope: Scope<'a>) -> String {
         let Some(template) = self.templates.get(name) else { return String::new() };
         scope.put("origin", self.origin.clone());
         scope.put("config", self.config.clone());
         scope.put("catalogue", to_script(&*self.catalogue));
+        scope.put("seller", to_script(&self.seller.as_deref()));
+        scope.put_list("sellers", self.seller.iter().map(|seller| seller_scope(seller)).collect());
         template.fill(&scope)
     }
 
@@ -285,7 +310,9 @@ impl Pages {
                            <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
             .to_owned();
         let templates = self.catalogue.templates.iter().map(|it| format!("{TEMPLATE_PREFIX}{}", it.id));
-        for path in ["/".to_owned(), FORM_PATH.to_owned()].into_iter().chain(templates) {
+        let documents =
+            self.seller.iter().flat_map(|seller| &seller.documents).map(|document| document.path.to_owned());
+        for path in ["/".to_owned(), FORM_PATH.to_owned()].into_iter().chain(templates).chain(documents) {
             let address = gotrue_rules::wire::html::escape_html(&format!("{}{path}", self.origin));
             sitemap.extend(["  <url><loc>", &address, "</loc></url>\n"]);
         }
@@ -302,6 +329,26 @@ fn list_pages(catalogue: &Catalogue) -> impl Iterator<Item = Page> {
 /// Formats data for a script element, which a `<` could end.
 fn to_script(data: &impl Serialize) -> String {
     serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned()).replace('<', "\\u003c")
+}
+
+/// Returns the values of the part below every page.
+fn seller_scope(seller: &Seller) -> Scope<'_> {
+    let one = |name: &'static str, value: &Option<String>| {
+        let item = value.clone().map(|value| Scope { values: vec![(name, value.into())], lists: Vec::new() });
+        item.into_iter().collect()
+    };
+    let mut scope = Scope::default();
+    scope.put("seller_name", seller.name.as_str());
+    scope.put_list("seller_addresses", one("seller_address", &seller.address));
+    scope.put_list("seller_emails", one("seller_email", &seller.email));
+    let links = seller.documents.iter().map(|document| {
+        let mut link = Scope::default();
+        link.put("document_path", document.path);
+        link.put("document_title", document.title);
+        link
+    });
+    scope.put_list("documents", links.collect());
+    scope
 }
 
 fn put_built_in<'a>(scope: &mut Scope<'a>, picture: &'a Value) {

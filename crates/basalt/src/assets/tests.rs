@@ -4,7 +4,7 @@ use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, IF_N
 
 use super::*;
 
-const ENTRIES: [(&str, &str); 24] = [
+const ENTRIES: [(&str, &str); 25] = [
     ("index.html", "the shell"),
     (
         "pages/catalogue.html",
@@ -35,6 +35,7 @@ const ENTRIES: [(&str, &str); 24] = [
         "pages/pictures.json",
         "[{\"id\":1,\"alt\":\"A <picture>\",\"card\":{\"width\":1080},\"detail\":{}},{\"id\":12,\"alt\":\"B\",\"card\":{},\"detail\":{}}]",
     ),
+    ("mails/1-1.html", "<!doctype html><p>Hello"),
     ("robots.txt", "Sitemap: __ORIGIN__/sitemap.xml"),
     ("shared/01.jpg", "a picture"),
     ("assets/app-1a2b.js", "console.log('a long enough script')"),
@@ -52,7 +53,7 @@ fn shop() -> Shop {
     let get = |name: &str| {
         ENTRIES.iter().find(|(known, _)| *known == name).map(|(_, body)| Bytes::from_static(body.as_bytes()))
     };
-    Shop::from_files(&site, Arc::new(Catalogue::built_in()), &Files { names: &names, get: &get })
+    Shop::from_files(&site, (Arc::new(Catalogue::built_in()), None), &Files { names: &names, get: &get })
 }
 
 fn uri(path: &str) -> Uri {
@@ -185,7 +186,7 @@ async fn compressed_only_file_is_decompressed_for_identity() {
         "assets/app.js.gz" => Some(gzip.clone()),
         _ => None,
     };
-    let shop = Shop::from_files(&site, Arc::new(Catalogue::built_in()), &Files { names: &names, get: &get });
+    let shop = Shop::from_files(&site, (Arc::new(Catalogue::built_in()), None), &Files { names: &names, get: &get });
     let ask = |accepted: &'static str| {
         let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(accepted))]);
         shop.answer(&Method::GET, &uri("/assets/app.js"), &headers)
@@ -204,7 +205,7 @@ async fn compressed_only_file_is_decompressed_for_identity() {
 #[test]
 fn embedded_files_are_sorted() {
     assert!(FILES.is_sorted_by_key(|(name, _)| *name));
-    let shop = Shop::load(&SiteConfig { url: "", key: "", site_url: "" }, Arc::new(Catalogue::built_in()));
+    let shop = Shop::load(&SiteConfig { url: "", key: "", site_url: "" }, Arc::new(Catalogue::built_in()), None);
     assert!(shop.files.len() < FILES.len());
 }
 
@@ -274,4 +275,20 @@ async fn form_is_answered_with_its_outcome() {
     assert_eq!((response.status(), header(&response, &CACHE_CONTROL)), (StatusCode::BAD_REQUEST, "no-store"));
     let refused = shop.answer(&Method::PUT, &uri("/submit"), &HeaderMap::new());
     assert_eq!(header(&refused, &ALLOW), "GET, HEAD, POST");
+}
+
+#[test]
+fn mails_of_the_shop_are_framed_by_its_pages_alone_and_have_no_origin() {
+    let mail = get("/mails/1-1.html", &[]);
+    assert_eq!((mail.status(), header(&mail, &CONTENT_TYPE)), (StatusCode::OK, "text/html; charset=utf-8"));
+    let policy = header(&mail, &CONTENT_SECURITY_POLICY);
+    assert!(
+        policy.starts_with("default-src 'none';") && policy.ends_with("frame-ancestors 'self'; sandbox"),
+        "{policy}"
+    );
+    assert_eq!(header(&mail, &HeaderName::from_static("x-frame-options")), "SAMEORIGIN");
+    assert_eq!(header(&mail, &X_CONTENT_TYPE_OPTIONS), "nosniff");
+    let page = get("/", &[]);
+    assert!(header(&page, &CONTENT_SECURITY_POLICY).contains("frame-ancestors 'none'"));
+    assert_eq!(get("/mails/99-1.html", &[]).status(), StatusCode::NOT_FOUND);
 }

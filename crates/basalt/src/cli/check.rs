@@ -12,10 +12,12 @@ use gotrue_rs::ports::mail::template::MailTemplates;
 
 use super::process::build_runtime;
 use crate::config_file::{LogFormat, Problem, replace_setting_names};
+use crate::profiles::has_development_pages;
 use crate::project::{Project, ProjectArguments};
 use crate::project_schema::{
     ProjectReport, SchemaFiles, ScratchOutcome, find_missing_hook_functions, list_unserved_functions, try_project,
 };
+use crate::seller::describe_missing_seller;
 use crate::serve::payment_checks::{check_payments, describe_missing_products, describe_placeholders};
 use crate::serve::{BUILT_IN_FUNCTIONS, tls};
 use crate::{api_keys, logging, outbound};
@@ -60,6 +62,11 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     lines.extend(project.file.unsupported_tables_notice());
     lines.extend(describe_placeholders(&project));
     lines.extend(config.as_ref().and_then(|config| describe_missing_products(&project, config)));
+    lines.extend(
+        config
+            .as_ref()
+            .and_then(|config| describe_missing_seller(&project, !has_development_pages(config, &project.file.basalt))),
+    );
     if let Some(Err(error)) = config.as_ref().map(|config| check_payments(&project, config)) {
         problems.push(problem(&error));
     }

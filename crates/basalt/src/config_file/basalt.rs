@@ -21,6 +21,7 @@ use super::origins::{parse_desk_url, parse_hsts_max_age};
 use super::payment::parse_payment;
 use super::problem::Problem;
 use super::read::Values;
+use super::seller::SellerSettings;
 use super::storage::StorageSettings;
 use super::submissions::{SubmissionJobs, parse_jobs};
 use super::upstreams::{VALID_TIMEOUTS, parse_limits, parse_upstreams};
@@ -65,6 +66,8 @@ pub(crate) struct BasaltSettings {
     pub shop_owner: Option<String>,
     /// `[basalt.shop]` `name`, `accent_color`, `logo_url` and `address`: the look of the built-in mails.
     pub mail_brand: MailBrand,
+    /// `[basalt.shop.seller]`: who sells, and the files with the terms.
+    pub seller: SellerSettings,
     /// `[basalt.shop] notices_an_hour`: limit of those mails; `None` for the default.
     pub notices_an_hour: Option<u16>,
     /// The jobs of submissions: daily digest, webhook, retention.
@@ -162,6 +165,7 @@ impl BasaltSettings {
             hsts_max_age,
             shop_owner,
             mail_brand: parse_brand(values, &mut refuse),
+            seller: SellerSettings::from_text(&text, &mut refuse),
             notices_an_hour,
             submission_jobs: parse_jobs(&text, &mut refuse),
             payment: parse_payment(values, &mut refuse),

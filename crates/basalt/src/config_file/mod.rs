@@ -22,6 +22,7 @@ mod payment;
 mod payment_keys;
 mod problem;
 mod read;
+mod seller;
 mod settings;
 pub(crate) mod storage;
 mod submissions;
@@ -49,6 +50,7 @@ pub(crate) use key_names::{find_key_name, replace_setting_names};
 pub(crate) use locations::SettingLocations;
 pub(crate) use problem::Problem;
 pub(crate) use read::line_number;
+pub(crate) use seller::SellerSettings;
 pub(crate) use settings::{ServerFacts, Settings};
 pub(crate) use submissions::WebhookAddress;
 

@@ -4,6 +4,7 @@
 mod access;
 pub(crate) mod consent;
 mod explain;
+mod home;
 mod inbox;
 mod kept_messages;
 mod page;
@@ -51,6 +52,7 @@ enum DevPage<'a> {
     Provider(&'a Simulator),
     Explanations(&'a ExplanationStore),
     Payment(&'a payment::PaymentPages),
+    Home,
     Inbox,
 }
 
@@ -101,7 +103,7 @@ impl DevelopmentPages {
     /// Answers a request below `/_dev`.
     /// The request must be unmodified, because access depends on its headers.
     pub(crate) async fn answer(&self, mut request: Request) -> Response {
-        let page = self.find_page(request.uri().path());
+        let page = if home::is_home(request.uri()) { DevPage::Home } else { self.find_page(request.uri().path()) };
         if let DevPage::Provider(simulator) = page {
             provider::restore_path(simulator, &mut request);
         }
@@ -114,8 +116,24 @@ impl DevelopmentPages {
             DevPage::Provider(provider) => provider.answer(request).await,
             DevPage::Explanations(store) => explain::answer(store, &request),
             DevPage::Payment(pages) => pages.answer(request).await,
+            DevPage::Home => home::answer(request.uri().path(), &self.list_pages()),
             DevPage::Inbox => self.answer_inbox(request).await,
         }
+    }
+
+    /// Returns the pages that this server has.
+    fn list_pages(&self) -> Vec<home::DevLink> {
+        [
+            (self.inbox.is_some(), home::INBOX),
+            (self.outbox.is_some(), home::OUTBOX),
+            (self.payment.is_some(), home::PAYMENT),
+            (self.provider.is_some(), home::PROVIDER),
+            (self.consent.is_some(), home::CONSENT),
+            (self.explanations.is_some(), home::EXPLANATIONS),
+        ]
+        .into_iter()
+        .filter_map(|(has, link)| has.then_some(link))
+        .collect()
     }
 
     fn find_page(&self, path: &str) -> DevPage<'_> {
@@ -163,7 +181,7 @@ impl<'a> DevPage<'a> {
             Self::Consent(page) => page.access_rule(),
             Self::Provider(simulator) => provider::access_rule(simulator, request),
             Self::Explanations(_) => explain::access_rule(request),
-            Self::Payment(_) => AccessRule::Local,
+            Self::Payment(_) | Self::Home => AccessRule::Local,
             Self::Inbox => AccessRule::LocalOrToken,
         }
     }

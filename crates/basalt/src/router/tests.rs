@@ -50,7 +50,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         data_api: None,
         storage: None,
         content_host: None,
-        shop: watch::channel(Arc::new(Shop::load(&site, Arc::new(Catalogue::built_in())))).1,
+        shop: watch::channel(Arc::new(Shop::load(&site, Arc::new(Catalogue::built_in()), None))).1,
         desk: None,
         form_visits: FormVisits::new(Arc::new(gotrue_rs::ports::clock::SystemClock)),
         orders: None,

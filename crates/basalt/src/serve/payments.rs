@@ -24,6 +24,7 @@ use crate::outbound;
 use crate::product::PRODUCT;
 use crate::profiles;
 use crate::project::Project;
+use crate::seller::describe_missing_seller;
 use crate::serve::configure::Addresses;
 use crate::serve::payment_checks::{list_missing_products, read_products};
 use crate::serve::shop::build_shop;
@@ -93,6 +94,9 @@ pub(super) fn start_shop(inputs: OrderInputs<'_>, keys: &LiveApiKeys) -> anyhow:
     let (replace, shop) = watch::channel(Arc::new(built));
     if !project.has_shop {
         return Ok(ShopServices { replace, shop, orders: None, payment: None });
+    }
+    if let Some(missing) = describe_missing_seller(project, !is_development) {
+        tracing::warn!("{missing}");
     }
     let (known, on_sale) = (shop.clone(), shop.clone());
     let (orders, simulator) = build_orders(inputs, Arc::new(move || known.borrow().list_products()))?;

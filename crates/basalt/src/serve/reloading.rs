@@ -130,7 +130,9 @@ impl Reloading {
         }
         let site_url = &config.policy.site.site_url;
         if project.has_shop == self.project.has_shop
-            && (project.catalogue != self.project.catalogue || *site_url != self.config.policy.site.site_url)
+            && (project.catalogue != self.project.catalogue
+                || project.seller != self.project.seller
+                || *site_url != self.config.policy.site.site_url)
         {
             let is_development = profiles::has_development_pages(&config, &project.file.basalt);
             self.replace.shop.send_replace(Arc::new(build_shop(&project, &self.live.live, site_url, is_development)));

@@ -13,7 +13,7 @@ pub(super) fn build_shop(project: &Project, keys: &LiveApiKeys, site_url: &str, 
     if project.has_shop {
         let site = SiteConfig { url: "", key: &keys.shown().publishable_key, site_url };
         let simulated = is_development.then(|| Arc::new(project.catalogue.with_simulated_payments()));
-        Shop::load(&site, simulated.unwrap_or_else(|| Arc::clone(&project.catalogue)))
+        Shop::load(&site, simulated.unwrap_or_else(|| Arc::clone(&project.catalogue)), project.seller.clone())
     } else {
         Shop::status_page()
     }

@@ -166,3 +166,34 @@ fn serve_names_keys_of_the_configuration_in_its_log() {
     assert!(!output.status.success() && text.contains("auth.signing_keys_path"), "{text}");
     assert!(!text.contains("GOTRUE_"), "{text}");
 }
+
+#[test]
+fn public_shop_without_seller_is_named_and_unusable_terms_are_problems() {
+    let scratch = TempFolder::new();
+    let public = "[auth]\nsite_url = \"https://shop.example.com\"\n[api]\nexternal_url = \"https://shop.example.com\"\n\
+                  [basalt.shop]\nowner = \"owner@example.com\"\naddress = \"1 Mill Lane, Bath\"\n[basalt.shop.payment]\n\
+                  allow_placeholder_links = true\n";
+    let (is_usable, lines, errors) = check(&scratch, public);
+    let warning = "a public shop tells its buyers who sells and on what terms, set under [basalt.shop.seller]: ";
+    assert!(
+        is_usable && lines.contains(&format!("{warning}address, email, terms, privacy, refunds")),
+        "{lines}{errors}"
+    );
+
+    scratch.write("terms.md", "# Terms");
+    let some = "[basalt.shop.seller]\nemail = \"help@example.com\"\nterms = \"terms.md\"\n";
+    let (is_usable, lines, errors) = check(&scratch, &format!("{public}{some}"));
+    assert!(is_usable && lines.contains(&format!("{warning}privacy, refunds\n")), "{lines}{errors}");
+    let (_, lines, _) = check(&scratch, "[basalt.shop]\n");
+    assert!(!lines.contains(warning), "a shop on this machine needs none: {lines}");
+
+    scratch.write("privacy.md", "[here](javascript:alert(1))");
+    let faulty = format!("{public}{some}privacy = \"privacy.md\"\nrefunds = \"missing.md\"\n");
+    let (is_usable, _, errors) = check(&scratch, &faulty);
+    assert!(!is_usable, "{errors}");
+    assert!(
+        errors.contains("basalt.shop.seller.privacy: privacy.md has a link to \"javascript:alert(1)\""),
+        "{errors}"
+    );
+    assert!(errors.contains("basalt.shop.seller.refunds: missing.md cannot be read: "), "{errors}");
+}

@@ -252,3 +252,21 @@ fn client_of_another_user_is_denied_without_token() {
     let settings = exchange_as(OTHER_USER, site.address, &head("/auth/v1/health"));
     assert_eq!(status_of(&settings), 200, "other paths are for all users");
 }
+
+#[test]
+fn home_links_to_the_pages_that_the_server_has() {
+    let server = TestServer::start(&format!("{PROVIDER}[basalt.shop]\nowner = \"owner@example.com\"\n"));
+    for (path, prefix) in [("/_dev", ""), ("/_dev/", "../")] {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", server.address);
+        let page = exchange(server.address, &head);
+        assert!(status_of(&page) == 200 && page.contains("<h1>Development pages</h1>"), "{page}");
+        for link in ["inbox", "outbox.json", "payment", "provider", "explain"] {
+            let href = format!("href=\"{prefix}_dev/{link}");
+            assert!(page.contains(&href), "{href}: {page}");
+            if link != "provider" {
+                assert_eq!(server.page(&format!("/_dev/{link}"), ""), 200, "{link}");
+            }
+        }
+    }
+    assert_eq!(server.page("/_dev", "x-forwarded-for: 203.0.113.7\r\n"), 403);
+}

@@ -54,15 +54,16 @@ pub(crate) async fn is_right_code(
     code: &str,
 ) -> Result<bool, DeskError> {
     let token = step.visit.sign_session_token(session)?;
+    let sender = step.visit.sender_for(Some(session.user_id));
     let call = |path, body| AuthCall { method: Method::POST, path, token: Some(&token), body: Some(body) };
     let path = format!("/factors/{factor}/challenge");
-    let challenge = step.auth.call(&step.visit.sender, call(&path, json!({}))).await?;
+    let challenge = step.auth.call(&sender, call(&path, json!({}))).await?;
     let Some(challenge_id) = challenge.body["id"].as_str() else {
         tracing::info!(code = challenge.error_code(), "the second factor of an owner cannot be challenged");
         return Err(ticket_expired());
     };
     let path = format!("/factors/{factor}/verify");
     let body = json!({ "challenge_id": challenge_id, "code": code });
-    let verified = step.auth.call(&step.visit.sender, call(&path, body)).await?;
+    let verified = step.auth.call(&sender, call(&path, body)).await?;
     Ok(verified.status == StatusCode::OK)
 }

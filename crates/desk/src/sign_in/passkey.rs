@@ -8,13 +8,14 @@ use uuid::Uuid;
 
 use super::password::read_issued_session;
 use super::step::{SignIn, invalid_credentials, ticket_expired, use_ticket};
-use crate::auth_client::AuthCall;
+use crate::auth_client::{AuthCall, Sender};
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::respond;
 use crate::ownership::is_admitted;
 use crate::session::{ProvedOwner, SignInMethod};
 use crate::store::tickets::Purpose;
+use crate::visit::Visit;
 
 /// Returns the options for the browser, and a ticket that names their challenge.
 ///
@@ -22,7 +23,7 @@ use crate::store::tickets::Purpose;
 pub(crate) async fn request_passkey(step: SignIn<'_>) -> Result<Response, DeskError> {
     let path = "/passkeys/authentication/options";
     let call = AuthCall { method: Method::POST, path, token: None, body: Some(json!({})) };
-    let answer = step.auth.call(&step.visit.sender, call).await?;
+    let answer = step.auth.call(&sender_of_device(step.visit), call).await?;
     let challenge = answer.body["challenge_id"].as_str().and_then(|id| Uuid::parse_str(id).ok());
     let challenge = challenge.ok_or_else(passkeys_unavailable)?;
     let ticket = step.create_ticket(Purpose::Passkey, None, Some(challenge)).await?;
@@ -38,7 +39,7 @@ pub(crate) async fn verify_passkey(step: SignIn<'_>, body: &JsonBody) -> Result<
     let challenge = ticket.subject.ok_or_else(ticket_expired)?;
     let body = Some(json!({ "challenge_id": challenge, "credential": credential }));
     let call = AuthCall { method: Method::POST, path: "/passkeys/authentication/verify", token: None, body };
-    let answer = step.auth.call(&visit.sender, call).await?;
+    let answer = step.auth.call(&sender_of_device(visit), call).await?;
     let session = read_issued_session(&answer);
     if let Some(session) = session {
         let found = users::find_with_session(&mut visit.db(), session.user_id, None).await?;
@@ -50,6 +51,11 @@ pub(crate) async fn verify_passkey(step: SignIn<'_>, body: &JsonBody) -> Result<
     }
     visit.record_refused(session.map(|session| session.user_id), "passkey_failed", None).await;
     Err(invalid_credentials())
+}
+
+/// Returns the sender of calls that name no user yet.
+fn sender_of_device(visit: &Visit) -> Sender {
+    visit.sender_for(visit.device.as_ref().map(|device| device.user_id))
 }
 
 /// 404: the address of the desk allows no passkeys.

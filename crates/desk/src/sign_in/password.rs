@@ -77,7 +77,8 @@ async fn verify_password(
     let name = if owner.is_some() { email.to_owned() } else { unknown() };
     let body = Some(json!({ "email": name, "password": password }));
     let call = AuthCall { method: Method::POST, path: "/token?grant_type=password", token: None, body };
-    let answer = step.auth.call(&step.visit.sender, call).await?;
+    let sender = step.visit.sender_for(owner.as_ref().map(|owner| owner.id));
+    let answer = step.auth.call(&sender, call).await?;
     let Some(session) = read_issued_session(&answer) else { return Ok(None) };
     match owner {
         Some(owner) if owner.id == session.user_id => Ok(Some((owner, session))),

@@ -18,7 +18,7 @@ use crate::auth_client::AuthCall;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
 use crate::http::respond;
-use crate::store::reset_links;
+use crate::store::{devices, reset_links};
 use crate::token::{Token, hash_presented};
 
 /// How long a link is valid.
@@ -78,6 +78,7 @@ async fn replace_sign_in(
     set_password(step, user_id, password).await?;
     delete_passkeys(step, user_id).await?;
     reset_links::end_sessions(&mut step.visit.db(), user_id).await?;
+    devices::delete_of_user(&mut step.visit.db(), user_id).await?;
     let session = begin_session(step, email, password).await?;
     replace_app(step, user_id, session).await
 }

@@ -7,11 +7,13 @@ use uuid::Uuid;
 
 use crate::auth_client::{AuthCall, AuthClient};
 use crate::auth_session::AuthSession;
+use crate::device;
 use crate::http::error::DeskError;
 use crate::http::origin::OwnOrigin;
 use crate::http::respond;
 use crate::session::{self, DeskSession, ProvedOwner};
 use crate::settings::DeskSettings;
+use crate::store::devices;
 use crate::store::tickets::{self, AttemptLimits, NewTicket, Purpose, Ticket};
 use crate::token::{Token, hash_presented};
 use crate::visit::Visit;
@@ -20,7 +22,7 @@ use crate::visit::Visit;
 const TICKET_LIFETIME: TimeDelta = TimeDelta::minutes(10);
 /// The attempts with one ticket.
 const MOST_ATTEMPTS: i32 = 5;
-/// The attempts with all tickets of one user within [`ATTEMPT_WINDOW`].
+/// The attempts within [`ATTEMPT_WINDOW`]: of a known device, with tickets of a known address, else with all tickets of the user.
 const MOST_RECENT_ATTEMPTS: i64 = 20;
 /// How long the address of a sign-in is known.
 const KNOWN_ADDRESS: TimeDelta = TimeDelta::days(30);
@@ -54,12 +56,16 @@ impl SignIn<'_> {
     /// Starts the session of the desk and answers with it.
     pub(super) async fn start_session(&self, proved: ProvedOwner<'_>) -> Result<Response, DeskError> {
         let visit = self.visit;
+        let user_id = proved.session.user_id;
         let token = session::start(visit, proved).await?.ok_or_else(ticket_expired)?;
         // The session is read as later requests read it, so that a sign-in that they would refuse is refused here.
         let found = DeskSession::find_by_token(visit, &token).await?.ok_or_else(invalid_credentials)?;
         let mut response = respond::ok(&found.to_json(self.settings, visit));
         let (name, value) = session::build_cookie(&token, self.origin.is_https);
         response.headers_mut().append(name, value);
+        if let Some((name, value)) = device::remember(visit, user_id, self.origin.is_https).await {
+            response.headers_mut().append(name, value);
+        }
         Ok(response)
     }
 
@@ -81,7 +87,9 @@ pub(crate) async fn create_ticket(
 ) -> Result<String, DeskError> {
     let token = Token::generate(&visit.app.entropy);
     let expires_at = visit.now + TICKET_LIFETIME;
-    let new = NewTicket { token_hash: &token.hash, purpose, session, subject, now: visit.now, expires_at };
+    let address = visit.sender.address();
+    let (address, now) = (address.as_deref(), visit.now);
+    let new = NewTicket { token_hash: &token.hash, purpose, session, subject, address, now, expires_at };
     tickets::insert(&mut visit.db(), new).await?;
     Ok(token.text)
 }
@@ -105,7 +113,15 @@ pub(crate) async fn use_ticket(
     };
     let found = tickets::record_use(&mut visit.db(), &hash, purposes, limits, visit.now).await?;
     let ticket = found.ok_or_else(ticket_expired)?;
-    if ticket.recent_attempts >= MOST_RECENT_ATTEMPTS {
+    let by_device = match (&visit.device, ticket.session) {
+        (Some(device), Some(session)) => {
+            let since = visit.now - ATTEMPT_WINDOW;
+            devices::record_attempt(&mut visit.db(), &device.token_hash, session.user_id, since, visit.now).await?
+        }
+        _ => None,
+    };
+    let before = by_device.map_or(ticket.recent_attempts, |count| i64::from(count) - 1);
+    if before >= MOST_RECENT_ATTEMPTS {
         let seconds = ATTEMPT_WINDOW.num_seconds().unsigned_abs();
         return Err(DeskError::too_many("There were too many wrong codes.", seconds).hint("Sign in again later."));
     }

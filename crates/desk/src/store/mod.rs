@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod checklist;
+pub(crate) mod devices;
 pub(crate) mod events;
 pub(crate) mod figures;
 pub(crate) mod page_views;
@@ -17,6 +18,7 @@ pub fn list_statements() -> Vec<&'static Statement> {
     [
         account::STATEMENTS.list(),
         checklist::STATEMENTS.list(),
+        devices::STATEMENTS.list(),
         events::STATEMENTS.list(),
         figures::STATEMENTS.list(),
         page_views::STATEMENTS.list(),

@@ -11,13 +11,13 @@ use crate::auth_session::AuthSession;
 
 statements! {
     INSERT = "desk_tickets.insert": "
-        INSERT INTO basalt.desk_tickets (token_hash, purpose, user_id, session_id, subject, created_at, expires_at)
-        VALUES (:token_hash, :purpose, :user_id, :session_id, :subject, :now, :expires_at)";
+        INSERT INTO basalt.desk_tickets (token_hash, purpose, user_id, session_id, subject, address, created_at, expires_at)
+        VALUES (:token_hash, :purpose, :user_id, :session_id, :subject, :address, :now, :expires_at)";
 
     /// Counts an attempt, and returns how many there were with all tickets of the user.
     ///
-    /// None for an address from which the user has signed in before: wrong codes from other networks, by a client that
-    /// has the password, do not lock that address out. One ticket has five attempts everywhere.
+    /// At an address from which the user has signed in before, those with tickets of that address: wrong codes from other
+    /// networks, by a client that has the password, do not lock it out. One ticket has five attempts everywhere.
     USE = "desk_tickets.use": "
         UPDATE basalt.desk_tickets t
         SET attempts = t.attempts + 1
@@ -36,7 +36,11 @@ statements! {
                                          AND e.action = 'sign_in'
                                          AND e.address = :address
                                          AND e.at > :known_since)
-                      THEN 0
+                      THEN (SELECT coalesce(sum(r.attempts), 0)::bigint
+                            FROM basalt.desk_tickets r
+                            WHERE r.user_id = t.user_id
+                              AND r.created_at > :since
+                              AND r.address = :address)
                       ELSE (SELECT coalesce(sum(r.attempts), 0)::bigint
                             FROM basalt.desk_tickets r
                             WHERE r.user_id = t.user_id
@@ -83,6 +87,8 @@ pub(crate) struct NewTicket<'a> {
     pub session: Option<AuthSession>,
     /// `subject`.
     pub subject: Option<Uuid>,
+    /// `address` of the client.
+    pub address: Option<&'a str>,
     /// `created_at`.
     pub now: Time,
     /// `expires_at`.
@@ -126,10 +132,10 @@ pub(crate) struct AttemptLimits<'a> {
 
 /// Stores a ticket.
 pub(crate) async fn insert(db: &mut Connection, new: NewTicket<'_>) -> Result<()> {
-    let NewTicket { token_hash, purpose, session, subject, now, expires_at } = new;
+    let NewTicket { token_hash, purpose, session, subject, address, now, expires_at } = new;
     let (user_id, session_id) = session.map(|it| (it.user_id, it.session_id)).unzip();
     let purpose = purpose.as_str();
-    db.execute(bind!(INSERT, token_hash, purpose, user_id, session_id, subject, now, expires_at)).await?;
+    db.execute(bind!(INSERT, token_hash, purpose, user_id, session_id, subject, address, now, expires_at)).await?;
     Ok(())
 }
 

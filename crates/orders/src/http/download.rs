@@ -30,6 +30,8 @@ enum DownloadFailure {
     Unknown,
     /// The link has ended.
     Ended,
+    /// The order was refunded, so that there is no new link.
+    Refunded,
     /// The file or the database cannot be read.
     Unavailable,
 }
@@ -41,12 +43,14 @@ impl OrderService {
             Ok((file, opened)) => return send_file(&file, opened, is_head),
             Err(failure) => failure,
         };
+        let is_renewable = matches!(failure, DownloadFailure::Ended);
         let (status, page) = match failure {
             DownloadFailure::Unknown => (StatusCode::NOT_FOUND, page::unknown(language)),
             DownloadFailure::Ended => (StatusCode::GONE, page::ended(language)),
+            DownloadFailure::Refunded => (StatusCode::GONE, page::refunded(language)),
             DownloadFailure::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, page::unavailable(language)),
         };
-        let form = if status == StatusCode::GONE { page::format_renewal_form(language, token) } else { String::new() };
+        let form = if is_renewable { page::format_renewal_form(language, token) } else { String::new() };
         let mut response = page::respond_with(status, language, page, &form, &self.facts.name);
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
@@ -62,6 +66,9 @@ impl OrderService {
         let grant = key.verify(token).ok_or(DownloadFailure::Unknown)?;
         let order = find_order(&mut self.connection(), grant.order).await.map_err(|error| report(&error))?;
         let now = self.clock.now();
+        if order.as_ref().is_some_and(|order| order.state == OrderState::Refunded) {
+            return Err(DownloadFailure::Refunded);
+        }
         let order = order.filter(|order| is_open(order, grant.generation, now)).ok_or(DownloadFailure::Ended)?;
         let template = u16::try_from(order.template).unwrap_or_default();
         let Some(file) = self.folder.find(template) else {

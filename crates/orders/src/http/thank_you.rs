@@ -46,7 +46,7 @@ impl OrderService {
         let Some(id) = id else { return waiting() };
         let mut response = match self.find_paid(&id).await {
             Some(order) if order.state != OrderState::Refunded => self.show_order(&order, language).await,
-            Some(_) => page::respond_with(StatusCode::OK, language, page::ended(language), "", &self.facts.name),
+            Some(_) => page::respond_with(StatusCode::OK, language, page::refunded(language), "", &self.facts.name),
             None => {
                 let mut response = waiting();
                 let again = format!(

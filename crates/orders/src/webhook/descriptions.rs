@@ -2,7 +2,7 @@
 
 use crate::amount::format_amount;
 use crate::decision::Product;
-use crate::event::{Buyer, CATALOGUE_CURRENCY, Payment, PaymentEvent};
+use crate::event::{Buyer, CATALOGUE_CURRENCY, Payment, PaymentEvent, RefundReport};
 
 /// Describes the payment, for the end of the owner's mail.
 fn describe_payment(event: &PaymentEvent, payment: &Payment) -> String {
@@ -17,7 +17,7 @@ fn describe_payment(event: &PaymentEvent, payment: &Payment) -> String {
 
 /// Describes a payment that belongs to no template.
 pub(super) fn describe_unknown(event: &PaymentEvent, payment: &Payment) -> Vec<String> {
-    let references = payment.template_references.join(", ");
+    let references = [&payment.template_references[..], &payment.buyer_references[..]].concat().join(", ");
     let named = if references.is_empty() { "it names none".to_owned() } else { format!("it names {references}") };
     vec![
         format!("A payment belongs to no template on sale: {named}."),
@@ -70,5 +70,18 @@ pub(super) fn describe_refused_lookup(
          send the template yourself, or refund the payment there."
             .to_owned(),
         describe_payment(event, payment),
+    ]
+}
+
+/// Describes a payment that the provider took back.
+pub(super) fn describe_reversal(event: &PaymentEvent, refund: &RefundReport, number: i64) -> Vec<String> {
+    vec![
+        format!(
+            "{} took the payment of order {number} back, such as after a dispute of the buyer.",
+            event.provider.title()
+        ),
+        "The links of the order have ended. Answer there if you do not agree; the buyer got no mail from the shop."
+            .to_owned(),
+        format!("Payment {} at {}. Event {}.", refund.reference, event.provider.title(), event.id),
     ]
 }

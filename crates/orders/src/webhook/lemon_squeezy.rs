@@ -79,7 +79,8 @@ fn parse_order(event: &Value, attributes: &Value, reference: String) -> Result<E
     let references = of_item.iter().filter_map(|it| find_reference(attributes, it));
     Ok(EventContent::Payment(Payment {
         reference,
-        template_references: references.chain(of_link.iter().filter_map(|it| find_reference(event, it))).collect(),
+        template_references: references.collect(),
+        buyer_references: of_link.iter().filter_map(|it| find_reference(event, it)).collect(),
         buyer: find_address(attributes, "/user_email").map_or(Buyer::Unknown, Buyer::Email),
         amount_minor,
         tax_minor: attributes["tax"].as_i64().unwrap_or_default(),
@@ -97,5 +98,5 @@ fn parse_refund(attributes: &Value, reference: String) -> Result<RefundReport, W
     let whole = attributes["total"].as_i64().filter(|_| is_whole);
     let amount = whole.or_else(|| attributes["refunded_amount"].as_i64());
     let amount_minor = amount.ok_or(WebhookRejection::Malformed("the order has no refunded amount"))?;
-    Ok(RefundReport { reference, amount_minor })
+    Ok(RefundReport { reference, amount_minor, is_reversal: false })
 }

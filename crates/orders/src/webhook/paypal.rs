@@ -106,7 +106,9 @@ pub fn parse(body: &[u8], is_test: bool) -> Result<PaymentEvent, WebhookRejectio
     let resource = &event["resource"];
     let content = match kind {
         "PAYMENT.CAPTURE.COMPLETED" => parse_capture(resource, is_test)?,
-        "PAYMENT.CAPTURE.REFUNDED" | "PAYMENT.CAPTURE.REVERSED" => parse_refund(resource)?,
+        "PAYMENT.CAPTURE.REFUNDED" | "PAYMENT.CAPTURE.REVERSED" => {
+            parse_refund(resource, kind == "PAYMENT.CAPTURE.REVERSED")?
+        }
         other => EventContent::Other(other.to_owned()),
     };
     Ok(PaymentEvent { provider: Provider::PayPal, id, content })
@@ -133,6 +135,7 @@ fn parse_capture(capture: &Value, is_test: bool) -> Result<EventContent, Webhook
     Ok(EventContent::Payment(Payment {
         reference,
         template_references: references.iter().filter_map(|it| find_reference(capture, it)).collect(),
+        buyer_references: Vec::new(),
         buyer,
         amount_minor,
         tax_minor: 0,
@@ -146,7 +149,7 @@ fn parse_capture(capture: &Value, is_test: bool) -> Result<EventContent, Webhook
 }
 
 /// The capture of a refund is the target of its link `up`.
-fn parse_refund(refund: &Value) -> Result<EventContent, WebhookRejection> {
+fn parse_refund(refund: &Value, is_reversal: bool) -> Result<EventContent, WebhookRejection> {
     let links = refund["links"].as_array().map_or(&[][..], Vec::as_slice);
     let up = links.iter().find(|link| link["rel"] == "up").and_then(|link| find_text(link, "/href"));
     let capture = up.and_then(|url| url.rsplit('/').next()).filter(|id| is_identifier(id));
@@ -155,7 +158,7 @@ fn parse_refund(refund: &Value) -> Result<EventContent, WebhookRejection> {
     let total = find_returned("/seller_payable_breakdown/total_refunded_amount/value");
     match (capture, total.or_else(|| find_returned("/amount/value"))) {
         (Some(capture), Some(amount_minor)) => {
-            Ok(EventContent::Refund(RefundReport { reference: capture.to_owned(), amount_minor }))
+            Ok(EventContent::Refund(RefundReport { reference: capture.to_owned(), amount_minor, is_reversal }))
         }
         _ => Err(WebhookRejection::Malformed("the refund has no capture or no amount")),
     }

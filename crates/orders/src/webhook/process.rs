@@ -1,10 +1,14 @@
 //! From a request to a stored event.
 
+use gotrue_rs::store::{Connection, outbox};
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use http::HeaderMap;
+use uuid::Uuid;
 
-use super::descriptions::{describe_no_buyer, describe_refused_lookup, describe_unknown, describe_wrong_amount};
+use super::descriptions::{
+    describe_no_buyer, describe_refused_lookup, describe_reversal, describe_unknown, describe_wrong_amount,
+};
 use super::{Delivery, WebhookOutcome, WebhookRejection};
 use crate::decision::{PaymentDecision, Product, decide_payment, find_unnamed};
 use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
@@ -15,8 +19,8 @@ use crate::receipt::Receipt;
 use crate::refund;
 use crate::service::{LinkOf, OrderService};
 use crate::store::{
-    EventRecord, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, has_final_event, lock_payment, record_event,
-    record_payment, record_refund,
+    EventRecord, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, find_order, has_final_event, lock_payment,
+    record_event, record_payment, record_refund,
 };
 
 impl OrderService {
@@ -89,9 +93,9 @@ impl OrderService {
             return Ok(None);
         }
         let order = match self.find_paypal_order(payment).await {
-            Ok(order) => order.unwrap_or_default(),
-            // The owner is notified without what the order says.
-            Err(ApiError::Refused(_) | ApiError::NotConfigured(_)) => PayPalOrder::default(),
+            Ok(Some(order)) => order,
+            // What was bought is not known: that a template has this price says nothing, and the owner decides.
+            Ok(None) | Err(ApiError::Refused(_) | ApiError::NotConfigured(_)) => return Ok(None),
             Err(error) => return Err(WebhookRejection::ProviderUnavailable(error.to_string())),
         };
         let mut named = payment.clone();
@@ -253,8 +257,10 @@ impl OrderService {
         let mut db = self.begin().await?;
         lock_payment(&mut db, event.provider, &refund.reference).await?;
         let (is_new, refunded) = record_refund(&mut db, record).await?;
-        if let Some(order) = refunded {
-            refund::enqueue_mail(self, &mut db, order, now).await?;
+        match refunded {
+            Some(order) if refund.is_reversal => self.notify_reversal(&mut db, event, refund, order, now).await?,
+            Some(order) => refund::enqueue_mail(self, &mut db, order, now).await?,
+            None => {}
         }
         db.commit().await?;
         Ok(match (is_new, refunded) {
@@ -262,6 +268,26 @@ impl OrderService {
             (true, Some(order)) => WebhookOutcome::Refunded(order),
             (true, None) => WebhookOutcome::RefundStored,
         })
+    }
+}
+
+impl OrderService {
+    /// Queues the mail to the owner in the transaction that ended the order.
+    async fn notify_reversal(
+        &self,
+        db: &mut Connection,
+        event: &PaymentEvent,
+        refund: &RefundReport,
+        id: Uuid,
+        now: Time,
+    ) -> Result<(), WebhookRejection> {
+        let Some(order) = find_order(db, id).await? else { return Ok(()) };
+        let lines = describe_reversal(event, refund, order.number);
+        let notice = OwnerNotice { id: self.entropy.uuid(), title: "A payment was taken back", lines: &lines };
+        let mails = self.build_notice(now, &notice);
+        outbox::insert(db, &mails).await?;
+        self.outbox.notify_after_commit(db);
+        Ok(())
     }
 }
 

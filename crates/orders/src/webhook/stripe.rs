@@ -101,11 +101,11 @@ fn parse_session(event: &Value, session: &Value) -> Result<EventContent, Webhook
         return Err(WebhookRejection::Malformed("the session has no id, amount or currency"));
     };
     let email = ["/customer_details/email", "/customer_email"].iter().find_map(|it| find_address(session, it));
-    // What the owner sets comes first: the reference of the client is a parameter of the link.
-    let references = ["/payment_link", "/metadata/payment_reference", "/metadata/template", "/client_reference_id"];
+    let references = ["/payment_link", "/metadata/payment_reference", "/metadata/template"];
     Ok(EventContent::Payment(Payment {
         reference,
         template_references: references.iter().filter_map(|it| find_reference(session, it)).collect(),
+        buyer_references: find_reference(session, "/client_reference_id").into_iter().collect(),
         buyer: email.map_or(Buyer::Unknown, Buyer::Email),
         amount_minor,
         tax_minor: session.pointer("/total_details/amount_tax").and_then(Value::as_i64).unwrap_or_default(),
@@ -121,7 +121,9 @@ fn parse_session(event: &Value, session: &Value) -> Result<EventContent, Webhook
 fn parse_charge(charge: &Value) -> Result<EventContent, WebhookRejection> {
     let reference = ["/payment_intent", "/payment_intent/id", "/id"].iter().find_map(|it| find_identifier(charge, it));
     match (reference, charge["amount_refunded"].as_i64()) {
-        (Some(reference), Some(amount_minor)) => Ok(EventContent::Refund(RefundReport { reference, amount_minor })),
+        (Some(reference), Some(amount_minor)) => {
+            Ok(EventContent::Refund(RefundReport { reference, amount_minor, is_reversal: false }))
+        }
         _ => Err(WebhookRejection::Malformed("the charge has no id or no refunded amount")),
     }
 }

@@ -163,6 +163,39 @@ async fn reversal_of_paypal_ends_the_order_of_its_capture() {
     });
     assert_eq!(shop.outcome(PayPal, &reversed).await, "refunded");
     assert_eq!(shop.orders().await, ["CAP1 refunded"]);
+    assert_eq!(
+        shop.mails().await,
+        ["order_delivery ada@example.com", "order_notice owner@example.com"],
+        "no refund is promised"
+    );
+    let text = shop.database.query("SELECT text FROM basalt.outbox ORDER BY number").await.pop().expect("a mail");
+    assert!(text.contains("PayPal took the payment of order") && text.contains("CAP1"), "{text}");
+    assert_eq!(shop.outcome(PayPal, &reversed).await, "repeated");
+    assert_eq!(shop.mails().await.len(), 2);
+}
+
+#[tokio::test]
+async fn coupon_for_something_else_buys_no_template_that_the_buyer_names() {
+    let shop = TestShop::start().await;
+    let mut free = session("evt_1", "pi_1", 0, "plink_of_something_else");
+    let object = &mut free["data"]["object"];
+    object["payment_status"] = json!("no_payment_required");
+    object["client_reference_id"] = json!("template-1");
+    object["amount_subtotal"] = json!(9900);
+    object["total_details"] = json!({ "amount_discount": 9900, "amount_tax": 0 });
+    assert_eq!(shop.outcome(Stripe, &free).await, "wrong_amount");
+    let order = json!({
+        "meta": {"event_name": "order_created", "custom_data": {"template": "template-1"}},
+        "data": {"id": "1", "attributes": {
+            "status": "paid", "user_email": "ada@example.com", "currency": "USD", "tax": 0, "total": 0, "subtotal": 9900,
+            "discount_total": 9900, "first_order_item": {"variant_id": 5},
+        }},
+    });
+    assert_eq!(shop.outcome(LemonSqueezy, &order).await, "wrong_amount");
+    assert!(shop.orders().await.is_empty());
+    let mut whole = session("evt_2", "pi_2", 2800, "plink_of_something_else");
+    whole["data"]["object"]["client_reference_id"] = json!("template-1");
+    assert_eq!(shop.outcome(Stripe, &whole).await, "ordered", "the price was paid");
 }
 
 #[tokio::test]

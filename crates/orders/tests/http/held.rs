@@ -52,6 +52,21 @@ async fn paypal_payment_without_custom_id_is_matched_by_its_order_or_price() {
 }
 
 #[tokio::test]
+async fn paypal_payment_is_held_if_its_order_cannot_be_read() {
+    let refusing = ProviderServer::start(401, "{\"error_description\": \"Client Authentication failed\"}");
+    let url = refusing.url.clone();
+    let shop = TestShop::start().await.with_settings(|it| it.paypal.as_mut().expect("PayPal").api.url = url);
+    assert_eq!(shop.outcome(PayPal, &unnamed(Some("ORDER1"), "28.00")).await, "unknown_template");
+    let (shop, _server) = shop_of_paypal(&json!([])).await;
+    let mut without_order = unnamed(None, "28.00");
+    without_order["resource"]["payer"] = json!({ "email_address": "ada@example.com" });
+    assert_eq!(shop.outcome(PayPal, &without_order).await, "unknown_template", "a price alone names no template");
+    assert!(shop.orders().await.is_empty());
+    let list = held::list(&shop.service).await.expect("a list");
+    assert_eq!(list["payments"].as_array().expect("payments").len(), 1, "{list}");
+}
+
+#[tokio::test]
 async fn held_payment_is_delivered_once_by_the_owner() {
     let (shop, _server) = shop_of_paypal(&json!([])).await;
     assert_eq!(shop.outcome(PayPal, &unnamed(Some("ORDER1"), "29.00")).await, "unknown_template");

@@ -43,10 +43,10 @@ test("arrow keys, Home and End choose tabs and move the focus", () => {
   const { tab } = open();
   tab("Desktop").focus();
   for (const [key, name] of [
-    ["ArrowLeft", "Images off"],
+    ["ArrowLeft", "Letter 3"],
     ["ArrowRight", "Desktop"],
     ["ArrowRight", "Phone"],
-    ["End", "Images off"],
+    ["End", "Letter 3"],
     ["Home", "Desktop"],
   ] as const) {
     fireEvent.keyDown(document.activeElement ?? document.body, { key });
@@ -54,4 +54,27 @@ test("arrow keys, Home and End choose tabs and move the focus", () => {
     expect(tab(name).tabIndex).toBe(0);
   }
   expect(screen.getAllByRole("tab").filter((it) => it.tabIndex === 0)).toHaveLength(1);
+});
+
+test("a series shows each of its letters", () => {
+  const { preview, tab, shown } = open();
+  expect(preview.letters).toHaveLength(2);
+  for (const [index, letter] of (preview.letters ?? []).entries()) {
+    fireEvent.click(tab(`Letter ${index + 2}`));
+    expect(screen.getByRole("img", { name: letter.alt })).toBeTruthy();
+    expect(shown()).toBe(String(letter.width));
+  }
+});
+
+test("the live mail is a frame without scripts and origin, of the letter that is chosen", () => {
+  const { preview, tab } = open();
+  fireEvent.click(screen.getByRole("button", { name: "Open the live email" }));
+  const frame = () => screen.getByTitle(/./) as HTMLIFrameElement;
+  expect(screen.queryByRole("img")).toBeNull();
+  expect(frame().getAttribute("sandbox")).toBe("");
+  expect([frame().getAttribute("src"), frame().title]).toEqual(["/mails/3-1.html", preview.alt]);
+  fireEvent.click(tab("Letter 3"));
+  expect(frame().getAttribute("src")).toBe("/mails/3-3.html");
+  fireEvent.click(screen.getByRole("button", { name: "Show the pictures" }));
+  expect(screen.getByRole("img")).toBeTruthy();
 });

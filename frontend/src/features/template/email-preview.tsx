@@ -1,10 +1,12 @@
 import { useId, useState } from "react";
+import { paths } from "../../shared/paths.ts";
 import { Slot } from "../../shared/slots.tsx";
 import type { Template } from "../../shared/templates/catalogue.ts";
-import { type Preview, usePreview } from "../../shared/templates/use-preview.ts";
+import { type Preview, type ShownPicture, usePreview } from "../../shared/templates/use-preview.ts";
 import { buttonClass } from "../../shared/ui/button.ts";
 import { PicturePlaceholder } from "../../shared/ui/picture-placeholder.tsx";
 import { ProofPicture } from "../../shared/ui/proof-picture.tsx";
+import { LiveMail } from "./live-mail.tsx";
 import { PreviewTabs } from "./preview-tabs.tsx";
 
 const VIEWS = [
@@ -29,18 +31,32 @@ const CROP =
 /** Paged layout does not clip a picture by the element around it: it would cover what follows. */
 const PRINTED = "print:h-96 print:object-cover print:object-top print:shadow-none";
 
+/** A view of a mail: its picture, what it shows in place of the alternative text, and the mail of a series. */
+interface View {
+  name: string;
+  view: "detail" | "phone" | "dark" | "unloaded" | "letter";
+  note: string | undefined;
+  picture: ShownPicture | undefined;
+  mail: number;
+}
+
 /**
  * Pictures of the files that a buyer gets, one view at a time, or the picture that the owner gives. A long one is
- * cropped to the top. A button shows the whole, also without JavaScript, where there is the first view only.
+ * cropped to the top. A button shows the whole, also without JavaScript, where there is the first view only. Another
+ * button shows the mail itself.
  */
 export function EmailPreview({ template }: { template: Template }) {
   const preview = usePreview(template);
   const [active, setActive] = useState(0);
+  const [isLive, setLive] = useState(false);
   const id = useId();
   const label = preview?.alt ?? template.title;
   const placeholder = <PicturePlaceholder label={label} category={template.category} />;
   if (!preview) return <div className="proof">{placeholder}</div>;
-  const { view, note } = VIEWS[active] ?? VIEWS[0];
+  const views = listViews(preview);
+  const shown = views[active] ?? views[0];
+  if (!shown) return null;
+  const { view, note, picture, mail } = shown;
   const panel = { role: "tabpanel", id: `${id}-panel`, "aria-labelledby": `${id}-${active}` };
   return (
     <div className="proof group/crop flex flex-col">
@@ -48,25 +64,60 @@ export function EmailPreview({ template }: { template: Template }) {
         <PreviewTabs
           id={id}
           label={template.title}
-          names={VIEWS.map(({ name }) => name)}
+          names={views.map(({ name }) => name)}
           active={active}
           onChoose={setActive}
         />
       )}
-      <div {...(preview.views && panel)} className={CROP}>
-        <ProofPicture
-          key={view}
-          picture={{ ...preview, ...preview.views }[view] ?? preview.detail}
-          alt={note ?? preview.alt}
-          sizes={view === "phone" ? PHONE_SIZES : SIZES}
-          first={active === 0}
-          className={`mx-auto h-auto bg-sheet shadow-high ${PRINTED} w-full ${view === "phone" ? "sm:max-w-94" : "sm:max-w-150"}`}
-          fallback={placeholder}
-        />
+      <div {...(preview.views && panel)} className={isLive ? "" : CROP}>
+        {isLive ? (
+          <LiveMail
+            title={note ?? preview.alt}
+            path={paths.mail(template.id, mail)}
+            isNarrow={view === "phone"}
+            isDark={view === "dark"}
+          />
+        ) : (
+          <ProofPicture
+            key={view === "letter" ? mail : view}
+            picture={picture ?? preview.detail}
+            alt={note ?? preview.alt}
+            sizes={view === "phone" ? PHONE_SIZES : SIZES}
+            first={active === 0}
+            className={`mx-auto h-auto bg-sheet shadow-high ${PRINTED} w-full ${view === "phone" ? "sm:max-w-94" : "sm:max-w-150"}`}
+            fallback={placeholder}
+          />
+        )}
       </div>
-      <Slot name="crop">{isLong(preview) && <WholeButton />}</Slot>
+      {!isLive && <Slot name="crop">{isLong(preview) && <WholeButton />}</Slot>}
+      {preview.views && (
+        <button
+          type="button"
+          onClick={() => setLive(!isLive)}
+          className={`${buttonClass("plain")} mt-3 w-full bg-paper print:hidden [@media(scripting:none)]:hidden`}
+        >
+          {isLive ? "Show the pictures" : "Open the live email"}
+        </button>
+      )}
     </div>
   );
+}
+
+/** Returns the views of a product: those of its first mail, and the other letters of a series. */
+function listViews(preview: Preview): View[] {
+  const views = VIEWS.map((it) => ({
+    ...it,
+    picture: { ...preview, ...preview.views }[it.view],
+    mail: 1,
+  }));
+  const letters = (preview.views?.letters ?? []).map((picture, index) => ({
+    name: `Letter ${index + 2}`,
+    view: "letter" as const,
+    note: picture.alt,
+    picture,
+    mail: index + 2,
+  }));
+  return [...views, ...letters];
 }
 
 /** Returns whether a picture is cropped. The slots of the prerendering, which are no numbers, count as long. */

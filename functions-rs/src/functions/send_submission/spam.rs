@@ -51,13 +51,19 @@ impl SpamSigns {
     pub fn score(self, text: &str) -> u8 {
         let lower = text.to_ascii_lowercase();
         let links = count_links(&lower);
-        let has_markup = ["[url", "[link", "<a ", "href="].iter().any(|markup| lower.contains(markup));
+        let has_bbcode = ["[url", "[link"].iter().any(|markup| lower.contains(markup));
+        let has_html = ["<a ", "href="].iter().any(|markup| lower.contains(markup));
         let is_repeated = self.repeats >= MANY_REPEATS;
         let points = [
             if self.is_trap_filled { 100 } else { 0 },
             if self.is_too_fast { 40 } else { 0 },
             10 * links.saturating_sub(USUAL_LINKS).min(4),
-            if has_markup && links > 0 { 50 } else { 0 },
+            match (has_html, has_bbcode, links) {
+                // Programs that do not know the form try every way to write a link.
+                (true, true, _) => 100,
+                (false, false, _) | (_, _, 0) => 0,
+                _ => 50,
+            },
             match (is_repeated, links) {
                 (true, 1..) => 60,
                 (true, 0) if text.chars().take(LONG_TEXT).count() == LONG_TEXT => 40,
@@ -112,6 +118,8 @@ mod tests {
             (fast, &"http://a.example ".repeat(4)),
             (repeated, "Buy at https://a.example"),
             (NONE, &markup.repeat(3)),
+            (NONE, "<a href=\"http://a.example\">cheap</a> [url=http://a.example]cheap[/url]"),
+            (NONE, "<a href=a.example>cheap</a> [link=a.example]cheap[/link]"),
             (
                 SpamSigns { is_too_fast: true, repeats: 3, ..NONE },
                 "Please send the price list for ten templates to us.",

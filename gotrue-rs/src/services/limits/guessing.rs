@@ -48,7 +48,7 @@ impl Guess {
 /// Counts a guess at the password of the user that the request names.
 ///
 /// Names are counted, not users: otherwise a refusal tells which address and which number belong to one user. A network
-/// from which the user has a session is not blocked by guesses from other networks. Waits while the last allowed
+/// from which the user has a session is not blocked by guesses from other networks, nor is a known device. Waits while the last allowed
 /// guesses are being compared, because they may be correct.
 ///
 /// # Errors
@@ -59,6 +59,7 @@ pub async fn count_password_guess(cx: &RequestContext, name: &str, account: Opti
     let kind = GuessKind::Password;
     match reserve_guess(cx, kind, name, bucket).await? {
         (guess, None) => Ok(guess),
+        (guess, Some(_)) if cx.request.device.is_some() => Ok(guess),
         (guess, Some(_)) if has_session_from_network(cx, account).await? => Ok(guess),
         (guess, Some(too_many)) => Err(refuse_guess(cx, kind, guess, bucket, too_many)),
     }
@@ -66,7 +67,7 @@ pub async fn count_password_guess(cx: &RequestContext, name: &str, account: Opti
 
 /// Counts a guess at a code that was sent to this address, number or user.
 ///
-/// A network that requested the code is not blocked by guesses from other networks.
+/// A network that requested the code is not blocked by guesses from other networks, nor is a known device.
 ///
 /// # Errors
 ///
@@ -75,7 +76,7 @@ pub async fn count_code_guess(cx: &RequestContext, target: &str) -> Result<Guess
     let Some(bucket) = cx.app.policy.limits.targets.wrong_codes else { return Ok(Guess(Vec::new())) };
     let kind = GuessKind::Code;
     let (guess, exceeded) = reserve_guess(cx, kind, target, bucket).await?;
-    let Some(too_many) = exceeded else { return Ok(guess) };
+    let Some(too_many) = exceeded.filter(|_| cx.request.device.is_none()) else { return Ok(guess) };
     let granted = LimitOperation::ConsumeGrant { of: &target_network_key(cx, target) };
     match count_all(cx, &[granted]).await.refusal {
         None => Ok(guess),

@@ -8,13 +8,17 @@ use gotrue_rules::domain::explanation::limits::{ExceededLimit, describe_bucket, 
 use gotrue_rules::domain::policy::{Bucket, Quota};
 use telemetry::catalog::RATE_LIMITED;
 
+use crate::http::request_info::KnownDevice;
 use crate::ports::limits::{
     Counted, LimitOperation, LimitRefusal, RateLimited, count_events, count_events_ahead, find_key,
 };
 use crate::request_context::RequestContext;
 
-/// The key that requests are counted by.
+/// The key that requests are counted by: the known device, else the network.
 pub(super) fn rate_limit_key(cx: &RequestContext) -> Option<String> {
+    if let Some(KnownDevice(name)) = &cx.request.device {
+        return Some(format!("device {name}"));
+    }
     find_key(&cx.app.policy.limits.key, cx.client_request())
 }
 

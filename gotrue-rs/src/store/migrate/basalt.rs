@@ -102,6 +102,11 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../sql/basalt/0016-checkouts-and-held-payments.sql"),
         step: MigrationStep::Expand,
     },
+    MigrationFile {
+        name: "0017-desk-devices.sql",
+        sql: include_str!("../../../../sql/basalt/0017-desk-devices.sql"),
+        step: MigrationStep::Expand,
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.

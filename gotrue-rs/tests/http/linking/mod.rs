@@ -39,6 +39,7 @@ pub(crate) fn request(world: &World) -> RequestContext {
         headers: HeaderMap::new(),
         peer: None,
         client: None,
+        device: None,
         id: String::new(),
         target_host: None,
     };

@@ -37,6 +37,7 @@ async fn resolve_provider(world: &World, id: &str) -> IdentityProvider {
         headers: HeaderMap::new(),
         peer: None,
         client: None,
+        device: None,
         id: String::new(),
         target_host: None,
     };

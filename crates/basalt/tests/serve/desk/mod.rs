@@ -3,6 +3,7 @@
 mod access;
 mod desk_client;
 mod figures;
+mod known_devices;
 mod orders;
 mod session;
 mod setup;

@@ -1,0 +1,74 @@
+//! The page at `/_dev`: links to the development pages that this server has.
+
+use axum::response::Response;
+use gotrue_rs::explanation::EXPLANATION_PATH;
+use http::{StatusCode, Uri};
+use url::form_urlencoded;
+
+use super::responses::{DEFAULT_POLICY, response};
+use crate::catalogue::SIMULATOR_PATH;
+
+/// A link of the page.
+pub(super) struct DevLink {
+    /// Path from the root.
+    pub path: &'static str,
+    /// Label.
+    pub title: &'static str,
+    /// What the page is for.
+    pub purpose: &'static str,
+}
+
+/// The links, in their order; a server has some of the pages.
+pub(super) const INBOX: DevLink =
+    DevLink { path: "/_dev/inbox", title: "Inbox", purpose: "The mails and messages that this server keeps." };
+pub(super) const OUTBOX: DevLink = DevLink {
+    path: "/_dev/outbox.json",
+    title: "Outbox",
+    purpose: "How many mails wait, were sent and failed, as JSON.",
+};
+pub(super) const PAYMENT: DevLink = DevLink {
+    path: SIMULATOR_PATH,
+    title: "Payment simulator",
+    purpose: "Buys and refunds templates by signed events of the providers, without money.",
+};
+pub(super) const PROVIDER: DevLink = DevLink {
+    path: "/_dev/provider",
+    title: "Provider simulator",
+    purpose: "The users that stand in for accounts at Google, GitHub and others.",
+};
+pub(super) const CONSENT: DevLink = DevLink {
+    path: super::consent::PATH,
+    title: "Consent page",
+    purpose: "Asks users about OAuth clients; a client opens it with its request.",
+};
+pub(super) const EXPLANATIONS: DevLink = DevLink {
+    path: EXPLANATION_PATH,
+    title: "Explanations",
+    purpose: "Why requests were refused: the setting, its value and what to change.",
+};
+
+/// Returns whether a request is for this page. One with the token of the inbox is for the inbox, which is all that it opens.
+pub(super) fn is_home(uri: &Uri) -> bool {
+    let has_token = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()).any(|(name, _)| name == "token");
+    matches!(uri.path(), "/_dev" | "/_dev/") && !has_token
+}
+
+/// Answers with the page.
+pub(super) fn answer(path: &str, links: &[DevLink]) -> Response {
+    // Test environments have a path before `/_dev`, so that links are relative.
+    let root = if path.ends_with('/') { "../" } else { "" };
+    let relative = |path: &str| format!("{root}{}", path.trim_start_matches('/'));
+    let items = links.iter().map(|link| {
+        let DevLink { path, title, purpose } = link;
+        format!("<li><a href=\"{}\">{title}</a><p>{purpose}</p></li>\n", relative(path))
+    });
+    let items = items.collect::<Vec<_>>().concat();
+    let html = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Development pages</title>\n\
+         <link rel=\"stylesheet\" href=\"{}\">\n</head>\n<body>\n<main>\n<h1>Development pages</h1>\n\
+         <p>For this machine only. Public servers do not have them.</p>\n<ul>\n{items}</ul>\n</main>\n</body>\n</html>\n",
+        relative("/_dev/inbox.css")
+    );
+    response(StatusCode::OK, "text/html; charset=utf-8", DEFAULT_POLICY, html.into_bytes())
+}

@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { EMAILS, listMails } from "../emails/list.mjs";
+import { listLiveMails } from "./site-files.ts";
+
+test("every mail is there for its frame, without targets of links and without requests", () => {
+  const mails = listLiveMails();
+  expect(mails).toHaveLength(EMAILS.flatMap((email) => listMails(email)).length);
+  expect(mails.map(({ path }) => path)).toContain("/mails/3-3.html");
+  for (const { path, html } of mails) {
+    expect(html, path).not.toMatch(/<a [^>]*href=|<script|\ssrc="|@import|<link\b/i);
+    expect(html, path).toContain("<style>a{text-decoration:underline");
+  }
+});
