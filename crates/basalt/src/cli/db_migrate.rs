@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use anyhow::ensure;
 use clap::Args;
 use gotrue_rs::store::migrate::{
     AppliedFiles, ApplyOptions, OlderMigrations, ProjectSchema, SkippedBefore, TargetDatabase,
@@ -47,7 +48,7 @@ pub(super) struct MigrateArguments {
     #[arg(long)]
     include_all: bool,
     /// With --database-url: run the seed files, too
-    #[arg(long, requires = "database_url")]
+    #[arg(long)]
     include_seed: bool,
     /// Exit status 0 although statements are skipped
     #[arg(long)]
@@ -59,6 +60,10 @@ pub(super) struct MigrateArguments {
 
 /// Applies the files and prints which.
 pub(super) fn run(arguments: &MigrateArguments) -> anyhow::Result<ExitCode> {
+    ensure!(
+        !arguments.include_seed || arguments.database_url.is_some(),
+        "--include-seed is for another database: name it with --database-url"
+    );
     let project = Project::load(&arguments.project)?;
     logging::start("warn", LogFormat::Text, None)?;
     let (applied, report) = build_runtime()?.block_on(Box::pin(migrate(&project, arguments)))?;
