@@ -209,7 +209,7 @@ fn dump_keeps_sso_grants_and_reports_the_rest() {
         "1 account, 1 identity, 1 SSO provider, 1 OAuth client, 1 SAML provider, 1 SSO domain, 1 OAuth grant, 1 password",
         "line 15: this OAuth grant is not moved: it belongs to an account that is not of this import",
         "auth.sessions (1)",
-        "this recovery code is not moved: it belongs to an account that is not of this import",
+        "line 24: this recovery code is not moved: what it refers to is missing here",
         "1 of OAuth grants not moved, 1 of recovery codes not moved",
     ] {
         assert!(reported.contains(wanted), "{wanted} in {reported}");
