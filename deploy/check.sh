@@ -91,7 +91,7 @@ check_package() {
     have dpkg-deb || { skip "the Debian package (dpkg-deb is missing)"; return 0; }
     local program=$binary package root=$scratch/root
     if [ -z "$program" ]; then
-        printf '#!/bin/sh\necho "basalt 0.0.0"\n' >"$scratch/basalt"
+        printf '#!/bin/sh\n[ "$1" != manual ] || echo .TH >"$2/basalt.1"\necho "basalt 0.0.0"\n' >"$scratch/basalt"
         chmod +x "$scratch/basalt"
         program=$scratch/basalt
     fi
@@ -107,14 +107,20 @@ check_package() {
         dpkg-deb --extract "$package" "$root"
     fi
     local file
-    for file in usr/bin/basalt usr/lib/systemd/system/basalt.service usr/lib/sysusers.d/basalt.conf etc/basalt/config.toml; do
-        test -f "$root/$file" || { echo "deploy: the package lacks $file" >&2; return 1; }
+    for file in usr/bin/basalt usr/lib/systemd/system/basalt.service usr/lib/sysusers.d/basalt.conf etc/basalt/config.toml \
+        usr/share/man/man1/basalt.1.gz usr/share/bash-completion/completions/basalt usr/share/zsh/vendor-completions/_basalt \
+        usr/share/fish/vendor_completions.d/basalt.fish; do
+        test -s "$root/$file" || { echo "deploy: the package lacks $file" >&2; return 1; }
     done
     if [ -f frontend/products/products.json ]; then
         diff -r frontend/products "$root/usr/share/basalt/products" >/dev/null ||
             { echo "deploy: the products of the package differ from frontend/products" >&2; return 1; }
     fi
     "$root/usr/bin/basalt" --version >/dev/null
+    if [ -n "$binary" ]; then
+        bash -n "$root/usr/share/bash-completion/completions/basalt"
+        test -s "$root/usr/share/man/man1/basalt-users-import.1.gz" || { echo "deploy: the package lacks manual pages" >&2; return 1; }
+    fi
     [ -z "$binary" ] || "$root/usr/bin/basalt" check --config "$root/etc/basalt/config.toml" >/dev/null
     check_purchase "$root/usr/bin/basalt"
 }

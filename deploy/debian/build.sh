@@ -26,6 +26,13 @@ if [ -f frontend/products/products.json ]; then
 else
     echo "frontend/products is missing: the package has no templates to deliver. Run: npm --prefix frontend run emails:ship" >&2
 fi
+install -d -m 0755 "$root/usr/share/man/man1"
+"$binary" manual "$root/usr/share/man/man1"
+gzip --best --no-name "$root"/usr/share/man/man1/*.1
+for shell in bash:bash-completion/completions/basalt zsh:zsh/vendor-completions/_basalt fish:fish/vendor_completions.d/basalt.fish; do
+    install -D -m 0644 /dev/null "$root/usr/share/${shell#*:}"
+    "$binary" completions "${shell%%:*}" >"$root/usr/share/${shell#*:}"
+done
 install -D -m 0644 README.md "$root/usr/share/doc/basalt/README.md"
 install -D -m 0644 config.toml "$root/usr/share/doc/basalt/examples/config.toml"
 install -D -m 0644 sql/roles.sql "$root/usr/share/doc/basalt/examples/roles.sql"

@@ -52,6 +52,16 @@ pub(crate) struct OrderListArguments {
     json: bool,
 }
 
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub(crate) struct OrderShowArguments {
+    #[command(flatten)]
+    order: OrderArguments,
+    /// Print one line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
 /// Arguments of commands for one order.
 #[derive(Debug, Args)]
 pub(crate) struct OrderArguments {
@@ -195,11 +205,12 @@ pub(crate) async fn list(database: &OrderDatabase, arguments: &OrderListArgument
 }
 
 /// Shows an order with its mails and events, as JSON.
-pub(crate) async fn show(database: &OrderDatabase, arguments: &OrderArguments) -> anyhow::Result<()> {
-    let id = database.find(&arguments.order).await?;
+pub(crate) async fn show(database: &OrderDatabase, arguments: &OrderShowArguments) -> anyhow::Result<()> {
+    let order = &arguments.order.order;
+    let id = database.find(order).await?;
     let details = admin::find(&database.service, id).await?;
-    let details = details.with_context(|| format!("there is no order {}", arguments.order))?;
-    print(&serde_json::to_string_pretty(&details.to_json())?)
+    let details = details.with_context(|| format!("there is no order {order}"))?.to_json();
+    print(&if arguments.json { details.to_string() } else { serde_json::to_string_pretty(&details)? })
 }
 
 /// Mails a new link to the buyer.

@@ -26,10 +26,10 @@ const PLACEHOLDER_SECRET: &str = "a secret that is used for validation only";
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectArguments {
     /// The configuration [default: config.toml, else supabase/config.toml here or above]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     pub(crate) config: Option<PathBuf>,
     /// The folder of keys and database [default: .basalt beside the configuration]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     pub(crate) data: Option<PathBuf>,
 }
 

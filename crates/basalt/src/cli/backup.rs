@@ -7,6 +7,7 @@ use anyhow::Context;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
+use serde_json::json;
 
 use super::process::build_runtime;
 use crate::backup::{self, RestoreRequest};
@@ -79,6 +80,9 @@ pub(super) struct RestoreArguments {
     /// Leave out transactions after this time, such as 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME", requires = "archive", value_parser = parse_time)]
     until: Option<DateTime<Utc>>,
+    /// Print the folder, the number of its users and the description of the backup as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 fn parse_time(text: &str) -> Result<DateTime<Utc>, String> {
@@ -117,8 +121,13 @@ fn report(is_json: bool, manifest: &backup::Manifest, text: impl Fn() -> String)
 pub(super) fn run_restore(arguments: RestoreArguments) -> anyhow::Result<()> {
     let project = Project::load(&arguments.project)?;
     logging::start("warn", LogFormat::Text, None)?;
-    let RestoreArguments { file, archive, until, .. } = arguments;
+    let RestoreArguments { file, archive, until, json: is_json, .. } = arguments;
     let restored = build_runtime()?.block_on(backup::restore(&project, RestoreRequest { file, archive, until }))?;
+    if is_json {
+        let backup = restored.manifest.to_json(true);
+        let text = json!({ "data": project.data.to_string_lossy(), "users": restored.users, "backup": backup });
+        return Ok(writeln!(std::io::stdout(), "{text}")?);
+    }
     let text = format!(
         "Restored {} into {}; the backup has {}.\nStart the server with: basalt serve --data {}",
         backup::format_users(restored.users),

@@ -1,14 +1,16 @@
 //! `basalt check`: reports all problems of the configuration at once.
 
+use std::io::Write;
+use std::process::ExitCode;
 use std::sync::Arc;
 
-use std::io::Write;
-
+use clap::Args;
 use gateway::Service;
 use gotrue_rs::config::{Config, Notice, NoticeLevel};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::template::MailTemplates;
+use serde_json::json;
 
 use super::process::build_runtime;
 use crate::config_file::{LogFormat, Problem, replace_setting_names};
@@ -22,11 +24,62 @@ use crate::serve::payment_checks::{check_payments, describe_missing_products, de
 use crate::serve::{BUILT_IN_FUNCTIONS, tls};
 use crate::{api_keys, logging, outbound};
 
+/// The arguments of `basalt check`.
+#[derive(Debug, Args)]
+pub(super) struct ConfigCheckArguments {
+    #[command(flatten)]
+    project: ProjectArguments,
+    /// Print problems and notices as JSON
+    #[arg(long)]
+    json: bool,
+}
+
 /// Reads and checks the configuration, including remote mail templates, and applies the files of the project to a scratch
 /// database that is removed.
 ///
 /// Prints what will fail later, and returns what prevents the start as one error.
-pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
+pub(super) fn run(arguments: &ConfigCheckArguments) -> anyhow::Result<ExitCode> {
+    if !arguments.json {
+        let (project, problems, lines) = inspect(&arguments.project)?;
+        return print_text(&project, problems, &lines).map(|()| ExitCode::SUCCESS);
+    }
+    let inspected = inspect(&arguments.project);
+    let (config, problems, notices) = match inspected {
+        Ok((project, problems, lines)) => (Some(project.file.path().to_owned()), problems, lines),
+        Err(error) => (None, vec![problem(&error)], Vec::new()),
+    };
+    let is_valid = problems.is_empty();
+    let problems = problems.iter().map(|problem| json!({ "line": problem.line, "text": problem.text }));
+    let report = json!({
+        "config": config,
+        "is_valid": is_valid,
+        "problems": problems.collect::<Vec<_>>(),
+        "notices": notices,
+    });
+    writeln!(std::io::stdout().lock(), "{report}")?;
+    Ok(if is_valid { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints what will fail later; returns what prevents the start as one error.
+fn print_text(project: &Project, problems: Vec<Problem>, lines: &[String]) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    for line in lines {
+        writeln!(out, "{line}")?;
+    }
+    if !problems.is_empty() {
+        return Err(project.config_error(problems));
+    }
+    let path = project.file.path();
+    if path.is_file() {
+        writeln!(out, "{} can be used", path.display())?;
+    } else {
+        writeln!(out, "there is no config.toml here or above: the defaults are used; `basalt init` writes one")?;
+    }
+    Ok(())
+}
+
+/// Returns the project, what prevents its start, and lines about what will fail later.
+fn inspect(arguments: &ProjectArguments) -> anyhow::Result<(Project, Vec<Problem>, Vec<String>)> {
     let (project, mut problems) = Project::inspect(arguments)?;
     let config = validate(&project, &mut problems);
     let mut lines: Vec<String> = Vec::new();
@@ -43,7 +96,7 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     };
     notices.extend(files.notices);
     if let Some(config) = &config {
-        match try_files(&project, config, &mut problems)? {
+        match try_files(&project, config, &mut problems, &mut lines)? {
             Some(report) => lines.extend(report.lines()),
             None => notices.extend(find_missing_hook_functions(&config.policy.hooks, &files.schema)),
         }
@@ -70,25 +123,17 @@ pub(super) fn run(arguments: &ProjectArguments) -> anyhow::Result<()> {
     if let Some(Err(error)) = config.as_ref().map(|config| check_payments(&project, config)) {
         problems.push(problem(&error));
     }
-    let mut out = std::io::stdout().lock();
-    for line in lines {
-        writeln!(out, "{line}")?;
-    }
-    if !problems.is_empty() {
-        return Err(project.config_error(problems));
-    }
-    let path = project.file.path();
-    if path.is_file() {
-        writeln!(out, "{} can be used", path.display())?;
-    } else {
-        writeln!(out, "there is no config.toml here or above: the defaults are used; `basalt init` writes one")?;
-    }
-    Ok(())
+    Ok((project, problems, lines))
 }
 
 /// Applies the files of the project to a scratch database; `None` if they are not applied to an embedded database, or
 /// there is no PostgreSQL.
-fn try_files(project: &Project, config: &Config, problems: &mut Vec<Problem>) -> anyhow::Result<Option<ProjectReport>> {
+fn try_files(
+    project: &Project,
+    config: &Config,
+    problems: &mut Vec<Problem>,
+    lines: &mut Vec<String>,
+) -> anyhow::Result<Option<ProjectReport>> {
     if !matches!(project.database_url(), Ok(None)) {
         return Ok(None);
     }
@@ -97,7 +142,7 @@ fn try_files(project: &Project, config: &Config, problems: &mut Vec<Problem>) ->
         Ok(ScratchOutcome::Applied(report)) => Ok(Some(report)),
         Ok(ScratchOutcome::NoFiles) => Ok(None),
         Ok(ScratchOutcome::NoPostgres) => {
-            writeln!(std::io::stdout(), "the files of the project were not tried: there is no PostgreSQL here")?;
+            lines.push("the files of the project were not tried: there is no PostgreSQL here".to_owned());
             Ok(None)
         }
         Err(error) => {

@@ -1,20 +1,26 @@
 //! `basalt db migrate`: applies the files of the project that have not run yet.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::ExitCode;
 
+use anyhow::{Context, ensure};
 use clap::Args;
+use gotrue_rs::config::DatabaseSettings;
+use gotrue_rs::store::acquire_connection;
 use gotrue_rs::store::migrate::{
     AppliedFiles, ApplyOptions, OlderMigrations, ProjectSchema, SkippedBefore, TargetDatabase,
 };
+use gotrue_rules::domain::secret::Secret;
 use serde_json::json;
+use sqlx::Row;
 
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
-use crate::logging;
 use crate::project::{Project, ProjectArguments};
 use crate::project_database::{ProjectDatabase, read_settings};
 use crate::project_schema::{ProjectReport, SchemaFiles, apply_files};
+use crate::{database, logging};
 
 /// The long help of the command.
 pub(super) const MIGRATE_HELP: &str = "Apply the migrations and seed files that have not run yet
@@ -24,12 +30,15 @@ one. In the embedded database a statement that fails is skipped and listed, as a
 database it undoes its file and ends the command: exit status 1; seed files run there with --include-seed only.
 
 A migration that is older than an applied one is refused, unless --include-all is given. Two commands at once wait for each
-other.";
+other; a pooler in transaction mode, behind which they could not, is refused.";
 
 const EXAMPLES: &str = "Examples:
   basalt db migrate
   basalt db migrate --retry-skipped         after an extension was installed, for example
   basalt db migrate --database-url postgresql://postgres:…@db.example.com:5432/postgres";
+
+/// How often the sessions of two connections are compared.
+const POOLER_PROBES: usize = 5;
 
 /// The arguments of `basalt db migrate`.
 #[derive(Debug, Args)]
@@ -47,7 +56,7 @@ pub(super) struct MigrateArguments {
     #[arg(long)]
     include_all: bool,
     /// With --database-url: run the seed files, too
-    #[arg(long, requires = "database_url")]
+    #[arg(long)]
     include_seed: bool,
     /// Exit status 0 although statements are skipped
     #[arg(long)]
@@ -59,6 +68,10 @@ pub(super) struct MigrateArguments {
 
 /// Applies the files and prints which.
 pub(super) fn run(arguments: &MigrateArguments) -> anyhow::Result<ExitCode> {
+    ensure!(
+        !arguments.include_seed || arguments.database_url.is_some(),
+        "--include-seed is for another database: name it with --database-url"
+    );
     let project = Project::load(&arguments.project)?;
     logging::start("warn", LogFormat::Text, None)?;
     let (applied, report) = build_runtime()?.block_on(Box::pin(migrate(&project, arguments)))?;
@@ -93,6 +106,9 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
         let seeds = if arguments.include_seed { seeds } else { Vec::new() };
         files.schema = ProjectSchema { roles: None, migrations, seeds };
     }
+    if database.target == TargetDatabase::External {
+        refuse_transaction_pooler(&config.database, &database.url).await?;
+    }
     let options = ApplyOptions {
         target: database.target,
         before: if arguments.retry_skipped { SkippedBefore::Retry } else { SkippedBefore::IfChanged },
@@ -101,4 +117,35 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
     let applied = apply_files(&files, &database.url, &config.database, &config.policy.hooks, options).await;
     database.close().await?;
     applied
+}
+
+/// Refuses a pooler that gives a connection another session for each transaction: the lock of the files is one of the session.
+///
+/// Such a pooler lets two open connections share a session, or changes that of one.
+///
+/// # Errors
+/// The database cannot be reached, or a pooler in transaction mode is in between.
+async fn refuse_transaction_pooler(settings: &DatabaseSettings, url: &str) -> anyhow::Result<()> {
+    let settings = DatabaseSettings { url: Secret::from(url), ..settings.clone() };
+    let doing = "connecting to the database";
+    let pools = [database::build_migration_pool(&settings).await?, database::build_migration_pool(&settings).await?];
+    let mut connections =
+        [acquire_connection(&pools[0]).await.context(doing)?, acquire_connection(&pools[1]).await.context(doing)?];
+    let mut sessions = [BTreeSet::new(), BTreeSet::new()];
+    for _ in 0..POOLER_PROBES {
+        for (connection, seen) in connections.iter_mut().zip(&mut sessions) {
+            let row = sqlx::raw_sql("SELECT pg_catalog.pg_backend_pid()").fetch_one(&mut **connection).await;
+            seen.insert(row.and_then(|row| row.try_get::<i32, _>(0)).context("asking for the session")?);
+        }
+    }
+    for connection in connections {
+        drop(connection.close().await);
+    }
+    let [first, second] = &sessions;
+    ensure!(
+        first.len() == 1 && second.len() == 1 && first.is_disjoint(second),
+        "nothing was changed: the URL is that of a connection pooler in transaction mode, behind which two commands at once do not see \
+         each other. Use the URL of the database itself (at Supabase: the direct connection), or of a pooler in session mode"
+    );
+    Ok(())
 }

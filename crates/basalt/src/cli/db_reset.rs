@@ -8,6 +8,7 @@ use clap::Args;
 use gotrue_rs::config::{Config, DatabaseSettings};
 use gotrue_rs::store::migrate::AppliedFiles;
 use gotrue_rules::domain::secret::Secret;
+use sqlx::{AssertSqlSafe, PgPool};
 
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
@@ -24,7 +25,8 @@ pub(super) const RESET_HELP: &str =
     "Delete the embedded database with all its data, and create it again from migrations and seed files
 
 The keys are kept, and what `basalt db upgrade` has kept. A server that uses the database must be stopped first. The
-command asks before it deletes accounts, or a database in another data folder than .basalt.";
+command asks before it deletes accounts, orders, submissions, messages that wait or objects of the storage, and says how many, or a
+database in another data folder than .basalt.";
 
 const EXAMPLES: &str = "Examples:
   basalt db reset
@@ -32,6 +34,16 @@ const EXAMPLES: &str = "Examples:
 
 /// The name of the default data folder.
 const DEFAULT_FOLDER: &str = ".basalt";
+
+/// The tables with data of users, which rows count, what one is, and what several are.
+const CONTENTS: [(&str, &str, &str, &str); 6] = [
+    ("auth.users", "true", "an account", "accounts"),
+    ("basalt.orders", "true", "an order", "orders"),
+    ("basalt.submissions", "true", "a submission", "submissions"),
+    ("basalt.submission_messages", "true", "a message about submissions", "messages about submissions"),
+    ("basalt.outbox", "sent_at IS NULL AND failed_at IS NULL", "a message that waits", "messages that wait"),
+    ("storage.objects", "true", "a stored object", "stored objects"),
+];
 
 /// The arguments of `basalt db reset`.
 #[derive(Debug, Args)]
@@ -68,8 +80,8 @@ async fn reset(project: &Project, is_confirmed: bool) -> anyhow::Result<(Applied
     // The lock of the folder is held by a running server.
     let mut folder = DataFolder::open(&project.data)?;
     if !is_confirmed && EmbeddedPostgres::find_cluster(folder.path()).is_some() {
-        let (accounts, locked) = Box::pin(count_accounts(project, folder, config.clone())).await?;
-        ask(project, accounts)?;
+        let (contents, locked) = Box::pin(list_contents(project, folder, config.clone())).await?;
+        ask(project, contents.as_deref())?;
         folder = locked;
     }
     EmbeddedPostgres::remove(folder.path())?;
@@ -80,42 +92,61 @@ async fn reset(project: &Project, is_confirmed: bool) -> anyhow::Result<(Applied
 }
 
 /// Asks whether the database may be deleted, unless nothing would be missed.
-fn ask(project: &Project, accounts: Option<i64>) -> anyhow::Result<()> {
+fn ask(project: &Project, contents: Option<&[String]>) -> anyhow::Result<()> {
     let folder = project.data.display();
-    let contents = match accounts {
-        Some(0) if project.data.file_name().is_some_and(|name| name == DEFAULT_FOLDER) => return Ok(()),
-        Some(0) => String::new(),
-        Some(1) => " with an account".to_owned(),
-        Some(count) => format!(" with {count} accounts"),
-        None => ", whose accounts cannot be counted,".to_owned(),
+    let contents = match contents {
+        Some([]) if project.data.file_name().is_some_and(|name| name == DEFAULT_FOLDER) => return Ok(()),
+        Some([]) => String::new(),
+        Some([one]) => format!(" with {one}"),
+        Some([several @ .., last]) => format!(" with {} and {last}", several.join(", ")),
+        None => ", whose contents cannot be counted,".to_owned(),
     };
     let question = format!("Delete the database of {folder}{contents} and all its data for good?");
     confirm(false, &question, &format!("the database of {folder}{contents} was not deleted"))
 }
 
-/// Returns the number of accounts, or `None` if the database cannot be used, with the locked folder.
-async fn count_accounts(
+/// Returns what the database contains, or `None` if it cannot be used, with the locked folder.
+async fn list_contents(
     project: &Project,
     folder: DataFolder,
     mut config: Config,
-) -> anyhow::Result<(Option<i64>, DataFolder)> {
-    let (count, folder) = match Box::pin(ProjectDatabase::start(project, folder, &mut config)).await {
+) -> anyhow::Result<(Option<Vec<String>>, DataFolder)> {
+    let (contents, folder) = match Box::pin(ProjectDatabase::start(project, folder, &mut config)).await {
         Ok(database) => {
-            let count = read_count(&database.url).await;
-            (count, database.close().await?)
+            let contents = read_contents(&database.url).await;
+            (contents, database.close().await?)
         }
         Err(error) => (Err(error), None),
     };
     let folder = folder.map_or_else(|| DataFolder::open(&project.data), Ok)?;
-    let count =
-        count.inspect_err(|error| tracing::warn!(error = %format!("{error:#}"), "counting the accounts failed"));
-    Ok((count.ok(), folder))
+    let contents =
+        contents.inspect_err(|error| tracing::warn!(error = %format!("{error:#}"), "counting the contents failed"));
+    Ok((contents.ok(), folder))
 }
 
-async fn read_count(url: &str) -> anyhow::Result<i64> {
+/// Counts the rows that no file of the project creates again.
+async fn read_contents(url: &str) -> anyhow::Result<Vec<String>> {
     let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
     let pool = database::build_migration_pool(&settings).await?;
-    let count = sqlx::query_scalar("SELECT count(*) FROM auth.users").fetch_one(&pool).await;
+    let mut found = Vec::new();
+    let mut outcome = Ok(());
+    for (table, condition, one, several) in CONTENTS {
+        match count_rows(&pool, table, condition).await {
+            Ok(0) => {}
+            Ok(1) => found.push(one.to_owned()),
+            Ok(count) => found.push(format!("{count} {several}")),
+            Err(error) => outcome = Err(error),
+        }
+    }
     pool.close().await;
-    count.context("counting the accounts")
+    outcome.context("counting the contents").map(|()| found)
+}
+
+/// Returns the number of rows of a table that meet a condition; 0 if it does not exist.
+async fn count_rows(pool: &PgPool, table: &'static str, condition: &'static str) -> sqlx::Result<i64> {
+    let exists: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL").bind(table).fetch_one(pool).await?;
+    if !exists {
+        return Ok(0);
+    }
+    sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {table} WHERE {condition}"))).fetch_one(pool).await
 }

@@ -22,11 +22,12 @@ use crate::{logging, project_schema};
 const TYPES_HELP: &str = "Generate types of TypeScript for tables, views and functions, as `supabase gen types` does
 
 The database is that of the running server of this project, or DATABASE_URL, or the project's own database, which is started
-for the command with the migrations of the project. Schemas are those of [api] schemas and public.
+for the command with the migrations of the project. Schemas are those of [api] schemas and public.";
 
+const EXAMPLES: &str = "Examples:
   basalt gen types > src/database.types.ts
   basalt gen types typescript --local --schema public,app
-  basalt gen types --db-url postgresql://reader@db/app";
+  basalt gen types --database-url postgresql://reader@db/app";
 
 /// The arguments of `basalt gen`.
 #[derive(Debug, Args)]
@@ -43,6 +44,7 @@ enum GenAction {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 struct TypesArguments {
     #[command(flatten)]
     project: ProjectArguments,
@@ -53,11 +55,11 @@ struct TypesArguments {
     #[arg(long, value_enum, conflicts_with = "language")]
     lang: Option<Language>,
     /// The database of this project, which is the default
-    #[arg(long, conflicts_with = "db_url")]
+    #[arg(long, conflicts_with = "database_url")]
     local: bool,
     /// The URL of another database
-    #[arg(long, value_name = "URL")]
-    db_url: Option<String>,
+    #[arg(long, value_name = "URL", visible_alias = "db-url")]
+    database_url: Option<String>,
     /// The schemas, separated by commas
     #[arg(long, short, value_delimiter = ',', value_name = "NAMES")]
     schema: Vec<String>,
@@ -84,7 +86,7 @@ pub(super) fn run(arguments: &GenArguments) -> anyhow::Result<()> {
 async fn generate(arguments: &TypesArguments, project: &Project) -> anyhow::Result<String> {
     let options =
         TypeOptions { schemas: list_schemas(arguments, project)?, omits_one_to_one: arguments.postgrest_v9_compat };
-    let given = match &arguments.db_url {
+    let given = match &arguments.database_url {
         Some(url) => Some(url.clone()),
         None => RunningServer::read(&project.data).map(|running| running.database_url),
     };

@@ -4,7 +4,9 @@ use clap::{Args, Subcommand};
 
 use super::process::build_runtime;
 use crate::logging;
-use crate::order_commands::{self, OrderArguments, OrderDatabase, OrderExportArguments, OrderListArguments};
+use crate::order_commands::{
+    self, OrderArguments, OrderDatabase, OrderExportArguments, OrderListArguments, OrderShowArguments,
+};
 use crate::users::DatabaseArguments;
 
 const EXAMPLES: &str = "Examples:
@@ -32,7 +34,7 @@ enum Action {
     /// List orders, newest first
     List(OrderListArguments),
     /// Show an order with its mails and the events of its payment
-    Show(OrderArguments),
+    Show(OrderShowArguments),
     /// Mail a new download link to the buyer; older links end
     Resend(OrderArguments),
     /// Refund an order at its payment provider; its link ends

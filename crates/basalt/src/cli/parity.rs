@@ -19,7 +19,7 @@ use crate::{api_keys, logging};
 pub(super) const PARITY_HELP: &str = "Report what becomes of the settings and data of an installation of Supabase
 
 Reads what configures the auth server today, and reports for each setting whether Basalt honours it, why it has no
-effect, or how it differs, with the row of docs/compatibility.md. Secrets are never printed. With --database, the
+effect, or how it differs, with the row of docs/compatibility.md. Secrets are never printed. With --database-url, the
 data are looked at in short read-only transactions, for which a role that may only read is enough (SELECT in schema
 auth, BYPASSRLS). Nothing is changed.
 
@@ -28,7 +28,7 @@ Exit status: 0 if nothing stands in the way, 1 if there is something to look at 
 const EXAMPLES: &str = "Examples:
   basalt parity --compose docker/docker-compose.yml
   basalt parity --config supabase/config.toml
-  basalt parity --env /etc/auth.env --database postgresql://reader:…@db:5432/postgres
+  basalt parity --env /etc/auth.env --database-url postgresql://reader:…@db:5432/postgres
   basalt parity --compose docker-compose.yml --json > parity.json";
 
 /// The exit status if a source cannot be read.
@@ -48,8 +48,8 @@ pub(super) struct ParityArguments {
     #[arg(long, value_name = "FILE", group = "source")]
     compose: Option<PathBuf>,
     /// Look at this database, too
-    #[arg(long, value_name = "URL")]
-    database: Option<String>,
+    #[arg(long, value_name = "URL", alias = "database")]
+    database_url: Option<String>,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -105,7 +105,7 @@ fn read_report(arguments: &ParityArguments) -> anyhow::Result<Report> {
     if let Source::ConfigFile(config) = &source {
         build_runtime()?.block_on(Box::pin(add_skipped_statements(config, &mut report)))?;
     }
-    if let Some(url) = &arguments.database {
+    if let Some(url) = &arguments.database_url {
         report.database = Some(build_runtime()?.block_on(inspect_database(url, &report.disabled_providers))?);
     }
     Ok(report)

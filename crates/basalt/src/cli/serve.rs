@@ -85,6 +85,10 @@ pub(super) fn run(arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
     if !arguments.test && (*demo_keys || *allow_skipped || db_port.is_some()) {
         bail!("--demo-keys, --allow-skipped and --db-port are for test servers: add --test");
     }
+    // The folder may be given before the command, where the parser does not compare it with these.
+    if (arguments.test || arguments.ephemeral) && arguments.project.data.is_some() {
+        bail!("--test and --ephemeral use a temporary folder: leave --data out");
+    }
     let project = Project::load(&arguments.project)?;
     let level = project.file.basalt.log_level.as_deref().or_else(|| project.vars.get("LOG_LEVEL")).unwrap_or("info");
     let telemetry = load_telemetry(&project.vars).map_err(|problems| anyhow::Error::msg(format_problems(&problems)));

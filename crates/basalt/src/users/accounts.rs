@@ -29,14 +29,17 @@ pub(crate) async fn add(database: &UserDatabase, arguments: &AddArguments) -> an
         }
         body["password"] = json!(password);
     }
-    if let Some(data) = &arguments.data {
-        let data: Value = serde_json::from_str(data).context("--data: JSON is wanted")?;
-        if !data.is_object() {
-            bail!("--data: a JSON object is wanted, such as '{{\"name\": \"Ann\"}}'");
+    if let Some(metadata) = &arguments.metadata {
+        let metadata: Value = serde_json::from_str(metadata).context("--metadata: JSON is wanted")?;
+        if !metadata.is_object() {
+            bail!("--metadata: a JSON object is wanted, such as '{{\"name\": \"Ann\"}}'");
         }
-        body["user_metadata"] = data;
+        body["user_metadata"] = metadata;
     }
     let made = database.request(Method::POST, "/admin/users", Some(body)).await?;
+    if arguments.json {
+        return print(&made.to_string());
+    }
     print(&format!("Made {} with the id {}.", primary_contact(&made), member(&made, "id")))?;
     if !arguments.confirmed {
         let what = if is_phone { "number" } else { "address" };
@@ -76,7 +79,7 @@ pub(crate) async fn list(database: &UserDatabase, arguments: &ListArguments) -> 
 pub(crate) async fn show(database: &UserDatabase, arguments: &ShowArguments) -> anyhow::Result<()> {
     let id = database.find(&arguments.who).await?;
     let user = database.request(Method::GET, &format!("/admin/users/{id}"), None).await?;
-    print(&serde_json::to_string_pretty(&user)?)
+    print(&if arguments.json { user.to_string() } else { serde_json::to_string_pretty(&user)? })
 }
 
 /// Bans an account, or lifts the ban.

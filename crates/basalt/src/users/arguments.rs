@@ -29,9 +29,12 @@ pub(crate) struct AddArguments {
     /// Mark the address or number as confirmed
     #[arg(long)]
     pub confirmed: bool,
-    /// The account's user metadata
+    /// The account's user metadata, an object such as '{"name": "Ann"}'
     #[arg(long, value_name = "JSON")]
-    pub data: Option<String>,
+    pub metadata: Option<String>,
+    /// Print the account as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `list`.
@@ -54,6 +57,9 @@ pub(crate) struct ShowArguments {
     /// An e-mail address, a phone number or an id
     #[arg(value_name = "WHO")]
     pub who: String,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `ban`.
@@ -96,6 +102,9 @@ pub(crate) struct ImportArguments {
     /// Report what an import would do, without storing anything
     #[arg(long)]
     pub dry_run: bool,
+    /// Print the counts as JSON; lines with problems are still told on standard error
+    #[arg(long)]
+    pub json: bool,
     /// Import also accounts with more rights than others: another role than `authenticated`, owners of the shop
     #[arg(long)]
     pub allow_privileged: bool,

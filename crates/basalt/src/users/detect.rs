@@ -8,7 +8,8 @@ use gotrue_rules::domain::bulk::{ImportRow, auth0, firebase, table};
 use indicatif::ProgressBar;
 
 use super::arguments::ImportFormat;
-use super::read::{self, LineReader, ListReader, TextReader};
+use super::read::{self, LineReader, TextReader};
+use super::read_list::ListReader;
 use super::table::find_delimiter;
 
 /// How the accounts of a file are separated.
@@ -16,7 +17,7 @@ use super::table::find_delimiter;
 pub(super) enum Container {
     /// One JSON object per line.
     Lines,
-    /// The first list of a JSON document.
+    /// Lists of a JSON document.
     List,
     /// CSV with a header.
     Table,

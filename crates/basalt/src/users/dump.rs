@@ -7,7 +7,7 @@ use std::io;
 use gotrue_rules::domain::bulk::{ImportRow, ImportTable};
 use serde_json::Value;
 
-use super::read::{MAX_LINE_BYTES, ParsedItem, TextReader, next_line};
+use super::read::{MAX_LINE_BYTES, ParsedItem, TextReader, next_piece};
 use super::skip::Open;
 
 /// The names of columns by table, in the order of the table.
@@ -17,6 +17,8 @@ pub(super) type TableColumns = HashMap<String, Vec<String>>;
 pub(super) struct DumpReader {
     text: TextReader,
     line: u64,
+    /// Whether the line goes on after the part that was read.
+    is_within_line: bool,
     state: DumpState,
     /// The order of columns for statements that do not list them: of the dump's tables, else of this database's.
     columns: TableColumns,
@@ -36,7 +38,80 @@ enum DumpState {
     /// Before the rows of an `INSERT`, with its text so far.
     InsertHead(String),
     /// Within the rows of an `INSERT`, with the text not parsed yet.
-    Insert(Columns, String),
+    Insert(Columns, PendingRows),
+}
+
+/// The text of rows of an `INSERT` that are not parsed yet. Each byte is looked at a limited number of times.
+#[derive(Default)]
+struct PendingRows {
+    text: String,
+    /// Where the first row begins that is not parsed.
+    start: usize,
+    /// Whether the first row may be complete.
+    is_parsable: bool,
+    /// What is open at the end of the text, and the number of open parentheses, while the first row is incomplete.
+    open: Open,
+    depth: usize,
+    /// Whether parentheses do not tell where the row ends.
+    is_unclear: bool,
+}
+
+impl PendingRows {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), is_parsable: true, ..Self::default() }
+    }
+
+    fn rest(&self) -> &str {
+        &self.text[self.start..]
+    }
+
+    /// Removes a parsed row. The text is moved only when half of it is parsed.
+    fn consume(&mut self, length: usize) {
+        self.start += length;
+        if self.start * 2 >= self.text.len() {
+            self.text.drain(..self.start);
+            self.start = 0;
+        }
+    }
+
+    /// Waits until the first row, which is incomplete, may have ended.
+    fn wait(&mut self) {
+        (self.open, self.depth, self.is_parsable) = (Open::default(), 0, false);
+        let rest = self.text.split_off(self.start);
+        self.text.clear();
+        self.start = 0;
+        let has_ended = rest.split('\n').any(|line| self.scan(line));
+        self.text = rest;
+        // The parser says that it goes on, whatever the parentheses say: only the parser knows then, such as in ON CONFLICT (id).
+        self.is_unclear = has_ended;
+    }
+
+    /// Adds a line.
+    fn push_line(&mut self, line: &str) {
+        self.text.push('\n');
+        self.text.push_str(line);
+        self.is_parsable = self.is_parsable || self.is_unclear || self.scan(line);
+    }
+
+    /// Adds a further part of a long line.
+    fn push_part(&mut self, part: &str) {
+        self.text.push_str(part);
+        self.is_parsable = true;
+    }
+
+    /// Returns whether a row or the statement ends in the line.
+    fn scan(&mut self, line: &str) -> bool {
+        let depth = &mut self.depth;
+        let end = self.open.scan_until(line, |byte| {
+            match byte {
+                b'(' => *depth += 1,
+                b')' => *depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            *depth == 0 && matches!(byte, b')' | b';')
+        });
+        end.is_some()
+    }
 }
 
 #[derive(Clone)]
@@ -69,20 +144,22 @@ impl DumpRow {
 impl DumpReader {
     /// Reads the rows of a text.
     pub(super) fn new(text: TextReader, columns: TableColumns) -> Self {
-        Self { text, line: 0, state: DumpState::Outside, columns, is_auth_default: false }
+        Self { text, line: 0, is_within_line: false, state: DumpState::Outside, columns, is_auth_default: false }
     }
 
     fn advance(&mut self) -> io::Result<Option<DumpRow>> {
         loop {
-            if let DumpState::Insert(columns, pending) = &mut self.state {
-                match parse_tuple(pending) {
+            if let DumpState::Insert(columns, pending) = &mut self.state
+                && pending.is_parsable
+            {
+                match parse_tuple(pending.rest()) {
                     ParsedTuple::Complete(values, used) => {
-                        pending.drain(..used);
+                        pending.consume(used);
                         let columns = columns.clone();
                         return Ok(Some(columns.into_row(self.line, values)));
                     }
                     ParsedTuple::End(at) => {
-                        let rest = pending[at..].to_owned();
+                        let rest = pending.rest()[at..].to_owned();
                         self.state = DumpState::Outside;
                         if let Some(found) = self.process_line(&rest) {
                             return Ok(Some(found));
@@ -90,30 +167,74 @@ impl DumpReader {
                         continue;
                     }
                     ParsedTuple::Invalid => {
-                        let table = columns.table.clone();
-                        let rest = std::mem::take(pending);
-                        self.skip(&rest);
                         let problem = "these values cannot be read; what follows in this statement is passed over";
-                        return Ok(Some(DumpRow::error(&table, self.line, problem.to_owned())));
+                        return Ok(self.refuse_values(problem.to_owned()));
                     }
-                    ParsedTuple::Incomplete if pending.len() as u64 > MAX_LINE_BYTES => {
-                        let table = columns.table.clone();
-                        let rest = std::mem::take(pending);
-                        self.skip(&rest);
-                        let problem = format!(
-                            "longer than {MAX_LINE_BYTES} bytes; what follows in this statement is passed over"
-                        );
-                        return Ok(Some(DumpRow::error(&table, self.line, problem)));
-                    }
-                    ParsedTuple::Incomplete => {}
+                    ParsedTuple::Incomplete => pending.wait(),
                 }
             }
-            let Some(line) = next_line(&mut self.text)? else { return Ok(self.finish()) };
-            self.line += 1;
-            let line = String::from_utf8_lossy(&line).into_owned();
-            if let Some(found) = self.process_line(&line) {
-                return Ok(Some(found));
+            if let DumpState::Insert(_, pending) = &self.state
+                && pending.rest().len() as u64 > MAX_LINE_BYTES
+            {
+                let problem =
+                    format!("longer than {MAX_LINE_BYTES} bytes; what follows in this statement is passed over");
+                return Ok(self.refuse_values(problem));
             }
+            let Some(piece) = next_piece(&mut self.text, self.is_within_line)? else { return Ok(self.finish()) };
+            self.is_within_line = !piece.is_last;
+            self.line += u64::from(!piece.is_continued);
+            let line = String::from_utf8_lossy(&piece.bytes).into_owned();
+            let found = match (piece.is_continued, piece.is_last) {
+                (true, _) => self.continue_line(&line),
+                (false, true) => self.process_line(&line),
+                (false, false) => self.begin_long_line(&line),
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Passes over the rest of an `INSERT` whose values cannot be read.
+    fn refuse_values(&mut self, problem: String) -> Option<DumpRow> {
+        let DumpState::Insert(columns, pending) = std::mem::replace(&mut self.state, DumpState::Outside) else {
+            return None;
+        };
+        self.skip(pending.rest());
+        Some(DumpRow::error(&columns.table, self.line, problem))
+    }
+
+    /// Reads the first part of a line that is longer than a row may be.
+    fn begin_long_line(&mut self, part: &str) -> Option<DumpRow> {
+        match &self.state {
+            // A row of COPY is a line.
+            DumpState::Copy(Some(columns)) => {
+                Some(DumpRow::error(&columns.table, self.line, format!("longer than {MAX_LINE_BYTES} bytes")))
+            }
+            _ => self.process_line(part),
+        }
+    }
+
+    /// Reads a further part of a long line.
+    fn continue_line(&mut self, part: &str) -> Option<DumpRow> {
+        match &mut self.state {
+            DumpState::Insert(_, pending) => {
+                pending.push_part(part);
+                None
+            }
+            DumpState::InsertHead(pending) => {
+                pending.push_str(part);
+                let pending = std::mem::take(pending);
+                self.begin_insert(pending)
+            }
+            DumpState::Skipped(open) => {
+                if open.scan(part).is_some() {
+                    self.state = DumpState::Outside;
+                }
+                None
+            }
+            // The rest of a row of COPY, of a comment, or of a line whose statement has ended.
+            DumpState::Copy(_) | DumpState::Create(..) | DumpState::Outside => None,
         }
     }
 
@@ -124,7 +245,7 @@ impl DumpReader {
                 let problem = "the COPY has no end: the file is cut off".to_owned();
                 Some(DumpRow::error(&columns.table, self.line, problem))
             }
-            DumpState::Insert(columns, rest) if !rest.trim().is_empty() => {
+            DumpState::Insert(columns, pending) if !pending.rest().trim().is_empty() => {
                 let problem = "the INSERT has no end: the file is cut off".to_owned();
                 Some(DumpRow::error(&columns.table, self.line, problem))
             }
@@ -176,8 +297,7 @@ impl DumpReader {
                 self.begin_insert(pending)
             }
             DumpState::Insert(_, pending) => {
-                pending.push('\n');
-                pending.push_str(line);
+                pending.push_line(line);
                 None
             }
         }
@@ -260,7 +380,7 @@ impl DumpReader {
         let after = parsed.as_ref().map(|(_, after)| after.trim_start());
         let after = after.map(|after| strip_word(after, "OVERRIDING SYSTEM VALUE").unwrap_or(after).trim_start());
         if let (Some((columns, _)), Some(values)) = (&parsed, after.and_then(|after| strip_word(after, "VALUES"))) {
-            self.state = DumpState::Insert(columns.clone(), values.to_owned());
+            self.state = DumpState::Insert(columns.clone(), PendingRows::new(values));
             return None;
         }
         let is_open = after.is_none_or(|after| after.is_empty() || "VALUES".starts_with(&after.to_uppercase()));
@@ -571,6 +691,36 @@ mod tests {
             assert!(rows(content).iter().any(|found| found.2.is_err()), "{content}");
         }
         assert!(rows("INSERT INTO public.users VALUES (1);\nCOPY public.users (id) FROM stdin;\n1\n\\.\n").is_empty());
+    }
+
+    #[test]
+    fn long_statements_are_read_in_time_that_grows_with_their_length() {
+        // One line of many rows, and one row of many lines with what ends rows elsewhere.
+        let count = 30_000;
+        let values: Vec<String> = (0..count).map(|id| format!("('{id}', '{}')", "ö'')(;x".repeat(10))).collect();
+        let one_line = format!("INSERT INTO auth.users VALUES {};\n", values.join(", "));
+        let many_lines = format!("INSERT INTO auth.users VALUES ('1', '{}');\n", "a);\n".repeat(200_000));
+        let started = std::time::Instant::now();
+        let found = rows(&one_line);
+        assert_eq!(found.len(), count);
+        assert!(found.iter().all(|(_, line, row)| *line == 1 && row.is_ok()), "{:?}", found.last());
+        let found = rows(&many_lines);
+        assert!(found.len() == 1 && found[0].2.is_ok());
+        // Some hundreds of times as long with time that grows with the square.
+        assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+    }
+
+    #[test]
+    fn rows_that_are_too_long_do_not_affect_others() {
+        let long = "x".repeat(5 << 20);
+        let content = format!(
+            "COPY auth.users (id, email) FROM stdin;\n1\t{long}\n2\tb@b.co\n\\.\n\
+             INSERT INTO public.posts VALUES ('{long}');\n\
+             INSERT INTO auth.users VALUES ('3', '{long}'), ('4', 'c');\n\
+             INSERT INTO auth.users VALUES ('5', 'd@b.co');\n"
+        );
+        let found: Vec<_> = rows(&content).into_iter().map(|(_, line, row)| (line, row.is_ok())).collect();
+        assert_eq!(found, [(2, false), (3, true), (6, false), (7, true)]);
     }
 
     proptest! {

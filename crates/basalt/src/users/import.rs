@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
-use std::io;
+use std::io::{self, Write as _};
 
 use anyhow::{Context, bail};
 use gotrue_rs::ports::clock::{Clock, SystemClock};
@@ -24,8 +24,10 @@ use super::arguments::{ImportArguments, ImportFormat};
 use super::database::UserDatabase;
 use super::detect::{Container, InputFile};
 use super::dump::{DumpReader, TableColumns};
+use super::lost::LeftOutRow;
 use super::privileges::describe_privilege;
-use super::read::{self, LineReader, ListReader, ParsedItem};
+use super::read::{self, LineReader, ParsedItem};
+use super::read_list::ListReader;
 use super::summary::ImportSummary;
 use super::table::{TableKind, TableReader, find_delimiter};
 
@@ -64,6 +66,7 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
         has_recovery_codes,
         bar: ProgressBar::hidden(),
         dry_run_transaction,
+        is_dry_run: arguments.dry_run,
         are_privileged_allowed: arguments.allow_privileged,
         batch: Vec::new(),
         batch_ids: HashSet::new(),
@@ -76,6 +79,7 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
         prefix: String::new(),
         completes_existing: false,
         are_rest_rows_reported: true,
+        left_out: Vec::new(),
     };
     if files.iter().any(|file| !file.detected.has_hashes) {
         for file in files.iter_mut().filter(|file| file.detected.has_hashes) {
@@ -88,6 +92,7 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
             import.prefix = format!("{}, ", file.path.display());
         }
         import.import_file(file).await?;
+        import.report_lost_rows().await?;
     }
     import.bar.finish_and_clear();
     let Import { dry_run_transaction, done, .. } = import;
@@ -95,6 +100,9 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
         dry_run_transaction.rollback().await?;
     }
     let seconds = (SystemClock.now() - started).num_milliseconds() / 1000;
+    if arguments.json {
+        writeln!(io::stdout().lock(), "{}", done.to_json(arguments.dry_run))?;
+    }
     done.print(arguments.dry_run, seconds)
 }
 
@@ -105,6 +113,7 @@ pub(super) struct Import<'a> {
     has_recovery_codes: bool,
     pub(super) bar: ProgressBar,
     pub(super) dry_run_transaction: Option<Connection>,
+    pub(super) is_dry_run: bool,
     are_privileged_allowed: bool,
     /// The accounts that wait for a full batch, with their lines.
     pub(super) batch: Vec<(u64, ImportedUser)>,
@@ -126,6 +135,8 @@ pub(super) struct Import<'a> {
     pub(super) completes_existing: bool,
     /// Whether rows that were not inserted are reported.
     pub(super) are_rest_rows_reported: bool,
+    /// Rows of the file that were not inserted, or may not have been: whether they exist is looked up afterwards.
+    pub(super) left_out: Vec<LeftOutRow>,
 }
 
 impl Import<'_> {
@@ -342,7 +353,7 @@ impl Import<'_> {
                 continue;
             }
             if !self.may_attach(table, &row) {
-                *self.done.unattached.entry(table.row_name()[1]).or_default() += 1;
+                self.left_out.push(LeftOutRow::new(table, found.item.line, row.get("id"), false));
                 continue;
             }
             let rows = waiting.entry(table).or_default();
@@ -426,7 +437,7 @@ impl Import<'_> {
         self.print_at(line, wrong);
     }
 
-    fn print_at(&self, line: u64, text: impl Display) {
+    pub(super) fn print_at(&self, line: u64, text: impl Display) {
         let prefix = &self.prefix;
         self.bar.suspend(|| eprintln!("{prefix}line {line}: {text}"));
     }

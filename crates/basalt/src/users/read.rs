@@ -171,7 +171,43 @@ pub(super) fn next_line(text: &mut TextReader) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-fn parse_object(bytes: &[u8]) -> Result<ImportRow, ImportError> {
+/// A line, or a part of a long one.
+pub(super) struct Piece {
+    pub(super) bytes: Vec<u8>,
+    /// Whether it continues the line of the piece before.
+    pub(super) is_continued: bool,
+    /// Whether the line ends with it.
+    pub(super) is_last: bool,
+}
+
+/// Returns the next line without its line end, or about [`MAX_LINE_BYTES`] bytes of it; `None` at the end of the text.
+///
+/// A part ends with a letter, a digit, a blank or a comma where it can, so that it separates no character and no pair of quotation
+/// marks.
+pub(super) fn next_piece(text: &mut TextReader, is_continued: bool) -> io::Result<Option<Piece>> {
+    let mut bytes = Vec::new();
+    if text.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut bytes)? == 0 {
+        // The part before was the end of the text.
+        return Ok(is_continued.then_some(Piece { bytes, is_continued, is_last: true }));
+    }
+    let is_separable = |byte: u8| byte.is_ascii_alphanumeric() || b" ,".contains(&byte);
+    while bytes.last().is_some_and(|last| *last != b'\n' && !is_separable(*last)) {
+        let Some(next) = text.fill_buf()?.first().copied() else { break };
+        text.consume(1);
+        bytes.push(next);
+        if bytes.len() as u64 >= 2 * MAX_LINE_BYTES && next.is_ascii() {
+            break;
+        }
+    }
+    let is_last = bytes.last() == Some(&b'\n');
+    if is_last {
+        bytes.pop();
+    }
+    let is_last = is_last || text.fill_buf()?.is_empty();
+    Ok(Some(Piece { bytes, is_continued, is_last }))
+}
+
+pub(super) fn parse_object(bytes: &[u8]) -> Result<ImportRow, ImportError> {
     if bytes.len() as u64 > MAX_LINE_BYTES {
         return Err(format!("longer than {MAX_LINE_BYTES} bytes"));
     }
@@ -182,108 +218,8 @@ fn parse_object(bytes: &[u8]) -> Result<ImportRow, ImportError> {
     }
 }
 
-/// Reads the objects of the first list in a JSON text, such as `{"users": [{…}, {…}]}`.
-pub(super) struct ListReader {
-    text: TextReader,
-    line: u64,
-    is_inside: bool,
-    has_ended: bool,
-}
-
-impl ListReader {
-    /// Reads the objects of a text.
-    pub(super) fn new(json: TextReader) -> Self {
-        Self { text: json, line: 1, is_inside: false, has_ended: false }
-    }
-
-    fn read_byte(&mut self) -> io::Result<Option<u8>> {
-        let byte = self.text.fill_buf()?.first().copied();
-        if byte.is_some() {
-            self.text.consume(1);
-        }
-        self.line += u64::from(byte == Some(b'\n'));
-        Ok(byte)
-    }
-
-    /// Reads the object after its first brace, truncated if it is too long.
-    fn read_object_rest(&mut self) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![b'{'];
-        let (mut depth, mut in_text, mut is_escaped) = (1_u32, false, false);
-        while depth > 0 {
-            let Some(byte) = self.read_byte()? else { break };
-            if bytes.len() as u64 <= MAX_LINE_BYTES {
-                bytes.push(byte);
-            }
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' if in_text => is_escaped = true,
-                b'"' => in_text = !in_text,
-                b'{' if !in_text => depth += 1,
-                b'}' if !in_text => depth -= 1,
-                _ => {}
-            }
-        }
-        Ok(bytes)
-    }
-
-    /// Skips the rest of a value that is no object, up to the comma after it or the end of the list.
-    fn skip_value(&mut self, first: u8) -> io::Result<()> {
-        let (mut depth, mut in_text, mut is_escaped) = (u32::from(first == b'['), first == b'"', false);
-        loop {
-            if depth == 0 && !in_text && self.text.fill_buf()?.first().is_none_or(|byte| b",]".contains(byte)) {
-                return Ok(());
-            }
-            let Some(byte) = self.read_byte()? else { return Ok(()) };
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' if in_text => is_escaped = true,
-                b'"' => in_text = !in_text,
-                b'[' | b'{' if !in_text => depth += 1,
-                b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-        }
-    }
-
-    fn advance(&mut self) -> io::Result<Option<ParsedItem>> {
-        while !self.has_ended {
-            match self.read_byte()? {
-                Some(b'[') if !self.is_inside => self.is_inside = true,
-                Some(b'{') if self.is_inside => {
-                    let line = self.line;
-                    return Ok(Some(ParsedItem { line, row: parse_object(&self.read_object_rest()?) }));
-                }
-                Some(b']') if self.is_inside => self.has_ended = true,
-                None => {
-                    self.has_ended = true;
-                    let problem =
-                        if self.is_inside { "the list has no end: the file is cut off" } else { "there is no list" };
-                    return Ok(Some(ParsedItem { line: self.line, row: Err(problem.to_owned()) }));
-                }
-                Some(byte) if self.is_inside && !byte.is_ascii_whitespace() && byte != b',' => {
-                    let line = self.line;
-                    self.skip_value(byte)?;
-                    return Ok(Some(ParsedItem { line, row: Err("a JSON object is wanted".to_owned()) }));
-                }
-                Some(_) => {}
-            }
-        }
-        Ok(None)
-    }
-}
-
-impl Iterator for ListReader {
-    type Item = io::Result<ParsedItem>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.advance().transpose()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     fn text(content: &str) -> TextReader {
@@ -301,18 +237,6 @@ mod tests {
         assert_eq!(
             read_lines(LineReader::new(text(&content))),
             [(1, true), (3, false), (4, false), (5, false), (6, true)]
-        );
-    }
-
-    #[test]
-    fn objects_of_a_list_are_read() {
-        let content = "{\"users\": [\n{\"a\": \"}]{\\\"\"},\n{\"b\": {\"c\": []}}, {nonsense}\n]}";
-        assert_eq!(read_lines(ListReader::new(text(content))), [(2, true), (3, true), (3, false)]);
-        assert_eq!(read_lines(ListReader::new(text("{\"users\": [{\"a\""))), [(1, false), (1, false)]);
-        assert_eq!(read_lines(ListReader::new(text(""))), [(1, false)]);
-        assert_eq!(
-            read_lines(ListReader::new(text("[1, \"],\", {}, [{}], {}]"))),
-            [(1, false), (1, false), (1, true), (1, false), (1, true)]
         );
     }
 
@@ -335,22 +259,5 @@ mod tests {
             assert!(describe_binary(beginning, "file").is_some_and(|text| text.contains(wanted)), "{wanted}");
         }
         assert_eq!(describe_binary(b"{}", "file"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn listed_objects_round_trip(values in proptest::collection::vec("\\PC{0,20}", 0..5)) {
-            let rows: Vec<Value> = values.iter().map(|value| serde_json::json!({"a": value, "b": {"c": [value]}})).collect();
-            let content = serde_json::json!({"users": rows}).to_string();
-            let read: Vec<Value> = ListReader::new(text(&content))
-                .map(|item| Value::Object(item.expect("readable").row.expect("an object")))
-                .collect();
-            prop_assert_eq!(read, rows);
-        }
-
-        #[test]
-        fn arbitrary_lists_do_not_panic(content in "[\\[{}\\],:\"a\\\\ \n]{0,60}") {
-            read_lines(ListReader::new(text(&content)));
-        }
     }
 }

@@ -21,13 +21,18 @@ pub(super) enum Open {
 impl Open {
     /// Reads a line; returns where the text after the statement's `;` begins, or `None` if the statement goes on.
     pub(super) fn scan(&mut self, line: &str) -> Option<usize> {
+        self.scan_until(line, |byte| byte == b';')
+    }
+
+    /// Reads a line; returns the place after the first byte outside of literals and comments that is an end.
+    pub(super) fn scan_until(&mut self, line: &str, mut is_end: impl FnMut(u8) -> bool) -> Option<usize> {
         let bytes = line.as_bytes();
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
             let (length, next) = match self {
                 Self::Nothing => {
-                    if rest[0] == b';' {
+                    if is_end(rest[0]) {
                         return Some(at + 1);
                     }
                     if rest.starts_with(b"--") {

@@ -94,10 +94,7 @@ impl Import<'_> {
             match bulk::try_insert_dependent_rows(db, table, values, SystemClock.now()).await {
                 Ok(count) => {
                     self.done.add_rows(table, count);
-                    let rest = (part.len() as u64).saturating_sub(count);
-                    if rest > 0 && self.are_rest_rows_reported {
-                        *self.done.unattached.entry(table.row_name()[1]).or_default() += rest;
-                    }
+                    self.note_rest(table, part, count).await?;
                 }
                 Err(error) if error.database_message().is_none() => return Err(error.into()),
                 Err(error) if part.len() == 1 => {

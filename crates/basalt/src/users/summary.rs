@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 use gotrue_rules::domain::bulk::{ImportTable, ImportedUser};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 /// The largest number of different members that a report names.
 const MAX_OMITTED_NAMES: usize = 200;
@@ -28,8 +28,10 @@ pub(super) struct ImportSummary {
     pub passwords: u64,
     /// Stored rows of the other tables.
     pub rows: BTreeMap<&'static str, (ImportTable, u64)>,
-    /// Rows of a dump that exist or belong to no account.
-    pub unattached: BTreeMap<&'static str, u64>,
+    /// Rows of a dump that exist already.
+    pub existing_rows: BTreeMap<&'static str, u64>,
+    /// Rows of a dump that could not be moved: they belong to nothing that was imported, or another row has their place.
+    pub lost: BTreeMap<&'static str, u64>,
     /// Members and tables that were left out, with their number of values.
     pub omitted: BTreeMap<String, u64>,
 }
@@ -67,7 +69,39 @@ impl ImportSummary {
         self.stored + self.existing + self.invalid > 0 || self.rows.values().any(|(_, count)| *count > 0)
     }
 
-    /// Prints the report. Fails if lines were skipped.
+    /// Returns the report for programs.
+    pub(super) fn to_json(&self, is_dry_run: bool) -> Value {
+        let rows: Map<_, _> =
+            self.rows.values().map(|(table, count)| (table.name().to_owned(), json!(count))).collect();
+        json!({
+            "dry_run": is_dry_run,
+            "imported": { "accounts": self.stored, "passwords": self.passwords, "rows": rows },
+            "existing": self.existing,
+            "completed": self.completed,
+            "privileged": self.privileged,
+            "invalid_lines": self.invalid,
+            "lost_parts": self.notes,
+            "lost_rows": self.lost,
+            "existing_rows": self.existing_rows,
+            "omitted_values": self.omitted,
+            "is_complete": self.list_losses().is_empty(),
+        })
+    }
+
+    /// Lists what could not be moved, with its number.
+    fn list_losses(&self) -> Vec<String> {
+        let mut losses = Vec::new();
+        if self.invalid > 0 {
+            losses.push(format!("{} skipped", format_count(self.invalid, "line")));
+        }
+        if self.notes > 0 {
+            losses.push(format!("{} of accounts left out", format_count(self.notes, "part")));
+        }
+        losses.extend(self.lost.iter().map(|(table, count)| format!("{count} of {table} not moved")));
+        losses
+    }
+
+    /// Prints the report. Fails if anything of the input could not be moved.
     pub(super) fn print(&self, is_dry_run: bool, seconds: i64) -> anyhow::Result<()> {
         let imported = if is_dry_run { "Would import" } else { "Imported" };
         let mut parts = vec![format!("{imported} {}", format_count(self.stored, "account"))];
@@ -96,18 +130,16 @@ impl ImportSummary {
             parts.push("nothing was stored".to_owned());
         }
         eprintln!("{}, in {seconds} s.", parts.join(", "));
-        if self.notes > 0 {
-            eprintln!("Left out: {} of imported accounts, see above.", format_count(self.notes, "part"));
-        }
-        for (table, count) in &self.unattached {
-            eprintln!("Not imported: {count} of {table}, which exist already or belong to nothing that does.");
+        for (table, count) in &self.existing_rows {
+            eprintln!("There already: {count} of {table}.");
         }
         if !self.omitted.is_empty() {
             let names: Vec<String> = self.omitted.iter().map(|(name, count)| format!("{name} ({count})")).collect();
             eprintln!("Not imported, with the number of values: {}.", names.join(", "));
         }
-        if self.invalid > 0 {
-            bail!("{} skipped: see above for each and its reason", format_count(self.invalid, "line"));
+        let losses = self.list_losses();
+        if !losses.is_empty() {
+            bail!("{}: see above for each and its reason", losses.join(", "));
         }
         Ok(())
     }

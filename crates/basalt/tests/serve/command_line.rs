@@ -1,4 +1,6 @@
-//! `basalt check` and the start with invalid configurations.
+//! Options of all commands, completions, manual pages, `basalt check` and the start with invalid configurations.
+
+use serde_json::Value;
 
 use super::support::{TempFolder, run};
 
@@ -65,4 +67,62 @@ fn check_reports_unreachable_mail_templates() {
         output.status.success() && text.contains("the invite mail: fetching http://127.0.0.1:9/invite.html"),
         "{text}"
     );
+}
+
+#[test]
+fn shared_options_work_before_and_after_the_command() {
+    let scratch = TempFolder::new();
+    let config = scratch.write("config.toml", "[auth]\njwt_expiri = 5\n");
+    for arguments in [
+        &["--config", &config, "--json", "check"][..],
+        &["check", "--config", &config, "--json"],
+        &["--json", "check", "--config", &config],
+    ] {
+        let output = run(arguments);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(output.status.code(), Some(1), "{report}");
+        assert_eq!((&report["is_valid"], &report["problems"][0]["line"]), (&false.into(), &2.into()), "{report}");
+    }
+    let data = scratch.path("data");
+    for arguments in [
+        &["--data", &data, "users", "--config", &config, "list"][..],
+        &["users", "list", "--data", &data, "--config", &config],
+        &["users", "--data", &data, "list", "--config", &config],
+    ] {
+        let text = String::from_utf8_lossy(&run(arguments).stderr).into_owned();
+        assert!(text.contains("jwt_expiri is not known"), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn command_refuses_an_option_that_it_cannot_use() {
+    for (arguments, refusal) in [
+        (&["init", "--data", "x"][..], "`basalt init` cannot use --data"),
+        (&["--json", "init"], "`basalt init` cannot use --json"),
+        (&["--database-url", "postgresql://x", "check"], "`basalt check` cannot use --database-url"),
+        (&["storage", "--config", "x"], "`basalt storage` cannot use --config"),
+        (&["--data", "x", "serve", "--test"], "--test and --ephemeral use a temporary folder"),
+        (&["db", "migrate", "--include-seed"], "--include-seed is for another database"),
+    ] {
+        let output = run(arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains(refusal), "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_name_commands_and_options() {
+    for (shell, wanted) in [("bash", "complete -F"), ("zsh", "#compdef basalt"), ("fish", "complete -c basalt")] {
+        let script = String::from_utf8(run(&["completions", shell]).stdout).expect("text");
+        for wanted in [wanted, "submissions", "database-url", "anonymise"] {
+            assert!(script.contains(wanted), "{shell}: {wanted}");
+        }
+    }
+    let scratch = TempFolder::new();
+    let folder = scratch.path("man1");
+    assert!(run(&["manual", &folder]).status.success());
+    let read = |page: &str| std::fs::read_to_string(format!("{folder}/{page}")).expect(page);
+    assert!(read("basalt.1").contains("basalt\\-users(1)"), "{}", read("basalt.1"));
+    let page = read("basalt-users-import.1");
+    assert!(page.contains("dry\\-run") && page.contains("basalt users import users.jsonl"), "{page}");
 }

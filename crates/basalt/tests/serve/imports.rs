@@ -155,8 +155,10 @@ async fn user_of_firebase_keeps_password_providers_and_factor() {
             {"providerId": "oidc.okta", "rawId": "00u1"}]}]});
     let file = accounts.scratch.write("firebase.json", &firebase.to_string());
     let arguments = ["import", &file, "--firebase-signer-key", "a2V5"];
-    let reported = accounts.run_successfully(&arguments);
+    // What is not moved is named, and seen in the exit status.
+    let reported = accounts.run_failing(&arguments);
     assert!(reported.contains("1 factor, 1 password"), "{reported}");
+    assert!(reported.contains("1 part of accounts left out"), "{reported}");
     assert!(reported.contains("the identity of oidc.okta is left out: --provider oidc.okta=custom:"), "{reported}");
     let wrong = [&arguments[..], &["--provider", "oidc.okta=okta"]].concat();
     assert!(accounts.run_failing(&wrong).contains("is no provider"));
@@ -202,14 +204,110 @@ fn dump_keeps_sso_grants_and_reports_the_rest() {
          COPY auth.mfa_recovery_codes (id, mfa_recovery_code_set_id, code_hash) FROM stdin;\n{client}\t{user}\thash\n\\.\n"
     );
     let file = accounts.scratch.write("dump.sql", &dump);
-    let reported = accounts.run_successfully(&["import", &file]);
+    let reported = accounts.run_failing(&["import", &file]);
     for wanted in [
         "1 account, 1 identity, 1 SSO provider, 1 OAuth client, 1 SAML provider, 1 SSO domain, 1 OAuth grant, 1 password",
-        "1 of OAuth grants",
+        "line 15: this OAuth grant is not moved: it belongs to an account that is not of this import",
         "auth.sessions (1)",
-        "1 of recovery codes, which exist already or belong to nothing that does",
+        "line 24: this recovery code is not moved: what it refers to is missing here",
+        "1 of OAuth grants not moved, 1 of recovery codes not moved",
     ] {
         assert!(reported.contains(wanted), "{wanted} in {reported}");
     }
     assert_eq!(exported(&accounts)[0]["encrypted_password"], HASH);
+}
+
+#[test]
+fn csv_with_an_existing_id_and_another_hash_changes_nothing() {
+    let accounts = AccountCommands::new();
+    let id = "10000000-0000-4000-8000-000000000007";
+    let own = json!({"id": id, "email": "own@example.com", "email_verified": true, "password_hash": HASH});
+    accounts.run_successfully(&["import", &accounts.scratch.write("own.jsonl", &own.to_string())]);
+    let before = exported(&accounts);
+    let foreign = HASH.replace("IF2TMY3joum", "AAAAAAAAAAA");
+    let csv = format!("id,email,email_verified,password_hash,name\n{id},own@example.com,true,{foreign},Mallory\n");
+    let reported = accounts.run_successfully(&["import", &accounts.scratch.write("users.csv", &csv)]);
+    assert!(reported.contains("Imported 0 accounts, 1 were there already"), "{reported}");
+    assert!(!reported.contains("completed"), "{reported}");
+    assert_eq!(exported(&accounts), before);
+}
+
+#[tokio::test]
+async fn hashes_complete_no_account_that_is_in_use_or_confirmed_only_here() {
+    let accounts = AccountCommands::new();
+    let config = accounts.scratch.path("config.toml");
+    let server = Basalt::serve(&["--config", &config, "--data", &accounts.data()]);
+    let export = [
+        json!({"user_id": "auth0|1", "email": "confirmed@example.com", "email_verified": false}),
+        json!({"user_id": "auth0|2", "email": "session@example.com", "email_verified": true}),
+        json!({"user_id": "auth0|3", "email": "unused@example.com", "email_verified": true}),
+    ];
+    let export = export.map(|line| line.to_string()).join("\n");
+    accounts.run_successfully(&["import", &accounts.scratch.write("export.jsonl", &export)]);
+    let mut database = server.connect_after_indexes().await;
+    let change = "UPDATE auth.users SET email_confirmed_at = now() WHERE email = 'confirmed@example.com';
+                  INSERT INTO auth.sessions (id, user_id, created_at, updated_at)
+                  SELECT gen_random_uuid(), id, now(), now() FROM auth.users WHERE email = 'session@example.com'";
+    sqlx::raw_sql(change).execute(&mut database).await.expect("changed");
+    let hashes =
+        [("1", "confirmed", false), ("2", "session", true), ("3", "unused", true)].map(|(id, name, is_verified)| {
+            let email = format!("{name}@example.com");
+            json!({"_id": {"$oid": id}, "email": email, "email_verified": is_verified, "passwordHash": HASH})
+                .to_string()
+        });
+    let reported = accounts.run_successfully(&["import", &accounts.scratch.write("hashes.jsonl", &hashes.join("\n"))]);
+    assert!(reported.contains("3 were there already, 1 of them completed"), "{reported}");
+    let found = exported(&accounts);
+    let hash = |email: &str| {
+        let account = found.iter().find(|account| account["email"] == email).expect(email);
+        account["encrypted_password"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(hash("confirmed@example.com"), "");
+    assert_eq!(hash("session@example.com"), "");
+    assert_eq!(hash("unused@example.com"), HASH);
+}
+
+#[test]
+fn identities_of_a_dump_are_not_attached_to_accounts_of_others() {
+    let accounts = AccountCommands::new();
+    let [own, moved, identity, other] =
+        [1, 2, 3, 4].map(|number| format!("10000000-0000-4000-8000-00000000000{number}"));
+    let line = json!({"id": own, "email": "own@example.com", "email_verified": true, "password_hash": HASH});
+    accounts.run_successfully(&["import", &accounts.scratch.write("own.jsonl", &line.to_string())]);
+    let dump = format!(
+        "COPY auth.users (id, aud, role, email) FROM stdin;\n{moved}\tauthenticated\tauthenticated\tmoved@example.com\n\\.\n\
+         COPY auth.identities (id, user_id, provider, provider_id, identity_data) FROM stdin;\n\
+         {identity}\t{own}\tgoogle\tattacker\t{{\"sub\": \"attacker\"}}\n\
+         {other}\t{moved}\tgoogle\tmoved\t{{\"sub\": \"moved\"}}\n\\.\n"
+    );
+    let file = accounts.scratch.write("dump.sql", &dump);
+    let reported = accounts.run_failing(&["import", &file]);
+    assert!(reported.contains("Imported 1 account, 1 identity"), "{reported}");
+    let refusal = "line 5: this identity is not moved: it belongs to an account that is not of this import";
+    assert!(reported.contains(refusal) && reported.contains("1 of identities not moved"), "{reported}");
+    let found = exported(&accounts);
+    let account = |id: &str| found.iter().find(|account| account["id"] == id).expect("the account");
+    assert_eq!(providers(account(&own)), ["email"]);
+    assert_eq!(providers(account(&moved)), ["google"]);
+    // The same dump again: what was moved is there, and what was not is reported again.
+    let again = accounts.run_failing(&["import", &file]);
+    assert!(
+        again.contains("There already: 1 of identities.") && again.contains("1 of identities not moved"),
+        "{again}"
+    );
+}
+
+#[test]
+fn further_lists_of_a_file_are_read_or_reported() {
+    let accounts = AccountCommands::new();
+    let account = |email: &str| json!({"email": email, "email_verified": true, "aud": "authenticated"}).to_string();
+    let pages =
+        format!("{{\"users\": [{}]}}\n{{\"users\": [{}]}}\n", account("a@example.com"), account("b@example.com"));
+    let reported = accounts.run_successfully(&["import", &accounts.scratch.write("pages.json", &pages)]);
+    assert!(reported.contains("Imported 2 accounts"), "{reported}");
+    let other =
+        format!("{{\"users\": [{}],\n\"deleted\": [{}]}}\n", account("c@example.com"), account("d@example.com"));
+    let reported = accounts.run_failing(&["import", &accounts.scratch.write("other.json", &other)]);
+    assert!(reported.contains("Imported 1 account"), "{reported}");
+    assert!(reported.contains("line 2: the list \"deleted\" is not read"), "{reported}");
 }

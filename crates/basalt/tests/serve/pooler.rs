@@ -185,6 +185,30 @@ async fn gotrue_creates_indexes_behind_pgbouncer_in_transaction_mode() {
 }
 
 #[test]
+fn migrations_refuse_a_pooler_in_transaction_mode() {
+    let (_database, url) = start_database();
+    let folder = TempFolder::new();
+    folder.write("config.toml", "");
+    std::fs::create_dir_all(folder.path("supabase/migrations")).expect("a folder");
+    let migrate = |url: &str| {
+        let config = folder.path("config.toml");
+        let arguments = ["db", "migrate", "--config", &config, "--database-url", url];
+        let output = basalt().args(arguments).output().expect("the program starts");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for connections in [1, 4] {
+        let pooler = Pgbouncer::start("transaction", connections, &url);
+        let (is_done, text) = migrate(&pooler.url(""));
+        assert!(!is_done && text.contains("connection pooler in transaction mode"), "{connections}: {text}");
+    }
+    let session = Pgbouncer::start("session", 4, &url);
+    for url in [&url, &session.url("")] {
+        let (is_done, text) = migrate(url);
+        assert!(is_done, "{text}");
+    }
+}
+
+#[test]
 fn unknown_statement_mode_is_refused_with_the_permitted_ones() {
     for (parameter, expected) in [
         ("statement_cache_mode=none", "prepare"),

@@ -210,7 +210,13 @@ async fn reset_asks_before_it_deletes_accounts_or_another_folder() {
     let server = project.serve();
     let users = texts(&mut connect(&server).await, "SELECT email::text FROM auth.users").await;
     assert_eq!(users, ["a@example.com"]);
+    let add = "INSERT INTO storage.buckets (id, name) VALUES ('a', 'a');
+               INSERT INTO storage.objects (bucket_id, name) VALUES ('a', '1'), ('a', '2');
+               DELETE FROM auth.users";
+    sqlx::raw_sql(add).execute(&mut connect(&server).await).await.expect("objects");
     stop(server);
+    let (output, text) = project.run(&["db", "reset"]);
+    assert!(!output.status.success() && text.contains("with 2 stored objects was not deleted"), "{text}");
 
     let other = project.0.path("production");
     let (output, text) = project.run(&["db", "migrate", "--data", &other]);

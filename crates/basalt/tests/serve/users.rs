@@ -68,6 +68,13 @@ async fn account_commands_work_beside_running_server() {
 
     let line = json!({"email": "bea@example.com", "email_verified": true, "password_hash": HASH});
     let file = accounts.scratch.write("users.jsonl", &line.to_string());
+    let counted = accounts.run(&["import", &file, "--dry-run", "--json"]);
+    let counted: Value = serde_json::from_slice(&counted.stdout).expect("JSON");
+    assert_eq!((&counted["imported"]["accounts"], &counted["is_complete"]), (&json!(1), &json!(true)), "{counted}");
+    let shown = accounts.run(&["show", "ann@example.com", "--json"]).stdout;
+    assert_eq!(shown.split(|byte| *byte == b'\n').count(), 2, "one line");
+    let shown: Value = serde_json::from_slice(&shown).expect("JSON");
+    assert_eq!(shown["user_metadata"]["size"], "L");
     assert!(accounts.run_successfully(&["import", &file]).contains("Imported 1 account,"));
     let body = json!({"email": "bea@example.com", "password": "password1"});
     let signed_in = |body: Value| server.auth("/token?grant_type=password", Some(body));

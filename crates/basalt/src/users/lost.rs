@@ -1,0 +1,101 @@
+//! Rows of a dump that were not inserted: those that exist already, and those that could not be moved.
+
+use std::collections::{HashMap, HashSet};
+
+use anyhow::Context;
+use gotrue_rules::domain::bulk::ImportTable;
+use serde_json::Value;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use uuid::Uuid;
+
+use super::import::{BATCH_SIZE, Import};
+
+/// A row that was not inserted, or may not have been.
+pub(super) struct LeftOutRow {
+    pub(super) table: ImportTable,
+    pub(super) line: u64,
+    /// Its id; `None` if it has none.
+    pub(super) id: Option<Uuid>,
+    /// Whether what it belongs to is of this import.
+    pub(super) is_attached: bool,
+}
+
+impl LeftOutRow {
+    /// Creates a row of a table from its columns.
+    pub(super) fn new(table: ImportTable, line: u64, id: Option<&Value>, is_attached: bool) -> Self {
+        let id = id.and_then(Value::as_str).and_then(|id| id.parse().ok());
+        Self { table, line, id, is_attached }
+    }
+}
+
+impl Import<'_> {
+    /// Notes the rows of which only `count` were inserted: the others exist, or are lost.
+    pub(super) async fn note_rest(
+        &mut self,
+        table: ImportTable,
+        rows: &[(u64, Value)],
+        count: u64,
+    ) -> anyhow::Result<()> {
+        let rest = (rows.len() as u64).saturating_sub(count);
+        if rest == 0 || !self.are_rest_rows_reported {
+            return Ok(());
+        }
+        let rows: Vec<_> = rows.iter().map(|(line, row)| LeftOutRow::new(table, *line, row.get("id"), true)).collect();
+        let existing = self.find_rows(table, rows.iter().filter_map(|row| row.id)).await?;
+        let name = table.row_name()[1];
+        let before = (existing.len() as u64).min(rest);
+        if before > 0 {
+            *self.done.existing_rows.entry(name).or_default() += before;
+        }
+        if rest > before && self.is_dry_run {
+            *self.done.lost.entry(name).or_default() += rest - before;
+        } else if rest > before {
+            // Which of them were inserted is seen from outside when the transaction has ended.
+            self.left_out.extend(rows.into_iter().filter(|row| row.id.is_none_or(|id| !existing.contains(&id))));
+        }
+        Ok(())
+    }
+
+    /// Reports the rows that do not exist, with their lines.
+    pub(super) async fn report_lost_rows(&mut self) -> anyhow::Result<()> {
+        let mut by_table: HashMap<ImportTable, Vec<LeftOutRow>> = HashMap::new();
+        for row in std::mem::take(&mut self.left_out) {
+            by_table.entry(row.table).or_default().push(row);
+        }
+        for (table, rows) in by_table {
+            let [one, several] = table.row_name();
+            for part in rows.chunks(BATCH_SIZE) {
+                let existing = self.find_rows(table, part.iter().filter_map(|row| row.id)).await?;
+                for row in part {
+                    if row.id.is_some_and(|id| existing.contains(&id)) {
+                        // A row that may be attached was inserted by this import.
+                        if !row.is_attached {
+                            *self.done.existing_rows.entry(several).or_default() += 1;
+                        }
+                        continue;
+                    }
+                    *self.done.lost.entry(several).or_default() += 1;
+                    let reason = if row.is_attached {
+                        "what it refers to is missing here, or another row has its place"
+                    } else {
+                        "it belongs to an account that is not of this import"
+                    };
+                    self.print_at(row.line, format!("this {one} is not moved: {reason}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns which of these ids a table has, as committed.
+    async fn find_rows(&self, table: ImportTable, ids: impl Iterator<Item = Uuid>) -> anyhow::Result<HashSet<Uuid>> {
+        let ids: Vec<Uuid> = ids.collect();
+        let statement = format!("SELECT id FROM auth.{} WHERE id = ANY($1)", table.name());
+        let doing = "looking up rows that were not inserted";
+        let options = self.database.pool.connect_options();
+        let mut connection = PgConnection::connect_with(options).await.context(doing)?;
+        let found = sqlx::query_scalar::<_, Uuid>(AssertSqlSafe(statement)).bind(ids).fetch_all(&mut connection).await;
+        drop(connection.close().await);
+        Ok(found.context(doing)?.into_iter().collect())
+    }
+}
