@@ -92,7 +92,6 @@ async fn compare(api: &TestApi, schema: &Schema, step: &Step) -> Result<(), Stri
 }
 
 /// The runner of a normal run, or of the run that the environment asks for.
-#[expect(clippy::disallowed_methods, reason = "tests are told by the environment how long to look")]
 fn runner() -> TestRunner {
     let environment = Config::default();
     let is_long = std::env::var_os("PROPTEST_CASES").is_some();

@@ -58,7 +58,7 @@ impl Kind {
             Self::Integer => (i32::from(number % 9) - 3).to_string(),
             Self::Text => TEXTS[at % TEXTS.len()].to_owned(),
             Self::Decimal => format!("{}.{}", i32::from(number % 7) - 2, number % 4 * 25),
-            Self::Truth => (number % 2 == 0).to_string(),
+            Self::Truth => number.is_multiple_of(2).to_string(),
             Self::Document => DOCUMENTS[at % DOCUMENTS.len()].to_owned(),
             Self::Numbers => ["{}", "{1,2}", "{2}", "{-1,NULL,3}", "{2,1}"][at % 5].to_owned(),
             Self::Day => format!("20{:02}-0{}-1{}", number % 3 + 20, number % 9 + 1, number % 7),

@@ -184,7 +184,7 @@ impl Item {
             return None;
         }
         let paths = [vec!["a"], vec!["a", "b"], vec!["c", "1", "d"], vec!["0"], vec!["c", "-1"]];
-        Some((paths[usize::from(self.form / 2) % paths.len()].clone(), self.form % 2 == 0))
+        Some((paths[usize::from(self.form / 2) % paths.len()].clone(), self.form.is_multiple_of(2)))
     }
 
     /// The alias: there is one where the same name would be there twice.
@@ -194,7 +194,7 @@ impl Item {
     }
 
     pub(super) fn is_text(&self) -> bool {
-        self.form % 3 == 0
+        self.form.is_multiple_of(3)
     }
 
     fn to_url(&self, table: &Table, at: usize) -> String {
