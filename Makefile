@@ -14,7 +14,7 @@ CLIENTS_INSTALLED := packages/node_modules/.package-lock.json
 STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt build package package-library package-platform package-deb bench bench-gateway bench-rest bench-storage bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
+.PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt fuzz-data-api build package package-library package-platform package-deb bench bench-gateway bench-rest bench-storage bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -148,6 +148,9 @@ bench-shop: build $(SHOP_INSTALLED) ## Lighthouse scores of the shop's pages, me
 
 bench-size: build ## Binary size by part, memory idle and with 10,000 connections; fails over the limits
 	@tools/bench-size.py
+
+fuzz-data-api: ## Compare random requests to the data API with their statements: make fuzz-data-api [PROPTEST_CASES=2000]
+	PROPTEST_CASES=$(or $(PROPTEST_CASES),500) cargo test -p postgrest-rs --test database -- differential::
 
 replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--only 'user.*' --pgbouncer"]
 	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)

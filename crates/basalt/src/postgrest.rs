@@ -1,6 +1,7 @@
 //! The data API as a server of its own: its listener, its administration port and its signals.
 
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -9,12 +10,12 @@ use axum::extract::Request;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use http_edge::request::{BODY_DEADLINE, BodyError, read_body};
-use http_edge::{HttpLimits, ShutdownSignal};
+use http_edge::{HttpLimits, Listener, ShutdownSignal};
 use postgrest_rs::config::Config;
 use postgrest_rs::error::Error;
 use postgrest_rs::service::DataApi;
 use postgrest_rs::upkeep::{self, ReloadRequests};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::data_answer;
@@ -26,19 +27,16 @@ const DATA_BODY_DEADLINE: std::time::Duration = BODY_DEADLINE.saturating_mul(6);
 /// Serves until a signal arrives.
 pub(crate) async fn serve(api: Arc<DataApi>, file: Option<PathBuf>) -> anyhow::Result<()> {
     let config = api.config();
-    if config.server_unix_socket.is_some() {
-        bail!("server-unix-socket is not supported; use server-host and server-port");
-    }
     let shutdown = Shutdown::new();
     shutdown.begin_on_signals().context("listening for signals")?;
     let closing = shutdown.signal();
-    let listener = bind(&config.server_host, config.server_port).await?;
+    let (listener, address) = listen(&config).await?;
     let requests = Arc::new(ReloadRequests::default());
     reload_on_signals(&requests).context("listening for signals")?;
     let admin = serve_admin(&api, &config, closing.clone()).await?;
-    tracing::info!(address = %listener.local_addr()?, "serving the data API");
+    tracing::info!(address, "serving the data API");
     let upkeep = http_edge::spawn_task(upkeep::run(Arc::clone(&api), file, requests));
-    let limits = HttpLimits { encodes_targets: true, ..HttpLimits::behind_gateway() };
+    let limits = HttpLimits { encodes_targets: true, accepts_repeated_host: true, ..HttpLimits::behind_gateway() };
     http_edge::serve(listener, closing, limits, move |request: Request| {
         let api = Arc::clone(&api);
         async move { answer(&api, request).await }
@@ -69,6 +67,38 @@ async fn answer(api: &DataApi, request: Request) -> Response {
             refused.into_reply().into_response().map(|_| Body::from(body))
         }
     }
+}
+
+/// Listens on the Unix domain socket of the settings, without one on their port; returns the address too.
+async fn listen(config: &Config) -> anyhow::Result<(Listener, String)> {
+    let Some(path) = &config.server_unix_socket else {
+        let listener = bind(&config.server_host, config.server_port).await?;
+        let address = listener.local_addr()?.to_string();
+        return Ok((listener.into(), address));
+    };
+    let listener =
+        bind_unix(Path::new(path), config.server_unix_socket_mode).with_context(|| format!("listening on {path}"))?;
+    Ok((listener.into(), path.clone()))
+}
+
+/// Binds a Unix domain socket with this mode in place of one that another process left there.
+fn bind_unix(path: &Path, mode: u32) -> anyhow::Result<UnixListener> {
+    if std::fs::symlink_metadata(path).is_ok_and(|found| !found.file_type().is_socket()) {
+        bail!("the file exists and is no socket");
+    }
+    // Clients find the socket at its path only when it has its mode.
+    let mut name = path.file_name().context("the path has no file name")?.to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let bound = path.with_file_name(name);
+    let _ = std::fs::remove_file(&bound);
+    let listener = UnixListener::bind(&bound)?;
+    let moved = std::fs::set_permissions(&bound, std::fs::Permissions::from_mode(mode))
+        .and_then(|()| std::fs::rename(&bound, path));
+    if let Err(error) = moved {
+        let _ = std::fs::remove_file(&bound);
+        return Err(error.into());
+    }
+    Ok(listener)
 }
 
 /// Binds a listener. `*`, `*4` and `!4` mean every IPv4 address, `*6` and `!6` every address of the machine.

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Semaphore;
 
 use crate::limits::HttpLimits;
@@ -112,7 +111,7 @@ impl Drop for ConnectionPermit {
 }
 
 /// Answers a refused connection with 503 in the background and closes it.
-pub(crate) fn refuse(admission: &Admission, mut stream: TcpStream) {
+pub(crate) fn refuse(admission: &Admission, mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let Ok(permit) = Arc::clone(&admission.refusal_permits).try_acquire_owned() else { return };
     tokio::spawn(async move {
         let _permit = permit;

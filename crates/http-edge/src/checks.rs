@@ -6,12 +6,14 @@ use http::header::{CONTENT_TYPE, HOST, TRANSFER_ENCODING};
 use http::uri::Authority;
 use http::{HeaderValue, Request, StatusCode, Version};
 
-/// Returns an error response for a request without exactly one valid `Host` (RFC 9112 §3.2).
-pub(crate) fn reject_invalid_host<B>(request: &Request<B>) -> Option<Response> {
+/// Returns an error response for a request without exactly one valid `Host` (RFC 9112 §3.2), or without one where
+/// `accepts_repeated`.
+pub(crate) fn reject_invalid_host<B>(request: &Request<B>, accepts_repeated: bool) -> Option<Response> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let refused = match (hosts.next(), hosts.next()) {
         (None, _) if request.version() < Version::HTTP_11 => None,
         (None, _) => Some("400 Bad Request: the header Host is missing"),
+        (Some(_), Some(_)) if accepts_repeated => None,
         (Some(_), Some(_)) => Some("400 Bad Request: the header Host is given more than once"),
         (Some(host), None) if is_host(host.as_bytes()) => None,
         (Some(_), None) => Some("400 Bad Request: the header Host is malformed"),
@@ -47,7 +49,7 @@ mod tests {
         for host in hosts {
             request.headers_mut().append(HOST, host.parse().expect("a header"));
         }
-        reject_invalid_host(&request).map(|response| response.status().as_u16())
+        reject_invalid_host(&request, false).map(|response| response.status().as_u16())
     }
 
     #[test]

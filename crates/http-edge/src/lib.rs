@@ -23,6 +23,7 @@ mod listen;
 mod presence;
 mod request_task;
 mod service;
+mod socket;
 mod state;
 mod stream;
 mod target;

@@ -32,6 +32,8 @@ pub struct HttpLimits {
     pub closing_grace: Duration,
     /// Whether `<` and `>` in request targets are percent-encoded; otherwise they are answered with 400.
     pub encodes_targets: bool,
+    /// Whether requests may have more than one `Host`, for servers that do not read it; otherwise they are answered with 400.
+    pub accepts_repeated_host: bool,
 }
 
 impl Default for HttpLimits {
@@ -47,6 +49,7 @@ impl Default for HttpLimits {
             idle_timeout: Duration::from_secs(75),
             closing_grace: Duration::ZERO,
             encodes_targets: false,
+            accepts_repeated_host: false,
         }
     }
 }

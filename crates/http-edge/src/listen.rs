@@ -9,12 +9,13 @@ use axum::response::Response;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use hyper::body::Incoming;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::admission::{self, Admission, ConnectionPermit};
 use crate::limits::HttpLimits;
 use crate::request_task::RequestTasks;
+use crate::socket::SocketStream;
 use crate::state::ConnectionState;
 use crate::stream::EdgeStream;
 use crate::tls::{Listener, TlsCertificate};
@@ -50,12 +51,11 @@ async fn serve_boxed(listener: Listener, mut closing: ShutdownSignal, limits: Ht
     let admission = Admission::new(&limits);
     let limits = Arc::new(limits);
     let Listener { socket, tls } = listener;
-    let take = |stream: TcpStream, peer: SocketAddr| match admission.admit(peer.ip()) {
+    let take = |stream: SocketStream, peer: SocketAddr| match admission.admit(peer.ip()) {
         Some(permit) => {
             let state = Arc::<ConnectionState>::default();
-            // Responses are small and written at once: waiting to fill a packet would only delay them.
-            let _ = stream.set_nodelay(true);
-            let local = stream.local_addr().ok().map(LocalAddress);
+            stream.send_at_once();
+            let local = stream.local_address().map(LocalAddress);
             let client = Client { peer, local, state, limits: Arc::clone(&limits), tasks: tasks.clone() };
             let accepted = Accepted { stream, permit, tls: tls.clone() };
             client.spawn_connection(accepted, connections.subscribe(), Arc::clone(&answer));
@@ -76,12 +76,12 @@ async fn serve_boxed(listener: Listener, mut closing: ShutdownSignal, limits: Ht
             }
         }
     }
-    close_listener(socket, take);
+    socket.close(take);
     // A proxy that finds no listener sends no further requests over its open connections.
-    drop(tokio::time::timeout(limits.closing_grace, connections.closed()).await);
+    drop(timeout(limits.closing_grace, connections.closed()).await);
     let open = connections.receiver_count();
     connections.send_replace(true);
-    if tokio::time::timeout(DRAIN_LIMIT, connections.closed()).await.is_err() {
+    if timeout(DRAIN_LIMIT, connections.closed()).await.is_err() {
         tracing::warn!(open, "drain limit reached, abandoning open connections");
     }
     // Requests whose clients have disconnected run on.
@@ -91,23 +91,12 @@ async fn serve_boxed(listener: Listener, mut closing: ShutdownSignal, limits: Ht
     }
 }
 
-/// Closes the listener after taking the connections that the system has already established for it.
-/// The system would reset them.
-fn close_listener(listener: TcpListener, take: impl Fn(TcpStream, SocketAddr)) {
-    let Ok(listener) = listener.into_std() else { return };
-    // The listener does not block: this ends when no connection waits.
-    while let Ok((stream, peer)) = listener.accept() {
-        if stream.set_nonblocking(true).is_ok()
-            && let Ok(stream) = TcpStream::from_std(stream)
-        {
-            take(stream, peer);
-        }
-    }
-}
-
-fn refuse(admission: &Admission, stream: TcpStream, peer: SocketAddr) {
+fn refuse(admission: &Admission, stream: SocketStream, peer: SocketAddr) {
     tracing::debug!(%peer, "connection limit reached, connection refused");
-    admission::refuse(admission, stream);
+    match stream {
+        SocketStream::Tcp(stream) => admission::refuse(admission, stream),
+        SocketStream::Unix(stream) => admission::refuse(admission, stream),
+    }
 }
 
 /// The server's address of a connection; an extension of its requests.
@@ -125,7 +114,7 @@ struct Client {
 
 /// A connection that is admitted.
 struct Accepted {
-    stream: TcpStream,
+    stream: SocketStream,
     permit: ConnectionPermit,
     tls: Option<Arc<TlsCertificate>>,
 }
@@ -133,9 +122,10 @@ struct Accepted {
 impl Accepted {
     /// Performs the handshake of TLS, which has the time of a request's head.
     async fn into_edge_stream(self, limits: Arc<HttpLimits>, state: Arc<ConnectionState>) -> Option<EdgeStream> {
-        let transport = match &self.tls {
-            None => Transport::Plain(self.stream),
-            Some(tls) => match tokio::time::timeout(limits.header_timeout, tls.accept(self.stream)).await {
+        let transport = match (self.stream, &self.tls) {
+            (SocketStream::Unix(stream), _) => Transport::Unix(stream),
+            (SocketStream::Tcp(stream), None) => Transport::Plain(stream),
+            (SocketStream::Tcp(stream), Some(tls)) => match timeout(limits.header_timeout, tls.accept(stream)).await {
                 Ok(Ok(stream)) => Transport::Tls(Box::new(stream)),
                 Ok(Err(error)) => {
                     tracing::debug!(%error, "TLS handshake failed");

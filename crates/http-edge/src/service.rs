@@ -39,7 +39,7 @@ where
     let is_last = checks::is_last(&request);
     let waits_for_leave = request.headers().contains_key(EXPECT);
     let returned = UnreadSlot::default();
-    let refused = checks::reject_invalid_host(&request);
+    let refused = checks::reject_invalid_host(&request, limits.accepts_repeated_host);
     let is_refused = refused.is_some();
     let upgrade = upgrade::offer(&mut request);
     request.extensions_mut().insert(ClientPresence(Arc::clone(&state)));

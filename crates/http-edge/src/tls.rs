@@ -6,11 +6,12 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::socket::Socket;
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -120,19 +121,25 @@ fn read(path: &PathBuf) -> io::Result<Vec<u8>> {
 /// A listening socket, with TLS or without.
 #[derive(Debug)]
 pub struct Listener {
-    pub(crate) socket: TcpListener,
+    pub(crate) socket: Socket,
     pub(crate) tls: Option<Arc<TlsCertificate>>,
 }
 
 impl Listener {
     /// Listens with TLS if there is a certificate.
     pub fn new(socket: TcpListener, tls: Option<Arc<TlsCertificate>>) -> Self {
-        Self { socket, tls }
+        Self { socket: Socket::Tcp(socket), tls }
     }
 }
 
 impl From<TcpListener> for Listener {
     fn from(socket: TcpListener) -> Self {
         Self::new(socket, None)
+    }
+}
+
+impl From<UnixListener> for Listener {
+    fn from(socket: UnixListener) -> Self {
+        Self { socket: Socket::Unix(socket), tls: None }
     }
 }

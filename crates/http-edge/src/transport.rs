@@ -1,12 +1,13 @@
-//! The transport of a connection: TCP, with TLS or without.
+//! The transport of a connection: TCP, with TLS or without, or a Unix domain socket.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use rustix::net::{RecvFlags, recv};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
 
 /// The transport of a connection.
@@ -15,14 +16,18 @@ pub(crate) enum Transport {
     Plain(TcpStream),
     /// TLS over TCP.
     Tls(Box<TlsStream<TcpStream>>),
+    /// A Unix domain socket.
+    Unix(UnixStream),
 }
 
 impl Transport {
     /// Writes bytes if it is possible at once; with TLS nothing is written.
     pub(crate) fn try_write(&self, bytes: &[u8]) {
-        if let Self::Plain(stream) = self {
-            let _ = stream.try_write(bytes);
-        }
+        let _ = match self {
+            Self::Plain(stream) => stream.try_write(bytes),
+            Self::Unix(stream) => stream.try_write(bytes),
+            Self::Tls(_) => Ok(0),
+        };
     }
 
     /// Returns whether there are unread bytes from the client.
@@ -30,10 +35,25 @@ impl Transport {
         let stream = match self {
             Self::Plain(stream) => stream,
             Self::Tls(stream) => stream.get_ref().0,
+            Self::Unix(stream) => return poll_unread_unix(stream, cx),
         };
         let mut byte = [MaybeUninit::uninit(); 1];
         matches!(stream.poll_peek(cx, &mut ReadBuf::uninit(&mut byte)), Poll::Ready(Ok(1..)))
     }
+}
+
+/// The same for a Unix domain socket, which has no `poll_peek`.
+fn poll_unread_unix(stream: &UnixStream, cx: &mut Context<'_>) -> bool {
+    while let Poll::Ready(Ok(())) = stream.poll_read_ready(cx) {
+        let peek = || Ok(recv(stream, &mut [0; 1], RecvFlags::PEEK)?.0);
+        match stream.try_io(Interest::READABLE, peek) {
+            Ok(length) => return length > 0,
+            // The readiness was out of date; the next turn registers the task.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 impl AsyncRead for Transport {
@@ -41,6 +61,7 @@ impl AsyncRead for Transport {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
             Self::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
         }
     }
 }
@@ -50,6 +71,7 @@ impl AsyncWrite for Transport {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
 
@@ -61,6 +83,7 @@ impl AsyncWrite for Transport {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
             Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
+            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(cx, parts),
         }
     }
 
@@ -68,6 +91,7 @@ impl AsyncWrite for Transport {
         match self {
             Self::Plain(stream) => stream.is_write_vectored(),
             Self::Tls(stream) => stream.is_write_vectored(),
+            Self::Unix(stream) => stream.is_write_vectored(),
         }
     }
 
@@ -75,6 +99,7 @@ impl AsyncWrite for Transport {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
@@ -82,6 +107,7 @@ impl AsyncWrite for Transport {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

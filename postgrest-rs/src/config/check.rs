@@ -68,6 +68,33 @@ pub(super) fn proxy_uri(sources: &Sources) -> Result<Option<String>, String> {
     Ok(Some(text.to_owned()))
 }
 
+/// A text, or a URI (RFC 3986) where it holds a colon (RFC 7519 §2, `StringOrURI`).
+pub(super) fn audience(sources: &Sources) -> Result<Option<String>, String> {
+    let Some(text) = sources.text(&["jwt-aud"]) else { return Ok(None) };
+    if text.contains(':') && !is_uri(text) {
+        return Err("jwt-aud should be a string or a valid URI".to_owned());
+    }
+    Ok(Some(text.to_owned()))
+}
+
+/// Whether a text has a scheme and the characters of a URI alone.
+fn is_uri(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let mut bytes = rest.bytes();
+    while let Some(byte) = bytes.next() {
+        let is_allowed = match byte {
+            b'%' => (0..2).all(|_| bytes.next().is_some_and(|digit| digit.is_ascii_hexdigit())),
+            other => other.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=".contains(&other),
+        };
+        if !is_allowed {
+            return false;
+        }
+    }
+    is_scheme
+}
+
 pub(super) fn socket_mode(sources: &Sources) -> Result<u32, String> {
     let Some(text) = sources.text(&["server-unix-socket-mode"]) else { return Ok(0o660) };
     match u32::from_str_radix(text, 8) {

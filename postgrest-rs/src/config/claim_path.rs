@@ -1,5 +1,7 @@
 //! The path to the role in the claims of a token (`jwt-role-claim-key`).
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 /// A path into JSON: `.app_metadata.roles[0]`, with a condition at the end: `.roles[?(@ ^== "admin")]`.
@@ -73,7 +75,31 @@ impl ClaimPath {
     }
 }
 
+/// The path as it is written in a file, keys in quotation marks.
+impl fmt::Display for ClaimPath {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for step in &self.steps {
+            match step {
+                Step::Key(key) => write!(out, ".\"{key}\"")?,
+                Step::Index(index) => write!(out, "[{index}]")?,
+                Step::First(condition, pattern) => write!(out, "[?(@ {} \"{pattern}\")]", condition.operator())?,
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Condition {
+    fn operator(self) -> &'static str {
+        match self {
+            Self::Equals => "==",
+            Self::Differs => "!=",
+            Self::StartsWith => "^==",
+            Self::EndsWith => "==^",
+            Self::Contains => "*==",
+        }
+    }
+
     fn holds(self, pattern: &str, text: &str) -> bool {
         match self {
             Self::Equals => text == pattern,
@@ -141,8 +167,9 @@ mod tests {
             (".role.x", None),
         ];
         for (path, role) in cases {
-            let found = ClaimPath::parse(path).unwrap().find(claims.as_object().unwrap());
-            assert_eq!(found.as_deref(), role, "{path}");
+            let parsed = ClaimPath::parse(path).unwrap();
+            assert_eq!(parsed.find(claims.as_object().unwrap()).as_deref(), role, "{path}");
+            assert_eq!(ClaimPath::parse(&parsed.to_string()).unwrap(), parsed, "{path}");
         }
         for path in ["", "role", ".", ".a[", ".a[?(@ = \"b\")]", ".a[?(@ == \"b\")].c", ".a[+1]"] {
             assert!(ClaimPath::parse(path).is_err(), "{path}");

@@ -2,13 +2,15 @@
 
 mod check;
 pub mod claim_path;
+mod dump;
 pub mod file;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use check::{
-    extra_search_path, log_level, openapi_mode, ports, proxy_uri, read_keys, read_uri, socket_mode, transaction_end,
+    audience, extra_search_path, log_level, openapi_mode, ports, proxy_uri, read_keys, read_uri, socket_mode,
+    transaction_end,
 };
 use claim_path::ClaimPath;
 
@@ -269,7 +271,7 @@ impl Config {
                 .map_or_else(|| vec!["public".to_owned()], split_commas),
             db_tx_end: transaction_end(sources)?,
             db_uri: read_uri(sources)?,
-            jwt_aud: sources.owned("jwt-aud"),
+            jwt_aud: audience(sources)?,
             jwt_cache_max_entries: sources.number(&["jwt-cache-max-entries"], 1000),
             jwt_keys: read_keys(sources)?,
             jwt_role_claim_key: match sources.text(&["jwt-role-claim-key", "role-claim-key"]) {
@@ -321,6 +323,8 @@ mod tests {
                 "https://a?b",
                 "Malformed proxy uri, a correct example: https://example.com:8443/basePath",
             ),
+            ("jwt-aud", "foo://%%$$^^.com", "jwt-aud should be a string or a valid URI"),
+            ("jwt-aud", "http://%%host.invalid", "jwt-aud should be a string or a valid URI"),
             ("server-unix-socket-mode", "778", "Invalid server-unix-socket-mode: not an octal"),
         ];
         for (name, value, message) in cases {

@@ -57,6 +57,12 @@ struct Header {
 }
 
 impl KeySet {
+    /// The setting `jwt-secret` that makes these keys.
+    pub(crate) fn secret(&self, is_base64: bool) -> String {
+        let secret = URL_SAFE_NO_PAD.decode(&self.source).unwrap_or_default();
+        if is_base64 { STANDARD.encode(secret) } else { String::from_utf8_lossy(&secret).into_owned() }
+    }
+
     /// Reads the setting `jwt-secret`.
     ///
     /// # Errors

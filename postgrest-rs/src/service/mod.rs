@@ -132,6 +132,12 @@ impl DataApi {
         Arc::clone(&self.state().config)
     }
 
+    /// The settings of this moment as text of a configuration file, secrets included.
+    pub fn dump_config(&self) -> String {
+        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner).clone();
+        self.config().dump(&sources)
+    }
+
     /// Whether the schema cache was loaded once.
     pub fn is_ready(&self) -> bool {
         self.cache().is_some()

@@ -6,6 +6,7 @@ mod calls;
 mod cluster;
 mod comparison;
 mod connections;
+mod differential;
 mod hostile;
 mod large;
 mod limits;

@@ -177,7 +177,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Backup(arguments) => backup::run(&arguments).map(succeed),
         Command::Restore(arguments) => backup::run_restore(arguments).map(succeed),
         Command::Gotrue(arguments) => gotrue::run(&arguments).map(succeed),
-        Command::Postgrest(arguments) => postgrest::run(&arguments).map(succeed),
+        Command::Postgrest(arguments) => postgrest::run(&arguments),
         Command::Storage(arguments) => storage::run(arguments),
         Command::Desk(arguments) => desk::run(&arguments).map(succeed),
         Command::Keys(arguments) => keys::run(&arguments).map(succeed),

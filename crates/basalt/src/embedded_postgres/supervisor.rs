@@ -30,7 +30,7 @@ const PORT_TAKEN: &str = "could not create any TCP/IP sockets";
 const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Settings other than PostgreSQL's defaults, for a private, small, quick and crash-safe server.
-const SETTINGS: [(&str, &str); 21] = [
+const SETTINGS: [(&str, &str); 22] = [
     ("unix_socket_permissions", "0700"),
     ("max_connections", "100"),
     ("shared_buffers", "64MB"),
@@ -40,6 +40,8 @@ const SETTINGS: [(&str, &str); 21] = [
     ("max_slot_wal_keep_size", "10GB"),
     ("max_wal_size", "256MB"),
     ("jit", "off"),
+    // As with pg_stat_statements, which Supabase loads: plans name the identifier of their statement.
+    ("compute_query_id", "on"),
     // Functions of extensions are used without their schema, as in Supabase.
     ("search_path", "\"$user\", public, extensions"),
     ("timezone", "UTC"),

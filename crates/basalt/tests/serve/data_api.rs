@@ -1,5 +1,10 @@
 //! `basalt postgrest`, configured by a file and by environment variables.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -142,4 +147,125 @@ fn unusable_settings_are_reported() {
     let missing = basalt().args(["postgrest", "/nonexistent.conf"]).output().expect("the program starts");
     assert!(!missing.status.success());
     assert!(String::from_utf8_lossy(&missing.stderr).contains("/nonexistent.conf"));
+}
+
+/// The output of `basalt postgrest` with these arguments, which must succeed.
+fn print(arguments: &[&str]) -> String {
+    let mut command = basalt();
+    let output = command.arg("postgrest").args(arguments).env("PGRST_DB_ANON_ROLE", "reader").output();
+    let output = output.expect("the program ends");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[tokio::test]
+async fn settings_and_schema_are_printed_and_nothing_is_served() {
+    let (database, mut connection) = database().await;
+    let settings = "ALTER ROLE CURRENT_USER SET pgrst.db_max_rows = '17'";
+    connection.execute(settings).await.expect("the setting");
+    let folder = TempFolder::new();
+    let text = format!("db-uri = \"{}\"\ndb-schemas = \"public\"\n", database.text("database_url"));
+    let file = folder.write("postgrest.conf", &text);
+    let dumped = print(&["--dump-config", &file]);
+    // The database wins over the environment, which wins over the file.
+    for line in ["db-max-rows = 17", "db-anon-role = \"reader\"", "db-schemas = \"public\"", "server-port = 3000"] {
+        assert!(dumped.lines().any(|it| it == line), "{line}\n{dumped}");
+    }
+    let schema: Value = serde_json::from_str(&print(&["--dump-schema", &file])).expect("JSON");
+    assert!(schema["dbTables"].as_array().expect("tables").contains(&json!("public.boats")), "{schema}");
+    connection.execute("ALTER ROLE CURRENT_USER RESET pgrst.db_max_rows").await.expect("the setting");
+}
+
+#[test]
+fn example_is_a_file_of_the_defaults() {
+    let folder = TempFolder::new();
+    let example = print(&["--example"]);
+    let file = folder.write("example.conf", &example.replace("# db-anon-role = \"\"", "db-anon-role = \"web\""));
+    let dumped = basalt()
+        .args(["postgrest", "--dump-config", &file])
+        .env("PGRST_DB_CONFIG", "false")
+        .output()
+        .expect("the program ends");
+    let dumped = String::from_utf8(dumped.stdout).expect("text");
+    assert!(dumped.contains("db-anon-role = \"web\"\n") && dumped.contains("db-pool = 10\n"), "{dumped}");
+    let refused = basalt().args(["postgrest", "--example", "--ready"]).output().expect("the program ends");
+    assert!(!refused.status.success());
+}
+
+#[tokio::test]
+async fn readiness_is_that_of_the_administration_port() {
+    let (database, _connection) = database().await;
+    let api = DataApi::start(&database, "").await;
+    let check = |admin: &str, host: &str| {
+        let mut command = basalt();
+        command.args(["postgrest", "--ready"]).env("PGRST_SERVER_HOST", host).env("PGRST_ADMIN_SERVER_PORT", admin);
+        let output = command.output().expect("the program ends");
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        (output.status.success(), text)
+    };
+    let port = api.admin.trim_start_matches("http://127.0.0.1:").trim_end_matches("/ready").to_owned();
+    assert_eq!(check(&port, "127.0.0.1"), (true, format!("OK: {}\n", api.admin)));
+    let closed = free_port().to_string();
+    let refused = format!("ERROR: connection refused to http://127.0.0.1:{closed}/ready\n");
+    assert_eq!(check(&closed, "127.0.0.1"), (false, refused));
+    let refused = format!("ERROR: connection refused to http://[::1]:{closed}/ready\n");
+    assert_eq!(check(&closed, "::1"), (false, refused));
+    for (admin, host, hint) in [("", "127.0.0.1", "admin-server-port"), (&port, "*4", "update your server-host")] {
+        let (succeeded, text) = check(admin, host);
+        assert!(!succeeded && text.contains(hint), "{text}");
+    }
+}
+
+/// The answer to a request over a Unix domain socket.
+fn get_over_socket(path: &Path, target: &str) -> Option<String> {
+    let mut stream = UnixStream::connect(path).ok()?;
+    write!(stream, "GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").expect("it is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    Some(answer)
+}
+
+#[tokio::test]
+async fn unix_socket_is_served_with_its_mode_in_place_of_the_port() {
+    let (database, _connection) = database().await;
+    let folder = TempFolder::new();
+    let socket = PathBuf::from(folder.path("api.sock"));
+    // A socket that an earlier process left behind.
+    drop(UnixListener::bind(&socket).expect("a socket"));
+    let settings = format!("server-unix-socket = \"{}\"\nserver-unix-socket-mode = \"600\"", socket.display());
+    let mut api = DataApi::start(&database, &settings).await;
+    let mode = std::fs::metadata(&socket).expect("the socket").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let answer = get_over_socket(&socket, "/boats?select=name&id=eq.1").expect("a connection");
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("[{\"name\":\"Aurora\"}]"), "{answer}");
+    assert!(database.client.get(&api.url).send().await.is_err(), "the port is not served");
+    api.signal(Signal::TERM);
+    assert!(api.child.wait().expect("a status").success());
+    assert!(get_over_socket(&socket, "/boats").is_none());
+}
+
+#[test]
+fn file_in_place_of_the_unix_socket_is_kept() {
+    let folder = TempFolder::new();
+    let file = folder.write("notes.txt", "kept");
+    let output = basalt()
+        .args(["postgrest"])
+        .env("PGRST_SERVER_UNIX_SOCKET", &file)
+        .env("PGRST_DB_URI", "postgresql://nobody@127.0.0.1:1/none")
+        .output()
+        .expect("the program ends");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && text.contains("no socket"), "{text}");
+    assert_eq!(std::fs::read_to_string(&file).expect("the file"), "kept");
+}
+
+#[tokio::test]
+async fn repeated_host_is_accepted() {
+    let (database, _connection) = database().await;
+    let api = DataApi::start(&database, "").await;
+    let mut raw = TcpStream::connect(api.url.trim_start_matches("http://")).expect("a connection");
+    write!(raw, "GET /boats?id=eq.2 HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n").expect("it is sent");
+    let mut answer = String::new();
+    raw.read_to_string(&mut answer).expect("an answer");
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
 }
