@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rs::http::request_info::parse_pairs;
+use platform::request_info::parse_pairs;
 
 use crate::api_error::ApiError;
 use crate::message::Channel;

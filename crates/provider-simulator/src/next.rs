@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rs::ports::entropy::Entropy;
+use platform::entropy::Entropy;
 use serde_json::{Map, Value};
 
 use crate::catalog::{EmailRule, ProviderEntry, find_provider, provider_names};

@@ -3,11 +3,10 @@
 //! Names of tables and columns come from the catalog, so that the SQL is not constant. It is sent as text, which works
 //! through poolers, too. The progress is in a schema of its own, which exists only until the work is finished.
 
+use platform::store::quoting::{quote_identifier, quote_literal};
 use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, Result, Row};
-
-use super::quoting::{quote_identifier, quote_literal};
 
 /// The schemas whose rows are replaced.
 const SCHEMAS: &str = "('auth', 'basalt')";

@@ -6,9 +6,9 @@ use std::io::Write;
 
 use gateway::Service;
 use gotrue_rs::config::{Config, Notice, NoticeLevel};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::template::MailTemplates;
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
 
 use super::process::build_runtime;
 use crate::config_file::{LogFormat, Problem, replace_setting_names};

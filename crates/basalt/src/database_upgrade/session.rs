@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::{acquire_connection, database_copy as store};
+use gotrue_rs::store::database_copy as store;
 use gotrue_rules::domain::secret::Secret;
+use platform::store::acquire_connection;
 use sqlx::{Connection, PgConnection};
 
 use super::run_blocking;

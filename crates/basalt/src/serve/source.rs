@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use gotrue_rs::config::{Config, DatabaseSettings};
-use gotrue_rs::store::{Pool, migrate};
+use gotrue_rs::store::migrate;
 use gotrue_rules::domain::secret::Secret;
+use platform::store::Pool;
 use tokio::runtime::Handle;
 
 use super::schemas::{ROLE, create_roles, create_template, migrate_schemas};

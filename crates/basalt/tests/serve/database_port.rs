@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use gotrue_rs::testing::find_postgres;
+use platform::testing::find_postgres;
 
 use super::support::{Basalt, TempFolder, eventually, run_with};
 

@@ -6,10 +6,10 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures::stream;
-use gotrue_rs::events::{EventFilter, EventKind, EventLog, EventSubscriber};
-use gotrue_rs::http::request_info::parse_pairs;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
+use platform::events::{EventFilter, EventKind, EventLog, EventSubscriber};
+use platform::request_info::parse_pairs;
 
 use super::response;
 use crate::TestApiError;

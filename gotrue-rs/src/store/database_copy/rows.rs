@@ -2,10 +2,10 @@
 
 use bytes::BytesMut;
 use futures::TryStreamExt;
+use platform::store::quoting::quote_literal;
 use sqlx::{PgConnection, Result, Row};
 
 use super::{execute, fetch, fetch_texts};
-use crate::store::quoting::quote_literal;
 
 /// Bytes of rows that are sent at a time.
 const CHUNK_BYTES: usize = 256 * 1024;
