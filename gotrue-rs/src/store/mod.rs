@@ -2,9 +2,7 @@
 //!
 //! Times are parameters, never `now()`. Modules with statements are declared in `statements!`, which lists them.
 
-pub mod anonymise;
 mod columns;
-pub mod database_copy;
 pub mod insertion;
 mod merged_metadata;
 pub mod migrate;

@@ -24,24 +24,24 @@ const LIST_COLUMNS: &str = "
 
 /// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub(crate) struct Column {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its type, without a length: `character varying`.
-    pub type_name: String,
+    pub(crate) type_name: String,
     /// Whether the database computes it.
-    pub is_generated: bool,
+    pub(crate) is_generated: bool,
     /// Whether it is part of the primary key.
-    pub is_key: bool,
+    pub(crate) is_key: bool,
 }
 
 /// A table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Table {
+pub(crate) struct Table {
     /// Its name with that of its schema: `auth.users`.
-    pub name: String,
+    pub(crate) name: String,
     /// Its columns in order.
-    pub columns: Vec<Column>,
+    pub(crate) columns: Vec<Column>,
 }
 
 impl Table {
@@ -53,13 +53,13 @@ impl Table {
 
 /// Some columns of a table, read and written by its primary key of one column.
 #[derive(Debug, Clone, Copy)]
-pub struct Selection<'a> {
+pub(crate) struct Selection<'a> {
     /// The table.
-    pub table: &'a Table,
+    pub(crate) table: &'a Table,
     /// The primary key.
-    pub key: &'a Column,
+    pub(crate) key: &'a Column,
     /// The columns.
-    pub columns: &'a [&'a Column],
+    pub(crate) columns: &'a [&'a Column],
 }
 
 async fn fetch(connection: &mut PgConnection, sql: String) -> Result<Vec<PgRow>> {
@@ -71,17 +71,17 @@ async fn execute(connection: &mut PgConnection, sql: String) -> Result<u64> {
 }
 
 /// Begins a transaction in which rows that row security hides are an error, in place of being left out.
-pub async fn begin(connection: &mut PgConnection) -> Result<()> {
+pub(crate) async fn begin(connection: &mut PgConnection) -> Result<()> {
     execute(connection, "BEGIN; SET LOCAL row_security = off".to_owned()).await.map(drop)
 }
 
 /// Commits the open transaction.
-pub async fn commit(connection: &mut PgConnection) -> Result<()> {
+pub(crate) async fn commit(connection: &mut PgConnection) -> Result<()> {
     execute(connection, "COMMIT".to_owned()).await.map(drop)
 }
 
 /// Lists the tables of the schemas `auth` and `basalt`.
-pub async fn list_tables(connection: &mut PgConnection) -> Result<Vec<Table>> {
+pub(crate) async fn list_tables(connection: &mut PgConnection) -> Result<Vec<Table>> {
     let sql = format!("{LIST_COLUMNS}{SCHEMAS} AND c.relkind IN ('r', 'p') ORDER BY 1, 2, a.attnum");
     let mut tables: Vec<Table> = Vec::new();
     for row in fetch(connection, sql).await? {
@@ -101,13 +101,13 @@ pub async fn list_tables(connection: &mut PgConnection) -> Result<Vec<Table>> {
 }
 
 /// Lists the tables of the schemas `auth` and `basalt` in which row security applies to the role.
-pub async fn list_filtered_tables(connection: &mut PgConnection) -> Result<Vec<String>> {
+pub(crate) async fn list_filtered_tables(connection: &mut PgConnection) -> Result<Vec<String>> {
     let condition = format!("n.nspname IN {SCHEMAS} AND row_security_active(c.oid)");
     list_table_names(connection, &condition).await
 }
 
 /// Lists the tables of all other schemas except those of PostgreSQL.
-pub async fn list_other_tables(connection: &mut PgConnection) -> Result<Vec<String>> {
+pub(crate) async fn list_other_tables(connection: &mut PgConnection) -> Result<Vec<String>> {
     let condition = format!(
         "n.nspname NOT IN {SCHEMAS}
            AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'basalt_anonymisation')
@@ -130,7 +130,7 @@ async fn list_table_names(connection: &mut PgConnection, condition: &str) -> Res
 }
 
 /// Counts the other clients that are connected to the database.
-pub async fn count_other_clients(connection: &mut PgConnection) -> Result<i64> {
+pub(crate) async fn count_other_clients(connection: &mut PgConnection) -> Result<i64> {
     let sql = "SELECT count(*)
                FROM pg_stat_activity
                WHERE datname = current_database()
@@ -140,14 +140,14 @@ pub async fn count_other_clients(connection: &mut PgConnection) -> Result<i64> {
 }
 
 /// Creates the table of the progress if it does not exist.
-pub async fn create_progress(connection: &mut PgConnection) -> Result<()> {
+pub(crate) async fn create_progress(connection: &mut PgConnection) -> Result<()> {
     let sql = "CREATE SCHEMA IF NOT EXISTS basalt_anonymisation;
                CREATE TABLE IF NOT EXISTS basalt_anonymisation.progress (name text PRIMARY KEY, value text NOT NULL)";
     execute(connection, sql.to_owned()).await.map(drop)
 }
 
 /// Returns an entry of the progress; `None` also without its table.
-pub async fn read_progress(connection: &mut PgConnection, name: &str) -> Result<Option<String>> {
+pub(crate) async fn read_progress(connection: &mut PgConnection, name: &str) -> Result<Option<String>> {
     let exists = "SELECT to_regclass('basalt_anonymisation.progress') IS NOT NULL";
     let rows = fetch(connection, exists.to_owned()).await?;
     if !rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)) {
@@ -158,7 +158,7 @@ pub async fn read_progress(connection: &mut PgConnection, name: &str) -> Result<
 }
 
 /// Stores an entry of the progress.
-pub async fn write_progress(connection: &mut PgConnection, name: &str, value: &str) -> Result<()> {
+pub(crate) async fn write_progress(connection: &mut PgConnection, name: &str, value: &str) -> Result<()> {
     let sql = format!(
         "INSERT INTO basalt_anonymisation.progress (name, value)
          VALUES ({}, {})
@@ -170,14 +170,14 @@ pub async fn write_progress(connection: &mut PgConnection, name: &str, value: &s
 }
 
 /// Drops the progress and its schema.
-pub async fn drop_progress(connection: &mut PgConnection) -> Result<()> {
+pub(crate) async fn drop_progress(connection: &mut PgConnection) -> Result<()> {
     execute(connection, "DROP SCHEMA IF EXISTS basalt_anonymisation CASCADE".to_owned()).await.map(drop)
 }
 
 /// Returns the next rows after a key, locked, each as a JSON object.
 ///
 /// The members are the selected columns and the key.
-pub async fn read_page(
+pub(crate) async fn read_page(
     connection: &mut PgConnection,
     selection: Selection<'_>,
     after: Option<&str>,
@@ -198,7 +198,7 @@ pub async fn read_page(
 }
 
 /// Writes the selected columns of rows by their key; returns how many there were.
-pub async fn write_page(connection: &mut PgConnection, selection: Selection<'_>, rows: &[Value]) -> Result<u64> {
+pub(crate) async fn write_page(connection: &mut PgConnection, selection: Selection<'_>, rows: &[Value]) -> Result<u64> {
     if rows.is_empty() {
         return Ok(0);
     }
@@ -217,7 +217,7 @@ pub async fn write_page(connection: &mut PgConnection, selection: Selection<'_>,
 /// Deletes some rows of a table; returns how many there were, 0 at the end.
 ///
 /// `condition` is a constant of the rules.
-pub async fn delete_page(
+pub(crate) async fn delete_page(
     connection: &mut PgConnection,
     table: &Table,
     condition: &'static str,
@@ -231,7 +231,7 @@ pub async fn delete_page(
 }
 
 /// Lists the next different phone numbers of users after one, in order; empty at the end.
-pub async fn list_phones(connection: &mut PgConnection, after: &str, limit: u32) -> Result<Vec<String>> {
+pub(crate) async fn list_phones(connection: &mut PgConnection, after: &str, limit: u32) -> Result<Vec<String>> {
     let after = quote_literal(after);
     let sql = format!("SELECT DISTINCT phone FROM auth.users WHERE phone > {after} ORDER BY phone LIMIT {limit}");
     fetch(connection, sql).await?.iter().map(|row| row.try_get(0)).collect()

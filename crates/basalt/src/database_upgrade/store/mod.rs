@@ -7,11 +7,9 @@ mod objects;
 mod roles;
 mod rows;
 
-pub use objects::{CatalogObject, list_missing_extensions, list_objects, list_other_databases};
-pub use roles::{RoleStatements, list_role_statements, run_statements, without_passwords};
-pub use rows::{
-    CopiedTable, RowSum, SequenceState, copy_rows, list_sequences, list_tables, set_sequences, sum_rows, truncate,
-};
+pub(crate) use objects::{CatalogObject, list_missing_extensions, list_objects, list_other_databases};
+pub(crate) use roles::{list_role_statements, run_statements, without_passwords};
+pub(crate) use rows::{copy_rows, list_sequences, list_tables, set_sequences, sum_rows, truncate};
 
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, Result, Row};
@@ -41,29 +39,29 @@ async fn execute(connection: &mut PgConnection, sql: impl Into<String>) -> Resul
 }
 
 /// Gives values the same text in every session that is compared.
-pub async fn prepare_session(connection: &mut PgConnection) -> Result<()> {
+pub(crate) async fn prepare_session(connection: &mut PgConnection) -> Result<()> {
     execute(connection, SESSION).await
 }
 
 /// Begins a transaction that sees one state and changes nothing; returns the name of its snapshot.
-pub async fn begin_snapshot(connection: &mut PgConnection) -> Result<String> {
+pub(crate) async fn begin_snapshot(connection: &mut PgConnection) -> Result<String> {
     execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
     let names = fetch_texts(connection, "SELECT pg_catalog.pg_export_snapshot()").await?;
     Ok(names.into_iter().next().unwrap_or_default())
 }
 
 /// Begins a transaction in which neither triggers run nor foreign keys are checked.
-pub async fn begin_load(connection: &mut PgConnection) -> Result<()> {
+pub(crate) async fn begin_load(connection: &mut PgConnection) -> Result<()> {
     execute(connection, "BEGIN; SET LOCAL session_replication_role = replica").await
 }
 
 /// Commits the open transaction.
-pub async fn commit(connection: &mut PgConnection) -> Result<()> {
+pub(crate) async fn commit(connection: &mut PgConnection) -> Result<()> {
     execute(connection, "COMMIT").await
 }
 
 /// Collects the statistics of the planner, and writes all changes to the files.
-pub async fn analyze_and_flush(connection: &mut PgConnection) -> Result<()> {
+pub(crate) async fn analyze_and_flush(connection: &mut PgConnection) -> Result<()> {
     execute(connection, "ANALYZE").await?;
     execute(connection, "CHECKPOINT").await
 }

@@ -37,39 +37,39 @@ const LIST_SEQUENCES: &str = "
 
 /// A table whose rows are copied. A partition is a table; a partitioned table has no rows of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CopiedTable {
+pub(crate) struct CopiedTable {
     /// Its quoted name with that of its schema.
-    pub name: String,
+    pub(crate) name: String,
     /// Its quoted columns.
     columns: String,
     /// Those that the database does not compute.
     stored_columns: String,
     /// The bytes of its rows on disk.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// The number of rows of a table, and a sum that does not depend on their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowSum {
+pub(crate) struct RowSum {
     /// The number of rows.
-    pub rows: i64,
+    pub(crate) rows: i64,
     /// The sum of the beginnings of the MD5 of each row.
-    pub sum: String,
+    pub(crate) sum: String,
 }
 
 /// The position of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SequenceState {
+pub(crate) struct SequenceState {
     /// Its quoted name with that of its schema.
-    pub name: String,
+    pub(crate) name: String,
     /// The last value.
-    pub last_value: i64,
+    pub(crate) last_value: i64,
     /// Whether that value was used.
-    pub is_called: bool,
+    pub(crate) is_called: bool,
 }
 
 /// Lists the tables.
-pub async fn list_tables(connection: &mut PgConnection) -> Result<Vec<CopiedTable>> {
+pub(crate) async fn list_tables(connection: &mut PgConnection) -> Result<Vec<CopiedTable>> {
     let rows = fetch(connection, LIST_TABLES).await?;
     let table = |row: &sqlx::postgres::PgRow| {
         Ok(CopiedTable {
@@ -83,13 +83,13 @@ pub async fn list_tables(connection: &mut PgConnection) -> Result<Vec<CopiedTabl
 }
 
 /// Deletes all rows of the tables.
-pub async fn truncate(connection: &mut PgConnection, tables: &[CopiedTable]) -> Result<()> {
+pub(crate) async fn truncate(connection: &mut PgConnection, tables: &[CopiedTable]) -> Result<()> {
     let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     execute(connection, format!("TRUNCATE {}", names.join(", "))).await
 }
 
 /// Copies the rows of a table between two databases; returns how many there were.
-pub async fn copy_rows(from: &mut PgConnection, to: &mut PgConnection, table: &CopiedTable) -> Result<u64> {
+pub(crate) async fn copy_rows(from: &mut PgConnection, to: &mut PgConnection, table: &CopiedTable) -> Result<u64> {
     let columns = &table.stored_columns;
     // Without a list these are all columns that the database does not compute.
     let source = if columns.is_empty() { table.name.clone() } else { format!("{} ({columns})", table.name) };
@@ -108,7 +108,7 @@ pub async fn copy_rows(from: &mut PgConnection, to: &mut PgConnection, table: &C
 }
 
 /// Counts and sums the rows of a table.
-pub async fn sum_rows(connection: &mut PgConnection, table: &CopiedTable) -> Result<RowSum> {
+pub(crate) async fn sum_rows(connection: &mut PgConnection, table: &CopiedTable) -> Result<RowSum> {
     let sql = format!(
         "SELECT count(*), coalesce(sum(('x' || substr(md5(ROW({})::text), 1, 15))::bit(60)::bigint), 0)::text FROM ONLY {}",
         table.columns, table.name
@@ -119,7 +119,7 @@ pub async fn sum_rows(connection: &mut PgConnection, table: &CopiedTable) -> Res
 }
 
 /// Lists the sequences with their positions.
-pub async fn list_sequences(connection: &mut PgConnection) -> Result<Vec<SequenceState>> {
+pub(crate) async fn list_sequences(connection: &mut PgConnection) -> Result<Vec<SequenceState>> {
     let mut sequences = Vec::new();
     for name in fetch_texts(connection, LIST_SEQUENCES).await? {
         let rows = fetch(connection, format!("SELECT last_value, is_called FROM {name}")).await?;
@@ -130,7 +130,7 @@ pub async fn list_sequences(connection: &mut PgConnection) -> Result<Vec<Sequenc
 }
 
 /// Sets the positions of sequences.
-pub async fn set_sequences(connection: &mut PgConnection, sequences: &[SequenceState]) -> Result<()> {
+pub(crate) async fn set_sequences(connection: &mut PgConnection, sequences: &[SequenceState]) -> Result<()> {
     for SequenceState { name, last_value, is_called } in sequences {
         let name = quote_literal(name);
         fetch(connection, format!("SELECT pg_catalog.setval({name}, {last_value}, {is_called})")).await?;

@@ -9,17 +9,17 @@ const LIST: &str = include_str!("objects.sql");
 
 /// An object of a database that PostgreSQL did not create itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CatalogObject {
+pub(crate) struct CatalogObject {
     /// Its kind, as PostgreSQL names it: `table`, `index`, `trigger`.
-    pub kind: String,
+    pub(crate) kind: String,
     /// Its name with that of its schema or table.
-    pub name: String,
+    pub(crate) name: String,
     /// What it consists of; `None` if that cannot be compared between releases.
-    pub definition: Option<String>,
+    pub(crate) definition: Option<String>,
 }
 
 /// Lists the objects of the database.
-pub async fn list_objects(connection: &mut PgConnection) -> Result<Vec<CatalogObject>> {
+pub(crate) async fn list_objects(connection: &mut PgConnection) -> Result<Vec<CatalogObject>> {
     let rows = fetch(connection, LIST).await?;
     let object = |row: &sqlx::postgres::PgRow| {
         Ok(CatalogObject { kind: row.try_get(0)?, name: row.try_get(1)?, definition: row.try_get(2)? })
@@ -28,7 +28,10 @@ pub async fn list_objects(connection: &mut PgConnection) -> Result<Vec<CatalogOb
 }
 
 /// Lists the extensions of a database that the server of another one does not have.
-pub async fn list_missing_extensions(database: &mut PgConnection, other: &mut PgConnection) -> Result<Vec<String>> {
+pub(crate) async fn list_missing_extensions(
+    database: &mut PgConnection,
+    other: &mut PgConnection,
+) -> Result<Vec<String>> {
     let mut names = fetch_texts(database, "SELECT extname::text FROM pg_catalog.pg_extension ORDER BY 1").await?;
     let known = fetch_texts(other, "SELECT name::text FROM pg_catalog.pg_available_extensions").await?;
     names.retain(|name| !known.contains(name));
@@ -36,7 +39,7 @@ pub async fn list_missing_extensions(database: &mut PgConnection, other: &mut Pg
 }
 
 /// Lists the databases of the cluster beside the connected one.
-pub async fn list_other_databases(connection: &mut PgConnection) -> Result<Vec<String>> {
+pub(crate) async fn list_other_databases(connection: &mut PgConnection) -> Result<Vec<String>> {
     let sql = "SELECT datname::text
                FROM pg_catalog.pg_database
                WHERE NOT datistemplate

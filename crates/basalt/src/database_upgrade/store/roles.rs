@@ -81,25 +81,25 @@ const SETTINGS: &str = "
 
 /// Statements that create the roles of a cluster and their rights again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RoleStatements {
+pub(crate) struct RoleStatements {
     /// The roles. They contain the verifiers of passwords.
-    pub roles: Vec<String>,
+    pub(crate) roles: Vec<String>,
     /// The settings and rights that need the database.
-    pub settings: Vec<String>,
+    pub(crate) settings: Vec<String>,
 }
 
 /// Lists the statements that create roles, memberships and settings again.
-pub async fn list_role_statements(connection: &mut PgConnection) -> Result<RoleStatements> {
+pub(crate) async fn list_role_statements(connection: &mut PgConnection) -> Result<RoleStatements> {
     let roles = fetch_texts(connection, ROLES).await?;
     Ok(RoleStatements { roles, settings: fetch_texts(connection, SETTINGS).await? })
 }
 
 /// Runs statements together: if one fails, none has an effect.
-pub async fn run_statements(connection: &mut PgConnection, statements: &[String]) -> Result<()> {
+pub(crate) async fn run_statements(connection: &mut PgConnection, statements: &[String]) -> Result<()> {
     if statements.is_empty() { Ok(()) } else { execute(connection, statements.join("; ")).await }
 }
 
 /// Removes the verifiers of passwords, which differ for equal passwords.
-pub fn without_passwords(statements: &[String]) -> Vec<&str> {
+pub(crate) fn without_passwords(statements: &[String]) -> Vec<&str> {
     statements.iter().map(|statement| statement.split(" PASSWORD ").next().unwrap_or_default()).collect()
 }
