@@ -51,8 +51,10 @@ fn only_named_crates_depend_on_the_auth_crate() {
 #[test]
 fn platform_depends_on_no_service() {
     let manifests = manifests();
-    let is_crate =
-        |name: &str| manifests.iter().any(|(_, text)| text.lines().any(|line| line == format!("name = \"{name}\"")));
+    let is_crate = |name: &str| {
+        let line = format!("name = \"{name}\"");
+        manifests.iter().any(|(_, text)| text.lines().find(|line| line.starts_with("name = ")) == Some(&line))
+    };
     let text = &manifests.iter().find(|(name, _)| name == "crates/platform/Cargo.toml").expect("the manifest").1;
     let own: Vec<&str> = dependencies(text).into_iter().filter(|name| is_crate(name)).collect();
     assert_eq!(own, PLATFORM_DEPENDENCIES);

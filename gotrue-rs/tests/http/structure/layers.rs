@@ -78,7 +78,7 @@ const PLATFORM_LAYERS: &[(&str, &[&str])] = &[
     ("request_body", &["request_info"]),
     ("request_info", &[]),
     ("saml_keys", &[]),
-    ("sealing", &[]),
+    ("sealing", &["entropy"]),
     ("software_authenticator", &[]),
     ("store", &["journal"]),
     ("testing", &["clock", "journal", "mail", "store"]),
