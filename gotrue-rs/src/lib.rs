@@ -14,19 +14,19 @@
 //! use axum::extract::FromRequestParts;
 //! use axum::routing::get;
 //! use gotrue_rs::app::{App, EmailDelivery, Ports};
-//! use platform::clock::SystemClock;
-//! use platform::entropy::Entropy;
 //! use gotrue_rs::ports::hashing::HashingPool;
-//! use platform::http_client::{HttpClient, OutboundOptions};
 //! use gotrue_rs::ports::keys::KeySettings;
-//! use platform::mail::DiscardingMailer;
-//! use gotrue_rs::store::{PgConnectOptions, Pool, PoolOptions};
 //! use gotrue_rules::domain::policy::Policy;
 //! use gotrue_rules::domain::secret::Secret;
 //! use http::StatusCode;
 //! use http::header::AUTHORIZATION;
 //! use http::request::Parts;
 //! use http_edge::request::{BearerWhitespace, single_header};
+//! use platform::clock::SystemClock;
+//! use platform::entropy::Entropy;
+//! use platform::http_client::{HttpClient, OutboundOptions};
+//! use platform::mail::DiscardingMailer;
+//! use platform::store::{PgConnectOptions, Pool, PoolOptions};
 //!
 //! /// The id of the signed-in user, taken from the access token.
 //! struct UserId(String);
