@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use gotrue_rs::app::App;
 use gotrue_rules::domain::oauth_server::token_use::{TokenUse, classify_token};
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
@@ -129,11 +128,6 @@ impl CredentialVerifier {
     /// Legacy API keys are tokens, so they need not be listed.
     pub fn new(keys: ApiKeyRing, check_token: CheckToken) -> Self {
         Self { keys, check_token }
-    }
-
-    /// Accepts these keys, and the tokens that the auth API signs, including the legacy API keys.
-    pub fn from_app(keys: ApiKeyRing, auth: Arc<App>) -> Self {
-        Self::new(keys, Arc::new(move |token, now| auth.keys.verify(token, now).ok()))
     }
 
     /// Returns the caller that a key or token identifies.

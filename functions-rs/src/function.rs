@@ -9,11 +9,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use gotrue_rs::journal::Journal;
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rules::domain::error::ErrorCode;
 use http::{HeaderMap, Method, StatusCode};
 use http_edge::request::ClientAddress;
+use platform::entropy::Entropy;
+use platform::journal::Journal;
 use serde::Serialize;
 
 use crate::caller::Caller;
@@ -149,7 +149,7 @@ impl FunctionError {
     }
 
     /// Creates the error of a failed statement: 503 while the database is unavailable, else 500.
-    pub fn from_store_error(doing: &'static str, error: gotrue_rs::store::Error) -> Self {
+    pub fn from_store_error(doing: &'static str, error: platform::store::Error) -> Self {
         if !error.is_unavailable() {
             return Self::internal(doing, error);
         }

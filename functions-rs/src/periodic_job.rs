@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{Either, select};
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::store::Result;
 use gotrue_rules::domain::error::chain::ErrorChain;
+use platform::clock::SharedClock;
+use platform::store::Result;
 use telemetry::jobs::JobRun;
 
 /// A background job.

@@ -10,29 +10,30 @@ use gotrue_rules::domain::redirect::{AllowList, RedirectPatternError};
 use gotrue_rules::wire::discovery::DiscoveryJson;
 use gotrue_rules::wire::go_json;
 use gotrue_rules::wire::settings::SettingsJson;
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
+use platform::explanation::Explanations;
+use platform::http_client::HttpClient;
+use platform::journal::{FaultInjector, Journal};
+use platform::limits::{RateLimits, SharedLimits};
+use platform::mail::SharedMailer;
+use platform::mail::inbox::Inbox;
+use platform::mail::outbox::Outbox;
+use platform::saml_keys::SamlKeyError;
+use platform::store::{Pool, Replica};
 use tokio::sync::Notify;
 use url::Url;
 
-use crate::explanation::Explanations;
-use crate::journal::{FaultInjector, Journal};
 use crate::ports::captcha::CaptchaVerifier;
-use crate::ports::clock::SharedClock;
-use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
 use crate::ports::hooks::Hooks;
-use crate::ports::http_client::HttpClient;
 use crate::ports::keys::{KeyError, KeyRing, KeySettings};
-use crate::ports::limits::{RateLimits, SharedLimits};
-use crate::ports::mail::SharedMailer;
 use crate::ports::mail::addresses::AddressChecker;
-use crate::ports::mail::inbox::Inbox;
-use crate::ports::mail::outbox::Outbox;
 use crate::ports::mail::template::MailTemplates;
 use crate::ports::oidc::Oidc;
 use crate::ports::pwned::{self, PwnedPasswords};
-use crate::ports::saml::{SamlKeyError, SamlServiceProvider};
+use crate::ports::saml::SamlServiceProvider;
 use crate::ports::sms::SmsDelivery;
-use crate::store::{Pool, Replica};
 
 /// Everything that requests share.
 #[derive(Debug)]

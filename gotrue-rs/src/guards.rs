@@ -15,18 +15,19 @@ use gotrue_rules::domain::session_rules::SessionValidity;
 use gotrue_rules::domain::sso;
 use gotrue_rules::wire::requests::CaptchaToken;
 use gotrue_rules::wire::uuid::parse_uuid;
+use platform::journal::Step;
+use platform::store::{OrInternalError, Replica};
 use serde_json::{Map, Value};
 
 use self::caller::{
     is_confined_client, load_caller, require_caller, require_read_only_caller, session_id_claim, verify_access_token,
 };
 use crate::http::router::Guard;
-use crate::journal::Step;
 use crate::request_context::{Admin, RequestContext};
 use crate::services::limits::{self, LimitedRoute};
 use crate::services::sessions::refresh::session_facts;
 use crate::services::{explanations, oauth_server, saml};
-use crate::store::{OrInternalError, Replica, oauth_clients, sso_providers, users};
+use crate::store::{oauth_clients, sso_providers, users};
 
 /// Requires a signed-in user.
 ///

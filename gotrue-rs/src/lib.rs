@@ -14,19 +14,19 @@
 //! use axum::extract::FromRequestParts;
 //! use axum::routing::get;
 //! use gotrue_rs::app::{App, EmailDelivery, Ports};
-//! use gotrue_rs::ports::clock::SystemClock;
-//! use gotrue_rs::ports::entropy::Entropy;
 //! use gotrue_rs::ports::hashing::HashingPool;
-//! use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
 //! use gotrue_rs::ports::keys::KeySettings;
-//! use gotrue_rs::ports::mail::DiscardingMailer;
-//! use gotrue_rs::store::{PgConnectOptions, Pool, PoolOptions};
 //! use gotrue_rules::domain::policy::Policy;
 //! use gotrue_rules::domain::secret::Secret;
 //! use http::StatusCode;
 //! use http::header::AUTHORIZATION;
 //! use http::request::Parts;
 //! use http_edge::request::{BearerWhitespace, single_header};
+//! use platform::clock::SystemClock;
+//! use platform::entropy::Entropy;
+//! use platform::http_client::{HttpClient, OutboundOptions};
+//! use platform::mail::DiscardingMailer;
+//! use platform::store::{PgConnectOptions, Pool, PoolOptions};
 //!
 //! /// The id of the signed-in user, taken from the access token.
 //! struct UserId(String);
@@ -72,12 +72,9 @@
 
 pub mod app;
 pub mod config;
-pub mod events;
-pub mod explanation;
 pub mod flows;
 pub mod guards;
 pub mod http;
-pub mod journal;
 pub mod ports;
 pub mod request_context;
 pub mod routes;

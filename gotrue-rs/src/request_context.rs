@@ -16,19 +16,19 @@ use gotrue_rules::domain::user::{Factor, Time, User};
 use http::HeaderName;
 use http_edge::ClientPresence;
 use http_edge::request::forwarded::{X_FORWARDED_HOST, X_FORWARDED_PROTO};
+use platform::entropy::Entropy;
+use platform::explanation::history::History;
+use platform::journal::{Fact, FactCondition, Journal};
+use platform::limits::{self, ClientRequest, CountedAhead, CountedGuess};
+use platform::request_body::RequestBody;
+use platform::request_info::RequestInfo;
+use platform::store::{self, AdminChange, Connection};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::explanation::history::History;
-use crate::http::body::RequestBody;
 use crate::http::reply::Reply;
-use crate::http::request_info::RequestInfo;
-use crate::journal::{Fact, FactCondition, Journal};
-use crate::ports::entropy::Entropy;
 use crate::ports::hashing::JobLimits;
-use crate::ports::limits::{self, ClientRequest, CountedAhead, CountedGuess};
-use crate::store::{self, AdminChange, Connection};
 
 /// The context of one request.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
+use platform::clock::{Clock, SystemClock};
 use telemetry::catalog::CLOCK_STEPS;
 
 /// The interval of comparisons.

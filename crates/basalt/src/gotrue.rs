@@ -115,7 +115,7 @@ fn begin_on_signals(shutdown: &Shutdown, reloading: Option<&ReloadSettings>) -> 
 /// Creates schema `basalt`, which has the counters of rate limits.
 async fn create_limit_counters(config: &Config) -> anyhow::Result<()> {
     let pool = database::build_migration_pool(&config.database).await?;
-    let created = migrate::migrate_basalt(&pool).await.context(
+    let created = platform::store::migrate::migrate_basalt(&pool).await.context(
         "creating schema basalt for GOTRUE_RATE_LIMIT_STORE_URL=postgres; another store or no store needs no schema",
     );
     pool.close().await;

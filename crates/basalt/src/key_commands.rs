@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::store::replicas::LiveReplica;
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
+use platform::store::replicas::LiveReplica;
 use serde_json::{Value, json};
 
 use crate::announce::RunningServer;

@@ -7,13 +7,13 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use gotrue_rs::http::request_labels::RequestLabels;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::hashing::HashingPool;
-use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::Pool;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, StatusCode};
+use platform::clock::{Clock, SystemClock};
+use platform::mail::outbox::Outbox;
+use platform::store::Pool;
 use telemetry::catalog;
 use telemetry::metrics::{OTHER, format_text, is_enabled};
 

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
-use gotrue_rs::journal::Journal;
-use gotrue_rs::ports::mail::DiscardingMailer;
-use gotrue_rs::ports::sealing;
-use gotrue_rs::store::{Connection, accounts, admin, users};
+use gotrue_rs::store::{accounts, admin, users};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::user::User;
+use platform::journal::Journal;
+use platform::mail::DiscardingMailer;
+use platform::sealing;
+use platform::store::Connection;
 use serde_json::json;
 use uuid::Uuid;
 

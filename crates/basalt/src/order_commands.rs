@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
 use orders::admin::{self, OrderFilter};
 use orders::amount::format_amount;
 use orders::export::{CSV_HEADER, to_csv};
 use orders::{Order, OrderService, OrderState};
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
 use uuid::Uuid;
 
 use crate::announce::RunningServer;

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gotrue_rs::config::{OtlpExport, TelemetrySettings};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::http_client::{HttpClient, ResponseLimits};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http::header::CONTENT_TYPE;
 use http_edge::ShutdownSignal;
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
+use platform::http_client::{HttpClient, ResponseLimits};
 use telemetry::catalog::{self, DROPPED_SPANS, EXPORTS};
 use telemetry::otlp::{MetricPeriod, OtlpMessage, build_metrics_request, build_traces_request};
 use telemetry::tracer::{self, FinishedSpan, TracerOptions};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions, TrustedRoots};
-use gotrue_rs::ports::mail::compose::MailSender;
-use gotrue_rs::ports::mail::smtp::{SmtpMailer, SmtpServer};
-use gotrue_rs::ports::mail::{DiscardingMailer, SharedMailer};
+use platform::http_client::{HttpClient, OutboundOptions, TrustedRoots};
+use platform::mail::compose::MailSender;
+use platform::mail::smtp::{SmtpMailer, SmtpServer};
+use platform::mail::{DiscardingMailer, SharedMailer};
 
 /// What was attempted when roots could not be read.
 const READING_ROOTS: &str = "reading the trusted roots that SSL_CERT_FILE and SSL_CERT_DIR name";

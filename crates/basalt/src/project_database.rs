@@ -2,9 +2,9 @@
 
 use anyhow::{Context, bail};
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::store::migrate::TargetDatabase;
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
+use platform::store::migrate::TargetDatabase;
 
 use crate::announce::RunningServer;
 use crate::api_keys;

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rs::store::Pool;
 use gotrue_rs::store::readiness::{DatabaseState, read_state};
 use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode};
 use http_edge::ShutdownSignal;
+use platform::store::Pool;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use gotrue_rs::app::App;
 use gotrue_rs::services::cleanup;
-use gotrue_rs::store::leases::JobLease;
 use gotrue_rs::store::migrate::{self, IndexOutcome};
 use gotrue_rules::domain::error::chain::ErrorChain;
+use platform::store::leases::JobLease;
 use telemetry::jobs::JobRun;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;

@@ -6,12 +6,12 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
-use gotrue_rs::http::request_info::{KnownDevice, RequestInfo};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use http_edge::request::ResolvedRequest;
+use platform::request_info::{KnownDevice, RequestInfo};
 use serde_json::Value;
 use std::net::SocketAddr;
 use tower::ServiceExt;

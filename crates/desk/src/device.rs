@@ -63,7 +63,7 @@ pub(crate) async fn remember(visit: &Visit, user_id: Uuid, is_https: bool) -> Op
     }
 }
 
-async fn store(visit: &Visit, user_id: Uuid) -> gotrue_rs::store::Result<String> {
+async fn store(visit: &Visit, user_id: Uuid) -> platform::store::Result<String> {
     let mut db = visit.db();
     if let Some(device) = &visit.device
         && devices::refresh(&mut db, &device.token_hash, user_id, visit.now - KNOWN_DEVICE, visit.now).await?

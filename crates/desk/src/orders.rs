@@ -11,10 +11,10 @@ use axum::body::Body;
 use axum::response::Response;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
-use gotrue_rs::store;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
+use platform::store;
 use serde_json::json;
 use uuid::Uuid;
 

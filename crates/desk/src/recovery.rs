@@ -2,8 +2,8 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::response::Response;
-use gotrue_rs::ports::entropy::Entropy;
 use http::StatusCode;
+use platform::entropy::Entropy;
 use serde_json::json;
 
 use crate::http::body::JsonBody;

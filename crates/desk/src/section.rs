@@ -2,9 +2,9 @@
 
 use axum::response::Response;
 use futures::future::BoxFuture;
-use gotrue_rs::store::Connection;
 use gotrue_rules::domain::user::Time;
 use http::Method;
+use platform::store::Connection;
 use uuid::Uuid;
 
 use crate::http::body::JsonBody;

@@ -3,7 +3,7 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gotrue_rs::ports::entropy::Entropy;
+use platform::entropy::Entropy;
 use subtle::ConstantTimeEq;
 
 /// The length of a token as text: 32 bytes.

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use gotrue_rs::app::App;
-use gotrue_rs::store::{self, Connection, desk_sessions};
+use gotrue_rs::store::desk_sessions;
 use gotrue_rules::domain::error::chain::ErrorChain;
+use platform::store;
+use platform::store::Connection;
 
 use crate::device::KNOWN_DEVICE;
 use crate::sign_in::ATTEMPT_WINDOW;

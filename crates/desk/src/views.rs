@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use chrono::NaiveDate;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::store::{self, Connection};
 use http::{HeaderMap, HeaderName};
 use http_edge::request::{is_prefetch, is_program};
+use platform::clock::SharedClock;
+use platform::store;
+use platform::store::Connection;
 
 use crate::store::page_views::{self, CountedViews};
 
@@ -151,7 +152,7 @@ mod tests {
 
     #[test]
     fn number_of_counters_is_limited() {
-        let views = PageViews::new(std::sync::Arc::new(gotrue_rs::ports::clock::SystemClock), false);
+        let views = PageViews::new(std::sync::Arc::new(platform::clock::SystemClock), false);
         let headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(FIREFOX))]);
         for id in 0..u16::MAX {
             views.record(ViewedPage::Template(id), &headers);

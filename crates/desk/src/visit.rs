@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use gotrue_rs::app::App;
-use gotrue_rs::http::body::RequestBody;
-use gotrue_rs::http::request_info::KnownDevice;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::limits::{self, LimitedRoute};
-use gotrue_rs::store::{self, Connection};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::user::Time;
+use platform::request_body::RequestBody;
+use platform::request_info::KnownDevice;
+use platform::store;
+use platform::store::Connection;
 use serde_json::json;
 use uuid::Uuid;
 

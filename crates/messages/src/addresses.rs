@@ -52,7 +52,7 @@ pub(crate) trait StoredHeaders {
     fn mailboxes(&self, wanted: &str) -> Vec<Mailbox>;
 }
 
-impl StoredHeaders for gotrue_rs::ports::mail::inbox::InboxMail {
+impl StoredHeaders for platform::mail::inbox::InboxMail {
     fn header(&self, wanted: &str) -> &str {
         let found = self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
         found.map_or("", |(_, value)| value)

@@ -1,8 +1,8 @@
 //! What a message says: its code, token hash and links, also those of an operator's template.
 
-use gotrue_rs::http::request_info::parse_pairs;
-use gotrue_rs::ports::mail::inbox::InboxMail;
-use gotrue_rs::ports::mail::plain::list_links;
+use platform::mail::inbox::InboxMail;
+use platform::mail::plain::list_links;
+use platform::request_info::parse_pairs;
 
 use crate::kind::APPLICATION_KIND;
 

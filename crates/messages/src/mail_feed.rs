@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::pin::pin;
 use std::time::Duration;
 
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::mail::inbox::MailState;
+use platform::clock::{Clock, SystemClock};
+use platform::mail::inbox::MailState;
 use uuid::Uuid;
 
 use crate::message::Message;

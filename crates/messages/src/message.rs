@@ -1,8 +1,8 @@
 //! A kept message with what its content says.
 
-use gotrue_rs::ports::mail::inbox::InboxMail;
-use gotrue_rs::ports::mail::plain::to_plain_text;
 use gotrue_rules::domain::user::Time;
+use platform::mail::inbox::InboxMail;
+use platform::mail::plain::to_plain_text;
 use uuid::Uuid;
 
 use crate::content::Content;

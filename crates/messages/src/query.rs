@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gotrue_rs::config::format_suggestion;
-use gotrue_rs::http::request_info::parse_pairs;
+use platform::nearest::format_suggestion;
+use platform::request_info::parse_pairs;
 
 use crate::api_error::ApiError;
 use crate::kind::list_kinds;

@@ -1,6 +1,6 @@
 //! Keeps mails that an application sent by SMTP or by Mailpit's API.
 
-use gotrue_rs::ports::mail::inbox::NewMessage;
+use platform::mail::inbox::NewMessage;
 use uuid::Uuid;
 
 use crate::kind::APPLICATION_KIND;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::mail::EmailMessage;
-use gotrue_rs::ports::mail::compose::{MailSender, compose};
-use gotrue_rs::ports::mail::inbox::{Inbox, MessageFilter, MessageRange, POLL_INTERVAL};
-use gotrue_rs::store::Error;
 use http_edge::ShutdownSignal;
+use platform::clock::{Clock, SystemClock};
+use platform::mail::EmailMessage;
+use platform::mail::compose::{MailSender, compose};
+use platform::mail::inbox::{Inbox, MessageFilter, MessageRange, POLL_INTERVAL};
+use platform::store::Error;
 use uuid::Uuid;
 
 use crate::kind::purpose_of_kind;

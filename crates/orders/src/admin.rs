@@ -1,6 +1,6 @@
 //! Orders for the owner: lists, details, new links, refunds.
 
-use gotrue_rs::store;
+use platform::store;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! Payments that wait for the owner: a list, and their delivery or dismissal.
 
-use gotrue_rs::store;
 use gotrue_rules::domain::user::Time;
+use platform::store;
 use serde_json::{Value, json};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};

@@ -1,12 +1,10 @@
 //! The mails of orders: the download link for the buyer, and events that need the owner.
 
-use gotrue_rs::ports::mail::EmailMessage;
-use gotrue_rs::ports::mail::branded::layout::{
-    MailPage, format_button, format_page, format_paragraph, format_quiet_paragraph,
-};
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::html::escape_html;
+use platform::mail::EmailMessage;
+use platform::mail::layout::{MailPage, format_button, format_page, format_paragraph, format_quiet_paragraph};
 use uuid::Uuid;
 
 use crate::amount::format_amount;

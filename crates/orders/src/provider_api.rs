@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rs::ports::http_client::{
-    HttpClient, HttpError, HttpResponse, OutboundOptions, ResponseLimits, TrustedRoots,
-};
+use platform::http_client::{HttpClient, HttpError, HttpResponse, OutboundOptions, ResponseLimits, TrustedRoots};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 

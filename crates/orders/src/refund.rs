@@ -1,7 +1,7 @@
 //! Refunds that the owner asks for.
 
-use gotrue_rs::store::{self, Connection, outbox};
 use gotrue_rules::domain::user::Time;
+use platform::store::{self, Connection, outbox};
 use uuid::Uuid;
 
 use crate::order::{Order, OrderState};

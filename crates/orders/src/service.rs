@@ -3,16 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::http_client::OutboundOptions;
-use gotrue_rs::ports::mail::EmailMessage;
-use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::outbox::NewMail;
-use gotrue_rs::store::{Connection, Pool, Result};
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::hex::encode_hex;
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
+use platform::http_client::OutboundOptions;
+use platform::mail::EmailMessage;
+use platform::mail::outbox::Outbox;
+use platform::store::outbox::NewMail;
+use platform::store::{Connection, Pool, Result};
 use uuid::Uuid;
 
 use crate::decision::Product;

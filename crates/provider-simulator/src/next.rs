@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gotrue_rs::config::format_suggestion;
-use gotrue_rs::ports::entropy::Entropy;
+use platform::entropy::Entropy;
+use platform::nearest::format_suggestion;
 use serde_json::{Map, Value};
 
 use crate::catalog::{EmailRule, ProviderEntry, find_provider, provider_names};

@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use gotrue_rs::http::request_info::parse_pairs;
 use http::StatusCode;
+use platform::request_info::parse_pairs;
 
 use crate::responses;
 

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::saml::SamlSigningKey;
 use gotrue_rules::domain::policy::{ExternalProviderSettings, Policy};
 use gotrue_rules::domain::secret::Secret;
 use http::{Method, StatusCode, Uri};
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
+use platform::saml_keys::SamlSigningKey;
 use serde_json::{Value, json};
 
 use crate::catalog::{GENERIC, ProviderEntry, ResourceTemplate, find_provider, provider_names};

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::entropy::Entropy;
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
 
 use crate::scenario::Deviation;
 use crate::users::ProviderUser;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use futures::FutureExt;
 use futures::future::{BoxFuture, select};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rules::wire::go_duration::GoDuration;
+use platform::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

@@ -2,13 +2,13 @@
 
 use axum::response::Response;
 use chrono::{DateTime, Utc};
-use gotrue_rs::explanation::{self, EdgeRefusal, ExplainedRequest, Explanations, RefusedResponse, insert_link};
-use gotrue_rs::journal::Journal;
 use gotrue_rules::domain::explanation::DecisionRecord;
 use gotrue_rules::domain::explanation::tokens::explain_token;
 use http::header::AUTHORIZATION;
 use http::{StatusCode, request};
 use http_edge::request::{APIKEY, BearerWhitespace, cors, single_header};
+use platform::explanation::{self, EdgeRefusal, ExplainedRequest, Explanations, RefusedResponse, insert_link};
+use platform::journal::Journal;
 
 use super::{Functions, REQUEST_ID, ROUTE, split_path};
 use crate::caller::AuthenticationError;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use gotrue_rs::store;
 use gotrue_rules::domain::error::ErrorCode;
+use platform::store;
 
 /// A failed operation on submissions.
 #[derive(Debug, thiserror::Error)]

@@ -17,11 +17,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use chrono::TimeDelta;
 use futures::stream::{self, BoxStream, StreamExt};
-use gotrue_rs::journal::Journal;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::{Connection, Pool};
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
+use platform::journal::Journal;
+use platform::mail::outbox::Outbox;
+use platform::store::{Connection, Pool};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

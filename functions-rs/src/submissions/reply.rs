@@ -1,12 +1,10 @@
 //! The mail with a reply of the owner: the text, and the submission quoted below it.
 
-use gotrue_rs::ports::mail::EmailMessage;
-use gotrue_rs::ports::mail::branded::layout::{
-    MailPage, format_page, format_paragraph, format_quiet_paragraph, format_quote,
-};
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::html::escape_html;
+use platform::mail::EmailMessage;
+use platform::mail::layout::{MailPage, format_page, format_paragraph, format_quiet_paragraph, format_quote};
 use uuid::Uuid;
 
 use super::changes::QuotedSubmission;

@@ -1,8 +1,8 @@
 //! Statements that read submissions with their notes and messages.
 
-use gotrue_rs::store::{Connection, Result, Statement};
-use gotrue_rs::{bind, statements};
 use gotrue_rules::domain::user::Time;
+use platform::store::{Connection, Result, Statement};
+use platform::{bind, statements};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;

@@ -10,9 +10,9 @@ use axum::extract::ConnectInfo;
 use bytes::Bytes;
 use functions_rs::{Answer, CallLimits, Caller, Function, FunctionError, Functions, Invocation, router};
 use futures::future::BoxFuture;
-use gotrue_rs::ports::entropy::Entropy;
 use http::{HeaderMap, Request};
 use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest};
+use platform::entropy::Entropy;
 use serde_json::json;
 
 use crate::support::{ADA, FixedClock, TestResponse, credential_verifier, send};

@@ -1,6 +1,6 @@
 //! The tracing span of a call.
 
-use gotrue_rs::testing::Recording;
+use platform::testing::Recording;
 
 use crate::gateway::call;
 use crate::support::ADA;

@@ -11,15 +11,16 @@ use functions_rs::functions::send_submission::digest::DigestWriter;
 use functions_rs::functions::send_submission::{SendSubmission, SubmissionSettings, TemplateTitles};
 use functions_rs::submissions::Submissions;
 use functions_rs::{Functions, router};
-use gotrue_rs::journal::Journal;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::inbox::{InboxMail, InboxQuery};
-use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
-use gotrue_rs::store::outbox::OutboxTable;
-use gotrue_rs::store::{Pool, PoolOptions, StatementMode};
-use gotrue_rs::testing::{FakeClock, TestDatabase};
 use http::Request;
 use http_edge::request::TrustedProxies;
+use platform::entropy::Entropy;
+use platform::journal::Journal;
+use platform::mail::inbox::{InboxMail, InboxQuery};
+use platform::mail::outbox::{MailDestination, Outbox};
+use platform::store::outbox::OutboxTable;
+use platform::store::{Pool, PoolOptions, StatementMode};
+use platform::testing::FakeClock;
+use platform::testing::TestDatabase;
 use serde_json::json;
 
 use crate::support::{TestResponse, credential_verifier, noon, send};
@@ -53,7 +54,7 @@ impl<'a> Submission<'a> {
 impl TestShop {
     /// Creates a gateway whose mails stay in the inbox.
     pub(crate) async fn start() -> Self {
-        Self::with_database(Arc::new(TestDatabase::clone_migrated().await), FakeClock::at(noon()), 1)
+        Self::with_database(Arc::new(TestDatabase::clone_basalt().await), FakeClock::at(noon()), 1)
     }
 
     /// Creates another server on the same database; `seed` makes its ids differ.
@@ -63,7 +64,7 @@ impl TestShop {
 
     /// Creates a gateway with a single database connection.
     pub(crate) async fn with_one_connection() -> Self {
-        let database = Arc::new(TestDatabase::clone_migrated().await);
+        let database = Arc::new(TestDatabase::clone_basalt().await);
         let pool = Pool::new(database.pool_options(Duration::ZERO).with_max_connections(1));
         Self::with_pool(database, pool, FakeClock::at(noon()), 1)
     }
@@ -75,7 +76,7 @@ impl TestShop {
 
     /// Creates a gateway whose statements are text with literals, as through a pooler in transaction mode.
     pub(crate) async fn behind_a_pooler() -> Self {
-        let database = Arc::new(TestDatabase::clone_migrated().await);
+        let database = Arc::new(TestDatabase::clone_basalt().await);
         let options = database.pool_options(Duration::ZERO);
         let pool = Pool::new(PoolOptions { statement_mode: StatementMode::Text, ..options });
         Self::build(database, pool, FakeClock::at(noon()), (1, true))
@@ -83,7 +84,7 @@ impl TestShop {
 
     /// Creates a gateway whose new submissions are events for a webhook.
     pub(crate) async fn with_webhook() -> Self {
-        let database = Arc::new(TestDatabase::clone_migrated().await);
+        let database = Arc::new(TestDatabase::clone_basalt().await);
         let pool = database.auth_pool();
         Self::build(database, pool, FakeClock::at(noon()), (1, true))
     }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use gotrue_rs::journal::{Journal, Step};
-use gotrue_rs::testing::{DatabaseInspector, FaultPlan, diff_rows, drop_when, expire_at_poll};
+use platform::journal::{Journal, Step};
+use platform::testing::{DatabaseInspector, FaultPlan, diff_rows, drop_when, expire_at_poll};
 
 use crate::shop::{Submission, TestShop, accepted_id};
 use crate::support::TestResponse;

@@ -9,11 +9,11 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use functions_rs::CredentialVerifier;
 use futures::future::BoxFuture;
-use gotrue_rs::journal::Journal;
-use gotrue_rs::ports::clock::Clock;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use http_edge::request::{ApiKeyRing, ApiKeyRole};
+use platform::clock::Clock;
+use platform::journal::Journal;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 

@@ -8,7 +8,6 @@ mod configuration;
 mod docs;
 pub mod dotenv;
 mod draft;
-mod nearest;
 mod problem;
 mod secret_files;
 mod setting;
@@ -26,12 +25,12 @@ pub use self::configuration::{
 pub use self::docs::generate_reference as reference_document;
 use self::draft::Draft;
 pub use self::draft::hook_key;
-pub use self::nearest::{find_nearest, format_suggestion};
 pub use self::problem::{Notice, NoticeLevel, Problem};
 pub use self::secret_files::SecretFileError;
 pub use self::setting::{Family, Setter, Setting, UnusedForm, ValueType};
 pub use self::telemetry_settings::{OtlpExport, TelemetrySettings};
 pub use self::vars::{Vars, VarsFileError};
+use platform::nearest::find_nearest;
 
 /// Reads and validates all settings.
 ///

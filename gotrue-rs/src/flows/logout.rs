@@ -3,12 +3,12 @@
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::go_quote::go_quote;
+use platform::store::OrInternalError;
 use uuid::Uuid;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::audit;
-use crate::store::OrInternalError;
 use crate::store::sessions::{self, SessionSelection};
 
 /// Ends all sessions, this one, or all others. A token without a session ends all.

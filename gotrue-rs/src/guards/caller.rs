@@ -11,12 +11,14 @@ use gotrue_rules::domain::session_rules::session_not_found;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::uuid::parse_uuid;
 use http_edge::request::{BearerWhitespace, parse_bearer};
+use platform::store;
+use platform::store::OrInternalError;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::request_context::{Caller, ReadOnlyCaller, RequestContext, is_oauth_client_token};
 use crate::services::explanations;
-use crate::store::{self, OrInternalError, users};
+use crate::store::users;
 
 pub(super) async fn require_caller(cx: &mut RequestContext) -> Result<()> {
     let claims = verify_access_token(cx)?;

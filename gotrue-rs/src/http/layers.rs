@@ -23,23 +23,23 @@ use http::header::{CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, Method, StatusCode};
 use http_edge::ClientPresence;
 use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest, cors};
+use platform::explanation::{
+    EXPLAIN_HEADER, EdgeRefusal, ExplainedRequest, RefusedResponse, explain_preflight, insert_link,
+};
+use platform::journal::{Journal, RedirectedError};
+use platform::request_body::{MAX_BODY_BYTES, MAX_EARLY_FORM_BYTES, RequestBody};
+use platform::request_info::{KnownDevice, RequestInfo, parse_pairs};
 use telemetry::log_limit::LogLimit;
 use telemetry::trace_context;
 use telemetry::tracer::RequestTrace;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
-use super::body::{MAX_BODY_BYTES, MAX_EARLY_FORM_BYTES, RequestBody};
 use super::reply::Reply;
-use super::request_info::{KnownDevice, RequestInfo, parse_pairs};
 use super::request_labels::RequestLabels;
 use super::response_time::SteppedResponse;
 use super::router;
 use crate::app::App;
-use crate::explanation::{
-    EXPLAIN_HEADER, EdgeRefusal, ExplainedRequest, RefusedResponse, explain_preflight, insert_link,
-};
-use crate::journal::{Journal, RedirectedError};
 use crate::request_context::{RequestContext, ResponseHeaders};
 
 /// Answers one request from the route table.

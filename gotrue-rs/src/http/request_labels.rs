@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use gotrue_rules::domain::error::{ErrorCode, OAuthErrorCode};
+use platform::journal::{Journal, RedirectedError};
 use telemetry::metrics::{self, OTHER};
-
-use crate::journal::{Journal, RedirectedError};
 
 /// Route and error code of an answered request.
 #[derive(Debug, Clone)]

@@ -230,7 +230,7 @@ fn is_standard(method: &Method) -> bool {
 
 async fn run_guards(guards: &[Guard], cx: &mut RequestContext) -> Result<()> {
     for guard in guards {
-        cx.journal.record(crate::journal::Step::Guard(guard.name));
+        cx.journal.record(platform::journal::Step::Guard(guard.name));
         if let Err(error) = (guard.run)(cx).await {
             cx.journal.trace(|trace| trace.refusing_guard = Some(guard.name));
             return Err(error);

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use gotrue_rules::domain::policy::{CaptchaPolicy, CaptchaProvider};
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_json::{self, Document};
+use platform::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use serde::Deserialize;
 use url::form_urlencoded::Serializer;
-
-use crate::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
 
 /// The maximum number of bytes of a response; known ones are below a kilobyte.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024;

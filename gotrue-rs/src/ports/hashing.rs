@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use gotrue_rules::domain::policy::PasswordHash;
+use platform::entropy::Entropy;
 use telemetry::catalog::HASHING_QUEUE;
 
 use self::compute::HashMemory;
@@ -22,7 +23,6 @@ use self::load::PoolLoad;
 use self::queue::JobQueue;
 pub use self::stored::{is_current, malformed_reason, unusable_reason};
 pub use self::verdict::{HashingError, MAX_PASSWORD_BYTES, PasswordVerdict};
-use crate::ports::entropy::Entropy;
 
 /// Returns a hash that no password matches, for a user without a usable password.
 ///

@@ -1,19 +1,13 @@
-//! Interfaces to the outside: time, randomness, hashing, keys, mail, captchas, limits.
+//! Interfaces to the outside: hashing, keys, the texts of mails, SMS, captchas, identity providers.
 //!
 //! Tests replace these.
 
 pub mod captcha;
-pub mod clock;
-pub mod entropy;
 pub mod hashing;
 pub mod hooks;
-pub mod http_client;
 pub mod keys;
-pub mod limits;
 pub mod mail;
 pub mod oidc;
 pub mod pwned;
 pub mod saml;
-pub mod sealing;
 pub mod sms;
-pub mod software_authenticator;

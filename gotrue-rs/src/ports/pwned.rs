@@ -11,10 +11,10 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use gotrue_rules::domain::policy::HibpPolicy;
 use gotrue_rules::wire::hex::{decode_hex, encode_hex};
+use platform::http_client::{HttpClient, HttpError, ResponseLimits};
 use reqwest::header::{HeaderName, USER_AGENT};
 
 use self::bloom::{Filter, Sha1};
-use super::http_client::{HttpClient, HttpError, ResponseLimits};
 
 /// The URL of the list.
 ///

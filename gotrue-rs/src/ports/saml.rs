@@ -1,15 +1,12 @@
 //! This server as a SAML 2.0 service provider: URLs, keys and certificates, prepared once at start.
 
-mod certificate;
 mod sha1_signature;
-mod signing_key;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeyPair;
-use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256};
+use aws_lc_rs::signature::KeyPair as _;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
@@ -18,10 +15,10 @@ use gotrue_rules::domain::policy::{RequestSignature, SamlPolicy};
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::saml::ServiceProvider;
+use platform::saml_keys::{SamlKeyError, certificate, sign_sha256};
 use uuid::Uuid;
 
 use sha1_signature::Sha1SigningKey;
-pub use signing_key::SamlSigningKey;
 
 /// The minimum interval between two attempts to fetch an identity provider's metadata.
 const MIN_FETCH_INTERVAL: TimeDelta = TimeDelta::minutes(1);
@@ -52,20 +49,6 @@ impl std::fmt::Debug for SamlKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SamlKey").field("certificate", &self.certificate).finish_non_exhaustive()
     }
-}
-
-/// Why a key cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SamlKeyError {
-    /// It is not base64.
-    #[error("it is not base64")]
-    Base64,
-    /// It is not an RSA key.
-    #[error("it is not an RSA key of at least 2048 bits in PKCS#1 DER")]
-    Key,
-    /// Signing fails.
-    #[error("nothing can be signed with it")]
-    Signing,
 }
 
 impl SamlServiceProvider {
@@ -133,10 +116,4 @@ impl SamlKey {
             RequestSignature::RsaSha1 => self.legacy.sign(text.as_bytes()),
         }
     }
-}
-
-fn sign_sha256(pair: &KeyPair, bytes: &[u8]) -> Result<Vec<u8>, SamlKeyError> {
-    let mut signature = vec![0; pair.public_modulus_len()];
-    let signed = pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), bytes, &mut signature);
-    signed.map(|()| signature).map_err(|_| SamlKeyError::Signing)
 }

@@ -4,9 +4,10 @@
 
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::user::User;
+use platform::store;
+use platform::store::OrInternalError;
 
 use crate::store::accounts::UserInsertion;
-use crate::store::{self, OrInternalError};
 
 /// The outcome of an attempt to insert a new user.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use gotrue_rules::domain::audit::{AuditEntry, build_audit_payload};
 use gotrue_rules::domain::user::User;
+use platform::journal::{Fact, FactCondition};
 
-use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
 

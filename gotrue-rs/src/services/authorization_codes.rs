@@ -10,11 +10,11 @@ use aws_lc_rs::digest::{Digest, SHA256, digest};
 use chrono::TimeDelta;
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::user::Time;
+use platform::store::{Connection, OrInternalError};
 use uuid::Uuid;
 
 use crate::request_context::RequestContext;
 use crate::store::exchanged_codes::{self, ExchangedCode};
-use crate::store::{Connection, OrInternalError};
 
 /// How long after the exchange a replay is detected.
 ///

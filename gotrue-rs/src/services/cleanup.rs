@@ -10,16 +10,16 @@ use futures::FutureExt;
 use futures::future::{Either, select};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::Policy;
+use platform::store::Connection;
+use platform::store::leases::JobLease;
 use telemetry::catalog::CLEANUP_ROWS;
 use telemetry::jobs::JobRun;
 
 use crate::app::App;
-use crate::store::Connection;
 use crate::store::cleanup::{
     ANONYMOUS_USERS, CleanupTask, DECOYS, delete_audit_entries, inactivity_tasks, run_task, timebox_task,
     unconditional_tasks,
 };
-use crate::store::leases::JobLease;
 
 /// The pause after a batch that found no further rows.
 const IDLE_PAUSE: Duration = Duration::from_secs(1);

@@ -17,6 +17,7 @@ use gotrue_rules::domain::user_update::{
 };
 use gotrue_rules::domain::verification::VerificationEffect;
 use gotrue_rules::wire::requests::PkceParameters;
+use platform::store::{Connection, OrInternalError};
 use serde_json::Value;
 
 use super::messages::{self, ComposedEmail, SentSms, SentToken, TokenEmail, TokenSms};
@@ -24,7 +25,6 @@ use super::{audit, limits, pkce};
 use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
 use crate::store::contact_changes::{self, AppliedContactChange, EmailChange};
-use crate::store::{Connection, OrInternalError};
 
 const UPDATE_FAILED: &str = "Database error updating user";
 

@@ -2,9 +2,10 @@
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::user::User;
+use platform::store::{self, Connection, OrInternalError};
 
 use crate::request_context::RequestContext;
-use crate::store::{self, Connection, OrInternalError, users};
+use crate::store::users;
 
 /// Finds the user with that address (lower case) in the request's audience; SSO users are excluded.
 ///

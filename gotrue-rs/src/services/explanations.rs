@@ -14,10 +14,10 @@ use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::session_rules::SessionValidity;
 use gotrue_rules::domain::sign_in::SignInDecision;
 use gotrue_rules::domain::user::{Time, User};
+use platform::explanation::history::{RequestRef, SecretRecord, digest_secret};
+use platform::journal::SecretDigest;
 use uuid::Uuid;
 
-use crate::explanation::history::{RequestRef, SecretRecord, digest_secret};
-use crate::journal::SecretDigest;
 use crate::request_context::RequestContext;
 
 /// Returns the digest of a one-time token, which is the same for its link and its code.

@@ -18,19 +18,20 @@ use gotrue_rules::wire::hook::{
     UserCreated,
 };
 use gotrue_rules::wire::user::UserJson;
+use platform::http_client::faults::{OutboundEffect, OutboundFault};
+use platform::journal::Step;
+use platform::store;
+use platform::store::Connection;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use telemetry::catalog::{HOOK_CALLS, HOOK_DURATION};
 use uuid::Uuid;
 
-use crate::journal::Step;
 use crate::ports::hooks::{ReadyHook, Webhook};
-use crate::ports::http_client::faults::{OutboundEffect, OutboundFault};
 use crate::request_context::RequestContext;
 use crate::services::explanations;
 use crate::store::hooks::{FUNCTION_TIMEOUT, HookFunction, HookTransaction, call};
 use crate::store::sessions::{self, SessionSelection};
-use crate::store::{self, Connection};
 
 /// Calls the hook before a new user is stored; `data` is the user's own metadata.
 ///

@@ -8,12 +8,13 @@ use gotrue_rules::domain::external::id_token::{
     select_stored_provider, stored_provider_name,
 };
 use gotrue_rules::domain::external::profile::ProviderProfile;
+use platform::http_client::UrlTrust;
+use platform::store::OrInternalError;
 
-use crate::ports::http_client::UrlTrust;
 use crate::ports::oidc::{IssuerSource, TokenChecks};
 use crate::request_context::RequestContext;
 use crate::services::explanations;
-use crate::store::{OrInternalError, custom_providers};
+use crate::store::custom_providers;
 
 /// Finds the provider of a presented ID token, if it may sign users in.
 ///

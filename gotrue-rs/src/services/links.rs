@@ -10,6 +10,7 @@ use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind, TokenHas
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::NewUserIds;
 use gotrue_rules::domain::user::User;
+use platform::store::{Connection, OrInternalError};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -18,9 +19,9 @@ use super::messages::{self, OneTimeToken, SentToken, TokenEmail};
 use super::passwords::AfterDisconnect;
 use super::{explanations, hooks, passwords};
 use crate::request_context::RequestContext;
+use crate::store::accounts;
 use crate::store::audit::AuditRow;
 use crate::store::contact_changes::{self, EmailChangeHalf};
-use crate::store::{Connection, OrInternalError, accounts};
 
 const INSERT_FAILED: &str = "Database error saving new user";
 const UPDATE_FAILED: &str = "Database error updating user";

@@ -7,11 +7,12 @@ use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::{
     PresentedToken, VerificationRequest, invalid_link, require_link_type, verify_link,
 };
+use platform::store::OrInternalError;
 
 use super::limits::{self, LimitedRoute};
 use super::messages::{SentToken, new_row_id, store};
 use crate::request_context::RequestContext;
-use crate::store::{OrInternalError, one_time_tokens};
+use crate::store::one_time_tokens;
 
 /// Finds the address to which a link was sent that is stored, whether it has expired or not.
 ///

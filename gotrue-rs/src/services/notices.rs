@@ -7,13 +7,13 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::hook::EmailData;
+use platform::journal::{FactCondition, Step};
+use platform::store::OrInternalError;
 
 use super::{hooks, limits, messages};
 use crate::app::EmailDelivery;
-use crate::journal::{FactCondition, Step};
 use crate::ports::mail::template::TemplateVariables;
 use crate::request_context::RequestContext;
-use crate::store::OrInternalError;
 
 /// Notifies a user of a changed password, which invalidates all pending tokens.
 pub async fn send_password_changed(cx: &RequestContext, account: &User) {

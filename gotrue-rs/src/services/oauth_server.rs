@@ -10,9 +10,9 @@ use gotrue_rules::domain::oauth_server::{ClientType, OAuthClient, RegistrationTy
 use gotrue_rules::wire::oauth_server::{TokenRequest, invalid_client_body, parse_credentials, parse_registration};
 use gotrue_rules::wire::redirect::with_query;
 use http::header::AUTHORIZATION;
+use platform::store::OrInternalError;
 
 use crate::request_context::RequestContext;
-use crate::store::OrInternalError;
 use crate::store::oauth_clients::{self, NewClient};
 
 /// Authenticates the client by the header `Authorization`, else by the body.

@@ -10,13 +10,15 @@ use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::{MagicLinkRequest, SignUpRequest};
+use platform::store;
+use platform::store::OrInternalError;
 use serde_json::{Map, Value};
 
 use super::messages::{TokenEmail, TokenSms, decoys, send_sms_to_user, send_to_user};
 use super::sign_up::{RegistrationAttempt, SignUpResult, find_by_contact, register_without_password};
 use super::{audit, equal_work, limits, pkce};
 use crate::request_context::RequestContext;
-use crate::store::{self, OrInternalError, users};
+use crate::store::users;
 
 const LOOKUP_FAILED: &str = "Database error finding user";
 

@@ -8,11 +8,11 @@ use gotrue_rules::domain::explanation::verification::explain_weak_password;
 use gotrue_rules::domain::password::{WeakPassword, WeakPasswordReason, find_weaknesses, too_long};
 use gotrue_rules::domain::policy::PasswordHash;
 use gotrue_rules::domain::user::User;
+use platform::journal::Step;
 use telemetry::log_limit::LogLimit;
 use uuid::Uuid;
 
 use super::sealing;
-use crate::journal::Step;
 use crate::ports::hashing::{self, HashingError, JobLimits, PasswordVerdict};
 use crate::request_context::RequestContext;
 

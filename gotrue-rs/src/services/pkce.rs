@@ -6,10 +6,10 @@ use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::pkce::{Challenge, UnknownMethod};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::wire::requests::PkceParameters;
+use platform::store::Connection;
 use uuid::Uuid;
 
 use crate::request_context::RequestContext;
-use crate::store::Connection;
 use crate::store::flow_state::{self, NewFlow};
 
 /// Parses the challenge of a request whose response must not reveal whether the address has a user.

@@ -4,11 +4,11 @@
 //! its factor, of a code its challenge, of a refresh token key its session.
 
 use gotrue_rules::domain::error::{Error, Result};
+use platform::sealing;
 use uuid::Uuid;
 
-use crate::ports::sealing;
-pub use crate::ports::sealing::UnsealedValue;
 use crate::request_context::RequestContext;
+pub use platform::sealing::UnsealedValue;
 
 /// Encrypts a secret for storage; returns it unchanged without a key.
 pub fn seal(cx: &RequestContext, owner: Uuid, secret: &str) -> String {

@@ -17,6 +17,8 @@ use gotrue_rules::domain::sign_up::{
 };
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::SignUpRequest;
+use platform::journal::Step;
+use platform::store::{self, Connection, OrInternalError};
 
 use self::user::{as_new_user, contested_password, prepare_user, with_only_identity};
 use super::attempt::Attempt;
@@ -25,11 +27,10 @@ use super::passwords::AfterDisconnect;
 use super::sessions::IssuedTokens;
 use super::sessions::create::{Proof, create_session};
 use super::{audit, equal_work, hooks, messages, passwords, pkce};
-use crate::journal::Step;
 use crate::request_context::RequestContext;
 use crate::store::accounts::{self, UserConfirmation, UserInsertion};
 use crate::store::audit::AuditRow;
-use crate::store::{self, Connection, OrInternalError, audit as audit_log, identities, users};
+use crate::store::{audit as audit_log, identities, users};
 
 const INSERT_FAILED: &str = "Database error saving new user";
 const UPDATE_FAILED: &str = "Database error updating user";

@@ -9,6 +9,7 @@ use gotrue_rules::domain::one_time_token::{OneTimeTokenKind, TokenHash};
 use gotrue_rules::domain::purpose::VerificationType;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::{VerificationEffect, decide_effect, invalid_link};
+use platform::store::{Connection, OrInternalError};
 use serde_json::Value;
 
 use super::contact_change::{self, ContactKind};
@@ -16,7 +17,7 @@ use super::{audit, passwords};
 use crate::request_context::RequestContext;
 use crate::store::accounts::{self, UserConfirmation};
 use crate::store::sessions::{self, SessionSelection};
-use crate::store::{Connection, OrInternalError, users};
+use crate::store::users;
 
 /// A verified token with its user and its effect.
 #[derive(Debug)]

@@ -3,21 +3,21 @@
 //! One statement writes the row of `auth.users`, its identities, its pending one-time tokens and the audit rows.
 
 use gotrue_rules::domain::user::{Identity, Time, User};
+use platform::journal::{EndedSessions, Fact, FactCondition};
+use platform::store::Result;
+use platform::store::binding::{BoundStatement, bind, statements};
+use platform::store::parts::optional;
+use platform::store::statement::Connection;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{BoundStatement, bind, statements};
 pub use super::insertion::UserInsertion;
 use super::insertion::{has_update_triggers, with_shown_parts};
 use super::merged_metadata::merged_metadata;
-use super::parts::optional;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::{AccountRow, account_columns};
-use super::statement::Connection;
-use crate::journal::{EndedSessions, Fact, FactCondition};
 
 macro_rules! recover {
     ($more:literal) => {

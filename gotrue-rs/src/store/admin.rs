@@ -5,19 +5,19 @@
 use gotrue_rules::domain::admin_user::{AdminUserChange, TakenContacts};
 use gotrue_rules::domain::contact::{Email, Phone};
 use gotrue_rules::domain::user::{Identity, Time, User};
+use platform::journal::{EndedSessions, Fact, FactCondition};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::parts::optional;
+use platform::store::statement::Connection;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::Result;
 use super::accounts::{take_later_steps, without_later_steps};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
 use super::insertion::{UserInsertion, has_update_triggers};
-use super::parts::optional;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::account_columns;
-use super::statement::Connection;
-use crate::journal::{EndedSessions, Fact, FactCondition};
 
 /// Metadata with members set and removed.
 ///

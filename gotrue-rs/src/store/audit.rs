@@ -5,15 +5,14 @@
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::audit::{AuditEntryJson, AuditSearch};
 use gotrue_rules::wire::page::Page;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
 
 /// The part of a statement that inserts audit rows.
 ///

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use gotrue_rules::domain::user::Time;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::pool::Pool;
-use super::statement::Connection;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::pool::Pool;
+use platform::store::statement::Connection;
 
 statements! {
     DESCRIBE = "base_backup.describe": "

@@ -4,12 +4,11 @@
 
 use chrono::{DateTime, Utc};
 use gotrue_rules::domain::bulk::{ImportTable, ImportedUser};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use serde_json::Value;
 use uuid::Uuid;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
 
 macro_rules! user_columns {
     () => {

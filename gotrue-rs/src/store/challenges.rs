@@ -5,17 +5,17 @@ use std::net::IpAddr;
 use gotrue_rules::domain::mfa::verification::FactorChallenge;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::webauthn::SessionData;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::types::ipnetwork::IpNetwork;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
 
 /// The latest TOTP step that consumed challenges of factor `:factor_id` recorded since `:since`.
 ///

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use gotrue_rules::domain::policy::RetentionPolicy;
 use gotrue_rules::domain::user::Time;
-
-use super::Result;
-use super::binding::{BoundStatement, Statement, bind, statements};
-use super::statement::Connection;
+use platform::store::Result;
+use platform::store::binding::{BoundStatement, Statement, bind, statements};
+use platform::store::statement::Connection;
 
 macro_rules! delete {
     ($table:literal, $condition:literal) => {

@@ -1,13 +1,12 @@
 //! Reads the columns of a row in the order in which the statement selects them.
 
 use chrono::{DateTime, Utc};
+use platform::store::stored_time::StoredTime;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sqlx::postgres::{PgRow, Postgres};
 use sqlx::types::Json;
 use sqlx::{Column, ColumnIndex, Decode, Row, Type};
-
-use super::stored_time::StoredTime;
 
 /// Finds columns by name. A column that follows the one read before is found without a search.
 pub(super) struct ColumnReader<'r> {

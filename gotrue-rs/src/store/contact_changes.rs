@@ -5,14 +5,14 @@
 
 use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
 use gotrue_rules::domain::user::{Identity, Time, User};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::parts::optional;
+use platform::store::statement::Connection;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
-use super::parts::optional;
-use super::statement::Connection;
 
 /// The common end of both statements: identity, one-time tokens, audit rows.
 ///

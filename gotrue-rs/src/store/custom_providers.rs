@@ -3,15 +3,14 @@
 use gotrue_rules::domain::custom_provider::{CustomProvider, Protocol, StoredDiscovery};
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::domain::user::Time;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use serde_json::{Map, Value};
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{FromRow, Row};
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
 
 /// The columns of a provider.
 macro_rules! columns {

@@ -4,13 +4,13 @@
 //! Their numbers are measured: the statement then takes as long as the one that it stands for.
 
 use gotrue_rules::domain::user::Time;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
-use super::statement::Connection;
 
 /// Inserts rows and deletes the mail `:mail_id`, if there is one; of `:user` only the length counts.
 ///

@@ -1,15 +1,15 @@
 //! `basalt.desk_sessions`: sessions of the owner's desk, each tied to a session of the auth API.
 
 use gotrue_rules::domain::user::Time;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::Result;
-use super::binding::{bind, statements};
 use super::rows::{AccountAndSession, account_columns, session_columns};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
 use super::users::INSTANCE;
 
 statements! {

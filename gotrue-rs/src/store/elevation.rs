@@ -5,14 +5,14 @@
 
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::user::Time;
+use platform::journal::{EndedSessions, Fact, FactCondition};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
 use super::rows::{AccountAndSession, account_columns, session_columns};
-use super::statement::Connection;
-use crate::journal::{EndedSessions, Fact, FactCondition};
 
 statements! {
     /// Locks the user, then all of its sessions in the order of their ids (`docs/concurrency.md`).

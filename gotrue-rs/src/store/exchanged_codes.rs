@@ -3,12 +3,11 @@
 //! A replayed code ends that session (RFC 6749 §4.1.2).
 
 use gotrue_rules::domain::user::Time;
+use platform::journal::{EndedSessions, Fact, FactCondition};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use uuid::Uuid;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
-use crate::journal::{EndedSessions, Fact, FactCondition};
 
 statements! {
     /// Each insert also deletes a few expired rows.

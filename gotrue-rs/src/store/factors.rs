@@ -4,12 +4,12 @@
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::enrollment::ReplacedFactors;
 use gotrue_rules::domain::user::Time;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
-use super::statement::Connection;
 
 statements! {
     LOCK_OWNER = "factors.lock_owner": "SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE";

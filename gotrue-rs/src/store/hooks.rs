@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::binding::{bind, statements};
-use super::error::HOOK_CALL;
-use super::quoting::{quote_identifier, quote_literal};
-use super::statement::{Connection, UntypedRow};
-use super::{Error, Result};
+use platform::store::binding::{bind, statements};
+use platform::store::error::HOOK_CALL;
+use platform::store::quoting::{quote_identifier, quote_literal};
+use platform::store::statement::{Connection, UntypedRow};
+use platform::store::{Error, Result};
 
 /// How long a function may take in a transaction, as in `LIMIT_TIME`.
 pub const FUNCTION_TIMEOUT: Duration = Duration::from_secs(2);

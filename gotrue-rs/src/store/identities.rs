@@ -3,6 +3,11 @@
 use gotrue_rules::domain::linking::manual::UnlinkingOutcome;
 use gotrue_rules::domain::linking::outcome::LinkingOutcome;
 use gotrue_rules::domain::user::{Identity, Time, User};
+use platform::journal::{EndedSessions, Fact, FactCondition};
+use platform::store::binding::{bind, statements};
+use platform::store::parts::optional;
+use platform::store::statement::Connection;
+use platform::store::{Error, Result};
 use serde_json::{Map, Value};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
@@ -10,14 +15,9 @@ use uuid::Uuid;
 
 use super::accounts::{take_later_steps, without_later_steps};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
 use super::insertion::{has_update_triggers, with_shown_parts};
-use super::parts::optional;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::{AccountRow, account_columns};
-use super::statement::Connection;
-use super::{Error, Result};
-use crate::journal::{EndedSessions, Fact, FactCondition};
 
 /// The columns that a change of identities may change.
 macro_rules! changed_columns {

@@ -6,13 +6,13 @@
 //! An address or number that a concurrent request stored first is an outcome, not an error.
 
 use gotrue_rules::domain::user::User;
+use platform::store::{Error, Result};
 
 use serde_json::{Map, Value};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 
 use super::rows::AccountRow;
-use super::{Error, Result};
 
 /// Selects whether a new user has to be stored in steps: `has_update_triggers`.
 ///

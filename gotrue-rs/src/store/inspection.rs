@@ -1,9 +1,10 @@
 //! Figures about a database that another program may own: read only, and each statement alone.
 
-use super::Result;
-use super::binding::{bind, statements};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+
 use super::migrate::shape::{SchemaRow, SchemaShape, read_schema};
-use super::statement::Connection;
 
 statements! {
     READ_ONLY = "inspection.read_only": "SET TRANSACTION READ ONLY";

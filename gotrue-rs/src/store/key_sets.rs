@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Result;
-use super::binding::{bind, statements};
-use super::pool::Pool;
-use super::statement::Connection;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::pool::Pool;
+use platform::store::statement::Connection;
 
 statements! {
     FIND_OTHER_VERSION = "key_sets.find_other_version": "

@@ -1,48 +1,17 @@
-//! All SQL of this crate: a file per table, a function per statement.
+//! The SQL of schema `auth` and of the tables of auth in schema `basalt`: a file per table, a function per statement.
 //!
 //! Times are parameters, never `now()`. Modules with statements are declared in `statements!`, which lists them.
 
-pub mod anonymise;
-pub mod binding;
 mod columns;
-pub mod database_copy;
-pub mod error;
-mod hosts;
-mod injected_rejection;
 pub mod insertion;
-mod lease;
-mod literal;
 mod merged_metadata;
 pub mod migrate;
-mod opening;
-mod outage;
-pub mod parts;
 mod pending_tokens;
-pub mod placeholders;
-pub mod pool;
-mod pool_options;
-mod pool_state;
-pub mod pooler;
-mod quoting;
-pub mod replica;
 pub mod rows;
-mod span;
-pub mod statement;
-mod stored_time;
-mod values;
 
-pub use binding::{BoundStatement, Statement};
-pub use error::{Error, OrInternalError, Result};
-pub use opening::{acquire_connection, open_connection};
-pub use pool::{PausedPool, Pool, PoolOptions, is_temporary};
-pub use pooler::{SessionSettings, StatementMode};
-pub use replica::{AdminChange, Replica};
-pub use span::SQL_LOG;
-/// Address, role and session settings of a PostgreSQL connection.
-pub use sqlx::postgres::PgConnectOptions;
-pub use statement::Connection;
+use platform::store::Statement;
 
-binding::statements! {
+platform::statements! {
     modules {
         pub mod accounts;
         pub mod admin;
@@ -63,14 +32,11 @@ binding::statements! {
         pub mod identities;
         pub mod inspection;
         pub mod key_sets;
-        pub mod leases;
-        pub mod limit_counters;
         pub mod oauth_authorizations;
         pub mod oauth_client_states;
         pub mod oauth_clients;
         pub mod oauth_consents;
         pub mod one_time_tokens;
-        pub mod outbox;
         pub mod passkeys;
         pub mod preset_sessions;
         pub mod preset_users;
@@ -78,8 +44,6 @@ binding::statements! {
         pub mod recovery_codes;
         pub mod refresh_rotation;
         pub mod refresh_tokens;
-        pub mod replicas;
-        pub mod replication;
         pub mod saml_assertions;
         pub mod saml_relay_states;
         pub mod sessions;

@@ -8,16 +8,16 @@ use gotrue_rules::domain::oauth_server::OAuthClient;
 use gotrue_rules::domain::oauth_server::authorization::{Authorization, AuthorizationStatus};
 use gotrue_rules::domain::pkce::{Challenge, ChallengeMethod};
 use gotrue_rules::domain::user::{Time, User};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::Result;
-use super::binding::{bind, statements};
 use super::oauth_clients::{ClientRow, client_columns};
 use super::rows::{AccountRow, account_columns};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
 
 macro_rules! authorization_columns {
     () => {

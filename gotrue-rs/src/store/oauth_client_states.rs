@@ -3,12 +3,11 @@
 //! `flow_state::external::insert` stores them together with their flow.
 
 use gotrue_rules::domain::external::state::StoredVerifier;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::StoredTime;
 use uuid::Uuid;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
-use super::stored_time::StoredTime;
 
 statements! {
     TAKE = "oauth_client_states.consume":

@@ -5,15 +5,14 @@
 use gotrue_rules::domain::oauth_server::registration::{ClientChanges, ClientRegistration};
 use gotrue_rules::domain::oauth_server::{AuthMethod, ClientType, OAuthClient, RegistrationType};
 use gotrue_rules::domain::user::Time;
+use platform::journal::{EndedSessions, Fact, FactCondition};
+use platform::store::Result;
+use platform::store::binding::{BoundStatement, bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
-
-use super::Result;
-use super::binding::{BoundStatement, bind, statements};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
-use crate::journal::{EndedSessions, Fact, FactCondition};
 
 /// The columns of a client from relation `c`, each prefixed with `client_`.
 macro_rules! client_columns {

@@ -4,17 +4,17 @@
 
 use gotrue_rules::domain::oauth_server::OAuthClient;
 use gotrue_rules::domain::user::Time;
+use platform::journal::{EndedSessions, Fact, FactCondition};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
 use super::oauth_clients::{ClientRow, client_columns};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
-use crate::journal::{EndedSessions, Fact, FactCondition};
 
 statements! {
     OF_ACCOUNT = "oauth_consents.of_account": concat!(

@@ -5,13 +5,13 @@
 use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind, TokenHash};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::{Time, User};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
 use super::rows::{AccountRow, account_columns};
-use super::statement::Connection;
 
 /// Locks the user before its tokens: `o` reads from `u`, or PostgreSQL would run it first.
 macro_rules! issue {

@@ -2,17 +2,17 @@
 
 use gotrue_rules::domain::user::{Time, User};
 use gotrue_rules::wire::passkey::PasskeyJson;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
 use super::rows::{AccountRow, account_columns};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
 
 statements! {
     OF_ACCOUNT = "webauthn_credentials.of_account":

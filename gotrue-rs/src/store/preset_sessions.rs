@@ -1,11 +1,10 @@
 //! Level and authentication methods of a new session, as a test environment sets them.
 
 use gotrue_rules::domain::session::Session;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use uuid::Uuid;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
 
 statements! {
     /// The first method of a new session has a row already, which gets the time of the method.

@@ -1,12 +1,12 @@
 //! Users that a test environment has created in bulk.
 
 use gotrue_rules::domain::user::User;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::Result;
-use super::binding::{bind, statements};
 use super::rows::{AccountRow, account_columns};
-use super::statement::Connection;
 
 statements! {
     LIST_BY_IDS = "preset_users.list_by_ids":

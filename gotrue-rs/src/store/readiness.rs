@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::binding::{bind, statements};
-use super::pool::Pool;
-use super::statement::Connection;
-use super::{Result, migrate};
+use platform::store::binding::{bind, statements};
+use platform::store::pool::Pool;
+use platform::store::statement::Connection;
+use platform::store::{Result, migrate};
 
 statements! {
     IS_WRITABLE = "readiness.is_writable": "

@@ -5,13 +5,13 @@
 
 use gotrue_rules::domain::mfa::recovery_codes::VerificationLock;
 use gotrue_rules::domain::user::Time;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
 use super::factors::{FactorInsertion, FactorLimits, NAME_UNIQUE, lock_owner};
-use super::statement::Connection;
 
 statements! {
     COUNT = "recovery_codes.count":

@@ -4,14 +4,14 @@
 //! under a policy that needs more facts.
 
 use gotrue_rules::domain::user::Time;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use sqlx::types::ipnetwork::IpNetwork;
 use uuid::Uuid;
 
-use super::Result;
-use super::binding::{bind, statements};
 use super::refresh_tokens::ClientInfo;
 use super::rows::{AccountAndSession, account_columns, session_columns};
-use super::statement::Connection;
 
 /// The conditions on session `s` and user `u`.
 ///

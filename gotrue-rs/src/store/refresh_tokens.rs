@@ -9,17 +9,17 @@ use std::net::IpAddr;
 
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::user::{Time, User};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::types::ipnetwork::IpNetwork;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
 use super::rows::{AccountAndSession, AccountRow, SessionRow, account_columns, session_columns};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
 
 macro_rules! select_token {
     () => {

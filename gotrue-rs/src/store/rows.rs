@@ -7,6 +7,7 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
 use gotrue_rules::domain::user::{Factor, Identity, Time, User};
+use platform::store::stored_time::StoredTime;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -16,7 +17,6 @@ use sqlx::types::ipnetwork::IpNetwork;
 use uuid::Uuid;
 
 use super::columns::ColumnReader;
-use super::stored_time::StoredTime;
 
 /// The columns of a user from relation `u` that a response shows.
 macro_rules! shown_user_columns {

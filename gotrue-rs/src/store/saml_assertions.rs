@@ -1,10 +1,9 @@
 //! `basalt.saml_assertions`: assertions that created a session, until they expire (replay protection).
 
 use gotrue_rules::domain::user::Time;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 
 statements! {
     /// Each insert also deletes a few expired rows.

@@ -2,15 +2,15 @@
 
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::user::Time;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::Result;
-use super::binding::{bind, statements};
 use super::sso_providers::{ProviderRow, SsoProvider, sso_provider_columns};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
 
 statements! {
     INSERT = "saml_relay_states.insert":

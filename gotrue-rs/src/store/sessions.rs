@@ -5,15 +5,15 @@ use std::net::IpAddr;
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::user::{Time, User};
 use ipnet::IpNet;
+use platform::journal::{EndedSessions, Fact, FactCondition};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use sqlx::types::ipnetwork::IpNetwork;
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
 use super::rows::{AccountRow, SessionRow, account_columns, session_columns};
-use super::statement::Connection;
-use crate::journal::{EndedSessions, Fact, FactCondition};
 
 statements! {
     CREATE = "sessions.create": concat!(

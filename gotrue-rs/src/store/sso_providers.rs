@@ -6,15 +6,14 @@ use gotrue_rules::domain::sso::creation::NameOwner;
 use gotrue_rules::domain::sso::mapping::AttributeMapping;
 pub use gotrue_rules::domain::sso::{SamlProvider, SsoProvider};
 use gotrue_rules::domain::user::Time;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
-use super::stored_time::TimeColumn;
 
 /// The columns of a provider `p` with its SAML row `s`, under names that no other table uses.
 macro_rules! sso_provider_columns {

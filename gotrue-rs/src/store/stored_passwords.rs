@@ -1,11 +1,11 @@
 //! `users.encrypted_password`, where no other data of the user changes with it.
 
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::Result;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::binding::{bind, statements};
-use super::statement::Connection;
 
 statements! {
     SET_PASSWORD = "accounts.set_password":

@@ -1,13 +1,12 @@
 //! Used wallet messages (EIP-4361) in `basalt.limits`, as replay protection.
 //!
 //! Each is a bucket of capacity one that is full again when the message expires.
-//! [`super::outbox::delete_expired`] deletes full buckets.
+//! [`platform::store::outbox::delete_expired`] deletes full buckets.
 
 use gotrue_rules::domain::user::Time;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 
 statements! {
     INSERT = "used_messages.insert":

@@ -1,17 +1,17 @@
 //! `auth.users`: look-ups of users.
 
 use gotrue_rules::domain::user::User;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::Result;
-use super::binding::{bind, statements};
 use super::rows::{
     AccountAndSession, AccountRow, Standing, UserToRead, account_columns, session_columns, shown_user_columns,
     user_list_columns,
 };
-use super::statement::Connection;
 
 /// Selects the id of the user that a sign-up with an address finds.
 ///

@@ -2,13 +2,12 @@
 
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::webauthn::SessionData;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::StoredTime;
 use sqlx::types::Json;
 use uuid::Uuid;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
-use super::stored_time::StoredTime;
 
 statements! {
     INSERT = "webauthn_challenges.insert":

@@ -3,12 +3,11 @@
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::factor::LastChallengeJson;
 use gotrue_rules::wire::webauthn::CredentialRecord;
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use sqlx::types::Json;
 use uuid::Uuid;
-
-use super::Result;
-use super::binding::{bind, statements};
-use super::statement::Connection;
 
 statements! {
     OF_ACCOUNT = "webauthn_factors.of_account":

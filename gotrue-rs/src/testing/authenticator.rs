@@ -1,12 +1,12 @@
 //! Passkeys and security keys of test users.
 
 use gotrue_rules::domain::policy::{Policy, RelyingParty};
+use platform::software_authenticator::Authenticator;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
 use super::users::TestUser;
 use super::world::World;
-pub use crate::ports::software_authenticator::Authenticator;
 
 /// The origin of a correct browser.
 pub const ORIGIN: &str = "https://shop.example.com";
@@ -25,10 +25,9 @@ pub fn enable_webauthn(policy: &mut Policy) {
     });
 }
 
-impl Default for Authenticator {
-    fn default() -> Self {
-        Self::new(ORIGIN, RELYING_PARTY).expect("a key can be made")
-    }
+/// Creates an authenticator for the origin and the relying party of [`enable_webauthn`].
+pub fn new_authenticator() -> Authenticator {
+    Authenticator::new(ORIGIN, RELYING_PARTY).expect("a key can be made")
 }
 
 impl World {
@@ -42,7 +41,7 @@ impl World {
 
     /// Registers a passkey: its id and its authenticator.
     pub async fn create_passkey(&self, user: &TestUser) -> (String, Authenticator) {
-        let mut device = Authenticator::default();
+        let mut device = new_authenticator();
         let made = self.register_passkey(user, &mut device).await.expect(200);
         (made.str("id").to_owned(), device)
     }
@@ -51,7 +50,7 @@ impl World {
     pub async fn enroll_security_key(&self, user: &TestUser, name: &str) -> (TestUser, String, Authenticator) {
         let body = json!({"factor_type": "webauthn", "friendly_name": name});
         let factor = self.enroll(&user.access_token, body).await.expect(200).str("id").to_owned();
-        let mut device = Authenticator::default();
+        let mut device = new_authenticator();
         let response = self.create_challenge(&user.access_token, &factor).await.expect(200);
         let made = device.create(&response.json["webauthn"]["credential_options"]["publicKey"]);
         let answer = self.verify_webauthn_challenge(user, &factor, response.str("id"), ("create", made)).await;

@@ -1,162 +1,21 @@
-//! A database per test, cloned from a template that is migrated once per test process.
-//!
-//! A database is dropped when the thread that cloned it ends, which is when its test ends: all tests together would
-//! otherwise hold some seventeen gigabytes on disk.
+//! A database per test with the schema of auth.
 
-use std::cell::RefCell;
-use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{LazyLock, Mutex};
-use std::time::Duration;
+use platform::store::migrate::migrate_basalt;
+use platform::testing::{DatabaseTemplate, TestDatabase};
+use sqlx::PgPool;
 
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Connection, PgConnection, PgPool, Row};
-use tokio::sync::OnceCell;
+use crate::store::migrate::{migrate_auth, migrate_recovery_codes};
 
-use super::postgres::Postgres;
-use crate::store::{Pool, PoolOptions, SessionSettings, migrate};
+/// Roles, schema `auth` and schema `basalt`.
+static AUTH: DatabaseTemplate = DatabaseTemplate::new("template_auth", |pool| Box::pin(fill_auth(pool)));
 
-static SERVER: OnceCell<Postgres> = OnceCell::const_new();
-static NUMBER: AtomicUsize = AtomicUsize::new(0);
-const TEMPLATE: &str = "template_basalt";
-
-thread_local! {
-    /// The databases of the test that runs on this thread.
-    static CLONES: RefCell<Clones> = RefCell::default();
+/// Returns a clone of the migrated template: schema `auth` and schema `basalt`, both empty.
+pub async fn clone_migrated() -> TestDatabase {
+    TestDatabase::clone_template(&AUTH).await
 }
 
-/// Drops the databases whose names it receives.
-static DROPPER: LazyLock<Mutex<Sender<PgConnectOptions>>> = LazyLock::new(|| {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || drop_databases(&receiver));
-    Mutex::new(sender)
-});
-
-/// The databases that one thread has cloned; they are dropped with it.
-#[derive(Default)]
-struct Clones(Vec<PgConnectOptions>);
-
-impl Drop for Clones {
-    fn drop(&mut self) {
-        let Ok(sender) = DROPPER.lock() else { return };
-        for database in self.0.drain(..) {
-            // The receiver ends with the process only.
-            let _ = sender.send(database);
-        }
-    }
-}
-
-/// Drops databases one after the other; sessions that a test left open are terminated.
-fn drop_databases(databases: &Receiver<PgConnectOptions>) {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-    for database in databases {
-        let name = database.get_database().unwrap_or_default().to_owned();
-        let dropped = runtime.block_on(async {
-            let mut connection = PgConnection::connect_with(&database.database("postgres")).await?;
-            sqlx::raw_sql(AssertSqlSafe(format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")))
-                .execute(&mut connection)
-                .await
-        });
-        if let Err(error) = dropped {
-            // The server has stopped, or a test has taken rights from the superuser: the folder goes at the end.
-            let _ = writeln!(std::io::stderr(), "{name} was not dropped: {error}");
-        }
-    }
-}
-
-/// A database that no other test uses.
-#[derive(Debug, Clone)]
-pub struct TestDatabase {
-    name: String,
-    admin: PgConnectOptions,
-}
-
-impl TestDatabase {
-    /// A clone of the migrated template: schema `auth` and schema `basalt`, both empty.
-    pub async fn clone_migrated() -> Self {
-        Self::clone_from(TEMPLATE).await
-    }
-
-    /// A database without schemas of the server; the roles exist.
-    pub async fn clone_empty() -> Self {
-        Self::clone_from("template0").await
-    }
-
-    async fn clone_from(template: &str) -> Self {
-        let server = SERVER.get_or_init(start_server).await;
-        let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let admin = superuser(server, "postgres");
-        let mut connection = PgConnection::connect_with(&admin).await.expect("the test server answers");
-        let sql = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
-        sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("a database can be cloned");
-        let admin = admin.database(&name);
-        CLONES.with_borrow_mut(|clones| clones.0.push(admin.clone()));
-        Self { name, admin }
-    }
-
-    /// The connection options of a superuser.
-    pub fn admin_options(&self) -> PgConnectOptions {
-        self.admin.clone()
-    }
-
-    /// A connection URL of the auth server's own role.
-    pub fn url(&self) -> String {
-        let folder = self.admin.get_socket().map(|it| it.display().to_string()).unwrap_or_default();
-        format!("postgres://supabase_auth_admin@localhost/{}?host={folder}", self.name)
-    }
-
-    /// The auth server's own pool, of eight connections.
-    pub fn auth_pool(&self) -> Pool {
-        Pool::new(self.pool_options(Duration::ZERO).with_max_connections(8))
-    }
-
-    /// An sqlx pool with the role and the search path of the auth server, for statements of the test.
-    pub async fn pool(&self) -> PgPool {
-        let options = session(Duration::ZERO).apply(self.pool_options(Duration::ZERO).connect);
-        let pool = PgPoolOptions::new().max_connections(8).test_before_acquire(false);
-        pool.connect_with(options).await.expect("the test server answers")
-    }
-
-    /// The pool options of the auth server; `deadline` is the statement timeout, zero for none.
-    pub fn pool_options(&self, deadline: Duration) -> PoolOptions {
-        PoolOptions::new(self.admin.clone().username("supabase_auth_admin")).with_session(session(deadline))
-    }
-
-    /// Runs SQL as a superuser and returns the first column of each row as text.
-    pub async fn query(&self, sql: &str) -> Vec<String> {
-        let mut connection = PgConnection::connect_with(&self.admin).await.expect("the test server answers");
-        let wrapped = if sql.trim_start().to_ascii_lowercase().starts_with("select") {
-            format!("SELECT (t.c)::text FROM ({sql}) AS t (c)")
-        } else {
-            sql.to_owned()
-        };
-        let rows =
-            sqlx::raw_sql(AssertSqlSafe(wrapped)).fetch_all(&mut connection).await.expect("the test's SQL is right");
-        rows.iter().map(|row| row.try_get::<Option<String>, _>(0).ok().flatten().unwrap_or_default()).collect()
-    }
-}
-
-/// The settings of the auth server's transactions.
-fn session(deadline: Duration) -> SessionSettings {
-    SessionSettings { search_path: "auth".to_owned(), statement_timeout: deadline }
-}
-
-fn superuser(server: &Postgres, database: &str) -> PgConnectOptions {
-    PgConnectOptions::new_without_pgpass().socket(server.socket_folder()).username("postgres").database(database)
-}
-
-async fn start_server() -> Postgres {
-    let server = tokio::task::spawn_blocking(Postgres::start).await.expect("PostgreSQL starts");
-    let admin = superuser(&server, "postgres");
-    let mut connection = PgConnection::connect_with(&admin).await.expect("the test server answers");
-    let sql = format!("CREATE DATABASE {TEMPLATE}");
-    sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.expect("a database can be made");
-    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(admin.database(TEMPLATE));
-    migrate::create_roles(&pool, "secret").await.expect("roles can be made");
-    migrate::migrate_auth(&pool, "auth").await.expect("schema auth can be made");
-    migrate::migrate_recovery_codes(&pool, "auth").await.expect("the tables of recovery codes can be made");
-    migrate::migrate_basalt(&pool).await.expect("schema basalt can be made");
-    pool.close().await;
-    server
+async fn fill_auth(pool: PgPool) {
+    migrate_auth(&pool, "auth").await.expect("schema auth can be made");
+    migrate_recovery_codes(&pool, "auth").await.expect("the tables of recovery codes can be made");
+    migrate_basalt(&pool).await.expect("schema basalt can be made");
 }

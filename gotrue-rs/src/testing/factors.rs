@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use gotrue_rules::domain::mfa::totp;
 use http::Method;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
 use super::users::TestUser;
 use super::world::World;
 

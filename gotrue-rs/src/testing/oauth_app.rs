@@ -9,9 +9,9 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use gotrue_rules::domain::redirect::go_url::{Url, form_encode};
 use http::{Method, Request};
+use platform::testing::Answer;
 use serde_json::{Map, Value, json};
 
-use super::answer::Answer;
 use super::users::TestUser;
 use super::world::{World, WorldBuilder};
 

@@ -10,11 +10,11 @@ use futures::future::BoxFuture;
 use gotrue_rules::domain::policy::{ExternalProviderSettings, Policy};
 use gotrue_rules::domain::secret::Secret;
 use http::{HeaderMap, Method, Uri};
+use platform::testing::Answer;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::form_urlencoded;
 
-use super::answer::Answer;
 use super::receiver::json_response;
 use super::world::World;
 

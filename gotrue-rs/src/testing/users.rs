@@ -1,8 +1,8 @@
 //! Users of a test: signed up through the API and confirmed with the mailed code.
 
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
-use super::answer::Answer;
 use super::world::World;
 
 /// The default password.

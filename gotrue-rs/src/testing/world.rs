@@ -14,29 +14,30 @@ use gotrue_rules::domain::policy::{PasswordHash, Policy, TargetLimits};
 use gotrue_rules::domain::secret::Secret;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Collected};
+use platform::clock::{Clock, SharedClock};
+use platform::entropy::Entropy;
+use platform::events::EventLog;
+use platform::explanation::{ExplanationStore, Explanations};
+use platform::http_client::{HttpClient, OutboundOptions};
+use platform::journal::Journal;
+use platform::mail::SharedMailer;
+use platform::mail::outbox::{MailDestination, Outbox};
+use platform::store::outbox::OutboxTable;
+use platform::store::{Pool, PoolOptions};
+use platform::testing::Answer;
+use platform::testing::FakeClock;
+use platform::testing::FaultPlan;
+use platform::testing::Mailbox;
 use serde_json::{Map, Value};
 use tower::ServiceExt;
 
-use super::answer::Answer;
-use super::clock::FakeClock;
-use super::database::TestDatabase;
-use super::faults::FaultPlan;
-use super::mailbox::Mailbox;
+use super::database::clone_migrated;
 use super::phones::Phones;
 use crate::app::{App, EmailDelivery, Ports};
-use crate::events::EventLog;
-use crate::explanation::{ExplanationStore, Explanations};
-use crate::journal::Journal;
-use crate::ports::clock::{Clock, SharedClock};
-use crate::ports::entropy::Entropy;
 use crate::ports::hashing::HashingPool;
-use crate::ports::http_client::{HttpClient, OutboundOptions};
 use crate::ports::keys::KeySettings;
-use crate::ports::mail::SharedMailer;
-use crate::ports::mail::outbox::{MailDestination, Outbox};
 use crate::ports::pwned::PwnedPasswords;
-use crate::store::outbox::OutboxTable;
-use crate::store::{Pool, PoolOptions};
+use platform::testing::TestDatabase;
 
 /// The secret that signs the world's tokens.
 pub const SECRET: &str = "a-secret-for-tests-that-is-long-enough";
@@ -356,7 +357,7 @@ impl WorldBuilder {
 impl SharedState {
     /// A database cloned from the template; the clock starts at 2026-06-01T12:00:00Z.
     async fn new() -> Self {
-        Self::over(TestDatabase::clone_migrated().await)
+        Self::over(clone_migrated().await)
     }
 
     fn over(database: TestDatabase) -> Self {

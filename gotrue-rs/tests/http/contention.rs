@@ -5,9 +5,10 @@
 use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
-use gotrue_rs::testing::{Answer, PASSWORD, TestUser, World, scaled_load};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use gotrue_rules::domain::policy::Quota;
 use http::Method;
+use platform::testing::{Answer, scaled_load};
 use serde_json::json;
 
 const ANN: &str = "ann@example.com";

@@ -5,9 +5,10 @@ use std::time::Duration;
 use axum::body::Body;
 use chrono::TimeDelta;
 use futures::future::join;
-use gotrue_rs::testing::{Answer, PASSWORD, RedirectTarget, World};
+use gotrue_rs::testing::{PASSWORD, RedirectTarget, World};
 use http::{HeaderMap, Method, Request};
 use http_edge::request::{RequestId, RequestIdSource, ResolvedRequest};
+use platform::testing::Answer;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 

@@ -5,8 +5,9 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, FakeProvider, PASSWORD, World, scaled_load};
+use gotrue_rs::testing::{FakeProvider, PASSWORD, World};
 use gotrue_rules::domain::policy::{PasswordHash, Policy, Quota};
+use platform::testing::{Answer, scaled_load};
 use serde_json::{Value, json};
 
 /// A request that creates a user.

@@ -5,9 +5,11 @@
 use std::time::Duration;
 
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, Authenticator, World, enable_webauthn, scaled_load};
+use gotrue_rs::testing::{World, enable_webauthn, new_authenticator};
 use gotrue_rules::domain::policy::{Policy, Quota};
 use http::Method;
+use platform::software_authenticator::Authenticator;
+use platform::testing::{Answer, scaled_load};
 use serde_json::json;
 
 const ANN: &str = "ann@example.com";
@@ -95,7 +97,7 @@ async fn concurrent_passkeys_respect_the_limit() {
     for n in 0..12 {
         let response =
             worlds[0].post_as(&ann.access_token, "/passkeys/registration/options", json!({})).await.expect(200);
-        let mut device = Authenticator { id: vec![n; 16], ..Authenticator::default() };
+        let mut device = Authenticator { id: vec![n; 16], ..new_authenticator() };
         let credential = device.create(&response.json["options"]);
         made.push(json!({"challenge_id": response.str("challenge_id"), "credential": credential}));
     }

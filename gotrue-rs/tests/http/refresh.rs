@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, TestUser, World};
+use gotrue_rs::testing::{TestUser, World};
+use platform::testing::Answer;
 use serde_json::json;
 
 const ANN: &str = "ann@example.com";

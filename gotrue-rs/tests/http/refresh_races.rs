@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, TestUser, World, scaled_load};
+use gotrue_rs::testing::{TestUser, World};
+use platform::testing::{Answer, scaled_load};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 const ANN: &str = "ann@example.com";

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::journal::Step;
-use gotrue_rs::ports::mail::MailError;
 use gotrue_rs::testing::{PASSWORD, World};
+use platform::journal::Step;
+use platform::mail::MailError;
 use serde_json::{Value, json};
 
 const ANN: &str = "ann@example.com";

@@ -35,11 +35,11 @@ async fn count(world: &World, table: &str) -> String {
     world.database.query(&format!("SELECT count(*)::text FROM {table}")).await.concat()
 }
 
-async fn sign_up(world: &World, email: &str) -> gotrue_rs::testing::Answer {
+async fn sign_up(world: &World, email: &str) -> platform::testing::Answer {
     world.post("/signup", json!({"email": email, "password": PASSWORD})).await
 }
 
-async fn administer(world: &World, path: &str, body: Value) -> gotrue_rs::testing::Answer {
+async fn administer(world: &World, path: &str, body: Value) -> platform::testing::Answer {
     world.post_as(&world.service_token(), path, body).await
 }
 

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use anyhow::{Context, bail};
-use gotrue_rs::store::anonymise::{self as store, Column, Selection, Table};
 use serde_json::Value;
 use sqlx::PgConnection;
 
 use super::options::Anonymisation;
 use super::pseudonyms::Pseudonyms;
 use super::rules::{ColumnRule, TableRule, find_column_rule, find_deleted_rows, find_table_rule};
+use super::store::{self, Column, Selection, Table};
 use crate::progress::progress_bar;
 
 /// Rows per transaction.

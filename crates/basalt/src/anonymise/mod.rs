@@ -7,9 +7,11 @@ mod options;
 mod pseudonyms;
 mod rows;
 mod rules;
+mod store;
 
 pub(crate) use database::{AnonymisationSummary, anonymise_database};
 pub(crate) use objects::AnonymisedObjects;
 pub(crate) use options::{Anonymisation, AnonymisationArguments};
 pub(crate) use rows::RowRules;
 pub(crate) use rules::has_rule;
+pub(crate) use store::count_other_clients;

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, bail};
 use clap::Args;
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::hashing::HashingPool;
 use gotrue_rules::domain::policy::PasswordHash;
+use platform::entropy::Entropy;
 
 use super::pseudonyms::Pseudonyms;
 use super::rows::RowRules;

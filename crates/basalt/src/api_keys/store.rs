@@ -8,9 +8,9 @@ use anyhow::{Context, bail};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chrono::{DateTime, Utc};
-use gotrue_rs::ports::entropy::Entropy;
 use http_edge::request::ApiKeyRole;
 use jsonwebtoken::{EncodingKey, Header};
+use platform::entropy::Entropy;
 use serde::Serialize;
 
 use super::keys::{ApiKeys, is_token_with_role};

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::store::base_backup::{BackupEnd, BackupSession, ClusterDescription};
 use indicatif::ProgressBar;
+use platform::entropy::Entropy;
 
 use super::manifest::{FileSum, MANIFEST, MANIFEST_SUM, Manifest, Summing, sum};
 use super::read::{CLUSTER, DATA, PASSWORD, verify};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gotrue_rs::config::find_nearest;
+use platform::nearest::find_nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use url::Url;

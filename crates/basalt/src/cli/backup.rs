@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
+use platform::clock::{Clock, SystemClock};
 use serde_json::json;
 
 use super::process::build_runtime;

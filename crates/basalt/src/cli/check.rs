@@ -7,9 +7,9 @@ use std::sync::Arc;
 use clap::Args;
 use gateway::Service;
 use gotrue_rs::config::{Config, Notice, NoticeLevel};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::mail::template::MailTemplates;
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
 use serde_json::json;
 
 use super::process::build_runtime;

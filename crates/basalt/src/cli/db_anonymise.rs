@@ -6,15 +6,16 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::store::acquire_connection;
-use gotrue_rs::store::anonymise::count_other_clients;
 use gotrue_rules::domain::secret::Secret;
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
+use platform::store::acquire_connection;
 use sqlx::PgConnection;
 
 use super::process::build_runtime;
-use crate::anonymise::{Anonymisation, AnonymisationArguments, AnonymisationSummary, anonymise_database};
+use crate::anonymise::{
+    Anonymisation, AnonymisationArguments, AnonymisationSummary, anonymise_database, count_other_clients,
+};
 use crate::config_file::LogFormat;
 use crate::data_folder::DataFolder;
 use crate::embedded_postgres::TcpPort;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Args;
 use gotrue_rs::config::Config;
-use gotrue_rs::store::migrate::ApplyOptions;
+use platform::store::migrate::ApplyOptions;
 
 use super::migration::write_migration;
 use super::process::build_runtime;

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use anyhow::{Context, ensure};
 use clap::Args;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::acquire_connection;
-use gotrue_rs::store::migrate::{
+use gotrue_rules::domain::secret::Secret;
+use platform::store::acquire_connection;
+use platform::store::migrate::{
     AppliedFiles, ApplyOptions, OlderMigrations, ProjectSchema, SkippedBefore, TargetDatabase,
 };
-use gotrue_rules::domain::secret::Secret;
 use serde_json::json;
 use sqlx::Row;
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
 use desk::SetupState;
-use gotrue_rs::ports::clock::SystemClock;
+use platform::clock::SystemClock;
 
 use super::process::build_runtime;
 use crate::announce::RunningServer;

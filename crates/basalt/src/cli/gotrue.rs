@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{bail, ensure};
 use clap::{Args, Subcommand};
 use gotrue_rs::config::{Config, LogLevel, Vars, load};
-use gotrue_rs::store::SQL_LOG;
+use platform::store::SQL_LOG;
 
 use super::process::build_runtime;
 use crate::config_file::LogFormat;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{Args, Subcommand};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
+use platform::clock::{Clock, SystemClock};
 
 use crate::project::{Project, ProjectArguments};
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
 
 use super::process::build_runtime;
 use crate::config_file::LogFormat;

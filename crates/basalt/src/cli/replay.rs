@@ -14,7 +14,7 @@ use flows::replay::{
 };
 use flows::sources::MessageSource;
 use flows::targets::{TestServer, UpgradeOptions, UpgradeTargets, UrlTargets, UrlTargetsOptions, WorldTargets};
-use gotrue_rs::ports::entropy::Entropy;
+use platform::entropy::Entropy;
 use reqwest::Client;
 use serde_json::{Map, Value};
 

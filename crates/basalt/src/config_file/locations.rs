@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gotrue_rs::explanation::{SettingLocation, SettingNames};
+use platform::explanation::{SettingLocation, SettingNames};
 
 use super::ConfigFile;
 use super::key_names::{find_key_name, is_negated, replace_setting_names};

@@ -1,6 +1,6 @@
 //! Suggestions for unknown names in `config.toml`.
 
-use gotrue_rs::config::find_nearest;
+use platform::nearest::find_nearest;
 
 use super::keys::{UNSUPPORTED_TABLES, all_keys, allowed_names};
 

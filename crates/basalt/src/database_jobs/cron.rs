@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 use futures::TryStreamExt;
-use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rules::domain::database_url::with_database;
+use platform::clock::SharedClock;
 use sqlx::{AssertSqlSafe, Connection, Either, Executor, PgConnection, PgPool, Row};
 use tokio::task::JoinSet;
 
@@ -257,7 +257,7 @@ mod tests {
     use std::time::Duration;
 
     use chrono::TimeDelta;
-    use gotrue_rs::testing::FakeClock;
+    use platform::testing::FakeClock;
     use sqlx::postgres::PgPoolOptions;
 
     use super::*;

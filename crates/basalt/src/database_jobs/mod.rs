@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use chrono::{DateTime, Utc};
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::http_client::HttpClient;
-use gotrue_rs::store::leases::JobLease;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::ShutdownSignal;
+use platform::clock::SharedClock;
+use platform::http_client::HttpClient;
+use platform::store::leases::JobLease;
 use sqlx::PgPool;
 use sqlx::postgres::{PgListener, PgPoolOptions};
 use tokio::task::JoinHandle;

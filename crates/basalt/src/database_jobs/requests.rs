@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Method};
+use platform::clock::SharedClock;
+use platform::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
 use serde_json::{Map, Value};
 use sqlx::{PgPool, Row};
 use url::Url;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use anyhow::{Context, bail};
-use gotrue_rs::store::database_copy::{self as store, CatalogObject};
 use sqlx::PgConnection;
 
+use super::store::{self, CatalogObject};
 use crate::progress::progress_bar;
 
 /// The largest number of differences in a message.

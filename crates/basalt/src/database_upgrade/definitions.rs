@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::Context;
-use gotrue_rs::store::database_copy::{self as store, CatalogObject};
 
 use super::session::UpgradeSession;
+use super::store::{self, CatalogObject};
 use crate::project::Project;
 use crate::project_schema;
 

@@ -6,13 +6,13 @@
 mod contents;
 mod definitions;
 mod session;
+mod store;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use gotrue_rs::store::database_copy as store;
-use gotrue_rs::store::migrate::read_project_versions;
+use platform::store::migrate::read_project_versions;
 
 use crate::data_folder::DataFolder;
 use crate::embedded_postgres::{ClusterUpgrade, EmbeddedPostgres, NewServer, PlannedUpgrade};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::{acquire_connection, database_copy as store};
 use gotrue_rules::domain::secret::Secret;
+use platform::store::acquire_connection;
 use sqlx::{Connection, PgConnection};
 
-use super::run_blocking;
+use super::{run_blocking, store};
 use crate::database;
 use crate::embedded_postgres::{DumpTools, EmbeddedPostgres};
 use crate::serve::{migrate_embedded, recreate_database};

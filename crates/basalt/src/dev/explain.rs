@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rs::explanation::{EXPLANATION_PATH, ExplanationStore};
 use gotrue_rules::wire::html::escape_html;
 use http::{Method, StatusCode};
+use platform::explanation::{EXPLANATION_PATH, ExplanationStore};
 use serde_json::Value;
 
 use super::access::AccessRule;

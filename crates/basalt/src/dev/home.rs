@@ -1,8 +1,8 @@
 //! The page at `/_dev`: links to the development pages that this server has.
 
 use axum::response::Response;
-use gotrue_rs::explanation::EXPLANATION_PATH;
 use http::{StatusCode, Uri};
+use platform::explanation::EXPLANATION_PATH;
 use url::form_urlencoded;
 
 use super::responses::{DEFAULT_POLICY, response};

@@ -5,9 +5,6 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rs::http::request_info::parse_pairs;
-use gotrue_rs::ports::mail::inbox::{Inbox, InboxMail, InboxQuery};
-use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http::{Method, StatusCode};
 use http_edge::ShutdownSignal;
@@ -15,6 +12,9 @@ use http_edge::request::{BODY_DEADLINE, read_body};
 use messages::api::MessagesApi;
 use messages::mailbox_apis::MailboxApis;
 use messages::{Message, MessageSender, MessageStore};
+use platform::mail::inbox::{Inbox, InboxMail, InboxQuery};
+use platform::mail::outbox::Outbox;
+use platform::request_info::parse_pairs;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

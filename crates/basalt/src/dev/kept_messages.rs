@@ -4,10 +4,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::Request;
-use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
 use http::StatusCode;
 use http_edge::{HttpLimits, ShutdownSignal};
 use messages::mailbox_apis::MailboxApis;
+use platform::mail::outbox::{MailDestination, Outbox};
 use test_bench::router::TestRouter;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;

@@ -18,11 +18,11 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rs::explanation::ExplanationStore;
-use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::outbox::{FailingMail, OutboxCounts};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http::{Method, StatusCode};
+use platform::explanation::ExplanationStore;
+use platform::mail::outbox::Outbox;
+use platform::store::outbox::{FailingMail, OutboxCounts};
 use provider_simulator::Simulator;
 use serde::Serialize;
 

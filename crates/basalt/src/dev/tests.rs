@@ -5,14 +5,14 @@ use std::sync::OnceLock;
 
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use gotrue_rs::ports::clock::SystemClock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::outbox::MailDestination;
-use gotrue_rs::store::outbox::OutboxTable;
-use gotrue_rs::store::{PgConnectOptions, Pool, PoolOptions};
 use http::HeaderValue;
 use http_edge::LocalAddress;
 use messages::MessageSender;
+use platform::clock::SystemClock;
+use platform::entropy::Entropy;
+use platform::mail::outbox::MailDestination;
+use platform::store::outbox::OutboxTable;
+use platform::store::{PgConnectOptions, Pool, PoolOptions};
 
 use super::*;
 

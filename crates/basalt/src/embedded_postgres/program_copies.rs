@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rs::ports::clock::{Clock, SystemClock};
+use platform::clock::{Clock, SystemClock};
 
 use super::start_error::StartError;
 use super::system_folder::{FINGERPRINT_LENGTH, SYSTEM_FOLDER, create_folder, fingerprint};

@@ -3,9 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rules::domain::secret::Secret;
 use http_edge::request::ApiKeyRole;
+use platform::entropy::Entropy;
 use serde_json::{Map, Value, json};
 
 use super::jwk_list::with_operations;

@@ -7,7 +7,7 @@ use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPai
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::ValueEnum;
-use gotrue_rs::ports::entropy::Entropy;
+use platform::entropy::Entropy;
 use serde_json::{Map, Value, json};
 
 /// The members of an RSA key in the order of RFC 8017 §A.1.2, after the version.

@@ -4,12 +4,12 @@
 
 use anyhow::{Context, bail, ensure};
 use aws_lc_rs::digest::{SHA256, digest};
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::sealing::{is_sealed, seal, unseal};
-use gotrue_rs::store::Pool;
 use gotrue_rs::store::key_sets::{KeySetTable, SealedKeySet};
 use gotrue_rules::domain::policy::Encryption;
 use gotrue_rules::domain::secret::SecretKey;
+use platform::entropy::Entropy;
+use platform::sealing::{is_sealed, seal, unseal};
+use platform::store::Pool;
 use uuid::Uuid;
 
 use super::key_set::KeySet;

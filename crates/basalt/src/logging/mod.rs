@@ -13,7 +13,7 @@ use std::sync::Mutex;
 
 use anyhow::Context;
 use gotrue_rs::config::{Notice, NoticeLevel};
-use gotrue_rs::store::SQL_LOG;
+use platform::store::SQL_LOG;
 use telemetry::span_layer::SpanLayer;
 use telemetry::tracer;
 use tracing::Subscriber;

@@ -8,8 +8,6 @@ use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
 use gotrue_rs::app::App;
-use gotrue_rs::http::body::RequestBody;
-use gotrue_rs::http::request_info::RequestInfo;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rules::domain::error::ErrorCode;
 use gotrue_rules::domain::language::Language;
@@ -20,6 +18,8 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};
 use http_edge::request::{BODY_DEADLINE, ResolvedRequest, bearer_value, read_body};
+use platform::request_body::RequestBody;
+use platform::request_info::RequestInfo;
 use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt;

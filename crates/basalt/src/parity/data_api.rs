@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gotrue_rs::config::find_nearest;
+use platform::nearest::find_nearest;
 use postgrest_rs::config::{Config, Sources};
 
 use super::compose::ComposeService;

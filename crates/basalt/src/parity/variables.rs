@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use gotrue_rs::config::{Setting, ValueType, find_nearest};
+use gotrue_rs::config::{Setting, ValueType};
+use platform::nearest::find_nearest;
 
 use super::differences::{Profile, find_differences};
 use super::finding::Finding;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use gotrue_rs::config::Notice;
-use gotrue_rs::store::migrate::{ProjectFile, ProjectMigration, ProjectSchema};
+use platform::store::migrate::{ProjectFile, ProjectMigration, ProjectSchema};
 
 use super::glob::find_files;
 use crate::project::Project;

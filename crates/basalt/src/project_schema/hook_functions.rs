@@ -2,8 +2,8 @@
 
 use anyhow::Context;
 use gotrue_rs::config::Notice;
-use gotrue_rs::store::migrate::{ProjectSchema, find_created_object, split_script};
 use gotrue_rules::domain::policy::{HookTarget, HooksPolicy};
+use platform::store::migrate::{ProjectSchema, find_created_object, split_script};
 use sqlx::PgPool;
 
 /// A hook that calls a function of the database.

@@ -10,9 +10,9 @@ mod scratch;
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::migrate::{AppliedFiles, ApplyOptions, ProjectSchema, apply_project, prepare_project_database};
 use gotrue_rules::domain::policy::HooksPolicy;
 use gotrue_rules::domain::secret::Secret;
+use platform::store::migrate::{AppliedFiles, ApplyOptions, ProjectSchema, apply_project, prepare_project_database};
 
 pub(crate) use files::{SchemaFiles, list_unserved_functions};
 pub(crate) use hook_functions::find_missing_hook_functions;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use gotrue_rs::config::Notice;
-use gotrue_rs::store::migrate::SkippedStatement;
+use platform::store::migrate::SkippedStatement;
 use serde::Serialize;
 use serde_json::{Value, json};
 

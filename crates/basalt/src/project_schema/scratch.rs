@@ -2,8 +2,8 @@
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rules::domain::policy::HooksPolicy;
+use platform::entropy::Entropy;
 
 use super::{ProjectReport, SchemaFiles};
 use crate::data_folder::DataFolder;

@@ -2,8 +2,8 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use gotrue_rs::config::Config;
-use gotrue_rs::store::replicas::LiveReplica;
 use gotrue_rules::wire::hex::encode_hex;
+use platform::store::replicas::LiveReplica;
 use serde_json::{Map, Value, json};
 
 /// Bytes of a digest: enough to tell two values apart.

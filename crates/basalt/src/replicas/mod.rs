@@ -5,11 +5,11 @@ mod fingerprints;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use gotrue_rs::store::Pool;
-use gotrue_rs::store::leases::JobLease;
-use gotrue_rs::store::replicas::{LiveReplica, ReplicaTable};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::ShutdownSignal;
+use platform::store::Pool;
+use platform::store::leases::JobLease;
+use platform::store::replicas::{LiveReplica, ReplicaTable};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;

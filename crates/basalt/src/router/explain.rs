@@ -5,11 +5,11 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use gotrue_rs::app::App;
-use gotrue_rs::explanation::{self, EdgeRefusal, ExplainedRequest, RefusedResponse, insert_link};
 use gotrue_rules::domain::explanation::DecisionRecord;
 use gotrue_rules::domain::explanation::tokens::explain_token;
 use http::Method;
 use http_edge::request::cors;
+use platform::explanation::{self, EdgeRefusal, ExplainedRequest, RefusedResponse, insert_link};
 use postgrest_rs::service::explanation::{Cause, Explanation, Policy};
 
 use super::REQUEST_ID;

@@ -8,9 +8,9 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::clock::SharedClock;
 use gotrue_rules::domain::user::Time;
 use ipnet::IpNet;
+use platform::clock::SharedClock;
 
 /// The shortest time in which a visitor reads the page and writes something.
 const SHORTEST_VISIT: TimeDelta = TimeDelta::seconds(2);
@@ -69,7 +69,7 @@ fn is_recent(time: Time, now: Time) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use gotrue_rs::testing::FakeClock;
+    use platform::testing::FakeClock;
 
     use super::*;
 

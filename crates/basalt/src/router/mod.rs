@@ -115,7 +115,7 @@ pub(crate) struct EdgeRouter {
     /// The pages of links in mails.
     pub links: Option<MailedLinks>,
     /// Generates request ids.
-    pub entropy: gotrue_rs::ports::entropy::Entropy,
+    pub entropy: platform::entropy::Entropy,
 }
 
 /// The service that a path belongs to.

@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::routing::any;
-use gotrue_rs::ports::entropy::Entropy;
 use http::{HeaderMap, HeaderValue};
+use platform::entropy::Entropy;
 
 use proptest::prelude::*;
 use serde_json::Map;
@@ -52,7 +52,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         content_host: None,
         shop: watch::channel(Arc::new(Shop::load(&site, Arc::new(Catalogue::built_in()), None))).1,
         desk: None,
-        form_visits: FormVisits::new(Arc::new(gotrue_rs::ports::clock::SystemClock)),
+        form_visits: FormVisits::new(Arc::new(platform::clock::SystemClock)),
         orders: None,
         dev: DevelopmentPages::new(None, Access::default()),
         gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| {

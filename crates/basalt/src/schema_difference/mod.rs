@@ -77,7 +77,7 @@ async fn run_statements(url: &str, statements: &[String]) -> anyhow::Result<Vec<
     let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
     let pool = database::build_migration_pool(&settings).await?;
     let mut connection =
-        gotrue_rs::store::acquire_connection(&pool).await.context("connecting to the scratch database")?;
+        platform::store::acquire_connection(&pool).await.context("connecting to the scratch database")?;
     let mut failed = Vec::new();
     for statement in [PREAMBLE].into_iter().chain(statements.iter().map(String::as_str)) {
         match sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(&mut *connection).await {

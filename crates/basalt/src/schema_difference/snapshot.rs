@@ -53,7 +53,7 @@ impl Snapshot {
     pub(super) async fn read(url: &str) -> anyhow::Result<Self> {
         let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
         let pool = database::build_migration_pool(&settings).await?;
-        let mut connection = gotrue_rs::store::acquire_connection(&pool).await.context("connecting to the database")?;
+        let mut connection = platform::store::acquire_connection(&pool).await.context("connecting to the database")?;
         let snapshot = read_objects(&mut connection).await;
         drop(connection.close().await);
         pool.close().await;

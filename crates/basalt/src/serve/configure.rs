@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::entropy::Entropy;
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
 use provider_simulator::Simulator;
 use serde_json::{Map, Value};
 

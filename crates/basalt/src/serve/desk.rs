@@ -8,12 +8,12 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::clock::SystemClock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::Pool;
 use gotrue_rules::domain::redirect::is_loopback_url;
 use orders::OrderService;
+use platform::clock::SystemClock;
+use platform::entropy::Entropy;
+use platform::mail::outbox::Outbox;
+use platform::store::Pool;
 use tokio::sync::watch;
 use url::Url;
 

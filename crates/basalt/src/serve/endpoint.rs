@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::Context;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
 use http_edge::TlsCertificate;
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
 use tokio::net::TcpListener;
 
 use super::configure::Addresses;

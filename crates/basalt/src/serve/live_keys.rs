@@ -6,10 +6,10 @@ use std::sync::Arc;
 use anyhow::Context;
 use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::store::Pool;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::request::ApiKeyRole;
+use platform::entropy::Entropy;
+use platform::store::Pool;
 use serde_json::Value;
 use tokio::sync::watch;
 

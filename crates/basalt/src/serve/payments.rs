@@ -5,14 +5,14 @@ use std::sync::Arc;
 use anyhow::Context;
 use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::Pool;
 use orders::service::ListProducts;
 use orders::settings::PaymentSettings;
 use orders::simulator::{Simulator, simulate};
 use orders::{OrderService, ServicePorts, ShopFacts, ShopFonts};
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
+use platform::mail::outbox::Outbox;
+use platform::store::Pool;
 use tokio::sync::watch;
 use url::Url;
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, DatabaseSettings, Notice, ReloadSettings};
-use gotrue_rs::ports::mail::outbox::Outbox;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::ShutdownSignal;
+use platform::mail::outbox::Outbox;
 use provider_simulator::Simulator;
 use tokio::time::MissedTickBehavior;
 

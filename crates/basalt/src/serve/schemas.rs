@@ -2,10 +2,11 @@
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::migrate::{self, DatabaseAdministrator, DatabaseName};
+use gotrue_rs::store::migrate;
 use gotrue_rules::domain::database_url::with_database;
 use gotrue_rules::domain::policy::{ApiPolicy, IndexWorkerPolicy};
 use gotrue_rules::domain::secret::Secret;
+use platform::store::migrate::{DatabaseAdministrator, DatabaseName};
 use sqlx::AssertSqlSafe;
 
 use crate::database;
@@ -22,7 +23,7 @@ const ADMINISTRATION: &str = "template1";
 /// Creates the roles of the embedded database; in an external one the operator creates them.
 pub(super) async fn create_roles(superuser: &DatabaseSettings, password: &str) -> anyhow::Result<()> {
     let pool = database::build_migration_pool(superuser).await?;
-    migrate::create_roles(&pool, password).await?;
+    platform::store::migrate::create_roles(&pool, password).await?;
     pool.close().await;
     Ok(())
 }
@@ -49,7 +50,7 @@ pub(super) async fn migrate_schemas(settings: &DatabaseSettings, has_recovery_co
     if has_recovery_codes {
         migrate::migrate_recovery_codes(&pool, &settings.namespace).await.context("preparing schema auth")?;
     }
-    migrate::migrate_basalt(&pool).await.context("preparing schema basalt")?;
+    platform::store::migrate::migrate_basalt(&pool).await.context("preparing schema basalt")?;
     pool.close().await;
     Ok(())
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use gotrue_rs::config::{Config, DatabaseSettings};
-use gotrue_rs::store::{Pool, migrate};
+use gotrue_rs::store::migrate;
 use gotrue_rules::domain::secret::Secret;
+use platform::store::Pool;
+use platform::store::migrate::list_needed_extensions;
 use tokio::runtime::Handle;
 
 use super::schemas::{ROLE, create_roles, create_template, migrate_schemas, set_superuser_password};
@@ -86,9 +88,7 @@ pub(crate) fn find_binaries(project: &Project) -> BinarySearch {
         executable: std::env::current_exe().ok(),
         folder: std::env::current_dir().ok(),
         // A file that cannot be read is reported where the files are applied.
-        extensions: SchemaFiles::read(project)
-            .map(|files| migrate::list_needed_extensions(&files.schema))
-            .unwrap_or_default(),
+        extensions: SchemaFiles::read(project).map(|files| list_needed_extensions(&files.schema)).unwrap_or_default(),
     }
 }
 

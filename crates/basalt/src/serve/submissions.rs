@@ -10,10 +10,10 @@ use functions_rs::functions::send_submission::{SubmissionSettings, TemplateTitle
 use functions_rs::submissions::Submissions;
 use functions_rs::submissions::jobs::{Retention, SubmissionUpkeep, WebhookWorker};
 use gotrue_rs::app::App;
-use gotrue_rs::ports::hooks::EventWebhook;
-use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::leases::JobLease;
 use http_edge::ShutdownSignal;
+use platform::event_webhook::EventWebhook;
+use platform::mail::outbox::Outbox;
+use platform::store::leases::JobLease;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 

@@ -1,10 +1,11 @@
 //! The template of the databases of worlds, and their addresses.
 
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rs::store::migrate::{self, DatabaseAdministrator, DatabaseName};
+use gotrue_rs::store::migrate;
 use gotrue_rules::domain::database_url::{find_database, with_database};
 use gotrue_rules::domain::policy::HooksPolicy;
 use gotrue_rules::domain::secret::Secret;
+use platform::store::migrate::{DatabaseAdministrator, DatabaseName};
 
 use super::schemas::{
     EMBEDDED_DEFAULT, ROLE, TEMPLATE, build_administrator, create_indexes, create_template, migrate_schemas, name,

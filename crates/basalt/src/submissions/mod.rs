@@ -11,9 +11,9 @@ use functions_rs::functions::send_submission::{SubmissionSettings, TemplateTitle
 use functions_rs::submissions::Submissions;
 use functions_rs::submissions::filter::{MAX_LIMIT, SubmissionFilter, SubmissionPage};
 use futures::TryStreamExt;
-use gotrue_rs::ports::clock::SystemClock;
-use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
-use gotrue_rs::store::outbox::OutboxTable;
+use platform::clock::SystemClock;
+use platform::mail::outbox::{MailDestination, Outbox};
+use platform::store::outbox::OutboxTable;
 
 pub(crate) use arguments::{
     SubmissionDeleteArguments, SubmissionExportArguments, SubmissionListArguments, SubmissionOutputArguments,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::{BufWriter, Write};
 
 use anyhow::bail;
-use gotrue_rs::store::Connection;
 use gotrue_rs::store::bulk::{self, ExportedColumn};
+use platform::store::Connection;
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -5,10 +5,8 @@ use std::fmt::Display;
 use std::io::{self, Write as _};
 
 use anyhow::{Context, bail};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::hashing::{HashingPool, unusable_reason};
-use gotrue_rs::ports::sealing::is_sealed;
-use gotrue_rs::store::{Connection, bulk};
+use gotrue_rs::store::bulk;
 use gotrue_rules::domain::bulk::firebase::FirebaseHashParameters;
 use gotrue_rules::domain::bulk::table::normalize_name;
 use gotrue_rules::domain::bulk::{
@@ -17,6 +15,9 @@ use gotrue_rules::domain::bulk::{
 };
 use gotrue_rules::domain::policy::PasswordHash;
 use indicatif::ProgressBar;
+use platform::clock::{Clock, SystemClock};
+use platform::sealing::is_sealed;
+use platform::store::Connection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

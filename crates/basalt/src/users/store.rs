@@ -1,9 +1,10 @@
 //! Stores the accounts and rows of an import in batches.
 
 use anyhow::Context as _;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::store::{Connection, bulk};
+use gotrue_rs::store::bulk;
 use gotrue_rules::domain::bulk::{ImportTable, ImportedUser};
+use platform::clock::{Clock, SystemClock};
+use platform::store::Connection;
 use serde_json::Value;
 use uuid::Uuid;
 

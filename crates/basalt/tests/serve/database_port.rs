@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use gotrue_rs::testing::find_postgres;
+use platform::testing::find_postgres;
 use rustix::process::Signal;
 use sqlx::{Connection, PgConnection};
 

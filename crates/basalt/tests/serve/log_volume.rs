@@ -1,6 +1,6 @@
 //! The log of a server that gets many invalid requests.
 
-use gotrue_rs::ports::clock::{Clock, SystemClock};
+use platform::clock::{Clock, SystemClock};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};

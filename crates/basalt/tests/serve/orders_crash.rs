@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::future::join_all;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rules::domain::secret::Secret;
 use orders::webhook::stripe;
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
 use reqwest::Client;
 use rustix::process::Signal;
 use serde_json::{Value, json};

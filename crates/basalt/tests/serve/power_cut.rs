@@ -9,7 +9,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use gotrue_rs::testing::find_postgres;
+use platform::testing::find_postgres;
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;

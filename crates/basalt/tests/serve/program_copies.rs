@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::SystemTime;
 
-use gotrue_rs::testing::find_postgres;
+use platform::testing::find_postgres;
 use rustix::process::Signal;
 
 use super::support::{Basalt, TempFolder, run_with};

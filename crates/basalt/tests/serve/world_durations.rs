@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::testing::identity_provider::{IdentityProvider, SERVICE_KEY};
 use gotrue_rs::testing::{DOCUMENT, HookServer, Issuer, Wallet};
+use platform::clock::{Clock, SystemClock};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};

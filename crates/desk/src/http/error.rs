@@ -1,10 +1,10 @@
 //! Errors of the API: `{"code", "message", "hint"?}`.
 
 use axum::response::Response;
-use gotrue_rs::store;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
+use platform::store;
 use serde_json::{Value, json};
 
 use super::respond;

@@ -3,14 +3,14 @@
 use axum::response::Response;
 use chrono::TimeDelta;
 use gotrue_rs::app::App;
-use gotrue_rs::ports::clock::Clock;
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::passwords;
-use gotrue_rs::store::{self, Connection, Pool};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::user::Time;
 use http::{Method, StatusCode};
+use platform::clock::Clock;
+use platform::entropy::Entropy;
+use platform::store::{self, Connection, Pool};
 use serde_json::json;
 use std::sync::Arc;
 use uuid::Uuid;

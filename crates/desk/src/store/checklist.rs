@@ -1,7 +1,7 @@
 //! What the checklist reads.
 
-use gotrue_rs::store::{Connection, Result};
-use gotrue_rs::{bind, statements};
+use platform::store::{Connection, Result};
+use platform::{bind, statements};
 
 statements! {
     HAS_TEST_ORDER = "checklist.has_test_order": "

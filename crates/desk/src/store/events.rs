@@ -1,8 +1,8 @@
 //! `basalt.desk_events`: what was done at the desk, and which sign-ins failed.
 
-use gotrue_rs::store::{Connection, Result};
-use gotrue_rs::{bind, statements};
 use gotrue_rules::domain::user::Time;
+use platform::store::{Connection, Result};
+use platform::{bind, statements};
 use uuid::Uuid;
 
 statements! {

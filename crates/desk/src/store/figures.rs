@@ -1,8 +1,8 @@
 //! Views, submissions and sales by day and template.
 
 use chrono::NaiveDate;
-use gotrue_rs::store::{Connection, Result};
-use gotrue_rs::{bind, statements};
+use platform::store::{Connection, Result};
+use platform::{bind, statements};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 

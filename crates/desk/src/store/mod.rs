@@ -11,7 +11,7 @@ pub(crate) mod reset_links;
 pub(crate) mod setup_links;
 pub(crate) mod tickets;
 
-use gotrue_rs::store::Statement;
+use platform::store::Statement;
 
 /// Returns all statements of the desk, for the test that prepares them.
 pub fn list_statements() -> Vec<&'static Statement> {

@@ -1,8 +1,8 @@
 //! `basalt.page_views`: requests of pages by day; `basalt.test_page_views`: those of a shop in development.
 
 use chrono::NaiveDate;
-use gotrue_rs::store::{Connection, Result};
-use gotrue_rs::{bind, statements};
+use platform::store::{Connection, Result};
+use platform::{bind, statements};
 use serde_json::{Value, json};
 
 statements! {

@@ -1,9 +1,9 @@
 //! `basalt.desk_recovery_codes`: codes in place of a lost authenticator app.
 
-use gotrue_rs::store::{Connection, Result};
-use gotrue_rs::{bind, statements};
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::hex::encode_hex;
+use platform::store::{Connection, Result};
+use platform::{bind, statements};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

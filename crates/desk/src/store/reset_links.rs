@@ -1,8 +1,8 @@
 //! `basalt.desk_reset_links`: links of the operator by which an owner gets back in; and the end of all sessions of an owner.
 
-use gotrue_rs::store::{Connection, Result};
-use gotrue_rs::{bind, statements};
 use gotrue_rules::domain::user::Time;
+use platform::store::{Connection, Result};
+use platform::{bind, statements};
 use uuid::Uuid;
 
 /// Whether a user is an owner, as `ownership::is_admitted` reads it.

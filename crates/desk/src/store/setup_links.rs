@@ -1,8 +1,8 @@
 //! `basalt.desk_setup_links`: the link by which a visitor becomes the first owner.
 
-use gotrue_rs::store::{Connection, Result};
-use gotrue_rs::{bind, statements};
 use gotrue_rules::domain::user::Time;
+use platform::store::{Connection, Result};
+use platform::{bind, statements};
 
 /// Whether there is an owner. Reads all users, so it is evaluated only before a link is used.
 macro_rules! owner_exists {

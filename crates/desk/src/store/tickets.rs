@@ -1,8 +1,8 @@
 //! `basalt.desk_tickets`: sign-ins and registrations of passkeys that are not complete.
 
-use gotrue_rs::store::{Connection, Result};
-use gotrue_rs::{bind, statements};
 use gotrue_rules::domain::user::Time;
+use platform::store::{Connection, Result};
+use platform::{bind, statements};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;

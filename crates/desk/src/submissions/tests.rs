@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use functions_rs::functions::send_submission::SubmissionSettings;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
-use gotrue_rs::store::outbox::OutboxTable;
-use gotrue_rs::testing::{FakeClock, TestDatabase};
+use gotrue_rs::testing::clone_migrated;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
+use platform::entropy::Entropy;
+use platform::mail::outbox::{MailDestination, Outbox};
+use platform::store::outbox::OutboxTable;
+use platform::testing::FakeClock;
+use platform::testing::TestDatabase;
 use serde_json::Value;
 
 use super::*;
@@ -25,7 +27,7 @@ struct TestSection {
 impl TestSection {
     /// Creates a section with one submission, which names an address.
     async fn start() -> Self {
-        let database = TestDatabase::clone_migrated().await;
+        let database = clone_migrated().await;
         let insert = format!(
             "INSERT INTO basalt.submissions (id, description, created_at, peer, senders)
              VALUES ('{ADA}', 'Blue, please: ada@example.com', '2026-11-21T11:00:00Z', '192.0.2.1', '{{ada@example.com}}')

@@ -5,8 +5,8 @@ use std::thread::JoinHandle;
 
 use flow_proxy::{Api, Capture, CaptureRecorder, FlowProxy, ProxyError};
 pub use flow_proxy::{ProxyLimits, ProxyOptions};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use http_edge::ShutdownSignal;
+use platform::clock::{Clock, SystemClock};
 use tokio::net::TcpListener;
 
 use super::exchange::Exchange;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rs::ports::clock::{Clock, SystemClock};
+use platform::clock::{Clock, SystemClock};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Map, Value, json};
 use tokio::process::{Child, Command};

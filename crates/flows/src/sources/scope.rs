@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::entropy::Entropy;
+use platform::clock::{Clock, SystemClock};
+use platform::entropy::Entropy;
 use reqwest::Client;
 use serde_json::{Map, Value};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gotrue_rs::ports::software_authenticator::Authenticator;
+use platform::software_authenticator::Authenticator;
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;

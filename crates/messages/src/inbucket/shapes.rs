@@ -1,6 +1,6 @@
 //! Names of mailboxes, and messages as Inbucket describes them.
 
-use gotrue_rs::http::request_info::parse_pairs;
+use platform::request_info::parse_pairs;
 use serde_json::{Value, json};
 
 use crate::addresses::Addresses;

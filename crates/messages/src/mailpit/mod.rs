@@ -6,8 +6,8 @@ mod search;
 mod shapes;
 
 use axum::response::Response;
-use gotrue_rs::http::request_info::parse_pairs;
 use http::StatusCode;
+use platform::request_info::parse_pairs;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -10,9 +10,9 @@ mod session;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::ShutdownSignal;
+use platform::clock::{Clock, SystemClock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;

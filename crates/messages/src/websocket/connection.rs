@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use futures::{SinkExt, StreamExt};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use http_edge::{PendingUpgrade, ShutdownSignal, UpgradedStream};
+use platform::clock::{Clock, SystemClock};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use tokio_tungstenite::WebSocketStream;

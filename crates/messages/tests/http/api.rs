@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use gotrue_rs::ports::mail::EmailMessage;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{Method, StatusCode};
+use platform::mail::EmailMessage;
 use serde_json::json;
 
 use crate::fixture::{Backend, HASH, confirmation, text};

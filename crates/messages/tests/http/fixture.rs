@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use chrono::{DateTime, Utc};
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::inbox::NewMessage;
-use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
-use gotrue_rs::ports::mail::{EmailMessage, Mailer};
-use gotrue_rs::store::outbox::OutboxTable;
-use gotrue_rs::testing::{FakeClock, TestDatabase};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use messages::api::MessagesApi;
 use messages::{MessageSender, MessageStore};
+use platform::entropy::Entropy;
+use platform::mail::inbox::NewMessage;
+use platform::mail::outbox::{MailDestination, Outbox};
+use platform::mail::{EmailMessage, Mailer};
+use platform::store::outbox::OutboxTable;
+use platform::testing::FakeClock;
+use platform::testing::TestDatabase;
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -29,7 +30,7 @@ pub(crate) struct Backend {
 
 impl Backend {
     pub(crate) async fn new() -> Self {
-        let database = TestDatabase::clone_migrated().await;
+        let database = TestDatabase::clone_basalt().await;
         let table = OutboxTable::new(database.auth_pool());
         let clock = Arc::new(FakeClock::at(noon()));
         let outbox = Outbox::new(table, clock, Entropy::from_seed(7), MailDestination::Inbox).keeping_sms(true);

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::response::Response;
 use chrono::TimeDelta;
-use gotrue_rs::store;
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::language::Language;
@@ -15,6 +14,7 @@ use gotrue_rules::domain::user::Time;
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
 use http_edge::request::{BODY_DEADLINE, ResolvedRequest, read_body};
+use platform::store;
 use uuid::Uuid;
 
 use super::download::is_open;

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rules::domain::secret::Secret;
 use http::HeaderMap;
+use platform::entropy::Entropy;
 use url::Url;
 
 use crate::decision::Product;

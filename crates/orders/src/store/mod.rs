@@ -13,7 +13,7 @@ macro_rules! needs_owner {
 mod reading;
 mod writing;
 
-use gotrue_rs::store::Statement;
+use platform::store::Statement;
 
 pub use reading::{
     EventEntry, MailEntry, OrderFilter, count_by_state, count_mails, find_order, find_order_of_checkout,

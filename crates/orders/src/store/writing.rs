@@ -1,10 +1,10 @@
 //! Statements that change orders.
 
-use gotrue_rs::store::outbox::{self, NewMail};
-use gotrue_rs::store::{Connection, Result, Statement};
-use gotrue_rs::{bind, outbox_insert, statements};
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
+use platform::store::outbox::{self, NewMail};
+use platform::store::{Connection, Result, Statement};
+use platform::{bind, outbox_insert, statements};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gotrue_rs::ports::http_client::TrustedRoots;
-use gotrue_rs::ports::limits::{CountedEvent, RateLimits};
 use gotrue_rules::domain::policy::Bucket;
 use gotrue_rules::domain::user::Time;
+use platform::http_client::TrustedRoots;
+use platform::limits::{CountedEvent, RateLimits};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};

@@ -10,9 +10,9 @@ mod signature;
 pub mod stripe;
 
 use chrono::TimeDelta;
-use gotrue_rs::store;
 use gotrue_rules::domain::user::Time;
 use http::HeaderMap;
+use platform::store;
 use uuid::Uuid;
 
 use crate::order::Provider;

@@ -1,9 +1,9 @@
 //! From a request to a stored event.
 
-use gotrue_rs::store::{Connection, outbox};
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use http::HeaderMap;
+use platform::store::{Connection, outbox};
 use uuid::Uuid;
 
 use super::descriptions::{

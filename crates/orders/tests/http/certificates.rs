@@ -3,11 +3,11 @@
 use axum::body::Body;
 use axum::extract::Request;
 use chrono::TimeDelta;
-use gotrue_rs::testing::Recording;
 use http::HeaderMap;
 use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest};
 use orders::Provider;
 use orders::simulator::{CERTIFICATE, DeliveryMode, SignedEvent};
+use platform::testing::Recording;
 use serde_json::json;
 
 use crate::fixture::TestShop;

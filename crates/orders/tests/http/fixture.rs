@@ -4,12 +4,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::http_client::OutboundOptions;
-use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
-use gotrue_rs::store::Pool;
-use gotrue_rs::store::outbox::OutboxTable;
-use gotrue_rs::testing::{FakeClock, TestDatabase};
 use gotrue_rules::domain::policy::MailBrand;
 use orders::decision::Product;
 use orders::products::ProductFolder;
@@ -17,6 +11,13 @@ use orders::settings::PaymentSettings;
 use orders::simulator::{DeliveryMode, Simulator, simulate};
 use orders::webhook::{WebhookOutcome, WebhookRejection};
 use orders::{OrderService, Provider, ServicePorts, ShopFacts, ShopFonts};
+use platform::entropy::Entropy;
+use platform::http_client::OutboundOptions;
+use platform::mail::outbox::{MailDestination, Outbox};
+use platform::store::Pool;
+use platform::store::outbox::OutboxTable;
+use platform::testing::FakeClock;
+use platform::testing::TestDatabase;
 use serde_json::{Value, json};
 use url::Url;
 
@@ -32,7 +33,7 @@ pub(crate) struct TestShop {
 
 impl TestShop {
     pub(crate) async fn start() -> Self {
-        let database = Arc::new(TestDatabase::clone_migrated().await);
+        let database = Arc::new(TestDatabase::clone_basalt().await);
         let clock = FakeClock::at("2026-11-21T12:00:00Z".parse().expect("a time"));
         // Nothing listens there, so that a call of the API fails.
         let api = Url::parse("http://127.0.0.1:9/api/").expect("a URL");

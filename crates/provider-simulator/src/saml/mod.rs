@@ -8,8 +8,8 @@ use std::sync::Arc;
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gotrue_rs::ports::saml::{SamlKeyError, SamlSigningKey};
 use http::{StatusCode, Uri};
+use platform::saml_keys::{SamlKeyError, SamlSigningKey};
 
 use crate::catalog::SAML;
 use crate::next::SignInPlan;

@@ -6,9 +6,9 @@ use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use gotrue_rs::ports::saml::{SamlKeyError, SamlSigningKey};
 use gotrue_rules::domain::saml::{ASSERTION, DSIG, METADATA, PROTOCOL};
 use gotrue_rules::domain::sso::PERSISTENT;
+use platform::saml_keys::{SamlKeyError, SamlSigningKey};
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use chrono::TimeDelta;
-use gotrue_rs::ports::clock::SystemClock;
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rules::domain::policy::Policy;
 use http::{Method, StatusCode};
+use platform::clock::SystemClock;
+use platform::entropy::Entropy;
 use provider_simulator::{NextSignIn, Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! ID tokens for apps that get them without a redirect.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use gotrue_rs::testing::Answer;
 use gotrue_rules::wire::hex::encode_hex;
 use http::{Method, StatusCode};
+use platform::testing::Answer;
 use serde_json::json;
 
 use crate::support::Trial;

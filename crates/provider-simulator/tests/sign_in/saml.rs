@@ -1,9 +1,10 @@
 //! Single sign-on with the SAML identity provider.
 
+use gotrue_rs::testing::RedirectTarget;
 use gotrue_rs::testing::identity_provider::SERVICE_KEY;
-use gotrue_rs::testing::{Answer, RedirectTarget};
 use gotrue_rules::domain::secret::Secret;
 use http::{Method, StatusCode};
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use crate::support::{Response, Trial, path_of};

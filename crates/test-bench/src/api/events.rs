@@ -6,11 +6,11 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use futures::stream;
-use gotrue_rs::config::format_suggestion;
-use gotrue_rs::events::{EventFilter, EventKind, EventLog, EventSubscriber};
-use gotrue_rs::http::request_info::parse_pairs;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
+use platform::events::{EventFilter, EventKind, EventLog, EventSubscriber};
+use platform::nearest::format_suggestion;
+use platform::request_info::parse_pairs;
 
 use super::response;
 use crate::TestApiError;

@@ -1,9 +1,9 @@
 //! Calls about what is in a world.
 
 use axum::response::Response;
-use gotrue_rs::ports::clock::Clock;
 use http::{Method, StatusCode};
 use messages::api::MessagesApi;
+use platform::clock::Clock;
 use provider_simulator::{NextSignIn, NextSignInError};
 use serde_json::{Map, Value};
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use gotrue_rs::app::App;
-use gotrue_rs::config::format_suggestion;
-use gotrue_rs::ports::software_authenticator::Authenticator;
+use platform::nearest::format_suggestion;
+use platform::software_authenticator::Authenticator;
 use serde_json::{Map, Value, json};
 use url::Url;
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gotrue_rs::config::format_suggestion;
 use gotrue_rules::domain::error::ErrorCode;
 use http::StatusCode;
+use platform::nearest::format_suggestion;
 use serde_json::{Map, Value};
 
 use super::target::FaultTarget;

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use gotrue_rs::config::hook_key;
-use gotrue_rs::journal::{Fault, FaultInjector, Step};
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::http_client::faults::{OutboundEffect, OutboundFault, OutboundFaultInjector};
-use gotrue_rs::ports::mail::{MailFault, MailFaultInjector};
-use gotrue_rs::store::{self, Statement};
+use gotrue_rs::store;
 use gotrue_rules::domain::policy::HookKind;
+use platform::clock::{Clock, SystemClock};
+use platform::http_client::faults::{OutboundEffect, OutboundFault, OutboundFaultInjector};
+use platform::journal::{Fault, FaultInjector, Step};
+use platform::mail::{MailFault, MailFaultInjector};
+use platform::store::Statement;
 
 use super::action::{FaultEffect, TargetFailure};
 use super::content::ResponseContent;
@@ -41,7 +42,13 @@ impl FaultInjector for FaultRules {
 fn writing_statements() -> &'static HashSet<&'static str> {
     static NAMES: OnceLock<HashSet<&'static str>> = OnceLock::new();
     let is_writing = |sql: &str| sql.split_whitespace().any(|word| matches!(word, "INSERT" | "UPDATE" | "DELETE"));
-    NAMES.get_or_init(|| store::list_statements().filter(|it| is_writing(it.sql())).map(Statement::name).collect())
+    NAMES.get_or_init(|| {
+        platform::store::list_statements()
+            .chain(store::list_statements())
+            .filter(|it| is_writing(it.sql()))
+            .map(Statement::name)
+            .collect()
+    })
 }
 
 impl OutboundFaultInjector for FaultRules {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::mail::{EmailMessage, MailError, Mailer, SharedMailer};
+use platform::clock::{Clock, SystemClock};
+use platform::mail::{EmailMessage, MailError, Mailer, SharedMailer};
 
 use super::action::{FaultEffect, TargetFailure};
 use super::rules::FaultRules;

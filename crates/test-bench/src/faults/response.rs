@@ -10,13 +10,13 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 use gotrue_rs::app::App;
 use gotrue_rs::http::reply::Reply;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rules::domain::error::{Error, ErrorCode, ErrorKind, WeakPasswordReason};
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use http::header::{AUTHORIZATION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_body_util::BodyExt;
 use http_edge::request::{BearerWhitespace, cors, single_header};
+use platform::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use super::action::{FaultAction, FaultEffect};

@@ -1,7 +1,7 @@
 //! Parses the rules of faults, and decides which operations they affect.
 
-use gotrue_rs::config::format_suggestion;
 use http::Method;
+use platform::nearest::format_suggestion;
 use serde_json::{Map, Value};
 
 use super::action::FaultAction;

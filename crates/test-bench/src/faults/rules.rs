@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use gotrue_rs::ports::entropy::Entropy;
 use http::Method;
+use platform::entropy::Entropy;
 use serde_json::{Map, Value, json};
 
 use super::action::{FaultAction, FaultEffect, TargetFailure};

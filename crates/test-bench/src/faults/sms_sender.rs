@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rs::ports::sms::{SharedSmsSender, SmsError, SmsMessage, SmsSender};
+use platform::clock::{Clock, SystemClock};
 
 use super::action::{FaultEffect, TargetFailure};
 use super::mailer::HANGING;

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use gotrue_rs::config::format_suggestion;
 use gotrue_rules::domain::claims;
 use gotrue_rules::domain::session::{Aal, AmrClaim};
 use gotrue_rules::domain::user::Time;
+use platform::nearest::format_suggestion;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 

@@ -10,12 +10,14 @@ use gotrue_rs::app::App;
 use gotrue_rs::ports::hashing::HashingError;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::{passwords, sealing};
-use gotrue_rs::store::{self, Connection, bulk, preset_users};
+use gotrue_rs::store::{bulk, preset_users};
 use gotrue_rules::domain::bulk::{ImportRow, ImportedUser};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::user::UserJson;
 use http::StatusCode;
+use platform::store;
+use platform::store::Connection;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gotrue_rs::store::migrate::{DatabaseAdministrator, DatabaseName, MigrateError};
 use gotrue_rules::domain::error::chain::ErrorChain;
+use platform::store::migrate::{DatabaseAdministrator, DatabaseName, MigrateError};
 use tokio::sync::{Notify, OnceCell, watch};
 
 /// The number of databases that are made in advance, once the first world was created.

@@ -10,10 +10,10 @@ mod world;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gotrue_rs::events::EventLog;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::store::migrate::{DatabaseName, MigrateError};
 use http::StatusCode;
+use platform::entropy::Entropy;
+use platform::events::EventLog;
+use platform::store::migrate::{DatabaseName, MigrateError};
 use serde_json::{Map, Value};
 use tokio::sync::OwnedRwLockWriteGuard;
 

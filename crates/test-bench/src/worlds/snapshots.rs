@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rs::store::migrate::DatabaseName;
+use platform::store::migrate::DatabaseName;
 use serde_json::{Value, json};
 
 use super::request::merge;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::journal::Journal;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::{Connection, Pool};
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
+use platform::journal::Journal;
+use platform::mail::outbox::Outbox;
+use platform::store::{Connection, Pool};
 
 use super::mails::{MailContext, build_digest};
 use super::{SubmissionSettings, store};
@@ -54,7 +54,7 @@ impl DigestWriter {
     /// # Errors
     ///
     /// The transaction failed; nothing is written.
-    pub async fn write_due(&self) -> gotrue_rs::store::Result<u64> {
+    pub async fn write_due(&self) -> platform::store::Result<u64> {
         let Some(owner) = &self.settings.owner else { return Ok(0) };
         let now = self.clock.now();
         let mut db = Connection::begin(&self.pool, Arc::new(Journal::default())).await?;

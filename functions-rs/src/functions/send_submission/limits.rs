@@ -1,7 +1,7 @@
 //! Rate limits of submissions and of mails to one address.
 //! The buckets are database rows, so that they apply across restarts and servers; the calculations are pure.
 //!
-//! The limits of the auth API (`gotrue-rs/src/ports/limits/counters.rs`) are another algorithm: their buckets hold a
+//! The limits of the auth API (`crates/platform/src/limits/counters.rs`) are another algorithm: their buckets hold a
 //! number of tokens in memory and expire. A bucket here is one point in time, when it is full, which a single SQL
 //! statement can compare and advance.
 

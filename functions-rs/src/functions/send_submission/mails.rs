@@ -2,14 +2,12 @@
 //! The submitted text is in the owner's notice only, escaped; the confirmation contains nothing that the submitter
 //! controls.
 
-use gotrue_rs::ports::mail::EmailMessage;
-use gotrue_rs::ports::mail::branded::layout::{
-    MailPage, format_page, format_paragraph, format_quiet_paragraph, format_quote,
-};
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::MailBrand;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::html::escape_html;
+use platform::mail::EmailMessage;
+use platform::mail::layout::{MailPage, format_page, format_paragraph, format_quiet_paragraph, format_quote};
 use uuid::Uuid;
 
 use super::address::EmailAddress;

@@ -17,12 +17,12 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::future::BoxFuture;
-use gotrue_rs::journal::Step;
-use gotrue_rs::ports::mail::EmailMessage;
-use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::{Connection, Pool};
 use gotrue_rules::domain::language::Language;
 use http::{Method, StatusCode};
+use platform::journal::Step;
+use platform::mail::EmailMessage;
+use platform::mail::outbox::Outbox;
+use platform::store::{Connection, Pool};
 use serde::Serialize;
 use uuid::Uuid;
 

@@ -3,10 +3,10 @@
 //! this transaction ends; the second therefore sees everything that the other one wrote. A submission that takes no token
 //! holds back identical ones by an advisory lock.
 
-use gotrue_rs::store::outbox::{self, NewMail};
-use gotrue_rs::store::{Connection, Result, Statement};
-use gotrue_rs::{bind, outbox_insert, statements};
 use gotrue_rules::domain::user::Time;
+use platform::store::outbox::{self, NewMail};
+use platform::store::{Connection, Result, Statement};
+use platform::{bind, outbox_insert, statements};
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;

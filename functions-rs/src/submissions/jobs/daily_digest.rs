@@ -1,7 +1,7 @@
 //! The mail to the owner about the submissions of a day.
 
 use chrono::NaiveDate;
-use gotrue_rs::ports::mail::EmailMessage;
+use platform::mail::EmailMessage;
 
 use super::store::DayFigures;
 use crate::functions::send_submission::mails::{MailContext, build_owner_mail};

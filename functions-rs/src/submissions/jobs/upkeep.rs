@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{Days, NaiveTime, TimeDelta};
-use gotrue_rs::journal::Journal;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::outbox::Outbox;
-use gotrue_rs::store::leases::JobLease;
-use gotrue_rs::store::{Connection, Pool, Result};
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
+use platform::journal::Journal;
+use platform::mail::outbox::Outbox;
+use platform::store::leases::JobLease;
+use platform::store::{Connection, Pool, Result};
 
 use super::daily_digest::build_daily_digest;
 use super::store;

@@ -11,11 +11,11 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Either, join_all, select};
-use gotrue_rs::journal::Journal;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::hooks::EventWebhook;
-use gotrue_rs::store::{Connection, Pool, Result};
 use gotrue_rules::domain::error::chain::ErrorChain;
+use platform::clock::SharedClock;
+use platform::event_webhook::EventWebhook;
+use platform::journal::Journal;
+use platform::store::{Connection, Pool, Result};
 use serde_json::json;
 use uuid::Uuid;
 

@@ -4,11 +4,12 @@ use gotrue_rules::domain::error::Result;
 use gotrue_rules::wire::audit::{AuditEntryJson, AuditSearch};
 use gotrue_rules::wire::page::Page;
 use http::header::LINK;
+use platform::store::OrInternalError;
 
 use super::{TOTAL_COUNT_HEADER, query_parameter};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::store::{OrInternalError, audit};
+use crate::store::audit;
 
 /// Returns a page of the matching entries.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

@@ -16,6 +16,8 @@ use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::AdminUserRequest;
 use gotrue_rules::wire::user::UserJson;
+use platform::store;
+use platform::store::OrInternalError;
 use uuid::Uuid;
 
 use super::{build_admin_rows, user_entry};
@@ -26,7 +28,6 @@ use crate::services::passwords::{self, AfterDisconnect};
 use crate::store::admin::{self, ContactQuery};
 use crate::store::audit::AuditRow;
 use crate::store::insertion::UserInsertion;
-use crate::store::{self, OrInternalError};
 
 /// Creates a user.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

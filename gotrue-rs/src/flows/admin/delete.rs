@@ -3,12 +3,12 @@
 use gotrue_rules::domain::audit::AuditAction;
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::wire::requests::AdminUserDeletion;
+use platform::store::OrInternalError;
 use serde_json::Map;
 
 use super::{build_admin_rows, user_entry};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::store::OrInternalError;
 use crate::store::admin::deletion::{delete, soft_delete};
 
 /// Deletes the user, or anonymizes it for a soft deletion.

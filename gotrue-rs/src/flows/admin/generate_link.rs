@@ -12,6 +12,7 @@ use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::user_update::email_taken;
 use gotrue_rules::wire::link::{GeneratedLink, LinkJson};
 use gotrue_rules::wire::requests::GenerateLinkRequest;
+use platform::store::OrInternalError;
 
 use super::{build_admin_rows, invite};
 use crate::http::reply::Reply;
@@ -20,7 +21,7 @@ use crate::services::attempt::Attempt;
 use crate::services::audit;
 use crate::services::links::{IssuedLink, LinkRecipient, LinkRequest, build_user, generate_link};
 use crate::store::audit::AuditRow;
-use crate::store::{OrInternalError, users};
+use crate::store::users;
 
 /// Returns the user with a link and a code.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

@@ -10,13 +10,14 @@ use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::InviteRequest;
 use gotrue_rules::wire::user::UserJson;
+use platform::store::OrInternalError;
 
 use super::build_admin_rows;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::attempt::Attempt;
 use crate::services::links::{self, LinkRecipient, build_user};
-use crate::store::{OrInternalError, users};
+use crate::store::users;
 
 /// Invites a new or an unconfirmed user and returns it.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

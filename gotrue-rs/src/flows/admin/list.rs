@@ -3,12 +3,12 @@
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::page::{CursorPage, Page, SortOrder, UsersJson};
 use http::header::LINK;
+use platform::store::{Connection, OrInternalError};
 
 use super::{TOTAL_COUNT_HEADER, query_parameter};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::store::admin::listing::{self, UserSelection};
-use crate::store::{Connection, OrInternalError};
 
 const LOOKUP_FAILED: &str = "Database error finding users";
 

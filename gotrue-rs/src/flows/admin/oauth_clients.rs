@@ -7,11 +7,12 @@ use gotrue_rules::domain::oauth_server::redirect_uri::RedirectUriRules;
 use gotrue_rules::domain::oauth_server::registration::require_web_uris;
 use gotrue_rules::wire::oauth_server::{ClientJson, ClientsJson, invalid_client_body, parse_client_changes};
 use http::StatusCode;
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::oauth_server;
-use crate::store::{OrInternalError, oauth_clients};
+use crate::store::oauth_clients;
 
 /// Lists all clients, newest first. As in GoTrue there are no pages.
 pub async fn list(cx: RequestContext) -> Result<Reply> {

@@ -3,11 +3,11 @@
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::passkey::{parse_id, passkey_not_found};
+use platform::store::OrInternalError;
 
 use super::build_admin_rows;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::store::OrInternalError;
 use crate::store::passkeys::{self, Passkey, PasskeyRef};
 
 /// `GET /admin/users/{id}/passkeys`: lists the passkeys, oldest first.

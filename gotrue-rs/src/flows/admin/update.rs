@@ -10,12 +10,12 @@ use gotrue_rules::domain::metadata;
 use gotrue_rules::domain::user::{Identity, User};
 use gotrue_rules::wire::requests::AdminUserRequest;
 use gotrue_rules::wire::user::UserJson;
+use platform::store::OrInternalError;
 
 use super::{build_admin_rows, user_entry};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::passwords::{self, AfterDisconnect};
-use crate::store::OrInternalError;
 use crate::store::admin::{self, AdminUserUpdate};
 
 /// The identity that a first password adds, where the policy enables it.

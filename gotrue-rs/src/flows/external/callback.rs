@@ -12,6 +12,7 @@ use gotrue_rules::wire::redirect::{
     ImplicitFlowTokens, site_with_callback_error, with_callback_error, with_code, with_session,
 };
 use http::Method;
+use platform::store::{Connection, OrInternalError};
 use telemetry::log_limit::LogLimit;
 
 use crate::http::reply::Reply;
@@ -19,8 +20,8 @@ use crate::request_context::RequestContext;
 use crate::services::external::{ProviderSignIn, complete_sign_in};
 use crate::services::linking::{self, LinkOutcome};
 use crate::services::sessions::create::{Proof, create_session};
+use crate::store::flow_state;
 use crate::store::flow_state::external::{ExternalFlow, ExternalSignIn, LinkingTarget, complete, find_by_state};
-use crate::store::{Connection, OrInternalError, flow_state};
 
 /// Completes the sign-in and redirects with a session or a code.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

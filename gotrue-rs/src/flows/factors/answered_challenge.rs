@@ -7,6 +7,7 @@ use gotrue_rules::domain::mfa::verification::{
 };
 use gotrue_rules::domain::user::{Factor, Time};
 use gotrue_rules::wire::hook::MfaAttempt;
+use platform::store::OrInternalError;
 use uuid::Uuid;
 
 use crate::http::reply::Reply;
@@ -14,7 +15,6 @@ use crate::request_context::RequestContext;
 use crate::services::sessions::SessionExtras;
 use crate::services::sessions::elevate::{self, Elevation, VerifiedFactor};
 use crate::services::{hooks, notices};
-use crate::store::OrInternalError;
 use crate::store::challenges::{self, ChallengeWithSecret, ConsumedChallenge};
 
 /// Loads the challenge and checks that it may be answered here and now. An expired one is deleted.

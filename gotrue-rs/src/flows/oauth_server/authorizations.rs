@@ -14,11 +14,11 @@ use gotrue_rules::wire::oauth_server::{
     AuthorizationJson, AuthorizationRedirectJson, ConsentAction, UserSummaryJson, invalid_consent_body,
 };
 use http::header::ORIGIN;
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::oauth_server::redirect_with_parameters;
-use crate::store::OrInternalError;
 use crate::store::oauth_authorizations::{self as authorizations, Approval, AuthorizationDetails};
 
 const LOOKUP_FAILED: &str = "error finding authorization";

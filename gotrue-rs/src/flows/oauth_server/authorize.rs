@@ -14,11 +14,11 @@ use gotrue_rules::domain::oauth_server::{OAuthClient, RegistrationType};
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::redirect::encode_location;
 use gotrue_rules::wire::uuid::parse_uuid;
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::oauth_server::redirect_with_parameters;
-use crate::store::OrInternalError;
 use crate::store::oauth_authorizations::{self, NewAuthorization};
 use crate::store::oauth_clients;
 

@@ -8,6 +8,7 @@ use gotrue_rules::domain::oauth_server::exchange::{ExchangeParameters, unknown_c
 use gotrue_rules::domain::oauth_server::{OAuthClient, scope};
 use gotrue_rules::domain::refresh;
 use gotrue_rules::wire::oauth_server::{OAuthTokenResponseJson, TokenRequest};
+use platform::store::OrInternalError;
 use uuid::Uuid;
 
 use crate::http::reply::Reply;
@@ -17,7 +18,6 @@ use crate::services::oauth_server::{has_json_body, into_oauth_error};
 use crate::services::sessions::create::{Proof, create_session};
 use crate::services::sessions::refresh::refresh;
 use crate::services::sessions::{self, IssuedTokens};
-use crate::store::OrInternalError;
 use crate::store::oauth_authorizations::{self, ApprovedAuthorization};
 
 /// The method of such sessions in the claim `amr`.

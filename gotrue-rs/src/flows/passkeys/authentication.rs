@@ -6,6 +6,7 @@ use gotrue_rules::domain::passkey::validate_sign_in;
 use gotrue_rules::wire::passkey::PasskeyChallengeJson;
 use gotrue_rules::wire::requests::PasskeyVerification;
 use gotrue_rules::wire::webauthn::{RequestOptions, SessionData};
+use platform::store::OrInternalError;
 
 use super::{
     consume_challenge, read_body, require_relying_party, store_challenge, user_verification_requirement,
@@ -16,7 +17,6 @@ use crate::request_context::RequestContext;
 use crate::services::sessions::create::{Proof, create_session};
 use crate::services::sessions::{self, SessionExtras};
 use crate::services::webauthn::{self, AssertionResponse, StoredCredential};
-use crate::store::OrInternalError;
 use crate::store::passkeys::{self, OwnedPasskey, PasskeyUse};
 use crate::store::webauthn_challenges::CeremonyPurpose;
 

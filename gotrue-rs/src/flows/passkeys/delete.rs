@@ -5,12 +5,12 @@
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::passkey::{passkey_not_found, require_aal2_for_passkeys};
+use platform::store::OrInternalError;
 
 use super::path_passkey;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::audit;
-use crate::store::OrInternalError;
 use crate::store::passkeys;
 
 /// Deletes the passkey; 204.

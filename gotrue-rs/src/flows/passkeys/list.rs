@@ -1,10 +1,10 @@
 //! `GET /passkeys`: the passkeys of the signed-in user, oldest first.
 
 use gotrue_rules::domain::error::Result;
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::store::OrInternalError;
 use crate::store::passkeys::{self, Passkey};
 
 /// Lists all passkeys, without pages.

@@ -13,11 +13,11 @@ use gotrue_rules::domain::passkey::{parse_id, passkey_not_found};
 use gotrue_rules::domain::policy::RelyingParty;
 use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::webauthn::{SessionData, UserVerification};
+use platform::store::OrInternalError;
 use uuid::Uuid;
 
 use crate::request_context::RequestContext;
 use crate::services::webauthn::{self, CeremonyError};
-use crate::store::OrInternalError;
 use crate::store::passkeys::PasskeyRef;
 use crate::store::webauthn_challenges::{self as challenges, CeremonyPurpose, NewWebauthnChallenge};
 

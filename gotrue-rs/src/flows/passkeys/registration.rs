@@ -7,6 +7,7 @@ use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::passkey::{PasskeyChallengeJson, PasskeyJson};
 use gotrue_rules::wire::requests::PasskeyVerification;
 use gotrue_rules::wire::webauthn::{AuthenticatorSelection, CreationOptions, CredentialDescriptor, SessionData};
+use platform::store::OrInternalError;
 
 use super::{
     consume_challenge, read_body, require_relying_party, store_challenge, user_verification_requirement,
@@ -16,7 +17,6 @@ use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::webauthn::{RegisteredCredential, RegistrationResponse};
 use crate::services::{audit, webauthn};
-use crate::store::OrInternalError;
 use crate::store::passkeys::{self, NewPasskey};
 use crate::store::webauthn_challenges::CeremonyPurpose;
 

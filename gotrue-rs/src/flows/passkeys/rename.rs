@@ -4,12 +4,12 @@ use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::passkey::{passkey_not_found, validate_name};
 use gotrue_rules::wire::requests::PasskeyUpdate;
+use platform::store::OrInternalError;
 
 use super::{path_passkey, read_body};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::audit;
-use crate::store::OrInternalError;
 use crate::store::passkeys;
 
 /// Renames the passkey and returns it.

@@ -8,11 +8,11 @@ use gotrue_rules::domain::passwordless::{
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::message::MessageSentJson;
 use gotrue_rules::wire::requests::{MagicLinkRequest, OtpRequest};
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::passwordless::{SmsCodeRequest, find_user, send_magic_link, send_sms_code};
-use crate::store::OrInternalError;
 
 /// Sends a code to the address or number. An unknown user is signed up, unless `create_user` is false.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

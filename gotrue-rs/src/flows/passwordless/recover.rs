@@ -10,12 +10,12 @@ use gotrue_rules::domain::pkce::validate_challenge_pair;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::wire::message::MessageSentJson;
 use gotrue_rules::wire::requests::RecoverRequest;
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::messages::{TokenEmail, decoys, send_to_user};
 use crate::services::{audit, equal_work, limits, pkce};
-use crate::store::OrInternalError;
 
 /// Sends a link and a code to the user of the address, if there is one.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

@@ -11,13 +11,13 @@ use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::message::MessageSentJson;
 use gotrue_rules::wire::requests::ResendRequest;
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::contact_change::{ContactKind, resend_confirmation};
 use crate::services::messages::{TokenEmail, TokenSms, decoys, send_sms_to_user, send_to_user_in_flow};
 use crate::services::{audit, limits, passwordless, pkce};
-use crate::store::OrInternalError;
 
 /// Sends the confirmation if it is pending.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

@@ -7,11 +7,12 @@ use gotrue_rules::wire::requests::SsoRequest;
 use gotrue_rules::wire::sso::SignOnUrlJson;
 use http::StatusCode;
 use http::header::LOCATION;
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::{explanations, saml};
-use crate::store::{OrInternalError, sso_providers};
+use crate::store::sso_providers;
 
 /// Redirects the browser, or returns the URL if the client requests it.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

@@ -10,6 +10,7 @@ use gotrue_rules::domain::sign_in::{SignInDecision, SignInIdentifier, decide, in
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::PasswordGrant;
 use gotrue_rules::wire::session::{PasswordStrength, WeakPasswordJson};
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
@@ -18,7 +19,7 @@ use crate::services::passwords::AfterDisconnect;
 use crate::services::sessions::SessionExtras;
 use crate::services::sessions::create::{Proof, create_session_if_unchanged};
 use crate::services::{equal_work, explanations, hooks, limits, passwords};
-use crate::store::{OrInternalError, stored_passwords, users};
+use crate::store::{stored_passwords, users};
 
 /// Verifies the password and returns a session.
 ///

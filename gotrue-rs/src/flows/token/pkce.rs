@@ -9,10 +9,10 @@ use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::explanation::verification::explain_verifier;
 use gotrue_rules::domain::pkce::{Challenge, FlowState, unknown_code};
 use gotrue_rules::wire::requests::PkceGrant;
+use platform::explanation::history::digest_secret;
+use platform::journal::{Fact, FactCondition};
 
-use crate::explanation::history::digest_secret;
 use crate::http::reply::Reply;
-use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
 use crate::services::explanations;
 use crate::services::sessions::create::{Proof, create_session};

@@ -4,13 +4,14 @@ use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::web3::{self, MessageContext, SignInMessage, WEB3_PROVIDER};
 use gotrue_rules::wire::requests::Web3Grant;
+use platform::store::Connection;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::linking::{self, ExternalUser, LinkOutcome};
 use crate::services::sessions::SessionExtras;
 use crate::services::sessions::create::{Proof, create_session};
-use crate::store::{Connection, used_messages};
+use crate::store::used_messages;
 
 /// Verifies the message and returns a session of the address's user.
 pub(super) async fn grant_web3(cx: &RequestContext) -> Result<Reply> {

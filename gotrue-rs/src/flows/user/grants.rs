@@ -6,11 +6,11 @@ use gotrue_rules::domain::oauth_server::client::malformed_client_id;
 use gotrue_rules::domain::oauth_server::scope;
 use gotrue_rules::wire::oauth_server::GrantJson;
 use gotrue_rules::wire::uuid::parse_uuid;
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::audit;
-use crate::store::OrInternalError;
 use crate::store::oauth_consents::{self, ConsentGrant, ConsentRevocation};
 
 /// Lists all grants, newest first.

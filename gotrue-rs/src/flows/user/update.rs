@@ -18,6 +18,7 @@ use gotrue_rules::domain::user_update::{
 };
 use gotrue_rules::wire::requests::UserUpdateRequest;
 use gotrue_rules::wire::user::UserJson;
+use platform::store::{Connection, OrInternalError};
 
 use crate::http::reply::Reply;
 use crate::request_context::{Caller, RequestContext};
@@ -26,7 +27,7 @@ use crate::services::notices::without_pending_tokens;
 use crate::services::passwords::AfterDisconnect;
 use crate::services::{audit, contact_change, limits, notices, passwords};
 use crate::store::audit::AuditRow;
-use crate::store::{Connection, OrInternalError, accounts, audit as audit_log, identities, one_time_tokens, users};
+use crate::store::{accounts, audit as audit_log, identities, one_time_tokens, users};
 
 /// Updates the user of the token.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

@@ -8,12 +8,13 @@ use gotrue_rules::domain::one_time_token::LinkToken;
 use gotrue_rules::domain::purpose::VerificationType;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::{require_link_type, verify_link};
+use platform::journal::{Fact, FactCondition};
+use platform::store::OrInternalError;
 
-use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
 use crate::services::explanations::{self, SecretKind};
 use crate::services::verification::{VerifiedToken, prepare_token};
-use crate::store::{OrInternalError, one_time_tokens};
+use crate::store::one_time_tokens;
 
 /// Finds the user of a link's token and verifies the link.
 async fn load_verified_link(

@@ -9,9 +9,10 @@ use gotrue_rules::domain::verification::{
 };
 use gotrue_rules::wire::requests::VerifyRequest;
 use gotrue_rules::wire::verify::FirstConfirmationJson;
+use platform::journal::{Fact, FactCondition};
+use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
-use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
 use crate::services::explanations::{self, SecretKind};
 use crate::services::messages::require_provider_approval;
@@ -19,7 +20,7 @@ use crate::services::sessions::create::{Proof, create_session};
 use crate::services::sessions::{self, SessionExtras};
 use crate::services::verification::{TokenOutcome, VerifiedToken, apply_token, prepare_token};
 use crate::services::{equal_work, limits, notices};
-use crate::store::{OrInternalError, one_time_tokens, users};
+use crate::store::{one_time_tokens, users};
 
 /// Verifies a code or token hash and returns a session.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

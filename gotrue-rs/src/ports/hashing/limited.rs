@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use gotrue_rules::domain::policy::PasswordHash;
 use http_edge::ClientPresence;
+use platform::entropy::Entropy;
 use telemetry::catalog::{HASHING_DURATION, HASHING_REJECTED, HASHING_WAIT};
 use tokio::sync::oneshot;
 
@@ -12,7 +13,6 @@ use super::compute::{self, HashMemory};
 use super::load::{JobTimes, PoolLoad};
 use super::queue::QueuedJob;
 use super::verdict::{HashingError, MAX_PASSWORD_BYTES, PasswordVerdict};
-use crate::ports::entropy::Entropy;
 
 /// When a job is refused or skipped; by default it is neither.
 #[derive(Debug, Clone, Default)]

@@ -14,15 +14,14 @@ use gotrue_rules::domain::hook::{
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::secret::Secret;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
+use platform::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
+use platform::webhook_signature::Signer;
 use reqwest::Request;
 use telemetry::trace_context::{BAGGAGE, current_baggage};
 use url::Url;
 use uuid::Uuid;
-
-use super::signature::Signer;
-use crate::ports::clock::SharedClock;
-use crate::ports::entropy::Entropy;
-use crate::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
 
 /// The maximum number of calls.
 const MAX_ATTEMPTS: usize = 3;

@@ -3,19 +3,16 @@
 //! This module calls HTTP hooks; `store/hooks.rs` calls Postgres functions in the caller's transaction.
 
 mod http;
-mod notification;
-mod signature;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use gotrue_rules::domain::policy::{Hook, HookKind, HookTarget, HooksPolicy};
+use platform::clock::SharedClock;
+use platform::http_client::HttpClient;
 
 pub use self::http::Webhook;
-pub use self::notification::EventWebhook;
-use crate::ports::clock::SharedClock;
-use crate::ports::http_client::HttpClient;
 
 /// The enabled hooks.
 #[derive(Debug)]

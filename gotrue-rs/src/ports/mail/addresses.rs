@@ -16,11 +16,11 @@ use gotrue_rules::domain::policy::AddressCheck;
 use gotrue_rules::wire::go_json::Document;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue};
+use platform::http_client::{HttpClient, ResponseLimits};
 use serde::Deserialize;
 use telemetry::log_limit::LogLimit;
 
 use self::dns::{Dns, MailHosts};
-use crate::ports::http_client::{HttpClient, ResponseLimits};
 
 /// The time limit of a check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(3);

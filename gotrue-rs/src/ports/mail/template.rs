@@ -22,13 +22,13 @@ use gotmpl::html::Template;
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::{MailBrand, MailKind, MailPolicy, SitePolicy, TemplateFetch};
 use gotrue_rules::domain::user::Time;
+use platform::http_client::HttpClient;
 use tokio::sync::Mutex;
 
 pub use self::builtin::subject as builtin_subject;
 use self::source::TemplateSource;
 pub use self::values::{TemplateVariables, list_variables};
 use super::branded::{self, MailFrame};
-use crate::ports::http_client::HttpClient;
 
 /// A rendered subject and body.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use chrono::TimeDelta;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::user::Time;
+use platform::clock::SharedClock;
 use tokio::sync::Mutex as Turn;
 
 use super::OidcError;
-use crate::ports::clock::SharedClock;
 
 /// The number of fetches in a burst.
 const FETCH_BURST: i32 = 5;

@@ -16,12 +16,12 @@ use gotrue_rules::domain::external::issuers;
 use gotrue_rules::domain::external::jws::{CompactJws, JwsError};
 use gotrue_rules::domain::external::keys::{KeySet, KeySetError, SignatureOutcome};
 use gotrue_rules::domain::policy::ExternalPolicy;
+use platform::clock::SharedClock;
+use platform::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits, UrlTrust};
 use reqwest::{Method, Request, Url};
 
 pub use discovery::Discovery;
 
-use crate::ports::clock::SharedClock;
-use crate::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits, UrlTrust};
 use cache::CachedValue;
 use sources::{IssuerCache, IssuerCaches};
 

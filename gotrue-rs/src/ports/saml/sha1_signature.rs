@@ -4,11 +4,10 @@
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use getrandom::SysRng;
+use platform::saml_keys::SamlKeyError;
 use rsa::pkcs1::DecodeRsaPrivateKey as _;
 use rsa::rand_core::UnwrapErr;
 use rsa::{Pkcs1v15Sign, RsaPrivateKey};
-
-use super::SamlKeyError;
 
 /// The `DigestInfo` prefix of SHA-1 (RFC 8017 §9.2).
 const DIGEST_INFO: [u8; 15] =

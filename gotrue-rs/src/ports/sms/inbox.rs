@@ -2,9 +2,9 @@
 
 use futures::future::BoxFuture;
 use gotrue_rules::domain::error::chain::ErrorChain;
+use platform::mail::inbox::{Inbox, NewMessage};
 
 use super::{SmsError, SmsMessage, SmsSender};
-use crate::ports::mail::inbox::{Inbox, NewMessage};
 
 /// The purpose of every kept SMS.
 const PURPOSE: &str = "sms_otp";

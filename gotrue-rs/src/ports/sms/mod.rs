@@ -18,14 +18,14 @@ use gotrue_rules::domain::contact::SmsChannel;
 use gotrue_rules::domain::policy::{Policy, SmsProvider};
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_json::{self, Document};
+use platform::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
+use platform::mail::inbox::Inbox;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use serde::de::DeserializeOwned;
 use url::form_urlencoded::Serializer;
 
 pub use self::template::{SmsTemplate, SmsTemplateError};
-use crate::ports::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
-use crate::ports::mail::inbox::Inbox;
 
 /// The `message_id` of a message to a test number (`SmsPolicy::test_code`), which is not sent.
 pub const TEST_MESSAGE_ID: &str = "test-otp";

@@ -5,10 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use gotrue_rules::domain::contact::Phone;
+use platform::http_client::HttpResponse;
 use serde::Deserialize;
 
 use super::{SenderClient, SmsError, SmsMessage, SmsSender, non_empty};
-use crate::ports::http_client::HttpResponse;
 
 /// A Twilio account.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use platform::http_client::HttpResponse;
 use serde::Deserialize;
 
 use super::twilio::{basic_authorization, require_accepted};
 use super::{SenderClient, SmsError, SmsMessage, SmsSender, non_empty};
-use crate::ports::http_client::HttpResponse;
 
 /// A Verify service of an account.
 #[derive(Debug)]

@@ -7,10 +7,10 @@ use gotrue_rules::domain::custom_provider::url_check::{
     UrlHost, address_not_public, hostname_unresolved, validate_ip, validate_url,
 };
 use gotrue_rules::domain::error::{Error, Result};
+use platform::http_client::guard::is_public;
+use platform::journal::Step;
 use reqwest::Url;
 
-use crate::journal::Step;
-use crate::ports::http_client::guard::is_public;
 use crate::request_context::RequestContext;
 
 /// Requires every URL to be public and to use https (400).

@@ -4,9 +4,9 @@ use gotrue_rules::domain::custom_provider::{CustomProvider, Protocol, StoredDisc
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::external::response;
 use http::StatusCode;
+use platform::http_client::UrlTrust;
+use platform::journal::Step;
 
-use crate::journal::Step;
-use crate::ports::http_client::UrlTrust;
 use crate::ports::oidc::{IssuerSource, OidcError};
 use crate::request_context::RequestContext;
 

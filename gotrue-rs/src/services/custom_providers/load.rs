@@ -7,10 +7,11 @@ use gotrue_rules::domain::error;
 use gotrue_rules::domain::external::custom::StoredProvider;
 use gotrue_rules::domain::policy::ExternalProviderSettings;
 use gotrue_rules::domain::secret::Secret;
+use platform::store;
 
 use crate::request_context::RequestContext;
 use crate::services::sealing;
-use crate::store::{self, custom_providers};
+use crate::store::custom_providers;
 
 /// A stored provider that is enabled.
 #[derive(Debug)]

@@ -6,12 +6,12 @@ use gotrue_rules::domain::external::provider::{ClientAuth, ProviderTokenResponse
 use gotrue_rules::domain::external::token_request::ProviderTokenRequest;
 use gotrue_rules::domain::external::token_response::{flatten_error, normalize};
 use oauth2::{AsyncHttpClient, AuthType, HttpRequest, HttpResponse, TokenUrl};
+use platform::http_client::HttpError;
 use reqwest::Request;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 
 use super::ResolvedProvider;
 use super::provider_request::{ProviderError, send_provider_request};
-use crate::ports::http_client::HttpError;
 use crate::request_context::RequestContext;
 
 /// Exchanges a code for the provider's tokens.

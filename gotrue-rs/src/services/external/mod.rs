@@ -15,11 +15,11 @@ use gotrue_rules::domain::external::custom::StoredProvider;
 use gotrue_rules::domain::external::provider::{Provider, ProviderConfig, ProviderEndpoints};
 use gotrue_rules::domain::external::{availability, providers};
 use gotrue_rules::domain::policy::ExternalProviderSettings;
+use platform::http_client::UrlTrust;
 
 pub use sign_in::{ProviderSignIn, complete_sign_in};
 pub use start::start_authorization;
 
-use crate::ports::http_client::UrlTrust;
 use crate::ports::oidc::{Discovery, IssuerSource, OidcError};
 use crate::request_context::RequestContext;
 use crate::services::custom_providers::{self, LoadProviderError, LoadedProvider};

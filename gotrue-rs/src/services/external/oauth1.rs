@@ -1,12 +1,12 @@
 //! The steps of OAuth 1.0a (RFC 5849): request token, authorization by the user, access token.
 
 use gotrue_rules::domain::external::oauth1::{OAuth1SigningParams, OAuth1Token, authorization_header, parse_token};
+use platform::http_client::HttpResponse;
 use reqwest::{Method, Request};
 use url::Url;
 
 use super::ResolvedProvider;
 use super::provider_request::{ProviderError, insert_header, require_success, send_provider_request};
-use crate::ports::http_client::HttpResponse;
 use crate::request_context::RequestContext;
 
 /// Fetches the temporary credentials that the browser takes along, for this callback URL.

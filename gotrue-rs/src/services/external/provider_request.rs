@@ -3,13 +3,13 @@
 //! The trust in a provider's URLs selects the mode of the HTTP client. No database connection is held meanwhile.
 
 use gotrue_rules::domain::external::provider::ProviderResponseError;
+use platform::http_client::{HttpError, HttpResponse, ResponseLimits};
+use platform::journal::Step;
 use reqwest::Request;
 use reqwest::header::{HeaderName, HeaderValue, InvalidHeaderName, InvalidHeaderValue, USER_AGENT};
 use url::Url;
 
 use super::EnabledProvider;
-use crate::journal::Step;
-use crate::ports::http_client::{HttpError, HttpResponse, ResponseLimits};
 use crate::ports::oidc::OidcError;
 use crate::request_context::RequestContext;
 

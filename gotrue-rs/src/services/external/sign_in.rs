@@ -9,6 +9,7 @@ use gotrue_rules::domain::external::provider::{
 use gotrue_rules::domain::external::state::{FlowVerifier, select_verifier};
 use gotrue_rules::domain::external::token_response::authorization_header;
 use gotrue_rules::wire::go_json::Document;
+use platform::store::OrInternalError;
 use reqwest::{Method, Request};
 use url::Url;
 
@@ -16,7 +17,6 @@ use super::exchange::exchange_code;
 use super::provider_request::{ProviderError, insert_header, require_success, send_provider_request};
 use super::{ResolvedProvider, is_oauth1, oauth1, resolve_provider};
 use crate::request_context::RequestContext;
-use crate::store::OrInternalError;
 use crate::store::flow_state::external::ExternalFlow;
 use crate::store::oauth_client_states;
 

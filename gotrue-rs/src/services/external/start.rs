@@ -10,6 +10,7 @@ use gotrue_rules::domain::external::simulation::format_hints;
 use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind};
 use gotrue_rules::domain::pkce::{Challenge, UnknownMethod, validate_challenge_pair};
 use oauth2::{PkceCodeChallenge, PkceCodeVerifier};
+use platform::store::OrInternalError;
 use telemetry::log_limit::LogLimit;
 use url::form_urlencoded::byte_serialize;
 use uuid::Uuid;
@@ -19,7 +20,7 @@ use crate::request_context::RequestContext;
 use crate::services::explanations;
 use crate::services::messages::redirect_target;
 use crate::store::flow_state::external::{NewExternalFlow, insert};
-use crate::store::{OrInternalError, one_time_tokens};
+use crate::store::one_time_tokens;
 
 /// Returns the authorization URL of the provider that the query names.
 ///

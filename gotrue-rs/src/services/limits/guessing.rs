@@ -12,16 +12,17 @@ use gotrue_rules::domain::verification::{PresentedToken, VerificationRequest};
 use gotrue_rules::wire::requests::{PasswordGrant, VerifyRequest};
 use http::Method;
 use http_edge::request::ClientAddress;
+use platform::limits::{
+    Counted, CountedEvent, CountedGuess, LimitOperation, LimitRefusal, LimitedRoute, RateLimited, Reservation,
+};
+use platform::store::OrInternalError;
 use uuid::Uuid;
 
 use super::limited_request::{
     LimitSetting, count_all, limit_error, limits_unavailable_error, target_network_key, too_many_requests_error,
 };
-use crate::ports::limits::{
-    Counted, CountedEvent, CountedGuess, LimitOperation, LimitRefusal, LimitedRoute, RateLimited, Reservation,
-};
 use crate::request_context::RequestContext;
-use crate::store::{OrInternalError, sessions};
+use crate::store::sessions;
 
 /// The key of `config.toml` with the limit of wrong passwords.
 const WRONG_PASSWORDS: &str = "basalt.rate_limit.wrong_passwords";

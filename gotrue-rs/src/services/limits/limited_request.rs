@@ -6,12 +6,12 @@ use std::time::Duration;
 use gotrue_rules::domain::error::{Error, ErrorCode};
 use gotrue_rules::domain::explanation::limits::{ExceededLimit, describe_bucket, describe_quota, explain_limit};
 use gotrue_rules::domain::policy::{Bucket, Quota};
-use telemetry::catalog::RATE_LIMITED;
-
-use crate::http::request_info::KnownDevice;
-use crate::ports::limits::{
+use platform::limits::{
     Counted, LimitOperation, LimitRefusal, RateLimited, count_events, count_events_ahead, find_key,
 };
+use platform::request_info::KnownDevice;
+use telemetry::catalog::RATE_LIMITED;
+
 use crate::request_context::RequestContext;
 
 /// The key that requests are counted by: the known device, else the network.

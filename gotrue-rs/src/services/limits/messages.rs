@@ -13,13 +13,13 @@ use gotrue_rules::domain::passwordless::{
 use gotrue_rules::domain::pkce::validate_challenge_pair;
 use gotrue_rules::domain::policy::Bucket;
 use gotrue_rules::wire::requests::{MagicLinkRequest, OtpRequest, RecoverRequest, ResendRequest};
+use platform::limits::{CountedEvent, LimitOperation, LimitRefusal, LimitedRoute, QuotaKind};
 
 use super::limited_request::{
     LimitSetting, count_all_ahead, limit_error, limits_unavailable_error, record_limit, target_network_key,
     whole_seconds,
 };
 use super::quotas::{find_email_quota, find_sms_quota};
-use crate::ports::limits::{CountedEvent, LimitOperation, LimitRefusal, LimitedRoute, QuotaKind};
 use crate::request_context::RequestContext;
 
 /// Wrong codes that the network that requested a message may send, whatever other networks do.

@@ -7,6 +7,7 @@ mod quotas;
 
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::policy::{LimitStoreSettings, LimitStoreUrl};
+use platform::limits::{LimitOperation, LimitRefusal};
 
 use self::guessing::count_with_guess;
 pub use self::guessing::{Guess, count_code_guess, count_password_guess};
@@ -16,9 +17,8 @@ use self::limited_request::{
 use self::messages::find_message;
 pub use self::messages::{count_factor_message, count_public_message, count_user_message, too_soon_error};
 pub use self::quotas::{count_email, count_sms};
-pub use crate::ports::limits::LimitedRoute;
-use crate::ports::limits::{LimitOperation, LimitRefusal};
 use crate::request_context::RequestContext;
+pub use platform::limits::LimitedRoute;
 
 /// Counts this request; 429 if its key made too many. A request without a key is not counted.
 pub async fn count_request(cx: &RequestContext, what: LimitedRoute) -> Result<()> {

@@ -2,9 +2,9 @@
 
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::policy::Quota;
+use platform::limits::{LimitOperation, LimitRefusal, QuotaKind, RateLimited};
 
 use super::limited_request::{LimitSetting, count_all, limit_error, limits_unavailable_error};
-use crate::ports::limits::{LimitOperation, LimitRefusal, QuotaKind, RateLimited};
 use crate::request_context::RequestContext;
 
 /// The quota from which e-mails are taken; `None` if they are not counted.

@@ -15,6 +15,8 @@ use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::require_sign_up_enabled;
 use gotrue_rules::domain::user::User;
+use platform::journal::Step;
+use platform::store::{Connection, OrInternalError};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -22,10 +24,9 @@ pub use self::unlinking::unlink;
 use super::messages::{self, TokenEmail};
 use super::notices::{self, IdentityEvent};
 use super::{audit, hooks, sessions};
-use crate::journal::Step;
 use crate::request_context::RequestContext;
 use crate::store::identities::{self, IdentityQuery};
-use crate::store::{Connection, OrInternalError, one_time_tokens};
+use crate::store::one_time_tokens;
 
 const LOOKUP_FAILED: &str = "Database error finding user";
 const INSERT_FAILED: &str = "Database error saving new user";

@@ -4,13 +4,13 @@ use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::linking::manual::{find_unlinkable_identity, unlink_identity};
 use gotrue_rules::domain::user::User;
+use platform::store::{Connection, OrInternalError};
 use uuid::Uuid;
 
 use crate::request_context::RequestContext;
 use crate::services::audit;
 use crate::services::notices::{self, IdentityEvent};
 use crate::store::identities::{self, IdentityQuery};
-use crate::store::{Connection, OrInternalError};
 
 const LOOKUP_FAILED: &str = "Database error finding user";
 const DELETE_FAILED: &str = "Database error deleting identity";

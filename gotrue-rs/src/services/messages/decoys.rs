@@ -10,6 +10,7 @@ use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::sign_up::{NewUserIds, build_user, response_view};
 use gotrue_rules::domain::user::User;
+use platform::store::{Connection, OrInternalError, outbox};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -20,7 +21,7 @@ use crate::request_context::RequestContext;
 use crate::services::{passwords, pkce};
 use crate::store::audit::AuditRow;
 use crate::store::decoys::{DroppedPassword, Imitation};
-use crate::store::{Connection, OrInternalError, audit as audit_log, decoys, outbox, stored_passwords};
+use crate::store::{audit as audit_log, decoys, stored_passwords};
 
 /// The public error text of a failed decoy write, which is that of the statement it stands for.
 const DECOY_FAILED: &str = "Database error updating user";

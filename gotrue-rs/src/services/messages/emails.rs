@@ -12,19 +12,20 @@ use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::redirect::RedirectRequest;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::hook::EmailData;
+use platform::journal::{Fact, FactCondition, Step};
+use platform::mail::EmailMessage;
+use platform::mail::plain::to_plain_text;
+use platform::store::{Connection, OrInternalError};
 use uuid::Uuid;
 
 use super::recipients::{self, UndeliverableAddress};
 use super::row_ids::new_row_id;
 use crate::app::EmailDelivery;
-use crate::journal::{Fact, FactCondition, Step};
-use crate::ports::mail::plain::to_plain_text;
 use crate::ports::mail::template::{RenderedMail, TemplateVariables};
-use crate::ports::mail::{EmailMessage, link, message_type};
+use crate::ports::mail::{link, message_type};
 use crate::request_context::RequestContext;
 use crate::services::{hooks, limits};
 use crate::store::hooks::HookTransaction;
-use crate::store::{Connection, OrInternalError};
 
 /// An e-mail to compose.
 #[derive(Debug, Clone, Copy)]

@@ -18,6 +18,8 @@ use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::SignUpContact;
 use gotrue_rules::domain::user::User;
+use platform::journal::{Fact, FactCondition};
+use platform::store::{Connection, OrInternalError};
 use uuid::Uuid;
 
 pub use self::emails::{
@@ -28,11 +30,9 @@ pub use self::row_ids::new_row_id;
 pub use self::sms::{SentSms, SmsCode, SmsReason, TokenSms, deliver_code, require_provider_approval, send_sms};
 use super::{explanations, pkce};
 use crate::app::EmailDelivery;
-use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
 use crate::store::audit::AuditRow;
 use crate::store::one_time_tokens::{NewOneTimeToken, issue};
-use crate::store::{Connection, OrInternalError};
 
 /// A confirmation that was sent to an address or number. Its token is not stored yet.
 #[derive(Debug)]

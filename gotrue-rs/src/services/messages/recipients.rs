@@ -6,8 +6,8 @@ use futures::future::join_all;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::go_quote::go_quote;
+use platform::journal::Step;
 
-use crate::journal::Step;
 use crate::ports::mail::addresses::AddressVerdict;
 use crate::request_context::RequestContext;
 

@@ -10,15 +10,15 @@ use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::user::User;
 use gotrue_rules::domain::verification::invalid_code;
 use gotrue_rules::wire::hook::Sms;
+use platform::journal::{Fact, FactCondition, Step};
+use platform::store::Connection;
 use telemetry::catalog::SMS;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use crate::journal::{Fact, FactCondition, Step};
 use crate::ports::sms::{SmsError, SmsMessage, TEST_MESSAGE_ID};
 use crate::request_context::RequestContext;
 use crate::services::{hooks, limits};
-use crate::store::Connection;
 use crate::store::hooks::HookTransaction;
 
 /// An SMS to send.

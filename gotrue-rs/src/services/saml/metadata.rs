@@ -8,14 +8,14 @@ use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::domain::sso::creation::invalid_metadata_url;
 use gotrue_rules::domain::sso::metadata::{IdentityProvider, MAX_METADATA_BYTES};
+use platform::http_client::ResponseLimits;
+use platform::journal::Step;
 use reqwest::header::{ACCEPT, ACCEPT_CHARSET, HeaderValue};
 use reqwest::{Method, Request};
 use telemetry::log_limit::LogLimit;
 use url::Url;
 
 use super::service_provider;
-use crate::journal::Step;
-use crate::ports::http_client::ResponseLimits;
 use crate::request_context::RequestContext;
 use crate::store::sso_providers;
 

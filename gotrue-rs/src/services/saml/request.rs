@@ -12,12 +12,12 @@ use gotrue_rules::domain::sso::start::redirect_binding_unsupported;
 use gotrue_rules::domain::sso::{PERSISTENT, SsoProvider};
 use gotrue_rules::wire::hex::encode_hex;
 use gotrue_rules::wire::saml::AuthnRequest;
+use platform::store::OrInternalError;
 use url::form_urlencoded::byte_serialize;
 use uuid::Uuid;
 
 use super::{metadata, service_provider};
 use crate::request_context::RequestContext;
-use crate::store::OrInternalError;
 use crate::store::saml_relay_states::{self, NewRelayState};
 
 /// Stores the relay state and returns the URL of the authentication request; one statement.

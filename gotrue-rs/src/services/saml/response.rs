@@ -12,11 +12,12 @@ use gotrue_rules::domain::saml::response::{ResponseCheck, find_valid_assertion};
 use gotrue_rules::domain::saml::signature::TrustedSigners;
 use gotrue_rules::domain::saml::validation::{CLOCK_SKEW, MAX_AGE, SamlExpectations};
 use gotrue_rules::domain::sso::metadata::IdentityProvider;
+use platform::store::Connection;
 
 use super::service_provider;
 use crate::ports::saml::SamlServiceProvider;
 use crate::request_context::RequestContext;
-use crate::store::{Connection, saml_assertions};
+use crate::store::saml_assertions;
 
 /// Verifies a response of this identity provider and returns its assertion.
 ///

@@ -7,13 +7,14 @@ use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
 use gotrue_rules::domain::user::{Time, User};
+use platform::store::{Connection, OrInternalError};
 use uuid::Uuid;
 
 use super::{IssuedTokens, RefreshToken, TokenSubject, build_claims, insert_token_headers, sign_access_token};
 use crate::request_context::RequestContext;
 use crate::services::{audit, sealing};
+use crate::store::sessions;
 use crate::store::sessions::NewSession;
-use crate::store::{Connection, OrInternalError, sessions};
 
 /// A proof of authentication: the user, the method, and the properties of the new session.
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
 use gotrue_rules::domain::session_rules::session_not_found;
+use platform::store::{Connection, OrInternalError};
 use uuid::Uuid;
 
 use super::{IssuedTokens, RefreshToken, TokenSubject, issue_tokens};
@@ -16,7 +17,6 @@ use crate::request_context::{Caller, RequestContext};
 use crate::services::{audit, sealing};
 use crate::store::elevation::{self, ElevatedSession, LockedSession};
 use crate::store::rows::AccountAndSession;
-use crate::store::{Connection, OrInternalError};
 
 /// A session that is being raised.
 ///

@@ -15,11 +15,12 @@ use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::session::{PasswordStrength, SessionJson};
 use gotrue_rules::wire::user::UserJson;
 use http::HeaderName;
+use platform::store;
+use platform::store::Connection;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::hooks;
-use crate::store::{self, Connection};
 
 /// The user of the issued tokens.
 pub const USER_ID_HEADER: HeaderName = HeaderName::from_static("sb-auth-user-id");

@@ -5,6 +5,7 @@ use gotrue_rules::domain::claims;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::session::AmrClaim;
 use gotrue_rules::domain::user::User;
+use platform::store::OrInternalError;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -13,7 +14,7 @@ use super::{IssuedTokens, TokenSubject, begin_token_transaction, build_claims, s
 use crate::request_context::RequestContext;
 use crate::services::audit;
 use crate::store::sessions::NewSession;
-use crate::store::{OrInternalError, preset_sessions, sessions};
+use crate::store::{preset_sessions, sessions};
 
 /// A session to create without a proof of authentication.
 #[derive(Debug)]

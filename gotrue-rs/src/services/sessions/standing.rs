@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
 use gotrue_rules::domain::user::{Time, User};
+use platform::journal::Journal;
+use platform::store::{Connection, Result};
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::journal::Journal;
-use crate::store::{Connection, Result, users};
+use crate::store::users;
 
 /// Returns whether the user exists and is not banned, and the session, if the token names one, has not ended.
 ///

@@ -1,13 +1,13 @@
 //! Hard and soft deletion of users.
 
 use gotrue_rules::domain::user::Time;
+use platform::journal::{EndedSessions, Fact, FactCondition};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use crate::journal::{EndedSessions, Fact, FactCondition};
-use crate::store::Result;
 use crate::store::audit::{AuditArrays, AuditRow, audit_insert};
-use crate::store::binding::{bind, statements};
-use crate::store::statement::Connection;
 
 /// 43 characters that replace a personal value of the user and do not reveal it; unique for each user.
 macro_rules! obscured {

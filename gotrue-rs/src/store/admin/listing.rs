@@ -2,13 +2,13 @@
 
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::page::{CursorPage, Page, SortOrder};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 
-use crate::store::Result;
-use crate::store::binding::{bind, statements};
 use crate::store::rows::{ShownUserRow, shown_user_columns};
-use crate::store::statement::Connection;
 
 macro_rules! which {
     () => {

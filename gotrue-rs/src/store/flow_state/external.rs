@@ -2,15 +2,15 @@
 
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::user::{Time, User};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use crate::store::Result;
-use crate::store::binding::{bind, statements};
 use crate::store::rows::{AccountRow, account_columns};
-use crate::store::statement::Connection;
-use crate::store::stored_time::TimeColumn;
 
 statements! {
     INSERT = "flow_state.insert_external":

@@ -1,15 +1,15 @@
 //! `auth.flow_state`: flows from the request to the code exchange or the end of a provider's sign-in.
 
 use gotrue_rules::domain::user::{Time, User};
+use platform::store::Result;
+use platform::store::binding::{bind, statements};
+use platform::store::statement::Connection;
+use platform::store::stored_time::TimeColumn;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::Result;
-use super::binding::{bind, statements};
 use super::rows::{AccountRow, account_columns};
-use super::statement::Connection;
-use crate::store::stored_time::TimeColumn;
 
 statements! {
     modules {

@@ -1,11 +1,12 @@
 //! Schema `auth`: created in an empty database, served if it has the shape that statements need, refused otherwise.
 
+use platform::store::acquire_connection;
+use platform::store::migrate::{ErrorContext, lock_migrations, run_script};
+use platform::store::quoting::quote_identifier;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
-use super::super::quoting::quote_identifier;
 use super::shape::{SchemaRow, SchemaShape, join_shortened, read_schema};
-use super::{ErrorContext, MigrateError, SchemaDifference, lock_migrations, run_script};
-use crate::store::acquire_connection;
+use super::{AuthMigrateError, SchemaDifference};
 
 /// The outcome of [`migrate_auth`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,9 +43,9 @@ pub(super) const VERSIONS: &str = include_str!("../../../../sql/auth/versions.tx
 ///
 /// The connecting role may be the schema's owner (`supabase_auth_admin`) or a superuser, which then creates everything
 /// as that owner.
-pub async fn migrate_auth(pool: &PgPool, namespace: &str) -> Result<AuthSchemaOutcome, MigrateError> {
+pub async fn migrate_auth(pool: &PgPool, namespace: &str) -> Result<AuthSchemaOutcome, AuthMigrateError> {
     if namespace.is_empty() || namespace.len() > 63 || namespace.contains('\0') {
-        return Err(MigrateError::Namespace(namespace.to_owned()));
+        return Err(AuthMigrateError::Namespace(namespace.to_owned()));
     }
     let mut connection = acquire_connection(pool).await.during("connecting to the database")?;
     let shape = read_shape(&mut connection, namespace).await?;
@@ -68,7 +69,7 @@ pub fn compare_auth_versions(recorded: &[String]) -> (Vec<String>, Vec<String>) 
 }
 
 /// Reads the columns, words of enums and unique keys of a schema.
-pub async fn read_shape(connection: &mut PgConnection, namespace: &str) -> Result<SchemaShape, MigrateError> {
+pub async fn read_shape(connection: &mut PgConnection, namespace: &str) -> Result<SchemaShape, AuthMigrateError> {
     let rows: Vec<SchemaRow> = sqlx::query_as(read_schema!("$1"))
         .persistent(false)
         .bind(namespace)
@@ -89,7 +90,7 @@ async fn accept(
     connection: &mut PgConnection,
     namespace: &str,
     shape: &SchemaShape,
-) -> Result<AuthSchemaOutcome, MigrateError> {
+) -> Result<AuthSchemaOutcome, AuthMigrateError> {
     let versions = if shape.has_table("schema_migrations") {
         read_versions(connection, namespace).await.during("reading the versions of schema auth")?
     } else {
@@ -99,7 +100,7 @@ async fn accept(
     let misfits = SchemaShape::needed().find_misfits(shape);
     if !misfits.is_empty() {
         let namespace = namespace.to_owned();
-        return Err(MigrateError::Schema(Box::new(SchemaDifference { namespace, misfits, missing, unknown })));
+        return Err(AuthMigrateError::Schema(Box::new(SchemaDifference { namespace, misfits, missing, unknown })));
     }
     if !missing.is_empty() {
         tracing::warn!(
@@ -121,7 +122,7 @@ async fn accept(
     Ok(AuthSchemaOutcome::Newer)
 }
 
-async fn create(connection: &mut PgConnection, namespace: &str) -> Result<AuthSchemaOutcome, MigrateError> {
+async fn create(connection: &mut PgConnection, namespace: &str) -> Result<AuthSchemaOutcome, AuthMigrateError> {
     let mut transaction = sqlx::Connection::begin(connection).await.during("beginning the transaction")?;
     lock_migrations(&mut transaction).await?;
     let shape = read_shape(&mut transaction, namespace).await?;
@@ -130,7 +131,7 @@ async fn create(connection: &mut PgConnection, namespace: &str) -> Result<AuthSc
     }
     let place = SchemaState::read(&mut transaction, namespace).await.during("reading the state of schema auth")?;
     if !place.has_reader {
-        return Err(MigrateError::NoReader { namespace: namespace.to_owned() });
+        return Err(AuthMigrateError::NoReader { namespace: namespace.to_owned() });
     }
     run_script(&mut transaction, place.build_prelude(namespace))
         .await

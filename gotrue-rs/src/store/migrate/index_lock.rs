@@ -1,12 +1,13 @@
 //! The lock of the index worker: one of several servers creates the indexes.
 
+use platform::store::leases::JobLease;
+use platform::store::migrate::ErrorContext;
+use platform::store::pool::Pool;
 use sqlx::{Connection as _, PgConnection, Row};
 
 use gotrue_rules::domain::error::chain::ErrorChain;
 
-use super::{ErrorContext, MigrateError};
-use crate::store::leases::JobLease;
-use crate::store::pool::Pool;
+use super::AuthMigrateError;
 
 /// Takes the advisory lock that the reference uses, too, until the transaction ends.
 ///
@@ -27,13 +28,13 @@ pub(super) enum IndexLock<'a> {
 
 impl<'a> IndexLock<'a> {
     /// Tries to take the lock; `None` if another server has it.
-    pub(super) async fn acquire(pool: &Pool, lease: Option<&'a JobLease>) -> Result<Option<Self>, MigrateError> {
+    pub(super) async fn acquire(pool: &Pool, lease: Option<&'a JobLease>) -> Result<Option<Self>, AuthMigrateError> {
         let Some(lease) = lease else { return Self::begin(pool).await };
-        let is_holder = lease.acquire().await.map_err(MigrateError::Lease)?;
+        let is_holder = lease.acquire().await.map_err(AuthMigrateError::Lease)?;
         Ok(is_holder.then_some(Self::Lease(lease)))
     }
 
-    async fn begin(pool: &Pool) -> Result<Option<Self>, MigrateError> {
+    async fn begin(pool: &Pool) -> Result<Option<Self>, AuthMigrateError> {
         let connected = pool.connect_beside().await;
         let (mut connection, _) = connected.during("connecting for the lock of the index worker")?;
         let locked = async {

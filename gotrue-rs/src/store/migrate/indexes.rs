@@ -7,13 +7,14 @@ use std::time::Instant;
 
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::IndexWorkerPolicy;
+use platform::store::leases::JobLease;
+use platform::store::migrate::{ErrorContext, run_script};
+use platform::store::pool::Pool;
+use platform::store::quoting::quote_identifier;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
+use super::AuthMigrateError;
 use super::index_lock::IndexLock;
-use super::{ErrorContext, MigrateError};
-use crate::store::leases::JobLease;
-use crate::store::pool::Pool;
-use crate::store::quoting::quote_identifier;
 
 /// Names and definitions of the indexes, those of the reference.
 const INDEXES: [(&str, &str); 4] = [
@@ -54,7 +55,7 @@ pub async fn create_indexes(
     pool: &Pool,
     policy: &IndexWorkerPolicy,
     lease: Option<&JobLease>,
-) -> Result<IndexOutcome, MigrateError> {
+) -> Result<IndexOutcome, AuthMigrateError> {
     if !policy.ensure_user_search_indexes_exist && policy.max_users_threshold <= 0 {
         return Ok(IndexOutcome::Disabled);
     }
@@ -67,14 +68,12 @@ pub async fn create_indexes(
     made
 }
 
-async fn create_on_connection(pool: &Pool, policy: &IndexWorkerPolicy) -> Result<IndexOutcome, MigrateError> {
+async fn create_on_connection(pool: &Pool, policy: &IndexWorkerPolicy) -> Result<IndexOutcome, AuthMigrateError> {
     let (mut connection, is_direct) = pool.connect_beside().await.during("connecting to create indexes")?;
     if is_direct {
         // Behind a pooler this would apply to other clients: there the time limit of the role counts.
         let settings = "SET application_name = 'basalt indexes'; SET statement_timeout = 0";
-        super::run_script(&mut connection, settings.to_owned())
-            .await
-            .during("removing the time limit of statements")?;
+        run_script(&mut connection, settings.to_owned()).await.during("removing the time limit of statements")?;
     }
     let schema = pool.schema().map(|schema| format!("{}.", quote_identifier(schema))).unwrap_or_default();
     let made = create_missing(&mut connection, &schema, policy).await;
@@ -87,7 +86,7 @@ async fn create_missing(
     connection: &mut PgConnection,
     schema: &str,
     policy: &IndexWorkerPolicy,
-) -> Result<IndexOutcome, MigrateError> {
+) -> Result<IndexOutcome, AuthMigrateError> {
     let table = read_table(connection, schema).await?;
     if table.engine == "orioledb" {
         return Ok(IndexOutcome::Unsupported);
@@ -121,7 +120,7 @@ async fn create_missing(
             }
         }
     }
-    if failed.is_empty() { Ok(IndexOutcome::Created(made)) } else { Err(MigrateError::Indexes(failed.join(", "))) }
+    if failed.is_empty() { Ok(IndexOutcome::Created(made)) } else { Err(AuthMigrateError::Indexes(failed.join(", "))) }
 }
 
 struct TableProperties {
@@ -132,7 +131,7 @@ struct TableProperties {
     is_being_indexed: bool,
 }
 
-async fn read_table(connection: &mut PgConnection, schema: &str) -> Result<TableProperties, MigrateError> {
+async fn read_table(connection: &mut PgConnection, schema: &str) -> Result<TableProperties, AuthMigrateError> {
     let sql = format!(
         "SELECT m.amname::text,
                 c.reltuples::bigint,
@@ -148,11 +147,11 @@ async fn read_table(connection: &mut PgConnection, schema: &str) -> Result<Table
         let row = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_one(connection).await?;
         Ok(TableProperties { engine: row.try_get(0)?, accounts: row.try_get(1)?, is_being_indexed: row.try_get(2)? })
     };
-    read.await.during("reading the properties of table users")
+    Ok(read.await.during("reading the properties of table users")?)
 }
 
 /// Returns the existing indexes of these names, and whether they are valid.
-async fn list_existing(connection: &mut PgConnection, schema: &str) -> Result<Vec<(String, bool)>, MigrateError> {
+async fn list_existing(connection: &mut PgConnection, schema: &str) -> Result<Vec<(String, bool)>, AuthMigrateError> {
     let names = INDEXES.map(|(name, _)| format!("'{name}'")).join(", ");
     let sql = format!(
         "SELECT c.relname::text,
@@ -166,7 +165,7 @@ async fn list_existing(connection: &mut PgConnection, schema: &str) -> Result<Ve
         let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await?;
         rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<Vec<_>, sqlx::Error>>()
     };
-    read.await.during("reading the indexes of table users")
+    Ok(read.await.during("reading the indexes of table users")?)
 }
 
 struct Index<'a> {
@@ -207,7 +206,7 @@ fn is_deadlock(error: &sqlx::Error) -> bool {
 async fn create_index(connection: &mut PgConnection, index: &Index<'_>, is_broken: bool) -> Result<(), sqlx::Error> {
     let Index { schema, name, definition } = index;
     if is_broken {
-        super::run_script(connection, format!("DROP INDEX CONCURRENTLY IF EXISTS {schema}{name}")).await?;
+        run_script(connection, format!("DROP INDEX CONCURRENTLY IF EXISTS {schema}{name}")).await?;
     }
-    super::run_script(connection, format!("CREATE INDEX CONCURRENTLY {name} ON {schema}users {definition}")).await
+    run_script(connection, format!("CREATE INDEX CONCURRENTLY {name} ON {schema}users {definition}")).await
 }

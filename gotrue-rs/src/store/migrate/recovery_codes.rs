@@ -1,11 +1,12 @@
 //! The tables of recovery codes in schema `auth`, which the reference has since its migration 20260824000001.
 
+use platform::store::acquire_connection;
+use platform::store::migrate::{ErrorContext, lock_migrations, run_script};
 use sqlx::PgPool;
 
 use super::auth::{SchemaState, read_shape};
 use super::shape::SchemaShape;
-use super::{ErrorContext, MigrateError, SchemaDifference, lock_migrations, run_script};
-use crate::store::acquire_connection;
+use super::{AuthMigrateError, SchemaDifference};
 
 /// Creates the tables and the word of the enum.
 pub(super) const TABLES: &str = include_str!("../../../../sql/auth-additions/recovery-codes.sql");
@@ -47,7 +48,7 @@ pub enum RecoveryCodesOutcome {
 ///
 /// Tables of these names have another shape, the role does not own the schema, or the database fails. Nothing is
 /// changed then.
-pub async fn migrate_recovery_codes(pool: &PgPool, namespace: &str) -> Result<RecoveryCodesOutcome, MigrateError> {
+pub async fn migrate_recovery_codes(pool: &PgPool, namespace: &str) -> Result<RecoveryCodesOutcome, AuthMigrateError> {
     let mut connection = acquire_connection(pool).await.during("connecting to the database")?;
     if is_present(&read_shape(&mut connection, namespace).await?, namespace)? {
         return Ok(RecoveryCodesOutcome::Unchanged);
@@ -72,7 +73,7 @@ pub fn has_recovery_codes(shape: &SchemaShape) -> bool {
 }
 
 /// Whether the tables are there; an error if they have another shape.
-fn is_present(shape: &SchemaShape, namespace: &str) -> Result<bool, MigrateError> {
+fn is_present(shape: &SchemaShape, namespace: &str) -> Result<bool, AuthMigrateError> {
     if !has_recovery_codes(shape) {
         return Ok(false);
     }
@@ -82,5 +83,5 @@ fn is_present(shape: &SchemaShape, namespace: &str) -> Result<bool, MigrateError
     }
     let namespace = namespace.to_owned();
     let difference = SchemaDifference { namespace, misfits, missing: Vec::new(), unknown: Vec::new() };
-    Err(MigrateError::Schema(Box::new(difference)))
+    Err(AuthMigrateError::Schema(Box::new(difference)))
 }

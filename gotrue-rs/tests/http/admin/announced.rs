@@ -1,6 +1,7 @@
 //! Calls of the user-created hooks for users that an administrator invites or creates.
 
-use gotrue_rs::testing::{Answer, HookServer, World};
+use gotrue_rs::testing::{HookServer, World};
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::ANN;

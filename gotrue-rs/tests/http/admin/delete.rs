@@ -1,7 +1,8 @@
 //! `DELETE /admin/users/{id}`.
 
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
 use http::Method;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{ANN, account, read, update};

@@ -1,7 +1,8 @@
 //! `/admin/users/{id}/factors`.
 
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
 use http::Method;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{ANN, UNKNOWN_USER_ID, admin_request_by};

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use gotrue_rs::ports::mail::MailError;
-use gotrue_rs::testing::{Answer, PASSWORD, World};
+use gotrue_rs::testing::{PASSWORD, World};
+use platform::mail::MailError;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{ANN, account};

@@ -1,7 +1,8 @@
 //! `POST /admin/generate_link`, and what comes of its links.
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, PASSWORD, World};
+use gotrue_rs::testing::{PASSWORD, World};
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{ANN, account};

@@ -1,7 +1,8 @@
 //! `GET /admin/users`.
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
+use platform::testing::Answer;
 use serde_json::json;
 
 use super::create;

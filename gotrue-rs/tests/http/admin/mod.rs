@@ -11,8 +11,9 @@ mod links;
 mod list;
 mod update;
 
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
 use http::Method;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 /// An address that no other account has.

@@ -3,7 +3,7 @@
 //! It consists of internal errors caused by a body alone and of refusals that write rows. Other cases are defects.
 
 use gotrue_rs::routes::RouteSummary;
-use gotrue_rs::testing::Answer;
+use platform::testing::Answer;
 
 use super::sent::RequestBody;
 

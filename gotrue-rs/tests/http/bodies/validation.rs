@@ -1,6 +1,6 @@
 //! Checks that a response is documented and that failures write nothing.
 
-use gotrue_rs::testing::Answer;
+use platform::testing::Answer;
 use serde_json::{Map, Value};
 
 use super::recorded;

@@ -7,9 +7,10 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::services::cleanup;
-use gotrue_rs::store::outbox::OutboxCounts;
-use gotrue_rs::testing::{DatabaseInspector, Mailbox, World, drop_at_poll};
+use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::Quota;
+use platform::store::outbox::OutboxCounts;
+use platform::testing::{DatabaseInspector, Mailbox, drop_at_poll};
 use serde_json::json;
 
 #[tokio::test]

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rs::journal::Journal;
-use gotrue_rs::store::{Connection, Pool, Statement};
-use gotrue_rs::testing::{DatabaseInspector, TestDatabase, drop_at_poll};
-use gotrue_rs::{bind, statement};
+use gotrue_rs::testing::clone_migrated;
+use platform::journal::Journal;
+use platform::store::{Connection, Pool, Statement};
+use platform::testing::TestDatabase;
+use platform::testing::{DatabaseInspector, drop_at_poll};
+use platform::{bind, statement};
 
 const INSERT: Statement = statement!("tests.insert": "INSERT INTO public.kept (n) VALUES (:n)");
 const WRONG: Statement = statement!("tests.wrong": "SELECT 1 / :value::int");
@@ -18,7 +20,7 @@ struct ConnectionFixture {
 
 impl ConnectionFixture {
     async fn new() -> Self {
-        let database = TestDatabase::clone_migrated().await;
+        let database = clone_migrated().await;
         database.query("CREATE TABLE public.kept (n int)").await;
         database.query("GRANT ALL ON public.kept TO supabase_auth_admin").await;
         let ledger = DatabaseInspector::connect(&database).await;
@@ -40,7 +42,7 @@ fn alone(pool: &Pool) -> Connection {
     Connection::pooled(pool.clone(), Arc::new(Journal::default()))
 }
 
-async fn both(pool: &Pool, n: i32) -> gotrue_rs::store::Result<()> {
+async fn both(pool: &Pool, n: i32) -> platform::store::Result<()> {
     let mut db = Connection::begin(pool, Arc::new(Journal::default())).await?;
     for _ in 0..2 {
         db.execute(bind!(INSERT, n)).await?;

@@ -6,9 +6,10 @@
 use std::process::Command;
 use std::time::Duration;
 
-use gotrue_rs::journal::Step;
-use gotrue_rs::store::PoolOptions;
-use gotrue_rs::testing::{Answer, RowSnapshot, WorldBuilder, diff_rows};
+use gotrue_rs::testing::WorldBuilder;
+use platform::journal::Step;
+use platform::store::PoolOptions;
+use platform::testing::{Answer, RowSnapshot, diff_rows};
 
 use super::cases::AREAS;
 use super::request::TestRequest;

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use gotrue_rs::testing::identity_provider::{IdentityProvider, SERVICE_KEY};
-use gotrue_rs::testing::{
-    DatabaseInspector, FakeProvider, HookServer, Issuer, PASSWORD, TestUser, World, WorldBuilder, enable_webauthn,
-};
+use gotrue_rs::testing::{FakeProvider, HookServer, Issuer, PASSWORD, TestUser, World, WorldBuilder, enable_webauthn};
 use gotrue_rules::domain::policy::{PasswordHash, Policy, Quota};
 use gotrue_rules::domain::secret::Secret;
+use platform::testing::DatabaseInspector;
 use serde_json::json;
 use tokio::time::timeout;
 

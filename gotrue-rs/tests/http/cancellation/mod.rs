@@ -73,8 +73,8 @@ async fn routes_without_a_database_send_no_statement() {
         let path = route.strip_prefix("GET ").expect("they are read");
         place.world.get(path).await.expect(200);
         let steps = place.world.journal().steps();
-        let is_statement = |step: &gotrue_rs::journal::Step| {
-            matches!(step, gotrue_rs::journal::Step::Statement(_) | gotrue_rs::journal::Step::Transaction(_))
+        let is_statement = |step: &platform::journal::Step| {
+            matches!(step, platform::journal::Step::Statement(_) | platform::journal::Step::Transaction(_))
         };
         assert!(!steps.iter().any(is_statement), "{route}: {steps:?}");
     }

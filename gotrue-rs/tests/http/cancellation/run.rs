@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::BoxFuture;
-use gotrue_rs::journal::Step;
-use gotrue_rs::testing::{Answer, WorldBuilder, diff_rows, drop_at_poll, drop_when, expire_at_poll};
+use gotrue_rs::testing::WorldBuilder;
+use platform::journal::Step;
+use platform::testing::{Answer, diff_rows, drop_at_poll, drop_when, expire_at_poll};
 use tokio::time::timeout;
 
 use super::fixture::{Fixture, REQUEST_TIMEOUT};

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rs::ports::http_client::OutboundOptions;
-use gotrue_rs::store::{Connection, custom_providers};
+use gotrue_rs::store::custom_providers;
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::custom_provider::{CustomProvider, Protocol};
 use gotrue_rules::domain::secret::Secret;
 use http::Method;
+use platform::http_client::OutboundOptions;
+use platform::store::Connection;
 use serde_json::json;
 use tokio::net::TcpListener;
 use uuid::Uuid;

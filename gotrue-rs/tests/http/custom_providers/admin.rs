@@ -49,8 +49,8 @@ fn sealing(policy: &mut Policy) {
     policy.security.encryption.keys.insert("k1".to_owned(), SecretKey::new([1; 32]));
 }
 
-fn connection(world: &World) -> gotrue_rs::store::Connection {
-    gotrue_rs::store::Connection::pooled(world.app.pool.clone(), std::sync::Arc::default())
+fn connection(world: &World) -> platform::store::Connection {
+    platform::store::Connection::pooled(world.app.pool.clone(), std::sync::Arc::default())
 }
 
 #[tokio::test]

@@ -3,8 +3,9 @@
 mod addresses;
 mod admin;
 
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
 use http::Method;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 const PROVIDERS: &str = "/admin/custom-providers";

@@ -1,6 +1,7 @@
 //! With the hardened policy no client sees database errors, for every constraint.
 
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 /// In every text of the raised errors; no answer may contain it.

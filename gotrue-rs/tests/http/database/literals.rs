@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use gotrue_rs::journal::Journal;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::store::{BoundStatement, Connection, Pool, PoolOptions, Statement, StatementMode};
-use gotrue_rs::testing::TestDatabase;
-use gotrue_rs::{bind, statement};
+use gotrue_rs::testing::clone_migrated;
+use platform::entropy::Entropy;
+use platform::journal::Journal;
+use platform::store::{BoundStatement, Connection, Pool, PoolOptions, Statement, StatementMode};
+use platform::testing::TestDatabase;
+use platform::{bind, statement};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -136,7 +137,7 @@ fn pools(database: &TestDatabase) -> (Pool, Pool) {
 
 #[tokio::test]
 async fn literals_are_stored_and_returned_as_parameters() {
-    let (prepared, text) = pools(&TestDatabase::clone_migrated().await);
+    let (prepared, text) = pools(&clone_migrated().await);
     let mut runner = TestRunner::deterministic();
     for _ in 0..400 {
         let given = values().new_tree(&mut runner).expect("values").current();
@@ -153,7 +154,7 @@ async fn literals_are_stored_and_returned_as_parameters() {
 
 #[tokio::test]
 async fn text_does_not_change_the_statement() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let (_, text) = pools(&database);
     let mut runner = TestRunner::deterministic();
     let mut written = 0_i64;
@@ -173,7 +174,7 @@ async fn text_does_not_change_the_statement() {
 
 #[tokio::test]
 async fn nul_is_refused_with_the_same_error() {
-    let (prepared, text) = pools(&TestDatabase::clone_migrated().await);
+    let (prepared, text) = pools(&clone_migrated().await);
     for given in ["\0", "a\0'; SELECT 1; --", "\\\0"] {
         let mut refused = Vec::new();
         for pool in [&prepared, &text] {
@@ -189,7 +190,7 @@ async fn nul_is_refused_with_the_same_error() {
 
 #[tokio::test]
 async fn transaction_has_its_settings_and_ends_with_it() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let (_, text) = pools(&database);
     for _ in 0..2 {
         let mut transaction = Connection::begin(&text, Arc::new(Journal::default())).await.expect("it begins");

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use gotrue_rs::store::{Connection, PoolOptions, Statement};
-use gotrue_rs::testing::{Recording, TestDatabase, World};
-use gotrue_rs::{bind, statement};
+use gotrue_rs::testing::{World, clone_migrated};
+use platform::store::{Connection, PoolOptions, Statement};
+use platform::testing::Recording;
+use platform::{bind, statement};
 
 #[tokio::test]
 async fn slow_statement_is_logged_by_name_without_sql() {
     const SLEEP: Statement = statement!("tests.sleep": "SELECT pg_sleep(:seconds::float8)");
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let mut connection = Connection::pooled(database.auth_pool(), Arc::default());
     Recording::start();
     connection.execute(bind!(SLEEP, seconds: 1.1_f64)).await.expect("the database sleeps");

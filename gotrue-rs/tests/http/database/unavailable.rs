@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use gotrue_rs::store::Connection;
-use gotrue_rs::testing::{Answer, TestDatabase, World};
+use gotrue_rs::testing::{World, clone_migrated};
+use platform::store::Connection;
+use platform::testing::Answer;
+use platform::testing::TestDatabase;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
@@ -37,13 +39,13 @@ async fn name_of(world: &World) -> String {
 
 #[tokio::test]
 async fn silent_connections_are_replaced_within_seconds() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let relay = Relay::before(&database);
     let options = relay.options(&database.pool_options(Duration::ZERO).connect);
     let world = World::builder()
         .with_database(database)
         .connections(4)
-        .pool(|usual| gotrue_rs::store::PoolOptions { connect: options, ..usual })
+        .pool(|usual| platform::store::PoolOptions { connect: options, ..usual })
         .build()
         .await;
     let ann = world.create_user("ann@example.com").await;
@@ -114,7 +116,7 @@ async fn waiting_for_a_connection_is_bounded() {
     let short = Duration::from_millis(200);
     let world = World::builder()
         .connections(1)
-        .pool(move |usual| gotrue_rs::store::PoolOptions { acquire_timeout: short, ..usual })
+        .pool(move |usual| platform::store::PoolOptions { acquire_timeout: short, ..usual })
         .build()
         .await;
     let ann = world.create_user("ann@example.com").await;

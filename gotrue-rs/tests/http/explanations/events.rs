@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gotrue_rs::events::{Event, EventFilter, EventKind, EventLimits, EventLog, NewEvent};
 use gotrue_rules::domain::user::Time;
+use platform::events::{Event, EventFilter, EventKind, EventLimits, EventLog, NewEvent};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use uuid::Uuid;

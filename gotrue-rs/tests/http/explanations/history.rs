@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use gotrue_rs::explanation::history::{History, RequestRef, digest_secret};
-use gotrue_rs::journal::{EndedSessions, Fact};
 use gotrue_rules::domain::user::Time;
+use platform::explanation::history::{History, RequestRef, digest_secret};
+use platform::journal::{EndedSessions, Fact};
 use uuid::Uuid;
 
 fn by(id: &str) -> Arc<RequestRef> {

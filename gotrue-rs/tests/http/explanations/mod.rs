@@ -9,7 +9,8 @@ mod secrets;
 mod store;
 mod trace;
 
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
+use platform::testing::Answer;
 use serde_json::Value;
 
 /// Returns the explanation that the response links to.

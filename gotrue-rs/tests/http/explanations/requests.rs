@@ -1,8 +1,9 @@
 //! The header of refused requests, the log line, and the events of requests.
 
-use gotrue_rs::events::{Event, EventFilter, EventKind};
-use gotrue_rs::testing::{Answer, Recording, World};
+use gotrue_rs::testing::World;
 use http::Method;
+use platform::events::{Event, EventFilter, EventKind};
+use platform::testing::{Answer, Recording};
 use serde_json::{Value, json};
 use tracing::Level;
 

@@ -1,6 +1,6 @@
 //! The store of explanations.
 
-use gotrue_rs::explanation::ExplanationStore;
+use platform::explanation::ExplanationStore;
 use serde_json::{Value, json};
 
 #[test]

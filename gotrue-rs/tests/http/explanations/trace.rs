@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rs::journal::{Fact, FactCondition, SecretDigest, Trace, TracedStatement};
+use platform::journal::{Fact, FactCondition, SecretDigest, Trace, TracedStatement};
 
 fn used(number: u8) -> Fact {
     Fact::SecretUsed { digest: SecretDigest([number; 16]) }

@@ -10,7 +10,8 @@ mod totp;
 mod unenroll;
 mod webauthn;
 
-use gotrue_rs::testing::{Answer, TestUser, World};
+use gotrue_rs::testing::{TestUser, World};
+use platform::testing::Answer;
 
 const ANN: &str = "ann@example.com";
 

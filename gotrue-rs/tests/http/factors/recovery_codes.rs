@@ -1,7 +1,8 @@
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, TestUser, TotpFactor, World};
+use gotrue_rs::testing::{TestUser, TotpFactor, World};
 use gotrue_rules::domain::policy::{MailKind, Policy};
 use http::Method;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{ANN, assurance, factors};

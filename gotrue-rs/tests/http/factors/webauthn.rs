@@ -1,5 +1,5 @@
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Authenticator, TestUser, World, enable_webauthn};
+use gotrue_rs::testing::{TestUser, World, enable_webauthn, new_authenticator};
 use serde_json::{Value, json};
 
 use super::{ANN, assurance, factors};
@@ -43,7 +43,7 @@ async fn the_options_are_those_of_the_ceremony() {
     assert_eq!(options["authenticatorSelection"], json!({}));
     assert!(options.get("attestation").is_none() && options.get("excludeCredentials").is_none());
     assert_eq!(response.json["expires_at"], world.now().timestamp() + 300);
-    let mut device = Authenticator::default();
+    let mut device = new_authenticator();
     let answer = device.create(options);
     let answer = world.verify_webauthn_challenge(&ann, &factor, response.str("id"), ("create", answer)).await;
     let ann = TestUser::from_session(&answer);
@@ -90,7 +90,7 @@ async fn malformed_bodies_report_missing_members() {
         let answer = world.post_as(&ann.access_token, &path, json!({"challenge_id": id, "webauthn": webauthn})).await;
         assert_eq!((answer.refusal(), answer.str("msg")), ((400, "validation_failed"), message));
     }
-    let mut device = Authenticator::default();
+    let mut device = new_authenticator();
     let answer = device.create(&response.json["webauthn"]["credential_options"]["publicKey"]);
     world.verify_webauthn_challenge(&ann, &factor, id, ("create", answer)).await.expect(200);
 }
@@ -168,7 +168,7 @@ async fn credential_is_stored_with_all_gotrue_members() {
     let made = world.enroll(&ann.access_token, json!({"factor_type": "webauthn", "friendly_name": "key"})).await;
     let factor = made.expect(200).str("id").to_owned();
     let response = world.create_challenge(&ann.access_token, &factor).await.expect(200);
-    let mut credential = Authenticator::default().create(&response.json["webauthn"]["credential_options"]["publicKey"]);
+    let mut credential = new_authenticator().create(&response.json["webauthn"]["credential_options"]["publicKey"]);
     credential["authenticatorAttachment"] = json!("cross-platform");
     credential["response"]["transports"] = json!(["cable", "other"]);
     world
@@ -245,7 +245,7 @@ async fn line_breaks_in_members_are_refused() {
     let factor = made.expect(200).str("id").to_owned();
     for member in ["/rawId", "/response/clientDataJSON", "/response/attestationObject"] {
         let response = world.create_challenge(&ann.access_token, &factor).await.expect(200);
-        let mut made = Authenticator::default().create(&response.json["webauthn"]["credential_options"]["publicKey"]);
+        let mut made = new_authenticator().create(&response.json["webauthn"]["credential_options"]["publicKey"]);
         if let Some(Value::String(text)) = made.pointer_mut(member) {
             text.insert(4, '\n');
         }

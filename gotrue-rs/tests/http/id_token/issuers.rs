@@ -1,6 +1,7 @@
 //! Issuers at their own addresses, which a proxy stands in for.
 
-use gotrue_rs::testing::{Answer, DOCUMENT, Issuer, KEYS, World};
+use gotrue_rs::testing::{DOCUMENT, Issuer, KEYS, World};
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::PATH;

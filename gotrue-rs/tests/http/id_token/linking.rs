@@ -1,4 +1,5 @@
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{IdTokenFixture, PATH, body};

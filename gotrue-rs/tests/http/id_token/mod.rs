@@ -4,7 +4,8 @@ mod accounts;
 mod issuers;
 mod linking;
 
-use gotrue_rs::testing::{Answer, HookServer, Issuer, World, WorldBuilder};
+use gotrue_rs::testing::{HookServer, Issuer, World, WorldBuilder};
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 pub(crate) const PATH: &str = "/token?grant_type=id_token";

@@ -1,7 +1,8 @@
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, PASSWORD, TestUser, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use gotrue_rules::domain::policy::MailKind;
 use http::Method;
+use platform::testing::Answer;
 
 use crate::linking::give_identity;
 use crate::user::{Acting, create_user};

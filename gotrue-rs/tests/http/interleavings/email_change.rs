@@ -1,6 +1,7 @@
 //! Two confirmations of one change of address, and a confirmation beside another change.
 
-use gotrue_rs::testing::{Answer, TestUser};
+use gotrue_rs::testing::TestUser;
+use platform::testing::Answer;
 use serde_json::json;
 
 use super::{Scenario, Servers, explore, statuses};

@@ -1,7 +1,8 @@
 //! Two verifications of one challenge, or one beside a refresh, an enrollment or an unenrollment.
 
-use gotrue_rs::testing::{Answer, TestUser, TotpFactor};
+use gotrue_rs::testing::{TestUser, TotpFactor};
 use http::Method;
+use platform::testing::Answer;
 use serde_json::json;
 
 use super::{Scenario, Servers, explore, statuses};

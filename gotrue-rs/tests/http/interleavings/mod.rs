@@ -15,8 +15,9 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::future::join3;
-use gotrue_rs::testing::{Answer, Stepper, World, scaled_load};
+use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::{Policy, Quota};
+use platform::testing::{Answer, Stepper, scaled_load};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use tokio::sync::watch;
 use tokio::time::timeout;

@@ -1,7 +1,8 @@
 //! Two verifications of one recovery code, or one beside another change of codes or factors.
 
-use gotrue_rs::testing::{Answer, TestUser, TotpFactor, World};
+use gotrue_rs::testing::{TestUser, TotpFactor, World};
 use http::Method;
+use platform::testing::Answer;
 use serde_json::json;
 
 use super::{Scenario, Servers, explore, statuses};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use gotrue_rs::testing::{Answer, PASSWORD, TestUser};
+use gotrue_rs::testing::{PASSWORD, TestUser};
+use platform::testing::Answer;
 use serde_json::json;
 
 use super::{Scenario, Servers, explore, statuses};

@@ -1,6 +1,7 @@
 //! Two verifications of one code or link, and a verification beside what replaces the code.
 
-use gotrue_rs::testing::{Answer, PASSWORD};
+use gotrue_rs::testing::PASSWORD;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{Scenario, Servers, explore};

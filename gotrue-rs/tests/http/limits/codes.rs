@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::Bucket;
 use http::Method;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{ANN, NUMBER, OWNER_NETWORK, count_accepted, network, retry_after_seconds, served};

@@ -8,8 +8,9 @@ mod requests;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::{PasswordHash, Policy, Quota};
+use platform::testing::Answer;
 use serde_json::Value;
 
 const ANN: &str = "ann@example.com";

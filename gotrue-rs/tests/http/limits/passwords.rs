@@ -6,8 +6,9 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use futures::FutureExt;
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, PASSWORD, World};
+use gotrue_rs::testing::{PASSWORD, World};
 use gotrue_rules::domain::policy::{Bucket, PasswordHash, Policy};
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{ANN, NUMBER, OWNER_NETWORK, count_accepted, network, retry_after_seconds, served};

@@ -5,8 +5,6 @@ mod concurrency;
 mod sign_in;
 mod strict;
 
-use gotrue_rs::http::body::RequestBody;
-use gotrue_rs::http::request_info::RequestInfo;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::linking::{self, ExternalUser, LinkOutcome};
 use gotrue_rs::testing::World;
@@ -14,6 +12,8 @@ use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::external::profile::{Claims, ProviderEmail, ProviderProfile};
 use gotrue_rules::domain::user::User;
 use http::{HeaderMap, Method};
+use platform::request_body::RequestBody;
+use platform::request_info::RequestInfo;
 
 pub(crate) const ANN: &str = "ann@example.com";
 

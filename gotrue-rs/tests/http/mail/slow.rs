@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use futures::future::{join, join_all};
 use gotrue_rs::app::EmailDelivery;
-use gotrue_rs::ports::mail::compose::MailSender;
-use gotrue_rs::ports::mail::smtp::{SmtpMailer, SmtpServer};
 use gotrue_rs::testing::{TestUser, World};
 use gotrue_rules::domain::secret::Secret;
+use platform::mail::compose::MailSender;
+use platform::mail::smtp::{SmtpMailer, SmtpServer};
 use serde_json::json;
 
 use crate::ports::mail::server::{MailServer, ServerBehavior};

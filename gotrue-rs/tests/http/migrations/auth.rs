@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use gotrue_rs::store::migrate::{self, AuthSchemaOutcome, MigrateError, RecoveryCodesOutcome};
-use gotrue_rs::testing::TestDatabase;
+use gotrue_rs::store::migrate::{self, AuthMigrateError, AuthSchemaOutcome, RecoveryCodesOutcome};
+use gotrue_rs::testing::clone_migrated;
+use platform::testing::TestDatabase;
 use sqlx::PgPool;
 
 use super::newer::make_newer;
@@ -31,7 +32,7 @@ async fn superuser(database: &TestDatabase) -> PgPool {
     PgPool::connect_with(database.admin_options()).await.expect("the test server answers")
 }
 
-fn refused(outcome: Result<AuthSchemaOutcome, MigrateError>) -> String {
+fn refused(outcome: Result<AuthSchemaOutcome, AuthMigrateError>) -> String {
     outcome.expect_err("this database must be refused").to_string()
 }
 
@@ -93,10 +94,10 @@ async fn invalid_schema_name_is_refused() {
 
 #[tokio::test]
 async fn current_schema_is_used_without_write_or_lock() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let mut other = database.pool().await.acquire().await.expect("the test server answers");
     sqlx::query("SELECT pg_advisory_lock($1)")
-        .bind(migrate::ADVISORY_LOCK)
+        .bind(platform::store::migrate::ADVISORY_LOCK)
         .execute(&mut *other)
         .await
         .expect("the lock is free");
@@ -110,7 +111,7 @@ async fn current_schema_is_used_without_write_or_lock() {
 
 #[tokio::test]
 async fn schema_of_a_newer_supabase_auth_is_served_unchanged() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     make_newer(&database).await;
     let before = described(&database).await;
 
@@ -129,7 +130,7 @@ async fn described(database: &TestDatabase) -> Vec<String> {
 
 #[tokio::test]
 async fn unrecorded_versions_of_a_complete_schema_are_no_hindrance() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     database.query("DELETE FROM auth.schema_migrations").await;
 
     let outcome = migrate::migrate_auth(&database.pool().await, "auth").await;
@@ -144,7 +145,7 @@ async fn unrecorded_versions_of_a_complete_schema_are_no_hindrance() {
 
 #[tokio::test]
 async fn older_schema_is_refused_with_what_it_lacks() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     database.query("DELETE FROM auth.schema_migrations WHERE version IN ('20260302000000', '20260625000000')").await;
     database.query("ALTER TABLE auth.custom_oauth_providers DROP COLUMN custom_claims_allowlist").await;
     database.query("DROP TABLE auth.webauthn_credentials").await;
@@ -174,7 +175,7 @@ async fn change_that_would_lose_data_is_refused_with_its_name() {
         ("ALTER TABLE auth.users ADD COLUMN region text NOT NULL DEFAULT 'eu'", ""),
         ("ALTER TABLE auth.users ALTER COLUMN email_change_token_new TYPE text", ""),
     ] {
-        let database = TestDatabase::clone_migrated().await;
+        let database = clone_migrated().await;
         database.query("INSERT INTO auth.schema_migrations VALUES ('20270101000000')").await;
         database.query(change).await;
 
@@ -192,7 +193,7 @@ async fn change_that_would_lose_data_is_refused_with_its_name() {
 
 #[tokio::test]
 async fn long_lists_are_abbreviated() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     database.query("DELETE FROM auth.schema_migrations").await;
     database.query("DROP TABLE auth.webauthn_credentials").await;
 
@@ -283,7 +284,7 @@ async fn concurrent_servers_create_the_schema_once() {
 
 #[tokio::test]
 async fn rls_functions_read_the_request_settings() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let requested = |settings: &str| {
         format!("SELECT concat_ws(' ', auth.uid(), auth.role(), auth.email(), auth.jwt()) FROM (SELECT {settings}) s")
     };
@@ -304,8 +305,8 @@ async fn roles_can_be_recreated_with_another_password() {
     let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
 
-    migrate::create_roles(&pool, "it's one").await.expect("roles can be made");
-    migrate::create_roles(&pool, "another").await.expect("roles can be made again");
+    platform::store::migrate::create_roles(&pool, "it's one").await.expect("roles can be made");
+    platform::store::migrate::create_roles(&pool, "another").await.expect("roles can be made again");
 
     let named = "SELECT rolname FROM pg_roles WHERE rolname IN ('supabase_auth_admin', 'anon', 'authenticated', 'service_role', 'dashboard_user')";
     assert_eq!(database.query(named).await.len(), 5);

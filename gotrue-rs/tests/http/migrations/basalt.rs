@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use gotrue_rs::store::migrate::{self, MigrationFile, MigrationStep};
-use gotrue_rs::testing::TestDatabase;
+use platform::store::migrate::{MigrationFile, MigrationStep};
+use platform::testing::TestDatabase;
 use sqlx::PgPool;
 
 const FIRST: MigrationFile = MigrationFile {
@@ -43,7 +43,7 @@ fn migrations_run_in_numeric_order() {
         .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
         .collect();
 
-    let listed: Vec<&str> = migrate::FILES.iter().map(|file| file.name).collect();
+    let listed: Vec<&str> = platform::store::migrate::FILES.iter().map(|file| file.name).collect();
 
     assert_eq!(listed, found.iter().map(String::as_str).collect::<Vec<_>>());
 }
@@ -53,9 +53,9 @@ async fn each_migration_runs_once() {
     let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
 
-    assert_eq!(migrate::run_files(&pool, &[FIRST]).await.expect("it runs"), [FIRST.name]);
-    assert_eq!(migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("it runs"), [SECOND.name]);
-    assert_eq!(migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("nothing is left"), [""; 0]);
+    assert_eq!(platform::store::migrate::run_files(&pool, &[FIRST]).await.expect("it runs"), [FIRST.name]);
+    assert_eq!(platform::store::migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("it runs"), [SECOND.name]);
+    assert_eq!(platform::store::migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("nothing is left"), [""; 0]);
 
     assert_eq!(tables(&database).await, ["first", "migrations", "second"]);
     assert_eq!(database.query("SELECT id FROM basalt.first").await, ["1"]);
@@ -65,10 +65,13 @@ async fn each_migration_runs_once() {
 async fn changed_migration_is_refused() {
     let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
-    migrate::run_files(&pool, &[FIRST]).await.expect("it runs");
+    platform::store::migrate::run_files(&pool, &[FIRST]).await.expect("it runs");
 
     let changed = MigrationFile { sql: "CREATE TABLE first (id bigint);", ..FIRST };
-    let reported = migrate::run_files(&pool, &[changed, SECOND]).await.expect_err("it must be refused").to_string();
+    let reported = platform::store::migrate::run_files(&pool, &[changed, SECOND])
+        .await
+        .expect_err("it must be refused")
+        .to_string();
 
     assert!(reported.contains("0001-first.sql was changed"), "{reported}");
     assert_eq!(tables(&database).await, ["first", "migrations"]);
@@ -76,7 +79,7 @@ async fn changed_migration_is_refused() {
 
 #[test]
 fn migrations_keep_the_rules_of_expand_and_contract() {
-    let violations = migrate::check_files(migrate::FILES);
+    let violations = platform::store::migrate::check_files(platform::store::migrate::FILES);
     assert!(violations.is_empty(), "docs/adding.md, \"A table\":\n{}", violations.join("\n"));
 }
 
@@ -88,13 +91,16 @@ async fn servers_of_two_versions_migrate_and_restart() {
     let old = [ninth];
     let newer = [ninth, TENTH];
     let newest = [ninth, TENTH, ELEVENTH];
-    migrate::run_files(&pool, &old).await.expect("the old server starts");
-    assert_eq!(migrate::run_files(&pool, &newer).await.expect("the newer one starts"), [TENTH.name]);
-    assert_eq!(migrate::run_files(&pool, &old).await.expect("the old one starts again"), [""; 0]);
-    assert_eq!(migrate::run_files(&pool, &newest).await.expect("the newest starts"), [ELEVENTH.name]);
-    assert_eq!(migrate::run_files(&pool, &newer).await.expect("the one before it starts again"), [""; 0]);
+    platform::store::migrate::run_files(&pool, &old).await.expect("the old server starts");
+    assert_eq!(platform::store::migrate::run_files(&pool, &newer).await.expect("the newer one starts"), [TENTH.name]);
+    assert_eq!(platform::store::migrate::run_files(&pool, &old).await.expect("the old one starts again"), [""; 0]);
+    assert_eq!(platform::store::migrate::run_files(&pool, &newest).await.expect("the newest starts"), [ELEVENTH.name]);
+    assert_eq!(
+        platform::store::migrate::run_files(&pool, &newer).await.expect("the one before it starts again"),
+        [""; 0]
+    );
 
-    let reported = migrate::run_files(&pool, &old).await.expect_err("it must be refused").to_string();
+    let reported = platform::store::migrate::run_files(&pool, &old).await.expect_err("it must be refused").to_string();
 
     assert!(reported.contains("(0011-eleventh.sql)") && reported.contains("up to 0010"), "{reported}");
     assert!(reported.contains("this one has those up to 0009"), "{reported}");
@@ -106,11 +112,11 @@ async fn servers_of_two_versions_migrate_and_restart() {
 async fn journal_of_an_older_server_is_read_and_extended() {
     let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
-    migrate::run_files(&pool, &[FIRST]).await.expect("it runs");
+    platform::store::migrate::run_files(&pool, &[FIRST]).await.expect("it runs");
     database.query("ALTER TABLE basalt.migrations DROP COLUMN compatible_since").await;
 
-    assert_eq!(migrate::run_files(&pool, &[FIRST]).await.expect("nothing is left"), [""; 0]);
-    assert_eq!(migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("it runs"), [SECOND.name]);
+    assert_eq!(platform::store::migrate::run_files(&pool, &[FIRST]).await.expect("nothing is left"), [""; 0]);
+    assert_eq!(platform::store::migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("it runs"), [SECOND.name]);
 
     let recorded = database.query("SELECT coalesce(compatible_since::text, '-') FROM basalt.migrations ORDER BY name");
     assert_eq!(recorded.await, ["-", "8"]);
@@ -120,9 +126,10 @@ async fn journal_of_an_older_server_is_read_and_extended() {
 async fn newer_schema_is_refused() {
     let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
-    migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("they run");
+    platform::store::migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("they run");
 
-    let reported = migrate::run_files(&pool, &[FIRST]).await.expect_err("it must be refused").to_string();
+    let reported =
+        platform::store::migrate::run_files(&pool, &[FIRST]).await.expect_err("it must be refused").to_string();
 
     assert!(reported.contains("0002-second.sql") && reported.contains("newer"), "{reported}");
 }
@@ -134,10 +141,10 @@ async fn failed_migration_is_rolled_back() {
     let sql = "CREATE TABLE half (id int); CREATE TABLE half (id int);";
     let broken = MigrationFile { name: "0002-broken.sql", sql, ..SECOND };
 
-    migrate::run_files(&pool, &[FIRST, broken]).await.expect_err("the second file must fail");
+    platform::store::migrate::run_files(&pool, &[FIRST, broken]).await.expect_err("the second file must fail");
 
     assert_eq!(tables(&database).await, ["first", "migrations"]);
-    assert_eq!(migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("it goes on"), [SECOND.name]);
+    assert_eq!(platform::store::migrate::run_files(&pool, &[FIRST, SECOND]).await.expect("it goes on"), [SECOND.name]);
 }
 
 #[tokio::test]
@@ -145,7 +152,8 @@ async fn concurrent_servers_run_each_migration_once() {
     let database = TestDatabase::clone_empty().await;
     let pool = superuser(&database).await;
 
-    let outcomes = futures::future::join_all((0..6).map(|_| migrate::run_files(&pool, &[FIRST, SECOND]))).await;
+    let outcomes =
+        futures::future::join_all((0..6).map(|_| platform::store::migrate::run_files(&pool, &[FIRST, SECOND]))).await;
 
     let mut ran: Vec<&str> = outcomes.into_iter().flat_map(|it| it.expect("each server starts")).collect();
     ran.sort_unstable();

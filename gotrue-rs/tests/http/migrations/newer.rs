@@ -1,6 +1,6 @@
 //! A schema as Supabase Auth leaves it after v2.196: the migrations that are known, and additions that are not.
 
-use gotrue_rs::testing::TestDatabase;
+use platform::testing::TestDatabase;
 
 /// What the migrations after v2.196 add, by version.
 ///

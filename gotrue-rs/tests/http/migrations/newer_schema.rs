@@ -1,7 +1,7 @@
 //! A database of a newer Supabase Auth is served: accounts, sessions, factors, one-time tokens, single sign-on.
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{RedirectTarget, TestDatabase, World};
+use gotrue_rs::testing::{RedirectTarget, World, clone_migrated};
 use gotrue_rules::domain::policy::Policy;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ const PASSWORD: &str = "a-long-passphrase-of-ann";
 async fn worlds(change: fn(&mut Policy)) -> [World; 2] {
     let mut worlds = Vec::new();
     for is_served in [false, true] {
-        let database = TestDatabase::clone_migrated().await;
+        let database = clone_migrated().await;
         make_newer(&database).await;
         let builder = World::builder().policy(change).with_database(database).with_phones();
         let builder = if is_served { builder.as_served() } else { builder };
@@ -64,7 +64,7 @@ async fn one_time_tokens_are_stored_and_accepted() {
 
 #[tokio::test]
 async fn what_one_server_began_the_other_completes() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     make_newer(&database).await;
     let change = |policy: &mut Policy| policy.mail.autoconfirm = false;
     let gotrue = World::builder().policy(change).with_database(database).build().await;

@@ -12,7 +12,7 @@ use super::{ANN, world, world_of_profile, world_with};
 const ADMIN: &str = "/admin/oauth/clients";
 const REGISTER: &str = "/oauth/clients/register";
 
-async fn admin(world: &World, method: Method, path: &str, body: Option<Value>) -> gotrue_rs::testing::Answer {
+async fn admin(world: &World, method: Method, path: &str, body: Option<Value>) -> platform::testing::Answer {
     let bearer = format!("Bearer {}", world.service_token());
     world.request(method, &format!("{ADMIN}{path}"), &[("authorization", &bearer)], body).await
 }

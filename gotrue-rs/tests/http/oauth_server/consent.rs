@@ -2,8 +2,9 @@
 
 use chrono::TimeDelta;
 use futures::future::{join, join_all};
-use gotrue_rs::testing::{Answer, World, parse_query};
+use gotrue_rs::testing::{World, parse_query};
 use http::Method;
+use platform::testing::Answer;
 use serde_json::json;
 
 use super::{ANN, BOB, world, world_with};

@@ -1,8 +1,9 @@
 //! `GET /user/oauth/grants` and `DELETE`.
 
 use futures::future::join;
-use gotrue_rs::testing::{Answer, OAuthClient, TestUser, World};
+use gotrue_rs::testing::{OAuthClient, TestUser, World};
 use http::Method;
+use platform::testing::Answer;
 use serde_json::json;
 
 use super::{ANN, BOB, world};

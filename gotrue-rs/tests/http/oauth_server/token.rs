@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use gotrue_rs::testing::{Answer, CALLBACK, OAuthClient, VERIFIER, World};
+use gotrue_rs::testing::{CALLBACK, OAuthClient, VERIFIER, World};
+use platform::testing::Answer;
 use serde_json::{Map, Value, json};
 
 use super::{ANN, world, world_of_profile, world_with};

@@ -1,6 +1,7 @@
 //! A span per outbound call, inside that of the request.
 
-use gotrue_rs::testing::{FakeProvider, HookServer, Recording, World, json_response};
+use gotrue_rs::testing::{FakeProvider, HookServer, World, json_response};
+use platform::testing::Recording;
 use serde_json::json;
 
 const FIELDS: [&str; 5] =

@@ -1,8 +1,9 @@
 //! A span per request, and one error line per failure.
 
-use gotrue_rs::store::PoolOptions;
-use gotrue_rs::testing::{RecordedEvent, Recording, World};
+use gotrue_rs::testing::World;
 use http::Method;
+use platform::store::PoolOptions;
+use platform::testing::{RecordedEvent, Recording};
 use tracing::Level;
 
 /// A world that takes the request id from a header.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use gotrue_rs::testing::{FakeProvider, HookServer, Recording, RedirectTarget, TestUser, World};
+use gotrue_rs::testing::{FakeProvider, HookServer, RedirectTarget, TestUser, World};
 use gotrue_rules::domain::policy::Policy;
+use platform::testing::Recording;
 use serde_json::{Value, json};
 
 /// Values that must not be recorded, with what they are.

@@ -1,6 +1,7 @@
 //! A span per statement, inside that of the request.
 
-use gotrue_rs::testing::{RecordedSpan, Recording, World};
+use gotrue_rs::testing::World;
+use platform::testing::{RecordedSpan, Recording};
 
 fn name(span: &RecordedSpan) -> &str {
     span.fields.get("db.query.summary")

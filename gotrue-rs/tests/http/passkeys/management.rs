@@ -1,5 +1,6 @@
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
 use http::Method;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{ANN, BOB, stored, world};

@@ -3,8 +3,10 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, Authenticator, TestUser, World};
+use gotrue_rs::testing::{TestUser, World, new_authenticator};
 use gotrue_rules::domain::policy::RelyingParty;
+use platform::software_authenticator::Authenticator;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::{ANN, BOB, challenges, stored, world, world_with};
@@ -17,7 +19,7 @@ async fn passkey_is_stored_as_created() {
     let world = world().await;
     let ann = world.create_user(ANN).await;
     let aaguid = "fbfc3007-154e-4ecc-8c0b-6e020557d7bd".parse().unwrap();
-    let mut device = Authenticator { aaguid, counter: 7, is_backup_eligible: true, ..Authenticator::default() };
+    let mut device = Authenticator { aaguid, counter: 7, is_backup_eligible: true, ..new_authenticator() };
     let made = world.register_passkey(&ann, &mut device).await.expect(200);
     assert_eq!(made.str("friendly_name"), "Apple Passwords");
     assert_eq!(
@@ -72,7 +74,7 @@ async fn invalid_response_consumes_the_challenge() {
         |device| device.is_backed_up = true,
     ];
     for (n, lie) in lies.into_iter().enumerate() {
-        let mut device = Authenticator::default();
+        let mut device = new_authenticator();
         lie(&mut device);
         let answer = world.register_passkey(&ann, &mut device).await;
         assert_eq!(answer.refusal(), (400, "webauthn_verification_failed"), "{n}: {}", answer.text);
@@ -95,7 +97,7 @@ async fn malformed_credential_is_refused() {
     ];
     for (n, broken) in broken.into_iter().enumerate() {
         let response = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
-        let credential = broken(Authenticator::default().create(&response.json["options"]));
+        let credential = broken(new_authenticator().create(&response.json["options"]));
         let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
         let answer = world.post_as(&ann.access_token, VERIFY, body).await;
         assert_eq!(answer.refusal(), (400, "webauthn_verification_failed"), "{n}: {}", answer.text);
@@ -103,7 +105,7 @@ async fn malformed_credential_is_refused() {
     }
     for attestation in ["", "AA", "oA", "pGNmbXRkbm9uZQ"] {
         let response = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
-        let credential = Authenticator::default().create(&response.json["options"]);
+        let credential = new_authenticator().create(&response.json["options"]);
         let credential = with(credential, "/response/attestationObject", json!(attestation));
         let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
         let answer = world.post_as(&ann.access_token, VERIFY, body).await;
@@ -118,7 +120,7 @@ async fn challenge_is_bound_to_its_user_single_use_and_expires() {
     let response = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
     let body = json!({
         "challenge_id": response.str("challenge_id"),
-        "credential": Authenticator::default().create(&response.json["options"]),
+        "credential": new_authenticator().create(&response.json["options"]),
     });
     let foreign = world.post_as(&bob.access_token, VERIFY, body.clone()).await;
     assert_eq!(foreign.refusal(), (400, "webauthn_challenge_not_found"));
@@ -133,7 +135,7 @@ async fn challenge_is_bound_to_its_user_single_use_and_expires() {
 async fn registered_credential_cannot_be_registered_again() {
     let world = world().await;
     let (ann, bob) = (world.create_user(ANN).await, world.create_user(BOB).await);
-    let mut device = Authenticator::default();
+    let mut device = new_authenticator();
     world.register_passkey(&ann, &mut device).await.expect(200);
     for user in [&bob, &ann] {
         let again = world.register_passkey(user, &mut device).await;
@@ -149,7 +151,7 @@ async fn passkeys_per_user_are_limited_under_concurrency() {
     let mut bodies = Vec::new();
     for _ in 0..2 {
         let response = world.post_as(&ann.access_token, OPTIONS, json!({})).await.expect(200);
-        let credential = Authenticator::default().create(&response.json["options"]);
+        let credential = new_authenticator().create(&response.json["options"]);
         bodies.push(json!({"challenge_id": response.str("challenge_id"), "credential": credential}));
     }
     let verify = |body: &Value| world.post_as(&ann.access_token, VERIFY, body.clone());
@@ -215,7 +217,7 @@ async fn every_configured_origin_is_accepted() {
     })
     .await;
     let ann = world.create_user(ANN).await;
-    let mut device = Authenticator { origin: "https://example.com".into(), ..Authenticator::default() };
+    let mut device = Authenticator { origin: "https://example.com".into(), ..new_authenticator() };
     world.register_passkey(&ann, &mut device).await.expect(200);
 }
 
@@ -243,7 +245,7 @@ fn hex(bytes: &[u8]) -> String {
 /// Attempts to register a passkey whose credential is changed.
 async fn register_changed(world: &World, user: &TestUser, change: impl FnOnce(&mut Value)) -> Answer {
     let response = world.post_as(&user.access_token, OPTIONS, json!({})).await.expect(200);
-    let mut credential = Authenticator::default().create(&response.json["options"]);
+    let mut credential = new_authenticator().create(&response.json["options"]);
     change(&mut credential);
     let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
     world.post_as(&user.access_token, VERIFY, body).await

@@ -1,8 +1,9 @@
 //! The lookup of leaked passwords, tested with a fake service.
 
 use futures::future::{join, join_all};
-use gotrue_rs::testing::{Answer, PASSWORD, World, WorldBuilder};
+use gotrue_rs::testing::{PASSWORD, World, WorldBuilder};
 use gotrue_rules::domain::policy::{BloomFilter, HibpPolicy};
+use platform::testing::Answer;
 use serde_json::json;
 
 use super::fake_pwned_passwords::{Behavior, LeakedPasswords, RecordedLookup, sha1};

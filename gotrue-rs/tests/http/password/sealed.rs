@@ -3,10 +3,10 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chrono::TimeDelta;
-use gotrue_rs::ports::sealing;
 use gotrue_rs::testing::{PASSWORD, World};
 use gotrue_rules::domain::policy::{Encryption, Policy, SecurityPolicy};
 use gotrue_rules::domain::secret::SecretKey;
+use platform::sealing;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -102,7 +102,7 @@ async fn overlong_hash_stays_plain_until_sign_in_rehashes() {
 
 #[test]
 fn new_hashes_fit_with_the_longest_key_id() {
-    let entropy = gotrue_rs::ports::entropy::Entropy::from_seed(1);
+    let entropy = platform::entropy::Entropy::from_seed(1);
     for (hash, room) in [(60, 80), (96, 32)] {
         let id = "k".repeat(room);
         let keys = [(id.clone(), SecretKey::new([1; 32]))].into();

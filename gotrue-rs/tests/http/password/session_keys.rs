@@ -1,8 +1,8 @@
 //! Keys of refresh tokens of version 2, encrypted in the database like passwords.
 
-use gotrue_rs::ports::sealing;
 use gotrue_rs::testing::{TestUser, World};
 use gotrue_rules::domain::policy::Policy;
+use platform::sealing;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

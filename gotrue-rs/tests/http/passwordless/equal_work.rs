@@ -5,12 +5,13 @@
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
-use gotrue_rs::journal::Step;
 use gotrue_rs::services::cleanup;
 use gotrue_rs::store;
-use gotrue_rs::testing::{PASSWORD, Recording, TestDatabase, World};
+use gotrue_rs::testing::{PASSWORD, World, clone_migrated};
 use gotrue_rules::domain::policy::{Policy, Quota};
 use http::StatusCode;
+use platform::journal::Step;
+use platform::testing::Recording;
 use serde_json::{Value, json};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
@@ -124,7 +125,7 @@ async fn look_ups_return_equally_many_rows_for_unknown_email() {
 /// A statement that PostgreSQL plans for each request takes as long to plan as to run.
 #[tokio::test]
 async fn statements_for_unknown_email_are_not_planned_for_each_request() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let options = database.admin_options().options([("search_path", "auth")]);
     let mut connection = PgConnection::connect_with(&options).await.expect("the test server answers");
     let written = store::list_statements().filter(|statement| statement.name().starts_with("decoys."));

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::mail::MailError;
 use gotrue_rs::testing::{PASSWORD, TestUser, World};
+use platform::mail::MailError;
 use serde_json::{Value, json};
 
 use super::{FIXED, NUMBER, VERIFIER, accounts, flow_code, with_test_number};

@@ -1,6 +1,6 @@
 use chrono::TimeDelta;
-use gotrue_rs::ports::mail::MailError;
 use gotrue_rs::testing::{TestUser, World};
+use platform::mail::MailError;
 use serde_json::{Value, json};
 
 use super::{VERIFIER, flow_code};

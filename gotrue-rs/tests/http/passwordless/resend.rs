@@ -1,6 +1,6 @@
 use chrono::TimeDelta;
-use gotrue_rs::ports::mail::MailError;
 use gotrue_rs::testing::{PASSWORD, World};
+use platform::mail::MailError;
 use serde_json::json;
 
 use super::{FIXED, NUMBER, VERIFIER, flow_code, with_test_number};

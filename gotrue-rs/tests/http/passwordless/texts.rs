@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::journal::Step;
 use gotrue_rs::ports::sms::SmsError;
 use gotrue_rs::testing::{PASSWORD, TestUser, World, WorldBuilder};
 use gotrue_rules::domain::policy::{Policy, Quota, SmsProvider};
 use gotrue_rules::domain::secret::Secret;
+use platform::journal::Step;
 use serde_json::{Value, json};
 
 use super::{FIXED, NUMBER, accounts, with_test_number};

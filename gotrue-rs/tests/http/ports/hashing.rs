@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gotrue_rs::ports::entropy::Entropy;
 use gotrue_rs::ports::hashing::{
     HashingError, HashingPool, PasswordVerdict, is_current, malformed_reason, unusable_hash,
 };
 use gotrue_rules::domain::policy::PasswordHash;
+use platform::entropy::Entropy;
 use proptest::prelude::*;
 
 const CHEAP: PasswordHash = PasswordHash::Bcrypt { cost: 4 };

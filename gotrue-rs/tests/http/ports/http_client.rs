@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use gotrue_rs::ports::http_client::guard::{ForbiddenUrl, check_url, is_public};
-use gotrue_rs::ports::http_client::{HttpClient, HttpError, OutboundOptions, ResponseLimits, TrustedRoots};
 use gotrue_rules::domain::secret::Secret;
+use platform::http_client::guard::{ForbiddenUrl, check_url, is_public};
+use platform::http_client::{HttpClient, HttpError, OutboundOptions, ResponseLimits, TrustedRoots};
 use reqwest::{Method, Request, Url};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use gotrue_rs::ports::limits::{ClientRequest, CountedEvent, LimitedRoute, QuotaKind, RateLimits, find_key};
 use gotrue_rules::domain::policy::{Bucket, LimitKey, LimitsPolicy, Quota};
 use http::HeaderMap;
+use platform::limits::{ClientRequest, CountedEvent, LimitedRoute, QuotaKind, RateLimits, find_key};
 use proptest::prelude::*;
 
 fn start() -> DateTime<Utc> {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::clock::{Clock, SharedClock};
-use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions, UrlTrust};
 use gotrue_rs::ports::oidc::{IssuerSource, Oidc, OidcError, TokenChecks};
-use gotrue_rs::testing::{DOCUMENT, FakeClock, HookServer, Issuer, KEYS, json_response};
+use gotrue_rs::testing::{DOCUMENT, HookServer, Issuer, KEYS, json_response};
 use gotrue_rules::domain::external::id_token::{ExternalIdToken, IdTokenError};
 use gotrue_rules::domain::policy::ExternalPolicy;
+use platform::clock::{Clock, SharedClock};
+use platform::http_client::{HttpClient, OutboundOptions, UrlTrust};
+use platform::testing::FakeClock;
 use serde_json::{Value, json};
 
 /// One issuer, and a server's view of issuers.

@@ -1,6 +1,6 @@
 //! Replies of a Redis server: complete ones are read, incomplete ones wait, and no bytes panic.
 
-use gotrue_rs::ports::limits::{Redirection, RedisReply, parse_redirection, parse_reply};
+use platform::limits::{Redirection, RedisReply, parse_redirection, parse_reply};
 use proptest::prelude::*;
 
 #[test]

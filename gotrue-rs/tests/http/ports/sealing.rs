@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::sealing::{SealingError, seal, unseal};
 use gotrue_rules::domain::policy::Encryption;
 use gotrue_rules::domain::secret::SecretKey;
+use platform::entropy::Entropy;
+use platform::sealing::{SealingError, seal, unseal};
 use proptest::prelude::*;
 use uuid::{Uuid, uuid};
 

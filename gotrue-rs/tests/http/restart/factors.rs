@@ -1,5 +1,5 @@
 use chrono::TimeDelta;
-use gotrue_rs::testing::Authenticator;
+use gotrue_rs::testing::new_authenticator;
 use serde_json::{Value, json};
 
 use super::in_turns;
@@ -87,7 +87,7 @@ async fn passkey_challenge_is_answered_after_restart() {
     in_turns(async |turn| {
         let ann = turn.first.create_user(&turn.newcomer()).await;
         let token = &ann.access_token;
-        let mut device = Authenticator::default();
+        let mut device = new_authenticator();
         let response = turn.first.post_as(token, "/passkeys/registration/options", json!({})).await.expect(200);
         let made = device.create(&response.json["options"]);
         let body = json!({"challenge_id": response.str("challenge_id"), "credential": made});

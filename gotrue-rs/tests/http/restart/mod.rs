@@ -10,7 +10,7 @@ mod schema;
 mod sessions;
 
 use gotrue_rs::testing::identity_provider::SERVICE_KEY;
-use gotrue_rs::testing::{FakeProvider, TestDatabase, World, WorldBuilder, enable_webauthn};
+use gotrue_rs::testing::{FakeProvider, World, WorldBuilder, clone_migrated, enable_webauthn};
 use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::secret::{Secret, SecretKey};
 use serde_json::{Map, Value};
@@ -51,7 +51,7 @@ async fn in_turns(test: impl AsyncFn(Turn<'_>)) {
         let github = FakeProvider::start().await;
         let one = builder(before, &github).build().await;
         let other = builder(after, &github).sharing_state_with(&one).build().await;
-        let untouched = schema::described(&TestDatabase::clone_migrated().await).await;
+        let untouched = schema::described(&clone_migrated().await).await;
         for (number, first, second) in [(1, &one, &other), (2, &other, &one)] {
             test(Turn { first, second, github: &github, number }).await;
         }

@@ -3,7 +3,8 @@
 //! The recordings compare it with GoTrue's; this file compares it with the state after use.
 
 use gotrue_rs::store::migrate::{self, AuthSchemaOutcome};
-use gotrue_rs::testing::{FakeProvider, TestDatabase, World};
+use gotrue_rs::testing::{FakeProvider, World, clone_migrated};
+use platform::testing::TestDatabase;
 use sqlx::PgPool;
 
 use super::{Kind, builder, in_turns};
@@ -45,7 +46,7 @@ pub(super) async fn described(database: &TestDatabase) -> Vec<String> {
 
 #[tokio::test]
 async fn schema_description_detects_differences() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let before = described(&database).await;
     for change in [
         "ALTER TABLE auth.users ADD COLUMN mine int",
@@ -57,7 +58,7 @@ async fn schema_description_detects_differences() {
         database.query(change).await;
         assert_ne!(described(&database).await, unchanged, "{change}");
     }
-    assert_eq!(described(&TestDatabase::clone_migrated().await).await, before);
+    assert_eq!(described(&clone_migrated().await).await, before);
 }
 
 #[tokio::test]
@@ -70,7 +71,7 @@ async fn server_start_changes_nothing_in_a_used_database() {
         let superuser = PgPool::connect_with(database.admin_options()).await.expect("the test server answers");
         let outcome = migrate::migrate_auth(&superuser, "auth").await.expect("it is up to date");
         assert_eq!(outcome, AuthSchemaOutcome::Unchanged);
-        assert_eq!(migrate::migrate_basalt(&superuser).await.expect("it is up to date"), [""; 0]);
+        assert_eq!(platform::store::migrate::migrate_basalt(&superuser).await.expect("it is up to date"), [""; 0]);
         assert_eq!((described(database).await, database.query(rows).await), before);
     })
     .await;

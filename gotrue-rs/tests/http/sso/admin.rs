@@ -2,7 +2,8 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{ENTITY, PROVIDERS, SIGN_ON, administer, company, create, metadata, read, world};
-use gotrue_rs::testing::{Recording, World};
+use gotrue_rs::testing::World;
+use platform::testing::Recording;
 
 async fn listed(world: &World, query: &str) -> Vec<String> {
     let list = administer(world, Method::GET, &format!("{PROVIDERS}{query}"), None).await.expect(200);

@@ -1,12 +1,12 @@
 use chrono::TimeDelta;
-use gotrue_rs::http::body::RequestBody;
-use gotrue_rs::http::request_info::RequestInfo;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::saml::metadata::load_current;
 use gotrue_rs::store::sso_providers;
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::sso::metadata::{IdentityProvider, MAX_METADATA_BYTES};
 use http::{HeaderMap, Method};
+use platform::request_body::RequestBody;
+use platform::request_info::RequestInfo;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ async fn world() -> (World, Internet) {
     (world, internet)
 }
 
-async fn fetched(world: &World, address: &str) -> gotrue_rs::testing::Answer {
+async fn fetched(world: &World, address: &str) -> platform::testing::Answer {
     create(world, json!({"metadata_xml": Value::Null, "metadata_url": address})).await
 }
 

@@ -6,10 +6,11 @@ mod fetching;
 mod metadata;
 mod start;
 
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::secret::Secret;
 use http::Method;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 const PROVIDERS: &str = "/admin/sso/providers";

@@ -121,6 +121,7 @@ const DECISIONS: &[Decision] = &[
 fn sources() -> Vec<(String, String)> {
     let crates = [
         "crates/gotrue-rules",
+        "crates/platform",
         "gotrue-rs",
         "functions-rs",
         "crates/desk",

@@ -30,6 +30,43 @@ fn crate_rsa_is_a_dependency_of_one_crate() {
     assert_eq!(depending, ["Cargo.toml", "gotrue-rs/Cargo.toml"]);
 }
 
+/// The crates whose code may call the auth API in the process: the program, the desk and the test bench.
+const AUTH_CRATE_USERS: [&str; 3] =
+    ["crates/basalt/Cargo.toml", "crates/desk/Cargo.toml", "crates/test-bench/Cargo.toml"];
+
+/// The crates of the repository that `platform` may import.
+const PLATFORM_DEPENDENCIES: [&str; 3] = ["gotrue-rules", "http-edge", "telemetry"];
+
+#[test]
+fn only_named_crates_depend_on_the_auth_crate() {
+    let mut depending: Vec<String> = manifests()
+        .into_iter()
+        .filter(|(name, text)| name != "Cargo.toml" && dependencies(text).contains(&"gotrue-rs"))
+        .map(|(name, _)| name)
+        .collect();
+    depending.sort();
+    assert_eq!(depending, AUTH_CRATE_USERS);
+}
+
+#[test]
+fn platform_depends_on_no_service() {
+    let manifests = manifests();
+    let is_crate = |name: &str| {
+        let line = format!("name = \"{name}\"");
+        manifests.iter().any(|(_, text)| text.lines().find(|line| line.starts_with("name = ")) == Some(&line))
+    };
+    let text = &manifests.iter().find(|(name, _)| name == "crates/platform/Cargo.toml").expect("the manifest").1;
+    let own: Vec<&str> = dependencies(text).into_iter().filter(|name| is_crate(name)).collect();
+    assert_eq!(own, PLATFORM_DEPENDENCIES);
+}
+
+#[test]
+fn dependencies_of_a_manifest_are_found() {
+    let manifest =
+        "[package]\nname = \"x\"\n[dependencies]\na.workspace = true\nb = \"1\"\n[dev-dependencies]\nc = \"1\"\n";
+    assert_eq!(dependencies(manifest), ["a", "b"]);
+}
+
 #[test]
 fn only_dev_dependencies_enable_test_support() {
     let enabling: Vec<String> = manifests()
@@ -60,6 +97,7 @@ fn test_support_outside_dev_dependencies_is_found() {
     assert_eq!(features_outside_tests(&format!("[dependencies]\n{enabled}\n")), [enabled]);
     assert_eq!(features_outside_tests(&format!("[dev-dependencies]\n\n[dependencies]\n{enabled}\n")), [enabled]);
     assert_eq!(features_outside_tests("[features]\ntesting = []\n"), [""; 0]);
+    assert_eq!(features_outside_tests("[features]\ntesting = [\"platform/testing\"]\n"), [""; 0]);
     assert_eq!(features_outside_tests("[features]\ndefault = [\"testing\"]\n"), ["default = [\"testing\"]"]);
 }
 
@@ -75,6 +113,13 @@ fn uses_crate(code: &str, name: &str) -> bool {
     })
 }
 
+/// The names below `[dependencies]`, without those for tests and for build scripts.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+    let names = lines.take_while(|line| !line.starts_with('[')).filter(|line| !line.starts_with('#'));
+    names.filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|name| !name.is_empty()).collect()
+}
+
 /// The lines of a manifest that enable the feature `testing` outside `[dev-dependencies]`.
 fn features_outside_tests(manifest: &str) -> Vec<&str> {
     let mut is_for_tests = false;
@@ -82,7 +127,7 @@ fn features_outside_tests(manifest: &str) -> Vec<&str> {
     for line in manifest.lines() {
         if line.starts_with('[') {
             is_for_tests = line.contains("dev-dependencies");
-        } else if line.contains("testing\"") && !is_for_tests {
+        } else if line.contains("testing\"") && !is_for_tests && !line.starts_with("testing = [") {
             found.push(line);
         }
     }

@@ -10,12 +10,12 @@ use super::source::{list_files, read_text, relative_path, repository_root};
 use super::tokens::{code_and_comments, is_word_character, string_literals};
 
 /// The crates that respond with an [`ErrorCode`].
-const API_CRATES: [&str; 4] = ["crates/gotrue-rules", "gotrue-rs", "functions-rs", "crates/basalt"];
+const API_CRATES: [&str; 5] = ["crates/gotrue-rules", "crates/platform", "gotrue-rs", "functions-rs", "crates/basalt"];
 
 /// The crates that respond with an [`OAuthErrorCode`].
 ///
 /// The provider for development in `crates/basalt` is another server.
-const OAUTH_CRATES: [&str; 2] = ["crates/gotrue-rules", "gotrue-rs"];
+const OAUTH_CRATES: [&str; 3] = ["crates/gotrue-rules", "crates/platform", "gotrue-rs"];
 
 /// The files that define the texts of the codes.
 const DEFINITIONS: [&str; 2] =
@@ -24,7 +24,7 @@ const DEFINITIONS: [&str; 2] =
 /// Literals that equal the text of a code and mean something else: file, text, reason.
 const ALLOWED_LITERALS: &[(&str, &str, &str)] = &[
     ("crates/basalt/src/config_file/keys/settings_type.rs", "unknown", "a type of TypeScript"),
-    ("gotrue-rs/src/ports/limits/keys.rs", "unknown", "the key of clients without an address"),
+    ("crates/platform/src/limits/keys.rs", "unknown", "the key of clients without an address"),
     ("crates/gotrue-rules/src/domain/bulk/auth0.rs", "unknown", "the name of a factor that has none"),
     (
         "crates/basalt/src/parity/report.rs",

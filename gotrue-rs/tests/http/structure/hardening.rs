@@ -108,6 +108,7 @@ fn hardened_fields_are_set_nowhere_else() {
     let root = repository_root();
     let folders = [
         "crates/gotrue-rules/src",
+        "crates/platform/src",
         "gotrue-rs/src",
         "functions-rs/src",
         "crates/desk/src",

@@ -1,10 +1,12 @@
-//! The allowed imports between the modules of the auth crate (`docs/architecture.md`).
+//! The allowed imports between the modules of the auth crate and of `platform` (`docs/architecture.md`).
 
 use std::path::Path;
 
 use super::source;
 
 /// A layer is a module at the crate's root; it may import these others.
+///
+/// Modules of `platform` count as the layer that [`platform_layer`] names.
 const LAYERS: &[(&str, &[&str])] = &[
     ("journal", &[]),
     ("events", &[]),
@@ -52,24 +54,66 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "every grant returns a session in the same form, so the response is built beside the session",
     ),
     (
-        "ports/mail/outbox.rs",
-        "store",
-        "the outbox is a table: a mail is inserted in the transaction of the change that it reports",
-    ),
-    (
         "config/check/text_template.rs",
         "ports::mail::template::syntax",
         "templates of e-mail and SMS messages are in one language",
     ),
     ("config/check/senders.rs", "ports::sms", "templates are tried with the limits that they have when they are sent"),
     ("config/check/forms.rs", "ports::keys", "keys that cannot be used are refused before the database is migrated"),
-    ("ports/mail/outbox/worker.rs", "store", "it sends the mails of that table"),
-    ("ports/mail/outbox/cleanup.rs", "store", "it deletes old mails of that table"),
-    ("ports/limits/shared/mod.rs", "store", "limits that several processes share can be rows of a table"),
-    ("ports/limits/shared/error.rs", "store", "it passes on the failure of that table"),
-    ("ports/limits/shared/postgres.rs", "store", "it counts in that table"),
-    ("ports/mail/inbox.rs", "store", "it lists the mails of that table"),
 ];
+
+/// The modules at the root of `platform`, and the others that each may import.
+const PLATFORM_LAYERS: &[(&str, &[&str])] = &[
+    ("clock", &[]),
+    ("entropy", &[]),
+    ("event_webhook", &["clock", "http_client", "webhook_signature"]),
+    ("events", &[]),
+    ("explanation", &["events", "journal"]),
+    ("http_client", &["clock"]),
+    ("journal", &[]),
+    // Limits that several processes share can be rows of a table.
+    ("limits", &["clock", "store"]),
+    // The outbox is a table: a mail is inserted in the transaction of the change that it reports.
+    ("mail", &["clock", "entropy", "store"]),
+    ("request_body", &["request_info"]),
+    ("request_info", &[]),
+    ("saml_keys", &[]),
+    ("sealing", &["entropy"]),
+    ("software_authenticator", &[]),
+    ("store", &["journal"]),
+    ("testing", &["clock", "journal", "mail", "store"]),
+    ("webhook_signature", &[]),
+];
+
+/// Crates that only some modules of `platform` may import.
+const PLATFORM_CRATES: &[(&str, &[&str])] = &[("axum", &["request_body", "testing"]), ("sqlx", &["store", "testing"])];
+
+/// The layer of a module of `platform` in the table of the auth crate.
+fn platform_layer(module: &str) -> &str {
+    match module {
+        "journal" | "events" | "explanation" | "store" | "testing" => module,
+        "bind" | "statement" | "statements" | "outbox_insert" | "optional" => "store",
+        "request_body" | "request_info" => "http",
+        _ => "ports",
+    }
+}
+
+#[test]
+fn modules_of_platform_import_only_allowed_modules() {
+    let source = source::repository_root().join("crates/platform/src");
+    let mut broken = Vec::new();
+    for path in source::list_files(&source, &[".rs"]) {
+        let file = path.strip_prefix(&source).expect("it lies below");
+        let module = module_of(file);
+        let [layer, rest @ ..] = &*module else { continue };
+        for (number, import) in imports(&source::read_text(&path), &module) {
+            if let Some(why) = violation(&PLATFORM, layer, rest, &import) {
+                broken.push(format!("{}:{number}: {why}", source::relative_path(&path)));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "imports that break the layers:\n{}", broken.join("\n"));
+}
 
 #[test]
 fn layers_import_only_allowed_layers() {
@@ -80,7 +124,7 @@ fn layers_import_only_allowed_layers() {
         let module = module_of(file);
         let [layer, rest @ ..] = &*module else { continue };
         for (number, import) in imports(&source::read_text(&path), &module) {
-            if let Some(why) = violation(layer, rest, &import)
+            if let Some(why) = violation(&AUTH, layer, rest, &import)
                 && !is_exception(file, &import)
             {
                 broken.push(format!("{}:{number}: {why}", source::relative_path(&path)));
@@ -92,11 +136,14 @@ fn layers_import_only_allowed_layers() {
 
 #[test]
 fn every_module_has_a_layer_row() {
-    let root = source::read_text(&source::repository_root().join("gotrue-rs/src/lib.rs"));
-    let modules =
-        root.lines().filter_map(|line| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'));
-    let unknown: Vec<&str> = modules.filter(|name| LAYERS.iter().all(|(layer, _)| layer != name)).collect();
-    assert!(unknown.is_empty(), "say in LAYERS what these may import: {unknown:?}");
+    for (folder, layers) in [("gotrue-rs/src", LAYERS), ("crates/platform/src", PLATFORM_LAYERS)] {
+        let root = source::read_text(&source::repository_root().join(folder).join("lib.rs"));
+        let modules = root
+            .lines()
+            .filter_map(|line| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'));
+        let unknown: Vec<&str> = modules.filter(|name| layers.iter().all(|(layer, _)| layer != name)).collect();
+        assert!(unknown.is_empty(), "{folder}: say in LAYERS what these may import: {unknown:?}");
+    }
 }
 
 #[test]
@@ -112,7 +159,7 @@ fn forbidden_imports_are_found_in_every_form() {
     let found = |text: &str, module: &[&str]| -> Vec<String> {
         let module: Vec<String> = module.iter().map(ToString::to_string).collect();
         let reported =
-            imports(text, &module).into_iter().filter_map(|(_, it)| violation(&module[0], &module[1..], &it));
+            imports(text, &module).into_iter().filter_map(|(_, it)| violation(&AUTH, &module[0], &module[1..], &it));
         reported.collect()
     };
     let store = ["store", "users"];
@@ -122,6 +169,9 @@ fn forbidden_imports_are_found_in_every_form() {
     assert_eq!(found("let it = crate::http::reply::of(x);", &store).len(), 1);
     assert_eq!(found("use super::super::app::App;", &store).len(), 1);
     assert_eq!(found("use axum::Router;", &store).len(), 1);
+    assert_eq!(found("use platform::mail::outbox::Outbox;", &store).len(), 1);
+    assert_eq!(found("use platform::{bind, store::Pool};", &store).len(), 0);
+    assert_eq!(found("use platform::store::Pool;", &["ports", "keys"]).len(), 1);
     assert_eq!(found("sqlx::query(sql)", &["services", "audit"]).len(), 1);
     assert_eq!(found("use crate::flows::token::mint;", &["flows", "sign_up", "contact"]).len(), 1);
     assert_eq!(found("use crate::flows::sign_up::anonymous;", &["flows", "sign_up", "contact"]).len(), 0);
@@ -135,17 +185,26 @@ fn is_exception(file: &Path, import: &Import) -> bool {
     EXCEPTIONS.iter().any(|(of, allowed, _)| file == Path::new(of) && path.starts_with(allowed))
 }
 
+/// The rules of a crate: its layers, and the crates that only some of them may import.
+struct CrateRules {
+    layers: &'static [(&'static str, &'static [&'static str])],
+    crates: &'static [(&'static str, &'static [&'static str])],
+}
+
+const AUTH: CrateRules = CrateRules { layers: LAYERS, crates: CRATES };
+const PLATFORM: CrateRules = CrateRules { layers: PLATFORM_LAYERS, crates: PLATFORM_CRATES };
+
 /// Describes the violation of an import, if there is one.
-fn violation(layer: &str, rest: &[String], import: &Import) -> Option<String> {
+fn violation(rules: &CrateRules, layer: &str, rest: &[String], import: &Import) -> Option<String> {
     match import {
         Import::Crate(name) => {
-            let (_, allowed) = CRATES.iter().find(|(it, _)| it == name)?;
+            let (_, allowed) = rules.crates.iter().find(|(it, _)| it == name)?;
             (!allowed.contains(&layer)).then(|| format!("{layer} uses {name}, which is for {}", allowed.join(", ")))
         }
         Import::Module(path) => {
             let target = &path[0];
-            let (_, allowed) = LAYERS.iter().find(|(it, _)| it == &layer)?;
-            LAYERS.iter().find(|(it, _)| it == target)?;
+            let (_, allowed) = rules.layers.iter().find(|(it, _)| it == &layer)?;
+            rules.layers.iter().find(|(it, _)| it == target)?;
             if layer == "flows" && target == "flows" {
                 let other = path.get(1)?;
                 let inside = rest.first().is_none_or(|own| own == other || rest.len() == 1 && own == "mod");
@@ -184,6 +243,13 @@ fn imports(text: &str, module: &[String]) -> Vec<(usize, Import)> {
     for at in find_word_starts(&code, "crate::") {
         let paths = paths(&code[at + "crate::".len()..]);
         found.extend(paths.into_iter().map(|path| (line_of(&code, at), Import::Module(path))));
+    }
+    for at in find_word_starts(&code, "platform::") {
+        for mut path in paths(&code[at + "platform::".len()..]) {
+            let layer = platform_layer(&path[0]).to_owned();
+            path[0] = layer;
+            found.push((line_of(&code, at), Import::Module(path)));
+        }
     }
     for at in find_word_starts(&code, "super::") {
         if code[..at].ends_with("super::") {

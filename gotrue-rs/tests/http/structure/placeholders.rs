@@ -1,9 +1,9 @@
 //! Translation of named placeholders, and the order of bound values.
 
-use gotrue_rs::store::placeholders::TranslationBuffer;
-use gotrue_rs::store::{Connection, Statement};
-use gotrue_rs::testing::TestDatabase;
-use gotrue_rs::{bind, statement};
+use gotrue_rs::testing::clone_migrated;
+use platform::store::placeholders::TranslationBuffer;
+use platform::store::{Connection, Statement};
+use platform::{bind, statement};
 use proptest::prelude::*;
 
 /// Translates a text that is known at run time.
@@ -91,7 +91,7 @@ fn unsupported_text_is_refused() {
 async fn values_are_sent_by_name_in_any_order() {
     const PAIR: Statement = statement!("tests.pair": "SELECT :first::text, :second::int, :first::text || 'x'");
     assert_eq!(PAIR.parameters(), ["first", "second"]);
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let mut db = Connection::pooled(database.auth_pool(), std::sync::Arc::default());
     let first = "a";
     for bound in [bind!(PAIR, first, second: 2), bind!(PAIR, second: 2, first)] {

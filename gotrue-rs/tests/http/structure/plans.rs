@@ -3,10 +3,11 @@
 //! With sequential scans disabled, a plan has one only if no index applies. An index scan without a condition reads
 //! the whole index. Both would grow with the number of users.
 
-use gotrue_rs::store;
-use gotrue_rs::testing::TestDatabase;
+use gotrue_rs::testing::clone_migrated;
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+
+use super::source;
 
 /// Statements that no request sends, with the reason.
 const MAY_READ_ALL: &[(&str, &str)] = &[
@@ -53,13 +54,13 @@ const MAY_READ_ALL: &[(&str, &str)] = &[
 
 #[tokio::test]
 async fn request_statements_never_scan_a_whole_table() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let options = database.admin_options().options([("search_path", "auth")]);
     let mut connection = PgConnection::connect_with(&options).await.expect("the test server answers");
     let set = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan";
     sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut connection).await.expect("settings");
     let mut complaints = Vec::new();
-    for statement in store::list_statements() {
+    for statement in source::list_statements() {
         let Some(plan) = explain(&mut connection, statement.sql()).await else { continue };
         let mut found = Vec::new();
         fully_scanned_tables(&plan, &mut found);

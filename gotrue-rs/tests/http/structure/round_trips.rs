@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gotrue_rs::journal::Journal;
-use gotrue_rs::store::{BoundStatement, Connection, Pool, PoolOptions, SessionSettings, Statement, StatementMode};
-use gotrue_rs::testing::{TestDatabase, World};
-use gotrue_rs::{bind, statement};
+use gotrue_rs::testing::{World, clone_migrated};
 use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::domain::secret::SecretKey;
+use platform::journal::Journal;
+use platform::store::{BoundStatement, Connection, Pool, PoolOptions, SessionSettings, Statement, StatementMode};
+use platform::testing::TestDatabase;
+use platform::{bind, statement};
 use serde_json::json;
 use sqlx::postgres::PgSslMode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -90,13 +91,13 @@ async fn relay(
     }
 }
 
-async fn run(pool: &Pool, bound: BoundStatement) -> Result<u64, gotrue_rs::store::Error> {
+async fn run(pool: &Pool, bound: BoundStatement) -> Result<u64, platform::store::Error> {
     Connection::pooled(pool.clone(), Arc::new(Journal::default())).execute(bound).await
 }
 
 #[tokio::test]
 async fn single_statement_is_one_round_trip() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let relay = Relay::before(&database, "alone");
     let pool = relay.pool(&database, 2);
     run(&pool, bind!(ONE, value: 1_i32)).await.expect("one is selected");
@@ -109,7 +110,7 @@ async fn single_statement_is_one_round_trip() {
 
 #[tokio::test]
 async fn pool_recovers_from_failure_cancellation_and_closed_connection() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let relay = Relay::before(&database, "mended");
     let pool = relay.pool(&database, 1);
     run(&pool, bind!(WRONG, value: 0_i32)).await.expect_err("nothing can be divided by zero");
@@ -124,7 +125,7 @@ async fn pool_recovers_from_failure_cancellation_and_closed_connection() {
 
 #[tokio::test]
 async fn concurrent_statements_are_limited_by_connections() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let relay = Relay::before(&database, "bounded");
     let pool = relay.pool(&database, 3);
     let many = (0..60).map(|value| run(&pool, bind!(ONE, value)));
@@ -139,7 +140,7 @@ async fn concurrent_statements_are_limited_by_connections() {
 
 /// A server with one connection, whose round trips the relay counts.
 async fn world_behind_relay(mode: StatementMode, name: &str, change: impl FnOnce(&mut Policy)) -> (World, Relay) {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let relay = Relay::before(&database, name);
     let folder = relay.folder.clone();
     let world = World::builder()
@@ -230,7 +231,7 @@ async fn refresh_by_the_general_path_is_five_round_trips() {
 
 #[tokio::test]
 async fn statement_behind_poolers_is_one_round_trip_and_recovers() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let relay = Relay::before(&database, "text");
     let connect = database.admin_options().socket(&relay.folder).ssl_mode(PgSslMode::Disable);
     let session = SessionSettings { search_path: "auth".to_owned(), statement_timeout: Duration::from_millis(300) };

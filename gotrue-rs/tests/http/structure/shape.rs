@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use gotrue_rs::store;
 use gotrue_rs::store::migrate;
-use gotrue_rs::testing::TestDatabase;
+use platform::testing::TestDatabase;
 
 use super::source;
 
@@ -19,7 +18,7 @@ async fn start_requires_what_statements_need() {
     migrate::migrate_auth(&pool, "auth").await.expect("an empty database is filled");
     let mut connection = pool.acquire().await.expect("the test server answers");
     let schema = migrate::read_shape(&mut connection, "auth").await.expect("the catalogue is readable");
-    let used: HashSet<String> = store::list_statements()
+    let used: HashSet<String> = source::list_statements()
         .filter(|statement| !OF_ANY_SCHEMA.iter().any(|prefix| statement.name().starts_with(prefix)))
         .flat_map(|statement| words(statement.sql()))
         .collect();

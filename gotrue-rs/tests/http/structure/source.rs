@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use platform::store::Statement;
+
 /// The crates of the binary.
-pub(crate) const CRATES: [&str; 14] = [
+pub(crate) const CRATES: [&str; 15] = [
     "gotrue-rs",
     "crates/gotrue-rules",
     "functions-rs",
@@ -13,6 +15,7 @@ pub(crate) const CRATES: [&str; 14] = [
     "crates/gateway",
     "crates/messages",
     "crates/orders",
+    "crates/platform",
     "crates/provider-simulator",
     "crates/test-bench",
     "crates/telemetry",
@@ -20,6 +23,11 @@ pub(crate) const CRATES: [&str; 14] = [
     "crates/flows",
     "crates/basalt",
 ];
+
+/// All statements of this crate and of the crate `platform`.
+pub(crate) fn list_statements() -> impl Iterator<Item = &'static Statement> {
+    gotrue_rs::store::list_statements().chain(platform::store::list_statements())
+}
 
 /// The root of the repository.
 pub(crate) fn repository_root() -> PathBuf {

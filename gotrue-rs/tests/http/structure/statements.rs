@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use gotrue_rs::store;
-use gotrue_rs::testing::TestDatabase;
+use gotrue_rs::testing::clone_migrated;
 use sqlx::Executor;
 
 use super::source;
@@ -12,9 +11,9 @@ use super::tokens::code_and_comments;
 
 #[tokio::test]
 async fn every_statement_prepares_against_the_schema() {
-    let pool = TestDatabase::clone_migrated().await.pool().await;
+    let pool = clone_migrated().await.pool().await;
     let mut misfits = Vec::new();
-    for statement in store::list_statements() {
+    for statement in source::list_statements() {
         let prepared = pool.prepare(sqlx::SqlSafeStr::into_sql_str(statement.sql())).await;
         misfits.extend(prepared.err().map(|error| format!("{}: {error}", statement.name())));
         // Values of omitted parts stay bound, and have their types from the client.
@@ -27,7 +26,7 @@ async fn every_statement_prepares_against_the_schema() {
 #[test]
 fn statement_names_are_unique() {
     let mut names = HashSet::new();
-    for statement in store::list_statements() {
+    for statement in source::list_statements() {
         assert!(names.insert(statement.name()), "{} names two statements", statement.name());
     }
 }
@@ -36,7 +35,7 @@ fn statement_names_are_unique() {
 fn users_that_are_only_shown_are_read_without_secrets() {
     let is_shown =
         |name: &str| name == "users.to_read" || ["admin.page_", "admin.after_"].iter().any(|it| name.starts_with(it));
-    let shown: Vec<_> = store::list_statements().filter(|statement| is_shown(statement.name())).collect();
+    let shown: Vec<_> = source::list_statements().filter(|statement| is_shown(statement.name())).collect();
     assert_eq!(shown.len(), 5);
     for statement in shown {
         for secret in ["encrypted_password", "_token", "_secret", "hmac_key"] {
@@ -47,7 +46,7 @@ fn users_that_are_only_shown_are_read_without_secrets() {
 
 #[test]
 fn sql_names_its_parameters() {
-    for statement in store::list_statements() {
+    for statement in source::list_statements() {
         let count = statement.parameters().len();
         let numbers: HashSet<usize> = statement.sql().split('$').skip(1).filter_map(leading_number).collect();
         assert_eq!(numbers, (1..=count).collect(), "{}", statement.name());
@@ -64,10 +63,11 @@ fn sql_names_its_parameters() {
 /// It calls no function with an effect of its own.
 #[test]
 fn statements_that_may_be_repeated_only_read() {
-    let names: HashSet<&str> = store::list_statements().filter(|it| it.is_read()).map(store::Statement::name).collect();
+    let names: HashSet<&str> =
+        source::list_statements().filter(|it| it.is_read()).map(platform::store::Statement::name).collect();
     assert!(names.contains("users.with_session"), "{names:?}");
     let mut others = Vec::new();
-    for statement in store::list_statements().filter(|it| it.is_read()) {
+    for statement in source::list_statements().filter(|it| it.is_read()) {
         let sql = statement.sql().to_lowercase();
         let is_separator = |character: char| character != '_' && !character.is_alphanumeric();
         let called = sql.match_indices('(').filter_map(|(at, _)| sql[..at].rsplit(is_separator).next());
@@ -131,10 +131,17 @@ const WITHOUT_EFFECT: &[&str] = &[
 #[test]
 fn statements_of_the_sources_are_listed() {
     let root = source::repository_root();
-    let folders = ["gotrue-rs/src", "functions-rs/src", "crates/orders/src", "crates/desk/src", "crates/basalt/src"];
+    let folders = [
+        "crates/platform/src",
+        "gotrue-rs/src",
+        "functions-rs/src",
+        "crates/orders/src",
+        "crates/desk/src",
+        "crates/basalt/src",
+    ];
     for path in folders.iter().flat_map(|folder| source::list_files(&root.join(folder), &[".rs"])) {
         let name = source::relative_path(&path);
-        let is_exempt = name == "gotrue-rs/src/store/binding.rs" || name.starts_with("gotrue-rs/src/testing/");
+        let is_exempt = name == "crates/platform/src/store/binding.rs" || name.contains("/src/testing/");
         let (code, _) = code_and_comments(&source::read_text(&path));
         assert!(is_exempt || !code.contains("statement!("), "{name}: declare the statement in `statements!`");
     }
@@ -144,7 +151,13 @@ fn statements_of_the_sources_are_listed() {
 /// The files with a `statements!`.
 fn statement_files() -> Vec<PathBuf> {
     let root = source::repository_root();
-    let folders = ["gotrue-rs/src/store", "functions-rs/src", "crates/orders/src", "crates/desk/src"];
+    let folders = [
+        "crates/platform/src/store",
+        "gotrue-rs/src/store",
+        "functions-rs/src",
+        "crates/orders/src",
+        "crates/desk/src",
+    ];
     let files = folders.iter().flat_map(|folder| source::list_files(&root.join(folder), &[".rs"]));
     let declares = |path: &PathBuf| source::read_text(path).lines().any(|line| line.starts_with("statements! {"));
     files.filter(declares).collect()

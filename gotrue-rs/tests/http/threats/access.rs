@@ -3,8 +3,9 @@
 use axum::body::Body;
 use chrono::TimeDelta;
 use gotrue_rs::routes::{RouteSummary, list_routes};
-use gotrue_rs::testing::{Answer, PASSWORD, World};
+use gotrue_rs::testing::{PASSWORD, World};
 use http::{Method, Request};
+use platform::testing::Answer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

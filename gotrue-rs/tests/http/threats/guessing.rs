@@ -4,9 +4,10 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use chrono::TimeDelta;
-use gotrue_rs::journal::Step;
-use gotrue_rs::testing::{Answer, PASSWORD, World};
+use gotrue_rs::testing::{PASSWORD, World};
 use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy};
+use platform::journal::Step;
+use platform::testing::Answer;
 use serde_json::json;
 
 const ANN: &str = "ann@example.com";

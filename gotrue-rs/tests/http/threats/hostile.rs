@@ -3,13 +3,15 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use crate::structure::source::list_statements;
 use axum::body::Body;
 use futures::future::{join, join_all};
-use gotrue_rs::journal::Step;
 use gotrue_rs::routes::list_routes;
-use gotrue_rs::testing::{Answer, PASSWORD, TestUser, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use gotrue_rules::domain::policy::{PasswordHash, Quota};
 use http::{Method, Request};
+use platform::journal::Step;
+use platform::testing::Answer;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
@@ -339,7 +341,7 @@ async fn g8_internal_error_reveals_no_details() {
     let world = World::with(|policy| policy.sign_up.anonymous_enabled = true).await;
     let user = world.create_user(ANN).await;
     let mut failed = 0;
-    for statement in gotrue_rs::store::list_statements() {
+    for statement in list_statements() {
         world.faults.fail(statement.name(), 1);
         world.advance(chrono::TimeDelta::seconds(1));
         let answers = [

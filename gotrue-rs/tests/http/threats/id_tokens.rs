@@ -3,7 +3,8 @@
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gotrue_rs::testing::{Answer, World};
+use gotrue_rs::testing::World;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use crate::id_token::{CLIENT, IdTokenFixture};

@@ -1,6 +1,7 @@
 //! Logs contain no secrets and no e-mail addresses.
 
-use gotrue_rs::testing::{FakeProvider, PASSWORD, Recording, World, json_response};
+use gotrue_rs::testing::{FakeProvider, PASSWORD, World, json_response};
+use platform::testing::Recording;
 use serde_json::json;
 
 const ANN: &str = "ann.lovelace@example.com";

@@ -1,7 +1,8 @@
 //! Where an OAuth client, which anyone may register, sends a browser. Worlds are as served, unless the test says otherwise.
 
-use gotrue_rs::testing::{Answer, CALLBACK, OAuthClient, World, parse_query};
+use gotrue_rs::testing::{CALLBACK, OAuthClient, World, parse_query};
 use gotrue_rules::domain::policy::Policy;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::oauth_server::{oauth_error, recorded, served};

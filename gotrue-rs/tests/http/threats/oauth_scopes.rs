@@ -1,6 +1,7 @@
 //! What an OAuth client learns of its user beyond its scopes. Worlds are as served, unless the test says otherwise.
 
-use gotrue_rs::testing::{Answer, OAuthClient, TestUser, World};
+use gotrue_rs::testing::{OAuthClient, TestUser, World};
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::oauth_server::{recorded, served};

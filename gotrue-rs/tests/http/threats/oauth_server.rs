@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use gotrue_rs::routes::list_routes;
-use gotrue_rs::testing::{Answer, CALLBACK, CHALLENGE, OAuthClient, VERIFIER, World, encode_form, parse_query};
+use gotrue_rs::testing::{CALLBACK, CHALLENGE, OAuthClient, VERIFIER, World, encode_form, parse_query};
 use gotrue_rules::domain::oauth_server::confinement;
 use http::Method;
+use platform::testing::Answer;
 use serde_json::json;
 use uuid::Uuid;
 

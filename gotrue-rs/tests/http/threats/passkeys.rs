@@ -1,4 +1,5 @@
-use gotrue_rs::testing::{Authenticator, TestUser, World, enable_webauthn};
+use gotrue_rs::testing::{TestUser, World, enable_webauthn, new_authenticator};
+use platform::software_authenticator::Authenticator;
 
 const ANN: &str = "ann@example.com";
 const BOB: &str = "bob@example.com";
@@ -106,9 +107,9 @@ async fn e1_credential_id_alone_is_refused() {
     let world = World::with(enable_webauthn).await;
     let (_, anns) = holder(&world).await;
     let mut copied =
-        Authenticator { id: anns.id.clone(), user_handle: anns.user_handle.clone(), ..Authenticator::default() };
+        Authenticator { id: anns.id.clone(), user_handle: anns.user_handle.clone(), ..new_authenticator() };
     assert_eq!(world.sign_in_with_passkey(&mut copied).await.refusal(), (400, "webauthn_verification_failed"));
-    let mut own = Authenticator { user_handle: anns.user_handle.clone(), ..Authenticator::default() };
+    let mut own = Authenticator { user_handle: anns.user_handle.clone(), ..new_authenticator() };
     assert_eq!(world.sign_in_with_passkey(&mut own).await.refusal(), (400, "webauthn_verification_failed"));
 }
 
@@ -154,7 +155,7 @@ async fn e1_user_verification_is_required_with_hardened_policy() {
     assert_eq!(response.str("options/userVerification"), "required");
     device.is_user_verified = false;
     assert_eq!(served.sign_in_with_passkey(&mut device).await.refusal(), (400, "webauthn_verification_failed"));
-    let mut unverified = Authenticator { is_user_verified: false, ..Authenticator::default() };
+    let mut unverified = Authenticator { is_user_verified: false, ..new_authenticator() };
     let made = served.register_passkey(&ann, &mut unverified).await;
     assert_eq!(made.refusal(), (400, "webauthn_verification_failed"));
 }
@@ -165,7 +166,7 @@ async fn g1_malformed_key_bytes_are_refused() {
     let world = World::with(enable_webauthn).await;
     let ann = world.create_user(ANN).await;
     for id in [Vec::new(), vec![7; 1024]] {
-        let mut device = Authenticator { id, ..Authenticator::default() };
+        let mut device = Authenticator { id, ..new_authenticator() };
         let answer = world.register_passkey(&ann, &mut device).await;
         assert!(answer.status != 500, "{}", answer.text);
     }

@@ -1,6 +1,8 @@
 //! E: security keys as second factors.
 
-use gotrue_rs::testing::{Answer, Authenticator, TestUser, World, enable_webauthn};
+use gotrue_rs::testing::{TestUser, World, enable_webauthn, new_authenticator};
+use platform::software_authenticator::Authenticator;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 const ANN: &str = "ann@example.com";
@@ -46,7 +48,7 @@ async fn e1_unregistered_key_does_not_verify_a_factor() {
     let ann = world.create_user(ANN).await;
     let (_, factor, _) = world.enroll_security_key(&ann, "key").await;
     let attacker = world.sign_in(ANN).await;
-    let mut own = Authenticator::default();
+    let mut own = new_authenticator();
     let response = world.create_challenge(&attacker.access_token, &factor).await.expect(200);
     let made = own.create(&with_user(options(&response)));
     let answer = world.verify_webauthn_challenge(&attacker, &factor, response.str("id"), ("create", made)).await;
@@ -66,10 +68,10 @@ async fn e1_earlier_challenge_cannot_replace_the_key_of_a_verified_factor() {
     let factor = named(&world, &ann, "key").await;
     let early = world.create_challenge(&ann.access_token, &factor).await.expect(200);
     let response = world.create_challenge(&ann.access_token, &factor).await.expect(200);
-    let made = Authenticator::default().create(options(&response));
+    let made = new_authenticator().create(options(&response));
     world.verify_webauthn_challenge(&ann, &factor, response.str("id"), ("create", made)).await.expect(200);
     let attacker = world.sign_in(ANN).await;
-    let made = Authenticator::default().create(options(&early));
+    let made = new_authenticator().create(options(&early));
     let answer = world.verify_webauthn_challenge(&attacker, &factor, early.str("id"), ("create", made)).await;
     assert_eq!(answer.refusal(), (400, "validation_failed"));
 }
@@ -82,7 +84,7 @@ async fn e1_concurrent_registrations_keep_one_key() {
     let factor = named(&world, &ann, "key").await;
     let first = world.create_challenge(&ann.access_token, &factor).await.expect(200);
     let second = world.create_challenge(&ann.access_token, &factor).await.expect(200);
-    let answer = |requested: &Answer| ("create", Authenticator::default().create(options(requested)));
+    let answer = |requested: &Answer| ("create", new_authenticator().create(options(requested)));
     let answers = tokio::join!(
         world.verify_webauthn_challenge(&ann, &factor, first.str("id"), answer(&first)),
         world.verify_webauthn_challenge(&ann, &factor, second.str("id"), answer(&second)),
@@ -121,7 +123,7 @@ async fn e1_mismatching_response_is_refused() {
     let ann = world.create_user(ANN).await;
     let (ann, factor, mut device) = world.enroll_security_key(&ann, "key").await;
     for (n, lie) in lies.into_iter().enumerate() {
-        let mut liar = Authenticator::default();
+        let mut liar = new_authenticator();
         std::mem::swap(&mut liar, &mut device);
         let (origin, rp_id) = (liar.origin.clone(), liar.rp_id.clone());
         lie(&mut liar);

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use gotrue_rs::store::leases::JobLease;
 use gotrue_rs::store::migrate::{IndexOutcome, create_indexes};
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::IndexWorkerPolicy;
+use platform::store::leases::JobLease;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::mail::MailError;
 use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use gotrue_rules::domain::policy::Quota;
+use platform::mail::MailError;
 use serde_json::{Value, json};
 
 use super::{Acting, create_user};

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use gotrue_rs::testing::{Answer, PASSWORD, World};
+use gotrue_rs::testing::{PASSWORD, World};
+use platform::testing::Answer;
 use serde_json::{Map, Value, json};
 
 const ANN: &str = "ann@example.com";

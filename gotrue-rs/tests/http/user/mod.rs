@@ -12,7 +12,8 @@ mod phone_change;
 mod reauthentication;
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, TestUser, World};
+use gotrue_rs::testing::{TestUser, World};
+use platform::testing::Answer;
 use serde_json::Value;
 
 /// Creates a user with a session, a second in the past, so that the mail frequency allows another mail.

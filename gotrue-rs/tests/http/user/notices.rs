@@ -1,6 +1,6 @@
-use gotrue_rs::ports::mail::{EmailMessage, MailError};
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::{MailKind, Policy};
+use platform::mail::{EmailMessage, MailError};
 use serde_json::json;
 
 use super::{Acting, create_user};

@@ -1,7 +1,7 @@
 //! With an outbox, a mail is stored in the transaction of its request.
 
-use gotrue_rs::journal::Step;
 use gotrue_rs::testing::{TestUser, World};
+use platform::journal::Step;
 use serde_json::json;
 
 use super::{Acting, create_user};

@@ -1,6 +1,6 @@
 use chrono::TimeDelta;
-use gotrue_rs::journal::Step;
 use gotrue_rs::testing::{PASSWORD, TestUser, World};
+use platform::journal::Step;
 use serde_json::{Value, json};
 
 use super::{Acting, create_user};

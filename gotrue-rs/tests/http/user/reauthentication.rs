@@ -113,7 +113,7 @@ async fn codes_are_rate_limited() {
 async fn refused_mail_stores_nothing() {
     let world = World::with(on).await;
     let ann = create_user(&world, "ann").await;
-    world.mailbox.refuse_next(gotrue_rs::ports::mail::MailError::Failed("no route".into()));
+    world.mailbox.refuse_next(platform::mail::MailError::Failed("no route".into()));
     let answer = world.get_as(&ann.access_token, "/reauthenticate").await.expect(500);
     assert_eq!(answer.str("msg"), "Error sending reauthentication email");
     assert_eq!(ann.stored(&world, "reauthentication_token || coalesce(reauthentication_sent_at::text, '')").await, "");

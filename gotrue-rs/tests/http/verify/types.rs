@@ -1,8 +1,9 @@
 //! Every token type: requested, then redeemed once by code, by hash and by link.
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Answer, PASSWORD, TestUser, World};
+use gotrue_rs::testing::{PASSWORD, TestUser, World};
 use http::Method;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 use super::hash_of;

@@ -1,8 +1,9 @@
 //! `POST /token?grant_type=web3`: sign-in with a wallet.
 
 use chrono::TimeDelta;
-use gotrue_rs::store::Connection;
-use gotrue_rs::testing::{Answer, Wallet, World, WorldBuilder};
+use gotrue_rs::testing::{Wallet, World, WorldBuilder};
+use platform::store::Connection;
+use platform::testing::Answer;
 use serde_json::{Value, json};
 
 const GRANT: &str = "/token?grant_type=web3";
@@ -214,7 +215,7 @@ async fn used_messages_are_deleted_after_expiry() {
     let until = world.now() + TimeDelta::seconds(600);
     let text = wallet.message(SHOP, world.now(), &[]);
     for (now, status) in [(until, 400), (until + TimeDelta::seconds(1), 200)] {
-        gotrue_rs::store::outbox::delete_expired(&mut db, now, now).await.expect("swept");
+        platform::store::outbox::delete_expired(&mut db, now, now).await.expect("swept");
         give(&world, wallet.grant(&text)).await.expect(status);
     }
 }

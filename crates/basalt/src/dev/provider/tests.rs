@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use gotrue_rs::ports::clock::SystemClock;
-use gotrue_rs::ports::entropy::Entropy;
 use http::HeaderValue;
+use platform::clock::SystemClock;
+use platform::entropy::Entropy;
 
 use super::*;
 use crate::dev::Access;

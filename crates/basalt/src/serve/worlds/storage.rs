@@ -15,9 +15,9 @@ use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use futures::stream::BoxStream;
 use gotrue_rs::config::{Config, JwtKeys};
-use gotrue_rs::store::migrate::DatabaseName;
 use gotrue_rules::domain::database_url::with_database;
 use http_edge::ShutdownSignal;
+use platform::store::migrate::DatabaseName;
 use storage_rs::backend::disk::DiskBackend;
 use storage_rs::backend::{
     Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging,

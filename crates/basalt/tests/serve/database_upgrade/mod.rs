@@ -5,8 +5,8 @@ mod fixture;
 mod interruptions;
 mod releases;
 
-use gotrue_rs::ports::clock::{Clock, SystemClock};
 use gotrue_rules::domain::mfa::totp::generate_code;
+use platform::clock::{Clock, SystemClock};
 use serde_json::{Value, json};
 
 use super::support::{Basalt, free_port};

@@ -1,8 +1,8 @@
 //! A shop with a desk, and requests to its API.
 
-use gotrue_rs::ports::clock::{Clock, SystemClock};
-use gotrue_rs::ports::software_authenticator::Authenticator;
 use gotrue_rules::domain::mfa::totp::generate_code;
+use platform::clock::{Clock, SystemClock};
+use platform::software_authenticator::Authenticator;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gotrue_rs::store::migrate;
-use gotrue_rs::testing::find_postgres;
+use platform::testing::find_postgres;
 use rustix::process::{Pid, Signal, kill_process};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
@@ -137,7 +136,7 @@ impl Cluster {
         standby.start(&[&source, "wal_retrieve_retry_interval=100ms"]);
         primary.wait_until("SELECT (count(*) = 1)::text FROM pg_stat_replication WHERE sync_state = 'sync'").await;
         let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(primary.options());
-        migrate::create_roles(&pool, "secret").await.expect("roles");
+        platform::store::migrate::create_roles(&pool, "secret").await.expect("roles");
         pool.close().await;
         Self { primary, standby, _folder: folder }
     }

@@ -11,11 +11,12 @@ use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::custom_provider::CustomProviderJson;
 use gotrue_rules::wire::requests::CustomProviderBody;
 use http::StatusCode;
+use platform::store::{Connection, OrInternalError};
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::{custom_providers as providers, sealing};
-use crate::store::{Connection, OrInternalError, custom_providers};
+use crate::store::custom_providers;
 
 /// Creates a provider; 201.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

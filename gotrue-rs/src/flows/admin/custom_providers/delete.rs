@@ -2,12 +2,13 @@
 
 use gotrue_rules::domain::custom_provider::rules::provider_not_found;
 use gotrue_rules::domain::error::Result;
+use platform::store::OrInternalError;
 
 use super::path_identifier;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::custom_providers as providers;
-use crate::store::{OrInternalError, custom_providers};
+use crate::store::custom_providers;
 
 /// Deletes the provider; 204.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

@@ -3,11 +3,12 @@
 use gotrue_rules::domain::custom_provider::rules::parse_type_filter;
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::wire::custom_provider::CustomProvidersJson;
+use platform::store::OrInternalError;
 
 use super::super::query_parameter;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::store::{OrInternalError, custom_providers};
+use crate::store::custom_providers;
 
 /// Lists all providers, or those of a type, newest first.
 pub async fn handle(cx: RequestContext) -> Result<Reply> {

@@ -9,9 +9,10 @@ pub mod update;
 use gotrue_rules::domain::custom_provider::CustomProvider;
 use gotrue_rules::domain::custom_provider::rules::{provider_not_found, validate_identifier};
 use gotrue_rules::domain::error::Result;
+use platform::store::OrInternalError;
 
 use crate::request_context::RequestContext;
-use crate::store::{OrInternalError, custom_providers};
+use crate::store::custom_providers;
 
 /// The identifier in the path, in its own case; 400 unless it has the prefix of custom providers.
 fn path_identifier(cx: &RequestContext) -> Result<&str> {

@@ -4,13 +4,14 @@ use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::mfa::{factor_not_found, stored_amr_method};
 use gotrue_rules::wire::factor::FactorJson;
+use platform::store::OrInternalError;
 use uuid::Uuid;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::audit;
+use crate::store::elevation;
 use crate::store::factors::{self, FactorRemoval, RemovedFactor};
-use crate::store::{OrInternalError, elevation};
 
 /// Deletes the factor and returns it.
 ///

@@ -7,11 +7,12 @@ use gotrue_rules::domain::sso::creation;
 use gotrue_rules::wire::requests::AdminSsoProvider;
 use gotrue_rules::wire::sso::SsoProviderJson;
 use http::StatusCode;
+use platform::store;
 
 use super::load_metadata;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::store::{self, sso_providers};
+use crate::store::sso_providers;
 
 /// The unique constraint of SAML entity ids.
 const ENTITY_ID_CONSTRAINT: &str = "saml_providers_entity_id_key";

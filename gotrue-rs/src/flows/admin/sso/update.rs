@@ -10,11 +10,11 @@ use gotrue_rules::domain::sso::creation::NameOwner;
 use gotrue_rules::domain::sso::provider_not_found;
 use gotrue_rules::wire::requests::AdminSsoProvider;
 use gotrue_rules::wire::sso::SsoProviderJson;
+use platform::store;
 
 use super::load_metadata;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::store;
 use crate::store::sso_providers::{self, SsoProviderUpdate};
 
 /// The unique index of resource ids, case-insensitive.

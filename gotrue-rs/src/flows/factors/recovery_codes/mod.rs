@@ -17,6 +17,7 @@ use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::user::{Factor, User};
 use gotrue_rules::wire::factor::{RecoveryCodesJson, RecoveryCodesStatusJson, UnenrolledJson};
 use gotrue_rules::wire::requests::GenerateRecoveryCodes;
+use platform::store::OrInternalError;
 
 use super::enrolled_factor::prepare_enrollment;
 use crate::http::reply::Reply;
@@ -25,7 +26,7 @@ use crate::services::notices::{self, FactorEvent};
 use crate::services::{audit, passwords};
 use crate::store::factors::{self, FactorInsertion, FactorLimits, FactorRemoval, RemovedFactor};
 use crate::store::recovery_codes::{self, HashedCodes, NewRecoveryCodes};
-use crate::store::{OrInternalError, elevation, users};
+use crate::store::{elevation, users};
 
 /// Returns the number of codes, also below `aal2`.
 pub async fn status(cx: RequestContext) -> Result<Reply> {

@@ -7,6 +7,7 @@ use gotrue_rules::domain::mfa::verification::wrong_code;
 use gotrue_rules::domain::mfa::{FactorStep, FactorType};
 use gotrue_rules::domain::user::Factor;
 use gotrue_rules::wire::requests::VerifyRecoveryCode;
+use platform::store::{Connection, OrInternalError};
 use uuid::Uuid;
 
 use super::super::answered_challenge::report_attempt;
@@ -16,7 +17,7 @@ use crate::request_context::RequestContext;
 use crate::services::sessions::SessionExtras;
 use crate::services::sessions::elevate::{self, VerifiedFactor};
 use crate::services::{limits, passwords};
-use crate::store::{Connection, OrInternalError, recovery_codes};
+use crate::store::recovery_codes;
 
 /// The kind of the factor.
 const KIND: FactorType = FactorType::RecoveryCode;

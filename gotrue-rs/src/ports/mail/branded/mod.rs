@@ -5,7 +5,6 @@
 mod english;
 mod french;
 mod german;
-pub mod layout;
 mod spanish;
 
 use std::sync::Arc;
@@ -15,8 +14,7 @@ use gotmpl::html::Template;
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::{MailBrand, MailKind};
 use gotrue_rules::wire::html::escape_html;
-
-use self::layout::{
+use platform::mail::layout::{
     MailPage, format_address, format_button, format_code, format_page, format_paragraph, format_quiet_paragraph,
 };
 

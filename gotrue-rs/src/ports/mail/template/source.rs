@@ -4,9 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use platform::http_client::{HttpClient, ResponseLimits};
 use tokio::io::AsyncReadExt;
-
-use crate::ports::http_client::{HttpClient, ResponseLimits};
 
 /// The source of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,6 +17,9 @@ use gotrue_rules::domain::refresh::{
     decide_stored, require_active_session, should_upgrade, token_not_found, too_many_concurrent_requests,
 };
 use gotrue_rules::domain::session::Session;
+use platform::explanation::history::digest_secret;
+use platform::journal::{Fact, FactCondition, Step};
+use platform::store::Connection;
 use uuid::Uuid;
 
 use self::signed::{signed_token_name, try_signed_token};
@@ -28,11 +31,8 @@ use self::update::{
 use super::{
     IssuedTokens, REUSE_HEADER, RefreshToken, SESSION_ID_HEADER, TokenSubject, USER_ID_HEADER, begin_token_transaction,
 };
-use crate::explanation::history::digest_secret;
-use crate::journal::{Fact, FactCondition, Step};
 use crate::request_context::RequestContext;
 use crate::services::{explanations, sealing};
-use crate::store::Connection;
 use crate::store::refresh_rotation::{self, FastRotation};
 use crate::store::refresh_tokens::{self, RefreshTokenState, Rotation};
 use crate::store::rows::AccountAndSession;

@@ -11,6 +11,8 @@ use gotrue_rules::domain::refresh::{
 };
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::user::User;
+use platform::journal::Step;
+use platform::store::Connection;
 use uuid::Uuid;
 
 use super::super::{
@@ -21,13 +23,12 @@ use super::update::{
     RefreshRequest, build_fast_refresh, build_update, check_locked_session, has_fast_path, issue_written,
     require_valid, rollback_with_error, session_key, update_failed, write_update,
 };
-use crate::journal::Step;
 use crate::request_context::RequestContext;
 use crate::services::{explanations, sealing};
 use crate::store::refresh_rotation::{self, FastAdvance};
 use crate::store::refresh_tokens;
 use crate::store::rows::AccountAndSession;
-use crate::store::{Connection, sessions};
+use crate::store::sessions;
 
 /// Names a token of version 2 for explanations.
 pub(super) fn signed_token_name(token: &SignedToken) -> String {

@@ -9,16 +9,18 @@ use gotrue_rules::domain::refresh::{RefreshTokenKey, require_same_client};
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::session_rules::SessionContext;
 use gotrue_rules::domain::user::{Time, User};
+use platform::journal::{Fact, FactCondition};
+use platform::store;
+use platform::store::Connection;
 use uuid::Uuid;
 
 use super::super::{IssuedTokens, RefreshToken, TokenSubject, issue_tokens};
-use crate::journal::{Fact, FactCondition};
 use crate::request_context::RequestContext;
 use crate::services::{audit, explanations, sealing};
 use crate::store::refresh_rotation::FastRefresh;
 use crate::store::refresh_tokens::{self, ClientInfo, RefreshWrite};
 use crate::store::rows::AccountAndSession;
-use crate::store::{self, Connection, sessions};
+use crate::store::sessions;
 
 /// The authentication method for the access token hook.
 const HOOK_METHOD: &str = "token_refresh";

@@ -1,7 +1,7 @@
 //! Second factors.
 
 use futures::FutureExt;
-use gotrue_rs::testing::{Authenticator, TestUser};
+use gotrue_rs::testing::{TestUser, new_authenticator};
 use serde_json::{Value, json};
 
 use super::super::fixture::{Fixture, phone};
@@ -148,7 +148,7 @@ fn answers() -> Vec<Case> {
                 let (ann, factor) = enrolled(place, n, json!({"factor_type": "webauthn"})).await;
                 let response = place.world.create_challenge(&ann.access_token, &factor).await.expect(200);
                 let options = &response.json["webauthn"]["credential_options"]["publicKey"];
-                let made = Authenticator::default().create(options);
+                let made = new_authenticator().create(options);
                 let webauthn = json!({"type": "create", "credential_response": made});
                 answer(&ann, &factor, &json!({"challenge_id": response.str("id"), "webauthn": webauthn}))
             }

@@ -1,7 +1,8 @@
 //! Passkeys: registration, sign-in, management.
 
 use futures::FutureExt;
-use gotrue_rs::testing::{Authenticator, TestUser};
+use gotrue_rs::testing::{TestUser, new_authenticator};
+use platform::software_authenticator::Authenticator;
 use serde_json::json;
 
 use super::super::fixture::Fixture;
@@ -45,7 +46,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let ann = place.create_user(n).await;
                 let options = "/passkeys/registration/options";
                 let response = place.world.post_as(&ann.access_token, options, json!({})).await.expect(200);
-                let credential = Authenticator::default().create(&response.json["options"]);
+                let credential = new_authenticator().create(&response.json["options"]);
                 let body = json!({"challenge_id": response.str("challenge_id"), "credential": credential});
                 TestRequest::post("/passkeys/registration/verify", &body).with_token(&ann.access_token)
             }

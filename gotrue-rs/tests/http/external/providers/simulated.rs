@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::Request;
-use gotrue_rs::ports::clock::SharedClock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::testing::{FakeClock, RedirectTarget, World};
+use gotrue_rs::testing::{RedirectTarget, World};
 use gotrue_rules::domain::policy::ExternalProviderSettings;
+use platform::clock::SharedClock;
+use platform::entropy::Entropy;
+use platform::testing::FakeClock;
 use provider_simulator::{NextSignIn, Simulator, SimulatorOptions};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
 use gotrue_rs::ports::mail::addresses::{AddressChecker, AddressVerdict};
 use gotrue_rules::domain::policy::AddressCheck;
 use hickory_resolver::proto::op::{Message, ResponseCode};
 use hickory_resolver::proto::rr::rdata::{A, MX};
 use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
+use platform::http_client::{HttpClient, OutboundOptions};
 use tokio::net::{TcpListener, UdpSocket};
 
 use crate::ports::pages::Pages;

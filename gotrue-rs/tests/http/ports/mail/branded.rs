@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
-use gotrue_rs::ports::mail::branded::layout::{MailPage, format_page};
-use gotrue_rs::ports::mail::plain::to_plain_text;
 use gotrue_rs::ports::mail::template::{MailTemplates, RenderedMail, TemplateVariables};
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::{BrandColor, MailBrand, MailKind, MailPolicy, SitePolicy};
+use platform::http_client::{HttpClient, OutboundOptions};
+use platform::mail::layout::{MailPage, format_page};
+use platform::mail::plain::to_plain_text;
 use proptest::prelude::*;
 
 use crate::ports::pages::Pages;

@@ -1,8 +1,8 @@
 //! The bytes of a mail: the reference's headers, and none that a user wrote.
 
 use chrono::DateTime;
-use gotrue_rs::ports::mail::compose::{MailSender, compose};
-use gotrue_rs::ports::mail::{EmailMessage, MailError};
+use platform::mail::compose::{MailSender, compose};
+use platform::mail::{EmailMessage, MailError};
 use proptest::prelude::*;
 
 pub(super) fn message(to: &str) -> EmailMessage {

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::clock::Clock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::compose::MailSender;
-use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox, Worker};
-use gotrue_rs::ports::mail::smtp::{SmtpMailer, SmtpServer};
-use gotrue_rs::ports::mail::{EmailMessage, Mailer};
-use gotrue_rs::store::outbox::{OutboxCounts, OutboxTable};
-use gotrue_rs::testing::{FakeClock, TestDatabase};
+use gotrue_rs::testing::clone_migrated;
 use gotrue_rules::domain::secret::Secret;
+use platform::clock::Clock;
+use platform::entropy::Entropy;
+use platform::mail::compose::MailSender;
+use platform::mail::outbox::{MailDestination, Outbox, Worker};
+use platform::mail::smtp::{SmtpMailer, SmtpServer};
+use platform::mail::{EmailMessage, Mailer};
+use platform::store::outbox::{OutboxCounts, OutboxTable};
+use platform::testing::FakeClock;
 use tokio::net::TcpListener;
 
 use super::compose::message;
@@ -32,7 +33,7 @@ fn worker(outbox: &Outbox, port: u16) -> Worker {
 
 #[tokio::test]
 async fn mail_is_delivered_after_the_server_recovers() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let clock = FakeClock::at("2026-11-21T12:00:00Z".parse().expect("a time"));
     let table = OutboxTable::new(database.auth_pool());
     let outbox = Outbox::new(table, Arc::new(clock.clone()), Entropy::from_seed(7), MailDestination::Server);

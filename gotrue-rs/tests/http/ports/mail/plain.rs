@@ -1,4 +1,4 @@
-use gotrue_rs::ports::mail::plain::to_plain_text;
+use platform::mail::plain::to_plain_text;
 use proptest::prelude::*;
 
 #[test]

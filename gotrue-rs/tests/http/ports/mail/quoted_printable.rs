@@ -1,4 +1,4 @@
-use gotrue_rs::ports::mail::quoted_printable::encode;
+use platform::mail::quoted_printable::encode;
 use proptest::prelude::*;
 
 fn encoded(text: &str) -> String {

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use gotrue_rs::ports::mail::compose::MailSender;
-use gotrue_rs::ports::mail::smtp::{SmtpLimits, SmtpMailer, SmtpServer};
-use gotrue_rs::ports::mail::{DiscardingMailer, MailError, Mailer};
-use gotrue_rs::testing::Recording;
 use gotrue_rules::domain::secret::Secret;
+use platform::mail::compose::MailSender;
+use platform::mail::smtp::{SmtpLimits, SmtpMailer, SmtpServer};
+use platform::mail::{DiscardingMailer, MailError, Mailer};
+use platform::testing::Recording;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

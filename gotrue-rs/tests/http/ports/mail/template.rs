@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
-use gotrue_rs::ports::mail::plain::to_plain_text;
 use gotrue_rs::ports::mail::template::{MailTemplates, RenderedMail, TemplateVariables, builtin_subject};
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy};
+use platform::http_client::{HttpClient, OutboundOptions};
+use platform::mail::plain::to_plain_text;
 use serde_json::{Map, Value, json};
 
 use crate::ports::pages::Pages;

@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta};
-use gotrue_rs::ports::http_client::{HttpClient, OutboundOptions};
 use gotrue_rs::ports::mail::template::check::{find_problems, lacks_secret};
 use gotrue_rs::ports::mail::template::{MailTemplates, TemplateVariables, list_variables};
 use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy};
+use platform::http_client::{HttpClient, OutboundOptions};
 use proptest::prelude::*;
 
 use crate::ports::pages::Pages;

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
-use gotrue_rs::ports::clock::Clock;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::outbox::{MailDestination, Outbox};
-use gotrue_rs::ports::mail::{EmailMessage, MailError, Mailer};
-use gotrue_rs::store::outbox::{OutboxCounts, OutboxTable};
-use gotrue_rs::testing::{FakeClock, TestDatabase};
+use gotrue_rs::testing::clone_migrated;
+use platform::clock::Clock;
+use platform::entropy::Entropy;
+use platform::mail::outbox::{MailDestination, Outbox};
+use platform::mail::{EmailMessage, MailError, Mailer};
+use platform::store::outbox::{OutboxCounts, OutboxTable};
+use platform::testing::FakeClock;
+use platform::testing::TestDatabase;
 use tokio::sync::Notify;
 
 /// A fake mail server that keeps, refuses or hangs.
@@ -60,7 +62,7 @@ pub(super) struct OutboxFixture {
 
 impl OutboxFixture {
     pub(super) async fn new(destination: MailDestination) -> Self {
-        let database = TestDatabase::clone_migrated().await;
+        let database = clone_migrated().await;
         let clock = FakeClock::at(noon());
         let table = OutboxTable::new(database.auth_pool());
         let outbox = Outbox::new(table, Arc::new(clock.clone()), Entropy::from_seed(7), destination);

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::mail::inbox::InboxQuery;
-use gotrue_rs::ports::mail::outbox::MailDestination;
+use platform::mail::inbox::InboxQuery;
+use platform::mail::outbox::MailDestination;
 
 use super::fixture::OutboxFixture;
 

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use gotrue_rs::ports::mail::outbox::MailDestination;
-use gotrue_rs::store::outbox::OutboxCounts;
+use platform::mail::outbox::MailDestination;
+use platform::store::outbox::OutboxCounts;
 
 use super::fixture::{OutboxFixture, noon};
 

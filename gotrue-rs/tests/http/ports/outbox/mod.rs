@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use chrono::TimeDelta;
-use gotrue_rs::ports::entropy::Entropy;
-use gotrue_rs::ports::mail::outbox::{DeliverySchedule, MailDestination, Outbox};
-use gotrue_rs::ports::mail::{EmailMessage, MailError, Mailer};
-use gotrue_rs::store::Connection;
-use gotrue_rs::store::outbox::{self, OutboxCounts, OutboxTable};
-use gotrue_rs::store::{Pool, PoolOptions};
-use gotrue_rs::testing::{FakeClock, TestDatabase};
+use gotrue_rs::testing::clone_migrated;
+use platform::entropy::Entropy;
+use platform::mail::outbox::{DeliverySchedule, MailDestination, Outbox};
+use platform::mail::{EmailMessage, MailError, Mailer};
+use platform::store::Connection;
+use platform::store::outbox::{self, OutboxCounts, OutboxTable};
+use platform::store::{Pool, PoolOptions};
+use platform::testing::FakeClock;
 
 use self::fixture::{FakeMailServer, OutboxFixture, message, noon};
 
@@ -129,7 +130,7 @@ async fn hanging_or_panicking_mailer_costs_one_attempt() {
 
 #[tokio::test]
 async fn sending_mails_holds_no_connection() {
-    let database = TestDatabase::clone_migrated().await;
+    let database = clone_migrated().await;
     let pool = Pool::new(PoolOptions::new(database.admin_options()).with_max_connections(1));
     let clock = Arc::new(FakeClock::at(noon()));
     let outbox = Outbox::new(OutboxTable::new(pool), clock.clone(), Entropy::from_seed(7), MailDestination::Server);

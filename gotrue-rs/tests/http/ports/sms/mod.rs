@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rs::ports::http_client::HttpClient;
 use gotrue_rs::ports::sms::{SharedSmsSender, SmsDelivery, SmsError, SmsMessage};
 use gotrue_rules::domain::contact::SmsChannel;
 use gotrue_rules::domain::policy::{Policy, SmsPolicy, SmsProvider};
 use gotrue_rules::domain::secret::Secret;
+use platform::http_client::HttpClient;
 use url::form_urlencoded;
 
 use super::internet::{Internet, RecordedRequest};

@@ -1,0 +1,67 @@
+//! Copies a database to one of another release of PostgreSQL, and lists what has to be equal in both.
+//!
+//! Names come from the catalog, so that the SQL is not constant. It is sent as text. The sessions are those of
+//! superusers on clusters that no other client uses.
+
+mod objects;
+mod roles;
+mod rows;
+
+pub(crate) use objects::{CatalogObject, list_missing_extensions, list_objects, list_other_databases};
+pub(crate) use roles::{list_role_statements, run_statements, without_passwords};
+pub(crate) use rows::{copy_rows, list_sequences, list_tables, set_sequences, sum_rows, truncate};
+
+use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, PgConnection, Result, Row};
+
+/// The settings on which the text of values depends, and no limits of time.
+const SESSION: &str = "
+    SET search_path = '';
+    SET datestyle = 'ISO';
+    SET intervalstyle = 'postgres';
+    SET timezone = 'UTC';
+    SET bytea_output = 'hex';
+    SET extra_float_digits = 1;
+    SET statement_timeout = 0;
+    SET lock_timeout = 0;
+    SET idle_in_transaction_session_timeout = 0";
+
+async fn fetch(connection: &mut PgConnection, sql: impl Into<String>) -> Result<Vec<PgRow>> {
+    sqlx::raw_sql(AssertSqlSafe(sql.into())).fetch_all(connection).await
+}
+
+async fn fetch_texts(connection: &mut PgConnection, sql: impl Into<String>) -> Result<Vec<String>> {
+    fetch(connection, sql).await?.iter().map(|row| row.try_get(0)).collect()
+}
+
+async fn execute(connection: &mut PgConnection, sql: impl Into<String>) -> Result<()> {
+    sqlx::raw_sql(AssertSqlSafe(sql.into())).execute(connection).await.map(drop)
+}
+
+/// Gives values the same text in every session that is compared.
+pub(crate) async fn prepare_session(connection: &mut PgConnection) -> Result<()> {
+    execute(connection, SESSION).await
+}
+
+/// Begins a transaction that sees one state and changes nothing; returns the name of its snapshot.
+pub(crate) async fn begin_snapshot(connection: &mut PgConnection) -> Result<String> {
+    execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+    let names = fetch_texts(connection, "SELECT pg_catalog.pg_export_snapshot()").await?;
+    Ok(names.into_iter().next().unwrap_or_default())
+}
+
+/// Begins a transaction in which neither triggers run nor foreign keys are checked.
+pub(crate) async fn begin_load(connection: &mut PgConnection) -> Result<()> {
+    execute(connection, "BEGIN; SET LOCAL session_replication_role = replica").await
+}
+
+/// Commits the open transaction.
+pub(crate) async fn commit(connection: &mut PgConnection) -> Result<()> {
+    execute(connection, "COMMIT").await
+}
+
+/// Collects the statistics of the planner, and writes all changes to the files.
+pub(crate) async fn analyze_and_flush(connection: &mut PgConnection) -> Result<()> {
+    execute(connection, "ANALYZE").await?;
+    execute(connection, "CHECKPOINT").await
+}

@@ -1,0 +1,436 @@
+//! Migrations and seed files of a project, applied to the embedded database as the Supabase CLI does.
+//!
+//! Each file runs once, in a transaction of its own. `supabase_migrations.schema_migrations` records the migrations,
+//! `supabase_migrations.seed_files` the seed files. A statement that fails is left out and recorded in
+//! `supabase_migrations.skipped_statements`; the rest of the file and the later files run.
+
+mod extensions;
+mod preparation;
+mod records;
+mod run;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
+
+use super::script::{ScriptStatement, split_script};
+use super::words::{CreatedObject, find_created_object};
+use super::{ADVISORY_LOCK, ErrorContext, MigrateError, run_script};
+use crate::store::acquire_connection;
+
+pub use extensions::list_needed_extensions;
+pub use preparation::concatenate_files;
+pub use preparation::prepare_project_database;
+use records::{read_migration, read_seeds, record_migration, record_seed, record_skipped};
+pub use records::{read_project_versions, read_skipped_statements};
+use run::{FileRun, Numbered};
+
+/// The advisory lock of the session that applies files.
+const FILES_LOCK: i64 = ADVISORY_LOCK + 1;
+/// How often the lock is asked for, and how long after each time: a minute in all.
+const LOCK_ATTEMPTS: u32 = 300;
+const LOCK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// A file of SQL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// The path from the project's root.
+    pub path: String,
+    /// The contents.
+    pub text: String,
+}
+
+/// A migration: a file `<version>_<name>.sql`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectMigration {
+    /// The digits that order the migrations.
+    pub version: String,
+    /// The rest of the file's name.
+    pub name: String,
+    /// The file.
+    pub file: ProjectFile,
+}
+
+/// The files of a project that define its database.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectSchema {
+    /// `roles.sql`, which runs before the first migration only.
+    pub roles: Option<ProjectFile>,
+    /// The migrations in the order of their versions.
+    pub migrations: Vec<ProjectMigration>,
+    /// The seed files in their order.
+    pub seeds: Vec<ProjectFile>,
+}
+
+/// A statement of a file that ran without it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedStatement {
+    /// The path of the file from the project's root.
+    pub path: String,
+    /// The position of the statement in the file, from 1.
+    pub ordinal: usize,
+    /// The line of the failure.
+    pub line: usize,
+    /// The statement.
+    pub statement: String,
+    /// The database's message.
+    pub reason: String,
+    /// What makes the statement run, if that is known.
+    pub remedy: Option<String>,
+    /// Whether nothing else of the project depends on the statement.
+    pub is_note: bool,
+}
+
+impl SkippedStatement {
+    /// Returns the object that is missing because of it.
+    pub fn find_missing_object(&self) -> Option<CreatedObject> {
+        find_created_object(&self.statement)
+    }
+}
+
+/// Whether statements that were skipped before run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkippedBefore {
+    /// Those of files that were changed since.
+    IfChanged,
+    /// All of them.
+    Retry,
+}
+
+/// Whether migrations that are older than applied ones run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OlderMigrations {
+    /// They are refused, as by the Supabase CLI.
+    Refuse,
+    /// They run before the later ones, as with `--include-all` of the CLI.
+    Apply,
+}
+
+/// Whose database the files are applied to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetDatabase {
+    /// That of [`prepare_project_database`]: a statement that fails is skipped.
+    Embedded,
+    /// That of an operator: a statement that fails undoes its file and ends the run.
+    External,
+}
+
+/// How the files of a project are applied.
+#[derive(Debug, Clone, Copy)]
+pub struct ApplyOptions {
+    /// Whose database it is.
+    pub target: TargetDatabase,
+    /// Whether statements that were skipped before run again.
+    pub before: SkippedBefore,
+    /// Whether migrations that are older than applied ones run.
+    pub older: OlderMigrations,
+}
+
+impl ApplyOptions {
+    /// The options of a start with an embedded database.
+    pub const START: Self =
+        Self { target: TargetDatabase::Embedded, before: SkippedBefore::IfChanged, older: OlderMigrations::Refuse };
+}
+
+/// What was applied.
+#[derive(Debug, Default)]
+pub struct AppliedFiles {
+    /// The paths of the files that ran.
+    pub ran: Vec<String>,
+    /// Seed files that were changed after they ran; they do not run again.
+    pub changed_seeds: Vec<String>,
+    /// Recorded versions without a file.
+    pub missing_versions: Vec<String>,
+    /// The statements that the database lacks, now and from earlier runs.
+    pub skipped: Vec<SkippedStatement>,
+}
+
+/// Why the files of the project were not applied. Those before the failure were.
+#[derive(Debug, thiserror::Error)]
+pub enum ProjectFileError {
+    /// A migration is older than one that ran.
+    #[error(
+        "{path} was not applied, and {latest}, which is later, was: give it a later version, apply it with \
+         `basalt db migrate --include-all`, or recreate the database with `basalt db reset`"
+    )]
+    OutOfOrder {
+        /// The file.
+        path: String,
+        /// The latest recorded version.
+        latest: String,
+    },
+
+    /// Two migrations have one version.
+    #[error("{path} has the version of another migration: give it a version of its own")]
+    DuplicateVersion {
+        /// The second file.
+        path: String,
+    },
+
+    /// Another process applies the files.
+    #[error(
+        "another process has been applying the files of a project to this database for a minute: nothing was changed"
+    )]
+    Busy,
+
+    /// A step around the files failed, or a statement where none is skipped.
+    #[error(transparent)]
+    Database(#[from] MigrateError),
+}
+
+/// Applies the files that are not recorded yet; one caller at a time.
+///
+/// An embedded database requires a superuser and [`prepare_project_database`], another one a role that may create schemas.
+///
+/// # Errors
+/// The migrations cannot be ordered, the connection was lost, or a statement failed on a database of an operator.
+pub async fn apply_project(
+    pool: &PgPool,
+    schema: &ProjectSchema,
+    options: ApplyOptions,
+) -> Result<AppliedFiles, ProjectFileError> {
+    let mut connection = acquire_connection(pool).await.during("connecting to the database")?;
+    lock_files(&mut connection).await?;
+    let applied = apply_files(&mut connection, schema, options).await;
+    // The session may be in a transaction that failed; the lock ends with it.
+    drop(connection.close().await);
+    applied
+}
+
+/// Waits until no other process applies files, and takes the lock of the session.
+///
+/// It asks repeatedly: a session that waits in a statement would keep `CREATE INDEX CONCURRENTLY` of the other one waiting.
+async fn lock_files(connection: &mut PgConnection) -> Result<(), ProjectFileError> {
+    let sql = format!("SELECT pg_catalog.pg_try_advisory_lock({FILES_LOCK})");
+    for _ in 0..LOCK_ATTEMPTS {
+        let row = sqlx::raw_sql(AssertSqlSafe(sql.clone())).fetch_one(&mut *connection).await;
+        if row.and_then(|row| row.try_get(0)).during("acquiring the lock of the project's files")? {
+            return Ok(());
+        }
+        tokio::time::sleep(LOCK_INTERVAL).await;
+    }
+    Err(ProjectFileError::Busy)
+}
+
+async fn apply_files(
+    connection: &mut PgConnection,
+    schema: &ProjectSchema,
+    options: ApplyOptions,
+) -> Result<AppliedFiles, ProjectFileError> {
+    let ApplyOptions { target, before, older } = options;
+    if target == TargetDatabase::External {
+        preparation::prepare_records(connection).await?;
+    }
+    let mut applied = AppliedFiles::default();
+    let recorded = read_project_versions(connection).await?.unwrap_or_default();
+    let pending = find_pending(&schema.migrations, &recorded, older)?;
+    applied.missing_versions = find_missing(schema, &recorded);
+    let seeds = if schema.seeds.is_empty() { BTreeMap::new() } else { read_seeds(connection).await? };
+    if let Some(roles) = schema.roles.as_ref().filter(|_| recorded.is_empty() && seeds.is_empty()) {
+        run_file(connection, roles, Record::None, target).await?;
+        applied.ran.push(roles.path.clone());
+    }
+    complete_migrations(connection, schema, before, target).await?;
+    for migration in pending {
+        run_file(connection, &migration.file, Record::Migration(migration), target).await?;
+        applied.ran.push(migration.file.path.clone());
+    }
+    for seed in &schema.seeds {
+        let hash = super::basalt::checksum(&seed.text);
+        match seeds.get(&seed.path) {
+            None => {
+                run_file(connection, seed, Record::Seed(&hash), target).await?;
+                applied.ran.push(seed.path.clone());
+            }
+            Some(before) if *before != hash => applied.changed_seeds.push(seed.path.clone()),
+            Some(_) => {}
+        }
+    }
+    // Statements of a file that is gone are not of this project any more.
+    let paths: BTreeSet<&str> = list_files(schema).map(|file| file.path.as_str()).collect();
+    applied.skipped = read_skipped_statements(connection).await?;
+    applied.skipped.retain(|skipped| paths.contains(skipped.path.as_str()));
+    Ok(applied)
+}
+
+fn list_files(schema: &ProjectSchema) -> impl Iterator<Item = &ProjectFile> {
+    schema.roles.iter().chain(schema.migrations.iter().map(|migration| &migration.file)).chain(&schema.seeds)
+}
+
+/// Runs the statements that earlier runs of recorded migrations have skipped.
+async fn complete_migrations(
+    connection: &mut PgConnection,
+    schema: &ProjectSchema,
+    before: SkippedBefore,
+    target: TargetDatabase,
+) -> Result<(), MigrateError> {
+    let skipped = read_skipped_statements(connection).await?;
+    for migration in &schema.migrations {
+        let of_file: Vec<&SkippedStatement> = skipped.iter().filter(|it| it.path == migration.file.path).collect();
+        if of_file.is_empty() {
+            continue;
+        }
+        let recorded = read_migration(connection, &migration.version).await?.statements;
+        let statements = split_script(&migration.file.text);
+        let is_changed =
+            !statements.iter().map(|statement| statement.sql.as_str()).eq(recorded.iter().map(String::as_str));
+        if !is_changed && before == SkippedBefore::IfChanged {
+            continue;
+        }
+        let pending = find_unexecuted(&statements, &recorded, &of_file);
+        let record = Record::Migration(migration);
+        run_statements(connection, (&migration.file, target), record, &statements, &pending).await?;
+    }
+    Ok(())
+}
+
+/// Returns the statements of a file that are not among those that ran, each with its position.
+fn find_unexecuted<'a>(
+    statements: &'a [ScriptStatement],
+    recorded: &[String],
+    skipped: &[&SkippedStatement],
+) -> Vec<Numbered<'a>> {
+    let mut executed: BTreeMap<&str, usize> = BTreeMap::new();
+    for statement in recorded {
+        *executed.entry(statement).or_default() += 1;
+    }
+    for statement in skipped {
+        if let Some(count) = executed.get_mut(statement.statement.as_str()) {
+            *count = count.saturating_sub(1);
+        }
+    }
+    let mut unexecuted = Vec::new();
+    for (at, statement) in statements.iter().enumerate() {
+        match executed.get_mut(statement.sql.as_str()) {
+            Some(count) if *count > 0 => *count -= 1,
+            _ => unexecuted.push((at + 1, statement)),
+        }
+    }
+    unexecuted
+}
+
+/// What is recorded after a file ran.
+#[derive(Clone, Copy)]
+enum Record<'a> {
+    None,
+    Migration(&'a ProjectMigration),
+    Seed(&'a str),
+}
+
+/// Returns the migrations that are not recorded, which must follow the recorded ones.
+fn find_pending<'a>(
+    migrations: &'a [ProjectMigration],
+    recorded: &[String],
+    older: OlderMigrations,
+) -> Result<Vec<&'a ProjectMigration>, ProjectFileError> {
+    let twice = migrations.windows(2).find(|pair| pair[0].version == pair[1].version);
+    if let Some([_, second]) = twice {
+        return Err(ProjectFileError::DuplicateVersion { path: second.file.path.clone() });
+    }
+    let pending: Vec<&ProjectMigration> =
+        migrations.iter().filter(|migration| !recorded.contains(&migration.version)).collect();
+    let latest = recorded.iter().filter(|version| migrations.iter().any(|it| it.version == **version)).max();
+    match (pending.first(), latest) {
+        (Some(first), Some(latest)) if older == OlderMigrations::Refuse && first.version < *latest => {
+            Err(ProjectFileError::OutOfOrder { path: first.file.path.clone(), latest: latest.clone() })
+        }
+        _ => Ok(pending),
+    }
+}
+
+fn find_missing(schema: &ProjectSchema, recorded: &[String]) -> Vec<String> {
+    let is_missing = |version: &&String| schema.migrations.iter().all(|migration| migration.version != **version);
+    recorded.iter().filter(is_missing).cloned().collect()
+}
+
+/// Runs all statements of a file and records it.
+async fn run_file(
+    connection: &mut PgConnection,
+    file: &ProjectFile,
+    record: Record<'_>,
+    target: TargetDatabase,
+) -> Result<(), MigrateError> {
+    let statements = split_script(&file.text);
+    let numbered: Vec<Numbered<'_>> = statements.iter().enumerate().map(|(at, it)| (at + 1, it)).collect();
+    run_statements(connection, (file, target), record, &statements, &numbered).await
+}
+
+/// Runs the pending statements of a file and records the file, in one transaction unless a statement ends it.
+async fn run_statements(
+    connection: &mut PgConnection,
+    (file, target): (&ProjectFile, TargetDatabase),
+    record: Record<'_>,
+    statements: &[ScriptStatement],
+    pending: &[Numbered<'_>],
+) -> Result<(), MigrateError> {
+    let skipped = FileRun::begin(connection, file, target).await?.run(pending).await?;
+    record_file(connection, file, record, statements, &skipped).await?;
+    let Err(error) = run_script(connection, "COMMIT".to_owned()).await else { return Ok(()) };
+    // A constraint that is checked at the end of the transaction: nothing of it stays.
+    let reason = error.as_database_error().map(|error| error.message().to_owned());
+    let Some(reason) = reason else { return Err(error).during("committing a file of the project") };
+    if target == TargetDatabase::External {
+        let reason = format!("the file could not be committed: {reason}");
+        return Err(MigrateError::ProjectStatement { path: file.path.clone(), line: 1, reason });
+    }
+    let undone = |(ordinal, statement): &Numbered<'_>| SkippedStatement {
+        path: file.path.clone(),
+        ordinal: *ordinal,
+        line: statement.first_word_line,
+        statement: statement.sql.clone(),
+        reason: format!("undone with its file, which could not be committed: {reason}"),
+        remedy: None,
+        is_note: false,
+    };
+    let undone: Vec<SkippedStatement> = pending.iter().map(undone).collect();
+    run_script(connection, format!("{} BEGIN", run::SESSION)).await.during("recording a file of the project")?;
+    record_file(connection, file, record, statements, &undone).await?;
+    run_script(connection, "COMMIT".to_owned()).await.during("recording a file of the project")
+}
+
+async fn record_file(
+    connection: &mut PgConnection,
+    file: &ProjectFile,
+    record: Record<'_>,
+    statements: &[ScriptStatement],
+    skipped: &[SkippedStatement],
+) -> Result<(), MigrateError> {
+    let recorded = match record {
+        Record::None => Ok(()),
+        Record::Migration(migration) => record_migration(connection, migration, statements).await,
+        Record::Seed(hash) => record_seed(connection, &file.path, hash).await,
+    };
+    let recorded = match recorded {
+        Ok(()) => record_skipped(connection, &file.path, skipped).await,
+        failed => failed,
+    };
+    recorded.during("recording a file of the project")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_did_not_run_are_found_in_the_changed_file() {
+        let skipped = SkippedStatement {
+            path: String::new(),
+            ordinal: 2,
+            line: 1,
+            statement: "SELECT wrong".to_owned(),
+            reason: String::new(),
+            remedy: None,
+            is_note: false,
+        };
+        let recorded = ["SELECT 1", "SELECT wrong", "SELECT 1"].map(str::to_owned);
+        let find = |text: &str| -> Vec<(usize, String)> {
+            let statements = split_script(text);
+            let found = find_unexecuted(&statements, &recorded, &[&skipped]);
+            found.into_iter().map(|(at, statement)| (at, statement.sql.clone())).collect()
+        };
+        assert_eq!(find("SELECT 1; SELECT right; SELECT 1"), [(2, "SELECT right".to_owned())]);
+        assert_eq!(find("SELECT 1; SELECT wrong; SELECT 1"), [(2, "SELECT wrong".to_owned())]);
+        assert_eq!(find("SELECT 1; SELECT 1; SELECT 1"), [(3, "SELECT 1".to_owned())]);
+    }
+}
