@@ -7,9 +7,11 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use gateway::Service;
 use gotrue_rs::config::{Config, JwtKeys};
+use gotrue_rules::domain::oauth_server::token_use::classify_token;
 use http_edge::ShutdownSignal;
 use serde_json::json;
 use storage_rs::caller::keys::Keys;
+use storage_rs::caller::token_check::TokenCheck;
 use storage_rs::config::{BackendSettings, Config as StorageConfig, Environment};
 use storage_rs::seed::{self, BucketSeed};
 use storage_rs::service::Storage;
@@ -151,6 +153,10 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
     }
     config.explains_policies = inputs.explains_policies;
     config.requires_authorization_header = false;
+    config.token_check = Some(TokenCheck::new(|claims| {
+        let opens = classify_token(claims).opens_service(api_keys::STORAGE_SCOPE);
+        if opens { Ok(()) } else { Err("The token does not open this service") }
+    }));
     config.creates_schema = inputs.creates_schema;
     let url = project.api_url(project.file.port());
     config.public_url = url.starts_with("https:").then_some(url);
