@@ -2,12 +2,14 @@
 
 pub mod keys;
 pub mod signed_url;
+pub mod token_check;
 
 use http::HeaderMap;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
 use keys::Keys;
+use token_check::TokenCheck;
 
 /// The role of requests without a role.
 const ANONYMOUS: &str = "anon";
@@ -63,12 +65,16 @@ impl Caller {
         }
     }
 
-    /// Verifies a token.
+    /// Verifies a token, which the check must accept. Every token of a header, a query and a session of the S3 protocol
+    /// comes here.
     ///
     /// # Errors
     /// 403 with the reason.
-    pub fn authenticate(keys: &Keys, token: &str, now: i64) -> Result<Self, Error> {
+    pub fn authenticate(keys: &Keys, check: Option<&TokenCheck>, token: &str, now: i64) -> Result<Self, Error> {
         let claims = keys.verify(token, now).map_err(Error::access_denied)?;
+        if let Some(check) = check {
+            check.judge(&claims).map_err(Error::access_denied)?;
+        }
         if claims.get("role").and_then(Value::as_str) == Some("none") {
             // PostgreSQL would stay at the role of the connection.
             return Err(Error::access_denied("role \"none\" does not exist"));

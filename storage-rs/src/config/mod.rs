@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::caller::keys::Keys;
+use crate::caller::token_check::TokenCheck;
 
 /// 50 MiB: the limit of a local Supabase.
 const DEFAULT_FILE_SIZE_LIMIT: u64 = 50 * 1024 * 1024;
@@ -147,6 +148,8 @@ pub struct Config {
     pub public_validity: Duration,
     /// Whether errors of policies say which policies are missing.
     pub explains_policies: bool,
+    /// Judges verified tokens, if not all open the API.
+    pub token_check: Option<TokenCheck>,
 }
 
 /// The variables of Supabase Storage.
@@ -270,6 +273,7 @@ impl Config {
             requires_authorization_header: true,
             creates_schema: true,
             public_validity: environment.milliseconds(&["BASALT_STORAGE_PUBLIC_VALIDITY_MS"], 0)?,
+            token_check: None,
             explains_policies: environment.is_true(&["BASALT_STORAGE_EXPLAIN_POLICIES"]),
         })
     }

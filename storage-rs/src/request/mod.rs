@@ -79,7 +79,8 @@ impl Call {
         // The clock of a test moves what users have, not the keys of the project.
         let is_api_key = self.parts.extensions.get::<TokenIsApiKey>().is_some();
         let now = if is_api_key { machine_time() } else { self.storage.now().timestamp() };
-        self.caller = Caller::authenticate(&keys, find_token(&self.parts.headers), now)?;
+        let check = self.storage.config().token_check.as_ref();
+        self.caller = Caller::authenticate(&keys, check, find_token(&self.parts.headers), now)?;
         Ok(())
     }
 

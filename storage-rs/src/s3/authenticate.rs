@@ -66,11 +66,13 @@ pub(super) fn verify_signature(
     };
     verify(&signature, &request, server, storage.now())?;
     let now = storage.now().timestamp();
+    let check = config.token_check.as_ref();
     call.caller = match (&signature.session_token, &config.service_key) {
-        (Some(token), _) => Caller::authenticate(&storage.keys(), token, now)?,
+        (Some(token), _) => Caller::authenticate(&storage.keys(), check, token, now)?,
         // The claims of the key are those that policies and triggers know.
         (None, Some(key)) => {
-            Caller::authenticate(&storage.keys(), key, now).unwrap_or_else(|_| Caller::service(&config.service_role))
+            let caller = Caller::authenticate(&storage.keys(), None, key, now);
+            caller.unwrap_or_else(|_| Caller::service(&config.service_role))
         }
         (None, None) => Caller::service(&config.service_role),
     };

@@ -3,14 +3,12 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gotrue_rules::domain::redirect::is_loopback_url;
-use http::header::{AUTHORIZATION, ORIGIN};
+use http::header::AUTHORIZATION;
 use http::{HeaderMap, Uri};
 use http_edge::request::{APIKEY, ApiKeyRole, BearerWhitespace, bearer_value, parse_bearer};
 use serde_json::{Map, Value};
 
+use super::authorization::possible_tokens;
 use super::live::LiveApiKeys;
 
 /// Checks API keys and tokens.
@@ -56,9 +54,10 @@ impl ApiKeyGateway {
 
     /// Returns the claims of every token of this project in a request, which may carry several.
     pub(crate) fn verified_claims(&self, uri: &Uri, headers: &HeaderMap) -> Vec<Arc<Map<String, Value>>> {
-        let keys = presented_keys(uri, headers).into_iter().map(|(_, key)| key);
-        keys.filter(|key| self.keys.ring().find_role(key).is_none() && !key.starts_with("sb_"))
-            .filter_map(|key| (self.verify_token)(&key))
+        let tokens = possible_tokens(uri, headers).into_iter();
+        tokens
+            .filter(|token| self.keys.ring().find_role(token).is_none())
+            .filter_map(|token| (self.verify_token)(&token))
             .collect()
     }
 
@@ -107,25 +106,9 @@ impl ApiKeyGateway {
         self.keys.ring().find_role(key)
     }
 
-    /// Returns whether a page of a foreign site uses published keys to act as an administrator.
-    ///
-    /// The keys and the secret behind them are public, so every page that a browser on this machine shows has them. Pages on
-    /// this machine may use them, and pages elsewhere with the rights of visitors and users.
-    pub(crate) fn is_foreign_administrator(&self, uri: &Uri, headers: &HeaderMap) -> bool {
-        if !self.keys.are_published() || !headers.contains_key(ORIGIN) {
-            return false;
-        }
-        let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
-        let is_local = origin.is_some_and(is_loopback_url) && headers.get_all(ORIGIN).iter().count() == 1;
-        !is_local && presented_keys(uri, headers).iter().any(|(_, key)| self.is_privileged(key))
-    }
-
-    /// Whether a key or an unverified token has other rights than visitors and users.
-    fn is_privileged(&self, key: &str) -> bool {
-        match self.keys.ring().find_role(key) {
-            Some(role) => role == ApiKeyRole::Service,
-            None => !matches!(find_role_claim(key).as_deref(), None | Some("anon" | "authenticated")),
-        }
+    /// Returns whether the keys are those that the Supabase CLI publishes.
+    pub(crate) fn are_keys_published(&self) -> bool {
+        self.keys.are_published()
     }
 
     /// Returns the token with which a role is sent to the services.
@@ -167,13 +150,6 @@ fn presented_keys(uri: &Uri, headers: &HeaderMap) -> Vec<(&'static str, String)>
         ("the header Authorization", bearer),
     ];
     keys.into_iter().filter_map(|(place, key)| Some((place, key?))).collect()
-}
-
-/// Returns the claim `role` of a token, which is not verified.
-fn find_role_claim(token: &str) -> Option<String> {
-    let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
-    let claims: Value = serde_json::from_slice(&payload).ok()?;
-    Some(claims.get("role")?.as_str().unwrap_or("another").to_owned())
 }
 
 fn set_bearer(headers: &mut HeaderMap, token: &str) {

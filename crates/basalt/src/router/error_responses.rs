@@ -58,11 +58,24 @@ pub(super) fn unreadable_body(status: StatusCode) -> Response {
     json(status, "The body of the request cannot be read", "Send it whole, faster, or in smaller parts.")
 }
 
-/// A page of a foreign site acts as an administrator with published keys.
-pub(super) fn foreign_administrator() -> Response {
-    let hint = "Everybody has the demo keys, so pages of other sites may use the publishable one only. Open the page at \
-                http://localhost or http://127.0.0.1, or leave out the demo keys.";
-    json(StatusCode::FORBIDDEN, "The demo keys make no administrator of a page of another site", hint)
+/// The request has more than one `Authorization`, or one that is not ASCII.
+pub(super) fn ambiguous_authorization() -> Response {
+    json(StatusCode::BAD_REQUEST, "The header Authorization is ambiguous", "Send it once, as `Bearer <token>`.")
+}
+
+/// While the keys are published, a request is for a host that is not this machine.
+pub(super) fn foreign_host() -> Response {
+    let hint = "Everybody has the demo keys. Send requests to http://localhost or http://127.0.0.1, or leave out the demo \
+                keys.";
+    json(StatusCode::FORBIDDEN, "With the demo keys this server answers at names of this machine only", hint)
+}
+
+/// While the keys are published, a page of another site sends more than the public key.
+pub(super) fn foreign_page() -> Response {
+    let hint = "Everybody has the demo keys, so pages of other sites may use the publishable one only, and neither S3 nor \
+                WebSockets. Open the page at http://localhost or http://127.0.0.1, add its address to \
+                [auth] additional_redirect_urls, or leave out the demo keys.";
+    json(StatusCode::FORBIDDEN, "The demo keys are not for pages of other sites", hint)
 }
 
 /// A handler failed unexpectedly.

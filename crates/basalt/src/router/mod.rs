@@ -9,6 +9,7 @@ mod explain;
 mod form_visits;
 mod forwarded;
 mod own_host;
+mod published_keys;
 mod storage;
 mod submission_form;
 mod token_use;
@@ -36,7 +37,7 @@ use storage_rs::service::Storage;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use crate::api_keys::{ApiKeyGateway, RequestCredentials};
+use crate::api_keys::{ApiKeyGateway, RequestCredentials, normalize_authorization};
 use crate::assets::{Shop, add_security_headers};
 use crate::dev::DevelopmentPages;
 use crate::mailed_links::MailedLinks;
@@ -47,6 +48,7 @@ pub(crate) use explain::RouterExplanations;
 pub(crate) use form_visits::FormVisits;
 pub(crate) use forwarded::ForwardedServices;
 pub(crate) use own_host::OwnHost;
+pub(crate) use published_keys::AllowedSenders;
 pub(crate) use transport_security::TransportSecurity;
 
 /// The header of the request id, which the auth API and the response also carry.
@@ -106,6 +108,8 @@ pub(crate) struct EdgeRouter {
     pub dev: DevelopmentPages,
     /// API keys.
     pub gateway: ApiKeyGateway,
+    /// Whose requests are answered while the keys are published.
+    pub senders: AllowedSenders,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub proxies: TrustedProxies,
     /// Keeps browsers that came by HTTPS there.
@@ -153,6 +157,20 @@ impl Area {
         }
         let foreign = NOT_SERVED.iter().find(|(mount, _)| below(mount));
         foreign.map_or(Self::Shop, |(mount, what)| Self::NotServed(mount, what))
+    }
+
+    /// Whether a service beside the auth API reads the token of the request. The auth API reads and judges its own.
+    fn reads_tokens(self) -> bool {
+        matches!(self, Self::Functions | Self::DataApi | Self::Storage | Self::Content | Self::Forwarded(..))
+    }
+
+    /// Whether the service takes a token without a scheme.
+    fn accepts_bare_tokens(self) -> bool {
+        match self {
+            Self::Storage | Self::Content => true,
+            Self::Forwarded(route, _) => route.service == gateway::Service::Storage,
+            _ => false,
+        }
     }
 
     fn name(self) -> &'static str {
@@ -236,9 +254,14 @@ impl EdgeRouter {
         self.storage.is_some() && is_below(path, storage::MOUNT)
     }
 
-    async fn dispatch(&self, area: Area, request: Request) -> Response {
-        if self.gateway.is_foreign_administrator(request.uri(), request.headers()) {
-            return cors::GATEWAY.apply(error_responses::foreign_administrator());
+    async fn dispatch(&self, area: Area, mut request: Request) -> Response {
+        if self.gateway.are_keys_published()
+            && let Some(refused) = self.refuse_sender(area, &request)
+        {
+            return cors::GATEWAY.apply(refused);
+        }
+        if area.reads_tokens() && normalize_authorization(request.headers_mut(), area.accepts_bare_tokens()).is_err() {
+            return cors::FORWARDED.apply(error_responses::ambiguous_authorization());
         }
         match area {
             Area::Auth => self.handle_auth(request).await,

@@ -12,12 +12,10 @@ use storage_rs::service::Storage;
 
 use super::content_host::ContentHost;
 use super::{EdgeRouter, error_responses};
-use crate::api_keys::RequestCredentials;
+use crate::api_keys::{RequestCredentials, STORAGE_SCOPE};
 
 /// The path of the storage API.
 pub(super) const MOUNT: &str = "/storage/v1";
-/// The OAuth scope that opens the storage API to the token of a client.
-const SCOPE: &str = "storage";
 /// The path of the S3 protocol, whose requests are signed.
 const S3: &str = "/storage/v1/s3";
 
@@ -44,7 +42,7 @@ impl EdgeRouter {
                 return cors::FORWARDED.apply(self.explanations.invalid_key(&request, Some(&key), response));
             }
         }
-        if let Some(refused) = self.refuse_token_use(SCOPE, &uri, request.headers()) {
+        if let Some(refused) = self.refuse_token_use(STORAGE_SCOPE, &uri, request.headers()) {
             return cors::FORWARDED.apply(refused);
         }
         if self.gateway.has_key_token(request.headers()) {

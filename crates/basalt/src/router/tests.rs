@@ -58,6 +58,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| {
             (token == "jwt.user").then(|| Arc::new(Map::from_iter([("sub".to_owned(), "u".into())])))
         }),
+        senders: AllowedSenders::new("http://localhost:54321", |_| false),
         proxies,
         transport_security: TransportSecurity::new(true, Duration::from_hours(1)),
         explanations: RouterExplanations::default(),

@@ -36,7 +36,9 @@ use crate::dev::consent;
 use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages};
 use crate::mailed_links::{LinkFacts, MailedLinks};
 use crate::project::Project;
-use crate::router::{ContentHost, EdgeRouter, FormVisits, ForwardedServices, RouterExplanations, TransportSecurity};
+use crate::router::{
+    AllowedSenders, ContentHost, EdgeRouter, FormVisits, ForwardedServices, RouterExplanations, TransportSecurity,
+};
 use crate::upkeep::JobLeases;
 use crate::{app, database, outbound, profiles, project_schema, upkeep};
 use http_edge::ShutdownSignal;
@@ -190,6 +192,7 @@ impl Services {
                 .with_consent(consent)
                 .with_payment(payment)
                 .with_explanations(explanations.store().cloned()),
+            senders: build_allowed_senders(url, &current),
             gateway: build_api_key_gateway(keys, current),
             proxies,
             transport_security: TransportSecurity::new(is_https, basalt.hsts_max_age),
@@ -252,6 +255,12 @@ fn build_api_key_gateway(keys: &LiveApiKeys, current: watch::Receiver<Arc<App>>)
         let app = Arc::clone(&current.borrow());
         app.keys.verify(token, app.clock.now()).ok()
     })
+}
+
+/// Builds the check of senders while the keys are published: pages that may decide about OAuth clients are allowed.
+fn build_allowed_senders(url: &str, current: &watch::Receiver<Arc<App>>) -> AllowedSenders {
+    let current = current.clone();
+    AllowedSenders::new(url, move |origin| current.borrow().redirect_allow_list.allows(origin))
 }
 
 /// Builds the check whether users may still call functions, by the present application.

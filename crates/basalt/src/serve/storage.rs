@@ -8,9 +8,11 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use gateway::Service;
 use gotrue_rs::config::{Config, JwtKeys};
+use gotrue_rules::domain::oauth_server::token_use::classify_token;
 use http_edge::ShutdownSignal;
 use serde_json::json;
 use storage_rs::caller::keys::Keys;
+use storage_rs::caller::token_check::TokenCheck;
 use storage_rs::config::{BackendSettings, Config as StorageConfig, Environment};
 use storage_rs::seed::{self, BucketSeed};
 use storage_rs::service::Storage;
@@ -156,6 +158,10 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
     // In development a change by SQL is seen at once.
     config.public_validity = if inputs.explains_policies { Duration::ZERO } else { PUBLIC_VALIDITY };
     config.requires_authorization_header = false;
+    config.token_check = Some(TokenCheck::new(|claims| {
+        let opens = classify_token(claims).opens_service(api_keys::STORAGE_SCOPE);
+        if opens { Ok(()) } else { Err("The token does not open this service") }
+    }));
     config.creates_schema = inputs.creates_schema;
     let url = project.api_url(project.file.port());
     config.public_url = url.starts_with("https:").then_some(url);

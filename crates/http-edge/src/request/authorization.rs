@@ -26,6 +26,8 @@ pub enum BearerWhitespace {
     Kept,
     /// White space around the token is ignored: the functions.
     Trimmed,
+    /// Any white space ends the scheme and is ignored around the token: all that a service behind the gateway may accept.
+    Any,
 }
 
 impl<'a> HeaderText<'a> {
@@ -62,11 +64,18 @@ pub fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> HeaderTex
 /// The token is missing if the scheme is another one: that is for an intermediary, such as the password of a staging
 /// site. It is invalid if it is empty or has white space that `whitespace` does not allow.
 pub fn parse_bearer(value: &str, whitespace: BearerWhitespace) -> HeaderText<'_> {
-    let (scheme, rest) = value.split_once(' ').unwrap_or((value, ""));
+    let is_end: fn(char) -> bool = if whitespace == BearerWhitespace::Any {
+        |letter| matches!(letter, ' ' | '\t')
+    } else {
+        |letter| letter == ' '
+    };
+    let value = if whitespace == BearerWhitespace::Any { value.trim() } else { value };
+    let (scheme, rest) = value.split_once(is_end).unwrap_or((value, ""));
     if !scheme.eq_ignore_ascii_case("bearer") {
         return HeaderText::Missing;
     }
-    let token = if whitespace == BearerWhitespace::Trimmed { rest.trim() } else { rest };
+    let is_trimmed = matches!(whitespace, BearerWhitespace::Trimmed | BearerWhitespace::Any);
+    let token = if is_trimmed { rest.trim() } else { rest };
     let is_rejected = whitespace == BearerWhitespace::Rejected && has_whitespace(token.as_bytes());
     if token.is_empty() || is_rejected { HeaderText::Invalid } else { HeaderText::Present(token) }
 }
