@@ -157,7 +157,8 @@ impl Storage {
     pub async fn handle(self: &Arc<Self>, request: Request<Body>) -> Response<Body> {
         let (parts, body) = request.into_parts();
         let is_head = parts.method == Method::HEAD;
-        let mut response = self.route(parts, body).await;
+        // The states of all routes together are too large for the stack of a caller.
+        let mut response = Box::pin(self.route(parts, body)).await;
         if is_head {
             // The length stays: it is that of the response to GET.
             *response.body_mut() = Body::empty();

@@ -157,12 +157,10 @@ impl World {
         let describe = |event: &Value| format!("{} {} {}", text(event, "at"), text(event, "kind"), event["data"]);
         let events: Vec<String> = events["events"].as_array().into_iter().flatten().map(describe).collect();
         let events = &events[events.len().saturating_sub(MAX_REPORTED_EVENTS)..];
-        let list = |lines: &[String]| match lines {
-            [] => "\n  none".to_owned(),
-            lines => lines.iter().map(|line| format!("\n  {line}")).collect(),
-        };
+        let list = |lines: &[String]| if lines.is_empty() { "none".to_owned() } else { lines.join("\n  ") };
         let messages = self.list_messages().await;
-        format!("world {} ({})\nevents:{}\nmessages:{}", self.id(), self.url(), list(events), list(&messages))
+        let (events, messages) = (list(events), list(&messages));
+        format!("world {} ({})\nevents:\n  {events}\nmessages:\n  {messages}", self.id(), self.url())
     }
 
     /// Describes the messages; none if they cannot be read.

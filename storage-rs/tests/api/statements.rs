@@ -88,6 +88,9 @@ fn member() -> Value {
     json!({"role": "authenticated", "sub": "6f3b1d5e-52a1-4c3b-8d0e-1f2a3b4c5d6e"})
 }
 
+/// Header fields of a request.
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
 const MEMBERS: &str = "CREATE POLICY members ON storage.objects FOR ALL TO authenticated \
     USING (owner_id = current_setting('request.jwt.claim.sub', true)) \
     WITH CHECK (owner_id = current_setting('request.jwt.claim.sub', true))";
@@ -104,7 +107,7 @@ async fn small_upload_is_one_transaction_of_three_statements() {
     api.admin.batch_execute(MEMBERS).await.unwrap();
     let form_length = FORM.len().to_string();
     let form = [("content-type", "multipart/form-data; boundary=x"), ("content-length", form_length.as_str())];
-    let requests: [(&str, &str, &[(&str, &str)], &'static str); 4] = [
+    let requests: [(&str, &str, Headers<'_>, &'static str); 4] = [
         ("POST", "created", &PLAIN, "hello"),
         ("PUT", "replaced", &PLAIN, "hello"),
         ("POST", "upserted", &UPSERT, "hello"),
@@ -146,7 +149,7 @@ async fn refused_small_upload_leaves_neither_row_nor_file() {
     let long = [("content-type", "text/plain"), ("content-length", "6")];
     let robots = [("content-type", "text/plain"), ("content-length", "5"), ("x-robots-tag", "nonsense")];
     let unknown = json!({"role": "nobody"});
-    let cases: [(&Value, &str, &[(&str, &str)], &str, &str); 8] = [
+    let cases: [(&Value, &str, Headers<'_>, &str, &str); 8] = [
         (&service, "/object/missing/a", &PLAIN, "hello", "NoSuchBucket"),
         (&service, "/object/b/a", &image, "hello", "InvalidMimeType"),
         (&service, "/object/b/a", &long, "hello!", "EntityTooLarge"),

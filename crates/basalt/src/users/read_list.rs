@@ -20,8 +20,8 @@ pub(super) struct ListReader {
     has_ended: bool,
     /// The text before the place, which names a list that follows it.
     member: Option<String>,
-    /// The name of the first list, once there was one.
-    first: Option<Option<String>>,
+    /// The name of the first list, if it has one.
+    first: Option<String>,
     /// The number of lists, and of those before the object that is open at the top.
     lists: (u64, u64),
     /// The line of the object that is open at the top.
@@ -124,24 +124,26 @@ impl ListReader {
         Ok(has_items)
     }
 
-    fn report(line: u64, problem: impl Into<String>) -> Option<ParsedItem> {
-        Some(ParsedItem { line, row: Err(problem.into()) })
+    fn report(line: u64, problem: impl Into<String>) -> ParsedItem {
+        ParsedItem { line, row: Err(problem.into()) }
     }
 
     /// Begins a list, or skips and reports one of another name than the first.
     fn begin_list(&mut self) -> io::Result<Option<ParsedItem>> {
         let (line, name) = (self.line, self.member.take());
         self.lists.0 += 1;
-        let first = self.first.get_or_insert_with(|| name.clone());
-        if name.is_none() || *first == name {
+        if self.lists.0 == 1 {
+            self.first.clone_from(&name);
+        }
+        if name.is_none() || self.first == name {
             self.is_inside = true;
             return Ok(None);
         }
-        let first = first.clone().unwrap_or_default();
+        let first = self.first.clone().unwrap_or_default();
         let has_items = self.skip_list()?;
         let name = name.unwrap_or_default();
         let remedy = format!("the list {name:?} is not read, only {first:?}: import it from a file of its own");
-        Ok(Self::report(line, remedy).filter(|_| has_items))
+        Ok(has_items.then(|| Self::report(line, remedy)))
     }
 
     /// Reads the next byte outside of a list.
@@ -161,7 +163,8 @@ impl ListReader {
                 self.member = None;
                 let (all, before) = self.lists;
                 if self.depth == 0 && before > 0 && all == before {
-                    return Ok(Self::report(self.top_line, "this object is outside of the list and is not read"));
+                    let problem = "this object is outside of the list and is not read";
+                    return Ok(Some(Self::report(self.top_line, problem)));
                 }
             }
             // A comma ends a value, which names nothing.
@@ -180,7 +183,7 @@ impl ListReader {
                     (false, 0) => "there is no list",
                     (false, _) => return Ok(None),
                 };
-                return Ok(Self::report(self.line, problem));
+                return Ok(Some(Self::report(self.line, problem)));
             };
             let found = match byte {
                 _ if !self.is_inside => self.advance_outside(byte)?,
@@ -195,7 +198,7 @@ impl ListReader {
                 byte if !byte.is_ascii_whitespace() && byte != b',' => {
                     let line = self.line;
                     self.skip_value(byte)?;
-                    Self::report(line, "a JSON object is wanted")
+                    Some(Self::report(line, "a JSON object is wanted"))
                 }
                 _ => None,
             };

@@ -139,8 +139,9 @@ async fn store_recovery_codes(cx: &RequestContext, entries: &mut [UserEntry]) ->
     for entry in entries {
         let is_codes = |factor: &&ImportRow| factor["factor_type"] == FactorType::RecoveryCode.as_str();
         let Some(factor) = entry.user.factors.iter().find(is_codes).cloned() else { continue };
-        let hashed = passwords::hash_recovery_codes(cx, &entry.recovery_codes).await;
-        let hashes = hashed.map_err(|error| TestApiError::internal("hashing the recovery codes", &error))?;
+        let hashes = passwords::hash_recovery_codes(cx, &entry.recovery_codes)
+            .await
+            .map_err(|error| TestApiError::internal("hashing the recovery codes", &error))?;
         let set_id = cx.entropy.uuid();
         let at = &factor["created_at"];
         entry.user.recovery_code_sets = vec![row(json!({
