@@ -435,6 +435,15 @@ export interface Settings {
       accent_color?: string;
       logo_url?: string;
       address?: string;
+      seller?: {
+        name?: string;
+        address?: string;
+        email?: string;
+        language?: string;
+        terms?: string;
+        privacy?: string;
+        refunds?: string;
+      };
       payment?: {
         download_validity?: SettingDuration;
         max_downloads?: number;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Uri};
 use http_edge::request::{APIKEY, ApiKeyRole, BearerWhitespace, bearer_value, parse_bearer};
@@ -18,8 +19,11 @@ pub(crate) struct ApiKeyGateway {
     verify_token: Arc<VerifyToken>,
 }
 
-/// Returns the claims of a token that is signed with this project's key and unexpired.
-type VerifyToken = dyn Fn(&str) -> Option<Arc<Map<String, Value>>> + Send + Sync;
+/// Returns the claims of a token that is signed with this project's key and was valid this long ago.
+type VerifyToken = dyn Fn(&str, TimeDelta) -> Option<Arc<Map<String, Value>>> + Send + Sync;
+
+/// How long the data API accepts a token after its end, for clocks that differ.
+const SERVICE_LEEWAY: TimeDelta = TimeDelta::seconds(30);
 
 /// The credentials of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,20 +48,23 @@ pub(crate) struct PresentedKey {
 
 impl ApiKeyGateway {
     /// Creates the gateway.
-    /// `verify` returns the claims of a token that is signed with this project's key and unexpired.
+    /// `verify` returns the claims of a token that is signed with this project's key and was valid this long ago.
     pub(crate) fn new(
         keys: LiveApiKeys,
-        verify: impl Fn(&str) -> Option<Arc<Map<String, Value>>> + Send + Sync + 'static,
+        verify: impl Fn(&str, TimeDelta) -> Option<Arc<Map<String, Value>>> + Send + Sync + 'static,
     ) -> Self {
         Self { keys, verify_token: Arc::new(verify) }
     }
 
-    /// Returns the claims of every token of this project in a request, which may carry several.
+    /// Returns the claims of every token of this project in a request, which may carry several: each that a service could
+    /// accept.
     pub(crate) fn verified_claims(&self, uri: &Uri, headers: &HeaderMap) -> Vec<Arc<Map<String, Value>>> {
         let tokens = possible_tokens(uri, headers).into_iter();
         tokens
             .filter(|token| self.keys.ring().find_role(token).is_none())
-            .filter_map(|token| (self.verify_token)(&token))
+            .filter_map(|token| {
+                (self.verify_token)(&token, TimeDelta::zero()).or_else(|| (self.verify_token)(&token, SERVICE_LEEWAY))
+            })
             .collect()
     }
 
@@ -128,7 +135,9 @@ impl ApiKeyGateway {
             None => RequestCredentials::Missing,
             Some(key) => match self.keys.ring().find_role(key) {
                 Some(role) => RequestCredentials::Key(role),
-                None if !key.starts_with("sb_") && (self.verify_token)(key).is_some() => RequestCredentials::Token,
+                None if !key.starts_with("sb_") && (self.verify_token)(key, TimeDelta::zero()).is_some() => {
+                    RequestCredentials::Token
+                }
                 None => RequestCredentials::Invalid,
             },
         }
@@ -186,7 +195,7 @@ mod tests {
             publishable_key: key("sb_publishable_p"),
             secret_key: key("sb_secret_s"),
         };
-        ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| (token == "jwt.of.user").then(Arc::default))
+        ApiKeyGateway::new(LiveApiKeys::new(&keys), |token, _| (token == "jwt.of.user").then(Arc::default))
     }
 
     /// Rows: `apikey`, query and `Authorization` of a request; the result and the new `Authorization`.

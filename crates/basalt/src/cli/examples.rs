@@ -73,6 +73,7 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
   basalt storage check
   basalt storage check --delete --older-than 3600",
     ),
+    ("storage anonymise", "Example:\n  basalt storage anonymise --config copy/config.toml --yes"),
     ("desk link", "Example:\n  basalt desk link"),
     ("desk reset", "Example:\n  basalt desk reset owner@example.com"),
     ("keys list", "Example:\n  basalt keys list --json"),

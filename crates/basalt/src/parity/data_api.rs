@@ -6,11 +6,11 @@ use platform::nearest::find_nearest;
 use postgrest_rs::config::{Config, Sources};
 
 use super::compose::ComposeService;
-use super::finding::{Finding, Verdict};
+use super::finding::Finding;
 use super::report::Report;
 
 /// Settings with the meaning that PostgREST gives them.
-const HONOURED: [&str; 36] = [
+const HONOURED: [&str; 38] = [
     "ADMIN_SERVER_HOST",
     "ADMIN_SERVER_PORT",
     "DB_AGGREGATES_ENABLED",
@@ -47,6 +47,8 @@ const HONOURED: [&str; 36] = [
     "SERVER_HOST",
     "SERVER_PORT",
     "SERVER_TIMING_ENABLED",
+    "SERVER_UNIX_SOCKET",
+    "SERVER_UNIX_SOCKET_MODE",
 ];
 
 /// Further honoured settings.
@@ -61,12 +63,6 @@ const WITHOUT_EFFECT: [(&str, &str); 6] = [
     ("LOG_QUERY", "statements are not logged: they may hold values"),
     ("CLIENT_ERROR_VERBOSITY", "errors have all their members"),
 ];
-
-/// What is not supported, and its row in `docs/compatibility.md`.
-const UNSUPPORTED: [&str; 2] = ["SERVER_UNIX_SOCKET", "SERVER_UNIX_SOCKET_MODE"];
-
-/// The first cell of that row.
-const COMPATIBILITY_ROW: &str = "`server-unix-socket`, `--dump-config`, `--dump-schema`, `--example`, `--ready`";
 
 const PREFIX: &str = "PGRST_";
 
@@ -93,15 +89,12 @@ fn judge(variable: &str) -> Finding {
     if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {
         return Finding::no_effect(variable, *why, false);
     }
-    if UNSUPPORTED.contains(&name) {
-        let verdict = Verdict::Different { how: "refused: name host and port", row: COMPATIBILITY_ROW };
-        return Finding { name: variable.to_owned(), line: None, verdict, matters: true };
-    }
     Finding::unknown(variable, find_nearest(name, HONOURED, 3).map(|found| format!("{PREFIX}{found}")))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::finding::Verdict;
     use super::*;
 
     fn report(variables: &[(&str, &str)]) -> Report {
@@ -129,12 +122,6 @@ mod tests {
         assert_eq!(others, ["PGRST_DB_USE_LEGACY_GUCS"]);
         assert!(!report.matters());
         assert!(report.problems.is_empty(), "{:?}", report.problems);
-    }
-
-    #[test]
-    fn cited_row_exists() {
-        let row = format!("| {COMPATIBILITY_ROW} |");
-        assert!(include_str!("../../../../docs/compatibility.md").lines().any(|line| line.starts_with(&row)), "{row}");
     }
 
     #[test]

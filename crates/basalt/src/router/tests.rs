@@ -55,7 +55,7 @@ fn echo_router() -> Arc<EdgeRouter> {
         form_visits: FormVisits::new(Arc::new(platform::clock::SystemClock)),
         orders: None,
         dev: DevelopmentPages::new(None, Access::default()),
-        gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token| {
+        gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token, _| {
             (token == "jwt.user").then(|| Arc::new(Map::from_iter([("sub".to_owned(), "u".into())])))
         }),
         senders: AllowedSenders::new("http://localhost:54321", |_| false),

@@ -15,7 +15,8 @@ pub(super) fn render_markdown(title: &str, text: &str) -> Result<String, String>
         match event {
             Event::Start(Tag::Link { dest_url, .. }) if !is_allowed(&dest_url) => {
                 return Err(format!(
-                    "has a link to {dest_url:?}: links begin with https://, http://, mailto:, / for this site, or #"
+                    "has a link to {:?}: links begin with https://, http://, mailto:, / for this site, or #",
+                    &*dest_url
                 ));
             }
             Event::Html(text) | Event::InlineHtml(text) => events.push(Event::Text(text)),

@@ -251,9 +251,9 @@ fn start_worker(
 
 /// Builds the check of API keys, which accepts tokens of the present application.
 fn build_api_key_gateway(keys: &LiveApiKeys, current: watch::Receiver<Arc<App>>) -> ApiKeyGateway {
-    ApiKeyGateway::new(keys.clone(), move |token: &str| {
+    ApiKeyGateway::new(keys.clone(), move |token: &str, ago| {
         let app = Arc::clone(&current.borrow());
-        app.keys.verify(token, app.clock.now()).ok()
+        app.keys.verify(token, app.clock.now() - ago).ok()
     })
 }
 

@@ -56,6 +56,8 @@ mod reload_at_start;
 mod reload_serve;
 mod replicas;
 mod router;
+#[path = "../../../../storage-rs/tests/api/signature.rs"]
+mod s3_signature;
 mod served_data_api;
 mod served_storage;
 mod shared_limits;

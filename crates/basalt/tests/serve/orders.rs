@@ -153,7 +153,7 @@ async fn refund_ends_the_link() {
             (answer.status().as_u16(), answer.headers()[CONTENT_TYPE].to_str().ok()),
             (410, Some("text/html; charset=utf-8"))
         );
-        assert!(answer.text().await.expect("a page").contains("This link has ended"));
+        assert!(answer.text().await.expect("a page").contains("This order was refunded"));
     }
     assert!(shop.orders().iter().all(|it| it["state"] == "refunded"));
 }

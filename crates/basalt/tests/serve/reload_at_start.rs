@@ -33,9 +33,9 @@ impl LateDatabase {
     /// Lets the server find the socket.
     fn appear(&self) {
         let [_, host] = self.parts();
-        let folder = host.split(':').next().expect("a host").replace("%2F", "/");
-        let name = ".s.PGSQL.5432";
-        symlink(format!("{folder}/{name}"), self.sockets.path(name)).expect("a link");
+        let (folder, port) = host.split('/').next().and_then(|host| host.split_once(':')).expect("a host with a port");
+        let socket = format!("{}/.s.PGSQL.{port}", folder.replace("%2F", "/"));
+        symlink(socket, self.sockets.path(".s.PGSQL.5432")).expect("a link");
     }
 
     /// Returns what the URL of the database has before and after `@`.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
+use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rustix::process::{Pid, Signal, kill_process};
@@ -222,6 +223,72 @@ async fn pages_of_other_sites_are_no_administrators_with_demo_keys() {
             server.client.get(server.url("/auth/v1/settings")).header("apikey", server.text("publishable_key"));
         assert_eq!(settings.header("origin", "https://evil.example").send().await.expect("a response").status(), 200);
     }
+}
+
+/// The secret behind demo keys is public: every token can be forged, so a foreign page is refused whatever it sends.
+#[tokio::test]
+async fn pages_of_other_sites_reach_nothing_with_demo_keys() {
+    let folder = TempFolder::new();
+    let config = folder.write("config.toml", "[basalt]\ndemo_keys = true\n");
+    let server = Basalt::serve(&["--ephemeral", "--config", &config]);
+    let (secret, service, anon) = (server.text("secret_key"), server.text("service_role_key"), server.text("anon_key"));
+    let send = async |path: &str, headers: &[(&str, &str)]| {
+        let mut request = server.client.get(server.url(path));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.send().await.expect("a response").status().as_u16()
+    };
+    let (tabbed, user) = (
+        format!("Bearer\t{service}"),
+        forge(&json!({"sub": "6f1e2d3c-0000-4000-8000-000000000001",
+        "role": "authenticated", "aud": "authenticated", "exp": 4_102_444_800_i64})),
+    );
+    let (shouted, user) = (forge(&json!({"ROLE": "service_role", "exp": 4_102_444_800_i64})), format!("Bearer {user}"));
+    for (path, credentials) in [
+        ("/storage/v1/bucket", ("authorization", service.as_str())),
+        ("/storage/v1/bucket", ("authorization", &tabbed)),
+        ("/rest/v1/", ("authorization", &tabbed)),
+        ("/functions/v1/send-submission", ("authorization", &tabbed)),
+        ("/auth/v1/admin/users", ("authorization", &format!("Bearer {shouted}"))),
+        ("/auth/v1/admin/users", ("apikey", &secret)),
+        ("/auth/v1/user", ("authorization", &user)),
+        ("/storage/v1/s3", ("apikey", &anon)),
+    ] {
+        for origin in [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")] {
+            assert_eq!(
+                send(path, &[credentials, ("apikey", &anon), origin]).await,
+                403,
+                "{path} {credentials:?} {origin:?}"
+            );
+        }
+    }
+    // A page whose name was pointed at this machine has no foreign origin.
+    for host in ["rebind.evil.example:54321", "127.0.0.1.evil.example"] {
+        let headers = [("host", host), ("apikey", secret.as_str()), ("sec-fetch-site", "same-origin")];
+        for path in ["/auth/v1/admin/users", "/rest/v1/", "/storage/v1/bucket", "/"] {
+            assert_eq!(send(path, &headers).await, 403, "{path} {host}");
+        }
+    }
+    // The application on this machine, and visitors.
+    let bearer = format!("Bearer {service}");
+    for origin in ["http://localhost:3000", "http://127.0.0.1:5173"] {
+        for path in ["/auth/v1/admin/users", "/rest/v1/", "/storage/v1/bucket"] {
+            let headers = [("apikey", secret.as_str()), ("authorization", &bearer), ("origin", origin)];
+            assert_eq!(send(path, &headers).await, 200, "{path} {origin}");
+        }
+    }
+    let visitor = [("apikey", anon.as_str()), ("origin", "https://evil.example")];
+    assert_eq!((send("/auth/v1/settings", &visitor).await, send("/rest/v1/", &visitor).await), (200, 200));
+}
+
+/// Signs claims with the secret that the Supabase CLI publishes.
+fn forge(claims: &Value) -> String {
+    let encode = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+    let signed = format!("{}.{}", encode(br#"{"alg":"HS256","typ":"JWT"}"#), encode(claims.to_string().as_bytes()));
+    let key = hmac::Key::new(hmac::HMAC_SHA256, b"super-secret-jwt-token-with-at-least-32-characters-long");
+    let signature = encode(hmac::sign(&key, signed.as_bytes()).as_ref());
+    format!("{signed}.{signature}")
 }
 
 #[test]

@@ -4,6 +4,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::gateway::upstream;
+use super::s3_signature::{Signer, sign};
 use super::support::{Basalt, TempFolder};
 
 const CALLBACK: &str = "https://client.example.com/cb";
@@ -130,6 +131,61 @@ async fn services_take_access_tokens_of_users_and_of_clients_with_their_scope() 
     let tokens = served.client_tokens(&user, &client, "openid functions rest storage").await;
     assert_eq!(served.statuses(&text(&tokens, "access_token")).await, [200, 400, 200, 200], "a client with them");
     assert_eq!(served.statuses(&text(&tokens, "id_token")).await, [401; 4], "an ID token with the same scopes");
+}
+
+/// Services are lenient about white space, and storage takes a token without a scheme: none of it goes past the check.
+#[tokio::test]
+async fn spelling_of_a_token_opens_no_service() {
+    let served = Served::start();
+    let user = served.sign_up("ann@example.com").await;
+    let client = served.create_client().await;
+    let tokens = served.client_tokens(&user, &client, "email").await;
+    let token = tokens["access_token"].as_str().expect("a token");
+    let send = async |path: &str, authorizations: &[&str]| {
+        let url = served.server.url(path);
+        let mut request = served.server.client.get(url).header("apikey", served.server.text("publishable_key"));
+        for value in authorizations {
+            request = request.header("authorization", *value);
+        }
+        request.send().await.expect("a response").status().as_u16()
+    };
+    for path in ["/functions/v1/hello", "/rest/v1/", "/storage/v1/bucket"] {
+        for scheme in ["Bearer ", "Bearer  ", "bearer\t", "BEARER \t "] {
+            assert_eq!(send(path, &[&format!("{scheme}{token}")]).await, 403, "{path} {scheme:?}");
+            assert_eq!(send(path, &[&format!("{scheme}{user}")]).await, 200, "{path} {scheme:?}: the user's own token");
+        }
+        let bearer = format!("Bearer {token}");
+        assert_eq!(send(path, &["Basic eA==", &bearer]).await, 400, "{path}: two headers");
+    }
+    assert_eq!(send("/storage/v1/bucket", &[token]).await, 403, "without a scheme");
+    assert_eq!(served.send(&user, "/auth/v1/logout?scope=global", Some(json!({})), None).await.0, 204);
+    assert_eq!(send("/functions/v1/hello", &[&format!("Bearer  {user}")]).await, 401, "an ended session");
+}
+
+/// A session of the S3 protocol is signed by the public key of visitors: its token decides.
+#[tokio::test]
+async fn sessions_of_the_s3_protocol_take_tokens_that_open_storage() {
+    let served = Served::start();
+    let user = served.sign_up("ann@example.com").await;
+    let client = served.create_client().await;
+    let list = async |token: &str| {
+        let secret = served.server.text("anon_key");
+        let signer = Signer { key: "stub", secret: &secret, region: "local" };
+        let url = served.server.url("/storage/v1/s3");
+        let host = url.trim_start_matches("http://").split('/').next().unwrap_or_default().to_owned();
+        let mut headers = vec![("host".to_owned(), host), ("x-amz-security-token".to_owned(), token.to_owned())];
+        sign(&signer, "GET", "/storage/v1/s3", &mut headers, b"");
+        let mut request = served.server.client.get(url);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        request.send().await.expect("a response").status().as_u16()
+    };
+    assert_eq!(list(&user).await, 200);
+    for (scope, expected) in [("email", 403), ("email storage", 200)] {
+        let tokens = served.client_tokens(&user, &client, scope).await;
+        assert_eq!(list(tokens["access_token"].as_str().expect("a token")).await, expected, "{scope}");
+    }
 }
 
 #[tokio::test]
