@@ -91,7 +91,8 @@ impl Desk {
         {
             let body = JsonBody::parse(&head.parts.headers, &body::read(body).await?)?;
             let mut visit = head.visit;
-            visit.device = Device::find(&visit, &head.parts.headers, self.settings.is_https()).await?;
+            visit.device =
+                Device::find(&mut visit.db(), visit.now, &head.parts.headers, self.settings.is_https()).await?;
             return self.handle_sign_in(&visit, origin, &segments, &body).await;
         }
         let session = DeskSession::find(&head.visit, &head.parts.headers, self.settings.is_https()).await?;

@@ -8,6 +8,7 @@ mod account;
 mod auth_client;
 mod auth_session;
 mod checklist;
+mod cookies;
 mod desk;
 mod device;
 mod figures;

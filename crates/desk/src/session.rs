@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::auth_session::AuthSession;
-use crate::device;
+use crate::cookies::{DEVICE, SECURE_DEVICE, find_cookie_named};
 use crate::http::error::DeskError;
 use crate::ownership::is_admitted;
 use crate::settings::{DeskSettings, PasskeyOffer};
@@ -191,7 +191,7 @@ pub(crate) fn build_removal() -> [(HeaderName, HeaderValue); 2] {
 pub fn remove_cookies(headers: &mut HeaderMap) {
     let is_own = |pair: &&str| {
         let name = pair.split('=').next().unwrap_or_default().trim();
-        [SECURE_COOKIE_NAME, COOKIE_NAME, device::SECURE_COOKIE_NAME, device::COOKIE_NAME].contains(&name)
+        [SECURE_COOKIE_NAME, COOKIE_NAME, SECURE_DEVICE, DEVICE].contains(&name)
     };
     let has_own =
         |value: &HeaderValue| value.as_bytes().windows(COOKIE_NAME.len()).any(|text| text == COOKIE_NAME.as_bytes());
@@ -210,22 +210,6 @@ pub fn remove_cookies(headers: &mut HeaderMap) {
 /// Finds the cookie of a session. On a site of HTTPS only the one with the prefix counts.
 fn find_cookie(headers: &HeaderMap, is_https: bool) -> Option<&str> {
     find_cookie_named(headers, [SECURE_COOKIE_NAME, COOKIE_NAME], is_https)
-}
-
-/// Finds a cookie by its names with and without the prefix.
-pub(crate) fn find_cookie_named<'h>(
-    headers: &'h HeaderMap,
-    [secure, plain]: [&str; 2],
-    is_https: bool,
-) -> Option<&'h str> {
-    let find = |wanted: &str| {
-        let texts = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        texts.flat_map(|text| text.split(';')).find_map(|pair| {
-            let (name, value) = pair.trim().split_once('=')?;
-            (name == wanted).then_some(value)
-        })
-    };
-    find(secure).or_else(|| find(plain).filter(|_| !is_https))
 }
 
 #[cfg(test)]

@@ -134,10 +134,15 @@ async fn store(call: Call, upload: Upload, body: Body) -> Result<String, Error> 
 }
 
 /// Whether the content is so small that it is stored before the right of the caller is tested.
+///
+/// That of visitors without an account is not: everybody has their key, and a refused upload costs a write.
 fn is_small(call: &Call, upload: &Upload) -> bool {
     let maximum = server_limit(call).min(write::SMALL);
-    call.content_length().is_some_and(|length| length <= maximum)
+    let is_known = upload.is_signed || upload.owner.is_some() || call.caller.role == call.storage.config().service_role;
+    is_known
+        && call.content_length().is_some_and(|length| length <= maximum)
         && names::check_object_name(&upload.target.name).is_ok()
+        && names::check_bucket_name(&upload.target.bucket).is_ok()
 }
 
 async fn store_form(call: Call, upload: Upload, mut form: Form) -> Result<String, Error> {

@@ -352,9 +352,10 @@ pub(crate) fn verify(
 
 /// Whether a header changes what a request does, such as `x-amz-copy-source`: whoever holds a signed URL must not add it.
 ///
-/// The hash of the content and the name of the client change nothing; presigned URLs leave both open.
+/// The hash of the content and the name of the client change nothing; presigned URLs leave both open. The network of Amazon numbers
+/// requests.
 fn changes_meaning(name: &str) -> bool {
-    name.starts_with("x-amz-") && !matches!(name, "x-amz-content-sha256" | "x-amz-user-agent")
+    name.starts_with("x-amz-") && !matches!(name, "x-amz-content-sha256" | "x-amz-user-agent" | "x-amz-cf-id")
 }
 
 /// The hash of the body as it was signed.

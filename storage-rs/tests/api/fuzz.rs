@@ -7,7 +7,7 @@ use http::{Request, Response};
 use http_body_util::BodyExt;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::TestRunner;
 use serde_json::json;
 
 use crate::api::{TestApi, send, sign};
@@ -189,7 +189,7 @@ fn is_failure(response: &Response<Vec<u8>>) -> bool {
 #[tokio::test]
 async fn wild_requests_never_fail_inside_the_server() {
     let api = start().await;
-    let mut runner = TestRunner::new(Config::default());
+    let mut runner = TestRunner::deterministic();
     let tokens = [json!({"role": "service_role"}), json!({"role": "authenticated", "sub": "x'\u{1}"}), json!({})];
     for number in 0..REQUESTS {
         let wild = wild().new_tree(&mut runner).unwrap().current();
@@ -262,7 +262,7 @@ fn document() -> impl Strategy<Value = String> {
 #[tokio::test]
 async fn wild_documents_of_s3_never_fail_inside_the_server() {
     let api = start().await;
-    let mut runner = TestRunner::new(Config::default());
+    let mut runner = TestRunner::deterministic();
     let signer = Signer { key: "harbour-access-key", secret: "harbour-secret-key-0123456789", region: "us-east-1" };
     let targets = [
         "/s3/b?delete=",
@@ -289,7 +289,7 @@ async fn wild_documents_of_s3_never_fail_inside_the_server() {
 #[tokio::test]
 async fn changed_signatures_are_refused() {
     let api = start().await;
-    let mut runner = TestRunner::new(Config::default());
+    let mut runner = TestRunner::deterministic();
     let kind = [("content-type", "application/json")];
     let signed = send(&api.storage, "POST", "/object/sign/secret/a.txt", &kind, r#"{"expiresIn": 60}"#).await;
     let url = crate::api::json_of(&signed)["signedURL"].as_str().expect("a URL").to_owned();

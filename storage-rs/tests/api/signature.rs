@@ -16,7 +16,7 @@ pub(crate) struct Signer<'a> {
 
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").unwrap();
+        write!(text, "{byte:02x}").expect("a String takes text");
         text
     })
 }
@@ -54,7 +54,7 @@ pub(crate) fn sign(signer: &Signer<'_>, method: &str, target: &str, headers: &mu
     covered.sort();
     let mut fields = String::new();
     for (name, value) in &covered {
-        writeln!(fields, "{name}:{}", value.trim()).unwrap();
+        writeln!(fields, "{name}:{}", value.trim()).expect("a String takes text");
     }
     let names = covered.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(";");
     let canonical = format!("{method}\n{path}\n{}\n{fields}\n{names}\n{}", pairs.join("&"), sha256(body));

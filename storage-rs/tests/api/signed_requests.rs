@@ -47,7 +47,9 @@ async fn headers_that_are_not_signed_are_refused() {
         let read = send(&api.storage, "GET", "/object/public/open/upload.txt", &[], Body::empty()).await;
         assert_eq!(read.status(), StatusCode::BAD_REQUEST, "{unsigned:?}: nothing was written");
     }
-    assert_eq!(put(&[("x-amz-user-agent", "aws-sdk-js/3")]).await.status(), StatusCode::OK);
+    for harmless in [("x-amz-user-agent", "aws-sdk-js/3"), ("x-amz-cf-id", "abc")] {
+        assert_eq!(put(&[harmless]).await.status(), StatusCode::OK, "{harmless:?}");
+    }
 }
 
 #[tokio::test]

@@ -48,14 +48,24 @@ fn is_bare(value: &str) -> bool {
     !value.is_empty() && !value.contains([' ', '\t'])
 }
 
+/// The most tokens of a request: none needs more, and each costs a verification.
+const MAX_TOKENS: usize = 8;
+
+/// A request has more than [`MAX_TOKENS`] tokens.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooManyTokens;
+
 /// Returns everything in a request that a service could read as a token: a service may ignore the scheme or cut the header
 /// at another place, and read another of several values.
-pub(super) fn possible_tokens(uri: &Uri, headers: &HeaderMap) -> Vec<String> {
+///
+/// # Errors
+/// [`TooManyTokens`].
+pub(super) fn possible_tokens(uri: &Uri, headers: &HeaderMap) -> Result<Vec<String>, TooManyTokens> {
     let mut tokens: Vec<String> = Vec::new();
     let mut add = |text: &str| {
         let words = text.split(|letter: char| letter.is_whitespace() || matches!(letter, ',' | ';' | '"' | '\''));
         for word in words.filter(|word| word.bytes().filter(|byte| *byte == b'.').count() == 2) {
-            if !tokens.iter().any(|token| token == word) {
+            if tokens.len() <= MAX_TOKENS && !tokens.iter().any(|token| token == word) {
                 tokens.push(word.to_owned());
             }
         }
@@ -68,7 +78,7 @@ pub(super) fn possible_tokens(uri: &Uri, headers: &HeaderMap) -> Vec<String> {
             add(&value);
         }
     }
-    tokens
+    if tokens.len() > MAX_TOKENS { Err(TooManyTokens) } else { Ok(tokens) }
 }
 
 /// Returns the parameters of a query, decoded.
@@ -122,7 +132,10 @@ mod tests {
         let uri: Uri =
             "/x?apikey=p&api%6bey=a.b.5&X-Amz-Security-Token=a%2eb.6&select=a.b.7".parse().expect("a target");
         let expected = ["a.b.1", "a.b.2", "a.b.3", "a.b.4", "a.b.5", "a.b.6"];
-        assert_eq!(possible_tokens(&uri, &headers), expected);
+        assert_eq!(possible_tokens(&uri, &headers), Ok(expected.map(str::to_owned).to_vec()));
+        let many = (0..60_000).map(|number| format!("a.b.{number}")).collect::<Vec<_>>().join(",");
+        headers.insert("x-api-key", HeaderValue::try_from(many).expect("a value"));
+        assert_eq!(possible_tokens(&uri, &headers), Err(TooManyTokens));
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use http::{HeaderMap, Uri};
 use http_edge::request::{APIKEY, ApiKeyRole, BearerWhitespace, bearer_value, parse_bearer};
 use serde_json::{Map, Value};
 
-use super::authorization::possible_tokens;
+use super::authorization::{TooManyTokens, possible_tokens};
 use super::live::LiveApiKeys;
 
 /// Checks API keys and tokens.
@@ -58,14 +58,19 @@ impl ApiKeyGateway {
 
     /// Returns the claims of every token of this project in a request, which may carry several: each that a service could
     /// accept.
-    pub(crate) fn verified_claims(&self, uri: &Uri, headers: &HeaderMap) -> Vec<Arc<Map<String, Value>>> {
-        let tokens = possible_tokens(uri, headers).into_iter();
-        tokens
-            .filter(|token| self.keys.ring().find_role(token).is_none())
-            .filter_map(|token| {
-                (self.verify_token)(&token, TimeDelta::zero()).or_else(|| (self.verify_token)(&token, SERVICE_LEEWAY))
-            })
-            .collect()
+    ///
+    /// # Errors
+    /// [`TooManyTokens`].
+    pub(crate) fn verified_claims(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<Vec<Arc<Map<String, Value>>>, TooManyTokens> {
+        let tokens = possible_tokens(uri, headers)?.into_iter();
+        let claims = tokens.filter(|token| self.keys.ring().find_role(token).is_none()).filter_map(|token| {
+            (self.verify_token)(&token, TimeDelta::zero()).or_else(|| (self.verify_token)(&token, SERVICE_LEEWAY))
+        });
+        Ok(claims.collect())
     }
 
     /// Authenticates a request by its API key.

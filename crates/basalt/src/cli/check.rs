@@ -19,8 +19,9 @@ use crate::project::{Project, ProjectArguments};
 use crate::project_schema::{
     ProjectReport, SchemaFiles, ScratchOutcome, find_missing_hook_functions, list_unserved_functions, try_project,
 };
-use crate::seller::describe_missing_seller;
-use crate::serve::payment_checks::{check_payments, describe_missing_products, describe_placeholders};
+use crate::serve::payment_checks::{
+    check_payments, describe_missing_products, describe_missing_seller, describe_placeholders,
+};
 use crate::serve::{BUILT_IN_FUNCTIONS, tls};
 use crate::{api_keys, logging, outbound};
 

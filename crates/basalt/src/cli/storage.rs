@@ -138,8 +138,11 @@ fn run_seed(arguments: &ProjectArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the store of the environment, or that of a project.
+/// Opens the store of the named project, else that of the environment, else that of the project around.
 fn open_store(arguments: &ProjectArguments) -> anyhow::Result<Arc<Storage>> {
+    if arguments.config.is_some() || arguments.data.is_some() {
+        return open_project(&Project::load(arguments)?);
+    }
     match Config::from_environment(&Environment::of_process()) {
         Ok(config) => storage::build(config),
         Err(_) => open_project(&Project::load(arguments)?),

@@ -14,7 +14,10 @@ impl EdgeRouter {
     /// Those are ID tokens, which tell an OAuth client who the user is, and access tokens of OAuth clients without the scope.
     /// The key of the request may be valid all the same: the token decides what the service does.
     pub(super) fn refuse_token_use(&self, scope: &str, uri: &Uri, headers: &HeaderMap) -> Option<Response> {
-        let is_of_client = self.gateway.verified_claims(uri, headers).into_iter().find_map(|claims| {
+        let Ok(claims) = self.gateway.verified_claims(uri, headers) else {
+            return Some(error_responses::ambiguous_authorization());
+        };
+        let is_of_client = claims.into_iter().find_map(|claims| {
             let token = classify_token(&claims);
             (!token.opens_service(scope)).then_some(matches!(token, TokenUse::Client(_)))
         })?;
@@ -28,7 +31,10 @@ impl EdgeRouter {
         uri: &Uri,
         headers: &HeaderMap,
     ) -> Option<Response> {
-        for claims in self.gateway.verified_claims(uri, headers) {
+        let Ok(claims) = self.gateway.verified_claims(uri, headers) else {
+            return Some(error_responses::ambiguous_authorization());
+        };
+        for claims in claims {
             let Some(user) = User::from_claims(&claims) else {
                 match classify_token(&claims) {
                     TokenUse::ApiKey(_) | TokenUse::Visitor => continue,

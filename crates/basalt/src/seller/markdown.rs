@@ -1,7 +1,7 @@
 //! Markdown of the owner's as HTML that has no element or link of its own making.
 
 use gotrue_rules::wire::html::escape_html;
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html};
 
 /// Renders a text (`CommonMark` with tables) with `title` as its heading, if it has none.
 ///
@@ -13,7 +13,9 @@ pub(super) fn render_markdown(title: &str, text: &str) -> Result<String, String>
     let (mut events, mut has_heading) = (Vec::new(), false);
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
         match event {
-            Event::Start(Tag::Link { dest_url, .. }) if !is_allowed(&dest_url) => {
+            Event::Start(Tag::Link { link_type, dest_url, .. })
+                if link_type != LinkType::Email && !is_allowed(&dest_url) =>
+            {
                 return Err(format!(
                     "has a link to {:?}: links begin with https://, http://, mailto:, / for this site, or #",
                     &*dest_url
@@ -81,6 +83,9 @@ mod tests {
         for target in ["https://example.com/a", "mailto:a@example.com", "/refunds", "#refunds", "/"] {
             assert!(render_markdown("Terms", &format!("[a]({target})")).is_ok(), "{target}");
         }
+        let page = render_markdown("Privacy", "Write to <help@example.com>.").expect("a page");
+        assert!(page.contains("href=\"mailto:help@example.com\""), "{page}");
+        assert!(render_markdown("Privacy", "<javascript:alert(1)>").is_err());
     }
 
     proptest! {

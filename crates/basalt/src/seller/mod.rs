@@ -9,7 +9,6 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::config_file::{Problem, SellerSettings};
-use crate::project::Project;
 use markdown::render_markdown;
 
 /// The largest Markdown file, in bytes.
@@ -90,31 +89,6 @@ impl Seller {
             shop,
         }))
     }
-}
-
-/// Returns what a public shop has to tell its buyers and `project` does not.
-pub(crate) fn describe_missing_seller(project: &Project, is_public: bool) -> Option<String> {
-    if !project.has_shop || !is_public {
-        return None;
-    }
-    let seller = project.seller.as_deref();
-    let lacks_document = |path: &str| seller.is_none_or(|it| it.documents.iter().all(|document| document.path != path));
-    let missing: Vec<&str> = [
-        ("address", seller.is_none_or(|it| it.address.is_none())),
-        ("email", seller.is_none_or(|it| it.email.is_none())),
-        ("terms", lacks_document("/terms")),
-        ("privacy", lacks_document("/privacy")),
-        ("refunds", lacks_document("/refunds")),
-    ]
-    .into_iter()
-    .filter_map(|(key, is_missing)| is_missing.then_some(key))
-    .collect();
-    (!missing.is_empty()).then(|| {
-        format!(
-            "a public shop tells its buyers who sells and on what terms, set under [basalt.shop.seller]: {}",
-            missing.join(", ")
-        )
-    })
 }
 
 /// Reads a text file of limited size.

@@ -57,6 +57,31 @@ pub(crate) fn describe_placeholders(project: &Project) -> Option<String> {
     })
 }
 
+/// Returns what a public shop has to tell its buyers and `project` does not.
+pub(crate) fn describe_missing_seller(project: &Project, is_public: bool) -> Option<String> {
+    if !project.has_shop || !is_public {
+        return None;
+    }
+    let seller = project.seller.as_deref();
+    let lacks_document = |path: &str| seller.is_none_or(|it| it.documents.iter().all(|document| document.path != path));
+    let missing: Vec<&str> = [
+        ("address", seller.is_none_or(|it| it.address.is_none())),
+        ("email", seller.is_none_or(|it| it.email.is_none())),
+        ("terms", lacks_document("/terms")),
+        ("privacy", lacks_document("/privacy")),
+        ("refunds", lacks_document("/refunds")),
+    ]
+    .into_iter()
+    .filter_map(|(key, is_missing)| is_missing.then_some(key))
+    .collect();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "a public shop tells its buyers who sells and on what terms, set under [basalt.shop.seller]: {}",
+            missing.join(", ")
+        )
+    })
+}
+
 /// Refuses to sell what cannot be delivered, and links that lead nowhere on a public site.
 pub(crate) fn check_payments(project: &Project, config: &Config) -> anyhow::Result<()> {
     if !project.has_shop {

@@ -24,9 +24,8 @@ use crate::outbound;
 use crate::product::PRODUCT;
 use crate::profiles;
 use crate::project::Project;
-use crate::seller::describe_missing_seller;
 use crate::serve::configure::Addresses;
-use crate::serve::payment_checks::{list_missing_products, read_products};
+use crate::serve::payment_checks::{describe_missing_seller, list_missing_products, read_products};
 use crate::serve::shop::build_shop;
 
 /// What orders are built from.
@@ -96,7 +95,7 @@ pub(super) fn start_shop(inputs: OrderInputs<'_>, keys: &LiveApiKeys) -> anyhow:
         return Ok(ShopServices { replace, shop, orders: None, payment: None });
     }
     if let Some(missing) = describe_missing_seller(project, !is_development) {
-        tracing::warn!("{missing}");
+        tracing::warn!(missing, "a public shop lacks what it has to tell its buyers");
     }
     let (known, on_sale) = (shop.clone(), shop.clone());
     let (orders, simulator) = build_orders(inputs, Arc::new(move || known.borrow().list_products()))?;

@@ -25,7 +25,7 @@ use super::arguments::{ImportArguments, ImportFormat};
 use super::database::UserDatabase;
 use super::detect::{Container, InputFile};
 use super::dump::{DumpReader, TableColumns};
-use super::lost::LeftOutRow;
+use super::left_out_row::LeftOutRow;
 use super::privileges::describe_privilege;
 use super::read::{self, LineReader, ParsedItem};
 use super::read_list::ListReader;

@@ -9,24 +9,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use uuid::Uuid;
 
 use super::import::{BATCH_SIZE, Import};
-
-/// A row that was not inserted, or may not have been.
-pub(super) struct LeftOutRow {
-    pub(super) table: ImportTable,
-    pub(super) line: u64,
-    /// Its id; `None` if it has none.
-    pub(super) id: Option<Uuid>,
-    /// Whether what it belongs to is of this import.
-    pub(super) is_attached: bool,
-}
-
-impl LeftOutRow {
-    /// Creates a row of a table from its columns.
-    pub(super) fn new(table: ImportTable, line: u64, id: Option<&Value>, is_attached: bool) -> Self {
-        let id = id.and_then(Value::as_str).and_then(|id| id.parse().ok());
-        Self { table, line, id, is_attached }
-    }
-}
+use super::left_out_row::LeftOutRow;
 
 impl Import<'_> {
     /// Notes the rows of which only `count` were inserted: the others exist, or are lost.

@@ -7,6 +7,7 @@ mod detect;
 mod dump;
 mod export;
 mod import;
+mod left_out_row;
 mod lost;
 mod privileges;
 mod read;

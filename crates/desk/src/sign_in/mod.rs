@@ -4,6 +4,7 @@
 
 mod code;
 mod enrollment;
+mod known_device;
 mod passkey;
 mod password;
 mod reset;

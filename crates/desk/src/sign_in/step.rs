@@ -5,9 +5,9 @@ use chrono::TimeDelta;
 use http::StatusCode;
 use uuid::Uuid;
 
+use super::known_device;
 use crate::auth_client::{AuthCall, AuthClient};
 use crate::auth_session::AuthSession;
-use crate::device;
 use crate::http::error::DeskError;
 use crate::http::origin::OwnOrigin;
 use crate::http::respond;
@@ -63,7 +63,7 @@ impl SignIn<'_> {
         let mut response = respond::ok(&found.to_json(self.settings, visit));
         let (name, value) = session::build_cookie(&token, self.origin.is_https);
         response.headers_mut().append(name, value);
-        if let Some((name, value)) = device::remember(visit, user_id, self.origin.is_https).await {
+        if let Some((name, value)) = known_device::remember(visit, user_id, self.origin.is_https).await {
             response.headers_mut().append(name, value);
         }
         Ok(response)

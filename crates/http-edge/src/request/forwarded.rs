@@ -42,7 +42,7 @@ pub fn has_forwarded_header(headers: &HeaderMap) -> bool {
 }
 
 /// Removes every header in which an intermediary could report the original request, but those of the route (`Via`,
-/// `CDN-Loop`).
+/// `CDN-Loop`) and of the encoding, which a signature may cover.
 ///
 /// A service behind the gateway may trust any of them, also a name that is not known here.
 pub fn remove_forwarded_headers(headers: &mut HeaderMap) {
@@ -56,7 +56,7 @@ fn is_report_of_original(name: &HeaderName) -> bool {
     let text = name.as_str();
     let has_prefix = ["x-forwarded", "x-original-", "x-rewrite-"].iter().any(|prefix| text.starts_with(prefix));
     let is_listed = FORWARDED_HEADERS.contains(name);
-    (has_prefix || is_listed) && !matches!(text, "via" | "cdn-loop")
+    (has_prefix || is_listed) && !matches!(text, "via" | "cdn-loop" | "x-original-accept-encoding")
 }
 
 /// Removes the headers in which an intermediary could report the original request, because a service may read any of them.

@@ -51,8 +51,8 @@ impl SpamSigns {
     pub fn score(self, text: &str) -> u8 {
         let lower = text.to_ascii_lowercase();
         let links = count_links(&lower);
-        let has_bbcode = ["[url", "[link"].iter().any(|markup| lower.contains(markup));
-        let has_html = ["<a ", "href="].iter().any(|markup| lower.contains(markup));
+        let has_bbcode = ["[url=", "[link=", "[url]http", "[url]www."].iter().any(|markup| lower.contains(markup));
+        let has_html = lower.contains("<a ") && lower.contains("href=");
         let is_repeated = self.repeats >= MANY_REPEATS;
         let points = [
             if self.is_trap_filled { 100 } else { 0 },
@@ -98,6 +98,7 @@ mod tests {
             (NONE, "Like https://a.example, http://b.example, www.c.example and https://www.d.example please"),
             (NONE, "Our page has <a href=x> in it, what now?"),
             (NONE, &"https://a.example ".repeat(40)),
+            (NONE, "The footer has <a href=\"{{unsubscribe}}\">, the button leads to [link to our shop]"),
             (fast, "Hello"),
             (repeated, "Hello"),
             (repeated, "Please send the price list for ten templates to us."),

@@ -9,15 +9,14 @@ use gotrue_rules::domain::policy::{Bucket, Quota};
 use platform::limits::{
     Counted, LimitOperation, LimitRefusal, RateLimited, count_events, count_events_ahead, find_key,
 };
-use platform::request_info::KnownDevice;
 use telemetry::catalog::RATE_LIMITED;
 
 use crate::request_context::RequestContext;
 
 /// The key that requests are counted by: the known device, else the network.
 pub(super) fn rate_limit_key(cx: &RequestContext) -> Option<String> {
-    if let Some(KnownDevice(name)) = &cx.request.device {
-        return Some(format!("device {name}"));
+    if let Some(device) = &cx.request.device {
+        return Some(format!("device {}", device.0));
     }
     find_key(&cx.app.policy.limits.key, cx.client_request())
 }

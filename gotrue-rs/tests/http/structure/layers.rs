@@ -75,6 +75,7 @@ const PLATFORM_LAYERS: &[(&str, &[&str])] = &[
     ("limits", &["clock", "store"]),
     // The outbox is a table: a mail is inserted in the transaction of the change that it reports.
     ("mail", &["clock", "entropy", "store"]),
+    ("nearest", &[]),
     ("request_body", &["request_info"]),
     ("request_info", &[]),
     ("saml_keys", &[]),
@@ -91,7 +92,7 @@ const PLATFORM_CRATES: &[(&str, &[&str])] = &[("axum", &["request_body", "testin
 /// The layer of a module of `platform` in the table of the auth crate.
 fn platform_layer(module: &str) -> &str {
     match module {
-        "journal" | "events" | "explanation" | "store" | "testing" => module,
+        "journal" | "events" | "explanation" | "nearest" | "store" | "testing" => module,
         "bind" | "statement" | "statements" | "outbox_insert" | "optional" => "store",
         "request_body" | "request_info" => "http",
         _ => "ports",

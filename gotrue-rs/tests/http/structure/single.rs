@@ -43,6 +43,8 @@ const IMPLEMENTATIONS: &[Implementation] = &[
         others: &[
             ("gotrue-rs/src/ports/sms/textlocal.rs", "a parameter of the SMS provider"),
             ("gotrue-rs/src/config/settings/smtp.rs", EXAMPLE),
+            ("crates/basalt/src/api_keys/authorization.rs", "lists every place where a service could find a token"),
+            ("crates/basalt/src/router/published_keys.rs", "looks for credentials besides the public keys"),
         ],
     },
     Implementation {
@@ -106,12 +108,6 @@ const IMPLEMENTATIONS: &[Implementation] = &[
             ("gotrue-rs/src/config/settings/operation.rs", EXAMPLE),
             ("crates/basalt/src/project.rs", "the address of a server that listens everywhere, for its own URL"),
         ],
-    },
-    Implementation {
-        decision: "counts the changes between two names",
-        pattern: "fn edit_distance",
-        home: "gotrue-rs/src/config/nearest.rs",
-        others: &[],
     },
 ];
 

@@ -105,6 +105,10 @@ impl Client {
 
     /// Sends a request, again where that may help, and returns a successful response.
     pub(super) async fn send(&self, request: &Request) -> Result<Response, BackendError> {
+        // A URL resolves such segments: the request would be for another object.
+        if request.key.split('/').any(|part| matches!(part, "." | "..")) {
+            return Err(BackendError::Name);
+        }
         let mut pause = PAUSE;
         let mut attempt = 1;
         loop {

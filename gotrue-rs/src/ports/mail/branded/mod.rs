@@ -1,6 +1,6 @@
 //! The built-in mails with the operator's brand, in several languages.
 //!
-//! A file per language has the texts; [`layout`] has the HTML, which mails of functions share.
+//! A file per language has the texts; [`platform::mail::layout`] has the HTML, which mails of functions share.
 
 mod english;
 mod french;
