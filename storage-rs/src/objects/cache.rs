@@ -13,8 +13,8 @@ use crate::database::Database;
 
 /// The most rows.
 const MAXIMUM_ROWS: usize = 2048;
-/// The most bytes of a row as text: with all rows 8 MiB.
-const MAXIMUM_SIZE: usize = 4096;
+/// The most bytes of a row as text, which take up to 16 times as much parsed: with all rows 32 MiB.
+const MAXIMUM_SIZE: usize = 1024;
 
 /// The rows.
 #[derive(Debug)]

@@ -57,6 +57,8 @@ export function EmailPreview({ template }: { template: Template }) {
   const shown = views[active] ?? views[0];
   if (!shown) return null;
   const { view, note, picture, mail } = shown;
+  // The frame shows the pictures of the mail: it cannot show the view without them.
+  const isFramed = isLive && view !== "unloaded";
   const panel = { role: "tabpanel", id: `${id}-panel`, "aria-labelledby": `${id}-${active}` };
   return (
     <div className="proof group/crop flex flex-col">
@@ -69,10 +71,10 @@ export function EmailPreview({ template }: { template: Template }) {
           onChoose={setActive}
         />
       )}
-      <div {...(preview.views && panel)} className={isLive ? "" : CROP}>
-        {isLive ? (
+      <div {...(preview.views && panel)} className={isFramed ? "" : CROP}>
+        {isFramed ? (
           <LiveMail
-            title={note ?? preview.alt}
+            title={view === "letter" ? (note ?? preview.alt) : preview.alt}
             path={paths.mail(template.id, mail)}
             isNarrow={view === "phone"}
             isDark={view === "dark"}
@@ -89,8 +91,8 @@ export function EmailPreview({ template }: { template: Template }) {
           />
         )}
       </div>
-      {!isLive && <Slot name="crop">{isLong(preview) && <WholeButton />}</Slot>}
-      {preview.views && (
+      {!isFramed && <Slot name="crop">{isLong(preview) && <WholeButton />}</Slot>}
+      {preview.views && view !== "unloaded" && (
         <button
           type="button"
           onClick={() => setLive(!isLive)}
