@@ -55,7 +55,7 @@ test("a purchase leads to a mail with the file, and a refund ends its link", asy
     await expect(checkout.getByRole("status")).toHaveText("The shop answered: 200 refunded");
     const ended = await checkout.goto(mail?.link ?? "");
     expect(ended?.status()).toBe(410);
-    await expect(checkout.getByRole("heading", { name: "This link has ended" })).toBeVisible();
+    await expect(checkout.getByRole("heading", { name: "This order was refunded" })).toBeVisible();
     await checkout.close();
   }
 });
