@@ -7,7 +7,7 @@ const NEW_PASSWORD = "another long sentence 8";
 
 /** Signs in by password; the next screen asks for the code. */
 async function enterPassword(page: Page, email: string, password: string): Promise<void> {
-  await page.getByLabel("Email address").fill(email);
+  await page.getByRole("textbox", { name: "Email address" }).fill(email);
   await page.getByRole("textbox", { name: "Password" }).fill(password);
   await page.getByRole("button", { name: "Continue" }).click();
 }
@@ -108,7 +108,10 @@ test("another owner is added by a link, ends other sessions and is removed", asy
   await setUp(page, empty.deskSetupUrl);
   await page.goto("/_desk/account");
   await page.getByRole("button", { name: "Add an owner" }).click();
-  await page.getByRole("dialog").getByLabel("Email address").fill("partner@example.com");
+  await page
+    .getByRole("dialog")
+    .getByRole("textbox", { name: "Email address" })
+    .fill("partner@example.com");
   await page.getByLabel("Present password").fill(PASSWORD);
   await page.getByRole("button", { name: "Add owner" }).click();
   const link = (await page.getByRole("status").locator("code").textContent()) ?? "";

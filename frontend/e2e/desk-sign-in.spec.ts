@@ -16,18 +16,18 @@ test("the one-time link makes the owner once", async ({ page, empty }) => {
 
   await page.goto("about:blank");
   await page.goto(empty.deskSetupUrl);
-  await page.getByLabel("Email address").fill("other@example.com");
+  await page.getByRole("textbox", { name: "Email address" }).fill("other@example.com");
   await expect(page.getByText("At least 8 characters.")).toBeVisible();
   await page.getByLabel("New password").fill("another long sentence 8");
   await page.getByRole("button", { name: "Continue" }).click();
   await expect(page.getByRole("alert")).toContainText("not valid");
   await page.getByRole("button", { name: /already set up/ }).click();
 
-  await page.getByLabel("Email address").fill(owner.email);
+  await page.getByRole("textbox", { name: "Email address" }).fill(owner.email);
   await page.getByRole("textbox", { name: "Password" }).fill("wrong");
   await page.getByRole("button", { name: "Continue" }).click();
   await expect(page.getByRole("alert")).toBeVisible();
-  await expect(page.getByLabel("Email address")).toHaveValue(owner.email);
+  await expect(page.getByRole("textbox", { name: "Email address" })).toHaveValue(owner.email);
 });
 
 test("a session that ends leads to the sign-in and back to the same address", async ({
@@ -111,7 +111,7 @@ test("a recovery code replaces a lost authenticator app, once", async ({ page, e
   await page.getByRole("button", { name: "Sign out" }).click();
 
   async function enterRecoveryCode(entered: string): Promise<void> {
-    await page.getByLabel("Email address").fill("recovery@example.com");
+    await page.getByRole("textbox", { name: "Email address" }).fill("recovery@example.com");
     await page.getByRole("textbox", { name: "Password" }).fill("a long sentence for the desk 7");
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("button", { name: "Authenticator app lost?" }).click();

@@ -73,7 +73,7 @@ export async function enterOwner(page: Page, email: string): Promise<string> {
 
 /** Signs in by password and the code of the next step, as each code counts once. */
 export async function signIn(page: Page, owner: Owner): Promise<void> {
-  await page.getByLabel("Email address").fill(owner.email);
+  await page.getByRole("textbox", { name: "Email address" }).fill(owner.email);
   await page.getByRole("textbox", { name: "Password" }).fill(PASSWORD);
   await page.getByRole("button", { name: "Continue" }).click();
   await page.getByLabel("Code of the authenticator app").fill(codeOf(owner.secret, 1));

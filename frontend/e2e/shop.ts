@@ -43,6 +43,16 @@ export const SCREENS = {
   "an unknown path": "/nowhere",
 } as const;
 
+/** Opens a page and waits until its script has taken over the buttons: until then a form is sent as a document. */
+export async function openWithScript(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  const isTakenOver = (button: HTMLElement | SVGElement) =>
+    Object.keys(button).some((key) => key.startsWith("__reactProps"));
+  await expect
+    .poll(() => page.getByRole("main").getByRole("button").first().evaluate(isTakenOver))
+    .toBe(true);
+}
+
 /** Returns the list of console errors of the page from now on. */
 export function consoleErrors(page: Page): string[] {
   const errors: string[] = [];

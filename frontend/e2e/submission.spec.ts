@@ -1,7 +1,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import { paths } from "../src/shared/paths.ts";
 import { startBasalt } from "./basalt.mjs";
-import { consoleErrors, expect, mailsTo, test } from "./shop.ts";
+import { consoleErrors, expect, mailsTo, openWithScript, test } from "./shop.ts";
 
 const DETAILS = { name: "DETAILS:" };
 
@@ -19,7 +19,7 @@ test("is a form with the specified texts", async ({ page }) => {
 
 test("sends the details, shows the confirmation and mails one", async ({ page, basalt }) => {
   const address = `visitor-${Date.now()}@example.com`;
-  await page.goto(paths.submission);
+  await openWithScript(page, paths.submission);
   await page
     .getByRole("textbox", DETAILS)
     .fill(`We open in May and need an invitation. Write to ${address}`);
@@ -39,7 +39,7 @@ test("sends the details, shows the confirmation and mails one", async ({ page, b
 });
 
 test("marks that a confirmation goes to the only address in the text", async ({ page }) => {
-  await page.goto(paths.submission);
+  await openWithScript(page, paths.submission);
   const field = page.getByRole("textbox", DETAILS);
   const mark = page.locator("form svg.lucide-mail-check");
   const height = async () => (await field.boundingBox())?.y;
@@ -64,7 +64,7 @@ test("sends once when the button is pressed twice", async ({ page, basalt }) => 
   page.on("request", (request) => {
     if (request.method() === "POST") requests.push(request.headers()["idempotency-key"] ?? "");
   });
-  await page.goto(paths.submission);
+  await openWithScript(page, paths.submission);
   await page.getByRole("textbox", DETAILS).fill(`Please call ${address}`);
   await page.getByRole("button", { name: "Submit Now" }).dblclick();
   await expect(page.getByRole("heading", { name: "Submission Received!" })).toBeVisible();
@@ -73,7 +73,7 @@ test("sends once when the button is pressed twice", async ({ page, basalt }) => 
 });
 
 test("shows that it is sending, with a disabled button", async ({ page }) => {
-  await page.goto(paths.submission);
+  await openWithScript(page, paths.submission);
   await page.route("**/functions/v1/send-submission", async (route) => {
     await expect(page.getByRole("button", { name: "Submitting..." })).toBeDisabled();
     await route.continue();
@@ -93,7 +93,7 @@ for (const [what, text, message] of [
     page.on("request", (request) => {
       if (request.method() === "POST") sent.push(request.url());
     });
-    await page.goto(paths.submission);
+    await openWithScript(page, paths.submission);
     const field = page.getByRole("textbox", DETAILS);
     await field.fill(text);
     await page.getByRole("button", { name: "Submit Now" }).click();
@@ -110,7 +110,7 @@ for (const [what, text, message] of [
 }
 
 test("shows the length from 900 characters", async ({ page }) => {
-  await page.goto(paths.submission);
+  await openWithScript(page, paths.submission);
   const field = page.getByRole("textbox", DETAILS);
   await field.fill("a".repeat(899));
   await expect(page.getByText("/ 1000")).toHaveCount(0);
@@ -120,7 +120,7 @@ test("shows the length from 900 characters", async ({ page }) => {
 });
 
 test("keeps the text over a reload", async ({ page }) => {
-  await page.goto(paths.submission);
+  await openWithScript(page, paths.submission);
   await page.getByRole("textbox", DETAILS).fill("Half a thought about a newsletter");
   await page.reload();
   await expect(page.getByRole("textbox", DETAILS)).toHaveValue("Half a thought about a newsletter");
@@ -128,7 +128,7 @@ test("keeps the text over a reload", async ({ page }) => {
 
 test("only logs that the server refuses", async ({ page }) => {
   const errors = consoleErrors(page);
-  await page.goto(paths.submission);
+  await openWithScript(page, paths.submission);
   const field = page.getByRole("textbox", DETAILS);
   await field.fill("a NUL character \u0000 is text to the page");
   await page.getByRole("button", { name: "Submit Now" }).click();
@@ -157,7 +157,7 @@ test("only logs that the server cannot be reached, and can retry", async ({ page
 });
 
 test("gives the focus back to the button after a failure", async ({ page }) => {
-  await page.goto(paths.submission);
+  await openWithScript(page, paths.submission);
   await page.route("**/functions/v1/send-submission", (route) => route.abort());
   await page.getByRole("textbox", DETAILS).fill("A survey for our guests");
   await page.getByRole("textbox", DETAILS).press("Tab");
