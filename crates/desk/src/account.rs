@@ -15,7 +15,7 @@ use crate::http::respond;
 use crate::session::DeskSession;
 use crate::sign_in::{self, SignIn, create_reset_link};
 use crate::store::tickets::{self, Purpose};
-use crate::store::{account, recovery_codes};
+use crate::store::{account, devices, recovery_codes};
 
 /// The longest address and password, in characters.
 const MAX_EMAIL: usize = 255;
@@ -154,12 +154,15 @@ impl AccountRequest<'_> {
         }
         self.require_password(body).await?;
         self.update_user(id, json!({ "app_metadata": { "role": null, "roles": null } })).await?;
+        devices::delete_of_user(&mut self.step.visit.db(), id).await?;
         self.record_done("owner_removed", Some(&id.to_string())).await;
         Ok(respond::no_content())
     }
 
     async fn end_other_sessions(self, action: &str) -> Result<Response, DeskError> {
         account::end_other_sessions(&mut self.step.visit.db(), self.session.user.id, self.session.id).await?;
+        // A browser that was taken has no guesses of its own any more; this one is known again at its next sign-in.
+        devices::delete_of_user(&mut self.step.visit.db(), self.session.user.id).await?;
         self.record_done(action, None).await;
         Ok(respond::no_content())
     }

@@ -53,6 +53,22 @@ async fn sign_in_at_home(shop: &Shop) -> (String, String, Vec<String>) {
 }
 
 #[tokio::test]
+async fn device_is_forgotten_when_other_sessions_are_ended() {
+    let shop = start("");
+    let owner = shop.set_up().await;
+    let ticket = send_password(&shop, HOME, "", EMAIL, PASSWORD).await.text("ticket");
+    let body = json!({"ticket": ticket, "code": code_of(&owner.secret, 0)});
+    let device = device_of(&post(&shop, "/sign-in/totp", HOME, "", body).await);
+    let ended = shop.change(reqwest::Method::DELETE, "/account/sessions", &owner, json!({})).await;
+    assert_eq!(ended.status, 204, "{}", ended.body);
+    for guess in 0..12 {
+        send_password(&shop, &format!("198.51.100.{}", guess / 3), "", EMAIL, "guess").await;
+    }
+    let taken = send_password(&shop, "192.0.2.7", &device, EMAIL, PASSWORD).await;
+    assert_eq!((taken.status, taken.code()), (429, "too_many_requests"));
+}
+
+#[tokio::test]
 async fn wrong_passwords_of_other_networks_do_not_lock_a_known_device_out() {
     let shop = start("");
     let (secret, device, _) = sign_in_at_home(&shop).await;
