@@ -4,7 +4,7 @@ mod neutral;
 
 use std::sync::Arc;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, Utc};
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
@@ -52,13 +52,14 @@ struct Row {
     user_metadata: Option<Value>,
 }
 
-/// Replaces all objects. Nothing else may write meanwhile: files without a row are deleted at the end. When it is interrupted, it
-/// can be run again.
+/// Replaces all objects, and deletes unfinished uploads and files without a row that are older than the call. Nothing else may
+/// write meanwhile. When it is interrupted, it can be run again: what was replaced gets other pseudonyms.
 ///
 /// # Errors
 /// The database or the backend failed. What was replaced before stays so.
 pub async fn anonymise(storage: &Arc<Storage>, rules: &dyn ObjectRules) -> Result<Anonymised, Error> {
     let scope = Scope::of_upkeep(&storage.config().service_role, "storage.upkeep");
+    let started = storage.now();
     let mut done = Anonymised::default();
     let mut after = uuid::Uuid::nil().to_string();
     loop {
@@ -88,8 +89,9 @@ pub async fn anonymise(storage: &Arc<Storage>, rules: &dyn ObjectRules) -> Resul
             break;
         }
     }
-    done.uploads = delete_uploads(storage, &scope).await?;
-    sweep::sweep_older(storage, TimeDelta::zero()).await?;
+    done.uploads = delete_uploads(storage, &scope, started).await?;
+    // The file of a request that is not over has no row yet.
+    sweep::sweep_older(storage, storage.now() - started).await?;
     Ok(done)
 }
 
@@ -143,14 +145,14 @@ async fn read_prefix(backend: &dyn Backend, file: &FileKey) -> Result<(u64, Vec<
 }
 
 /// Deletes uploads that are not complete: multipart uploads of the S3 protocol, and resumable ones.
-async fn delete_uploads(storage: &Arc<Storage>, scope: &Scope) -> Result<u64, Error> {
+async fn delete_uploads(storage: &Arc<Storage>, scope: &Scope, before: DateTime<Utc>) -> Result<u64, Error> {
     // The files of the parts have no row then, so that the sweep deletes them.
     let statement = sql("DELETE FROM storage.s3_multipart_uploads_parts RETURNING id::text", []);
     storage.database().run(scope, statement).await?;
     let statement = sql("DELETE FROM storage.s3_multipart_uploads RETURNING id::text", []);
     let mut deleted = storage.database().run(scope, statement).await?.len() as u64;
     let staging = storage.backend().staging();
-    for id in staging.list_idle(storage.now()).await? {
+    for id in staging.list_idle(before).await? {
         staging.remove(id).await?;
         deleted += 1;
     }
