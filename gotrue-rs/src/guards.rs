@@ -183,7 +183,7 @@ async fn authenticate_admin(cx: &RequestContext, claims: Arc<Map<String, Value>>
     if !matches!(session_id_claim(&claims), Ok(None)) {
         let found = load_caller(cx, Arc::clone(&claims)).await?;
         let validity =
-            found.session.as_ref().map(|session| session_facts(cx, &found.account, session, None).decide_validity());
+            found.session.as_ref().map(|session| session_facts(cx, &found.user, session, None).decide_validity());
         if validity != Some(SessionValidity::Valid) {
             if let (Some(validity), Some(session)) = (validity, &found.session) {
                 explanations::record_invalid_session(cx, validity, session, None);
@@ -193,7 +193,7 @@ async fn authenticate_admin(cx: &RequestContext, claims: Arc<Map<String, Value>>
         if is_confined_client(cx, found.is_oauth_client_token()) {
             return Err(not_admin());
         }
-        user_id = Some(found.account.id);
+        user_id = Some(found.user.id);
     }
     if !cx.has_admin_role(&claims) {
         return Err(not_admin());
@@ -252,7 +252,7 @@ async fn load_path_user(cx: &mut RequestContext) -> Result<()> {
     let found =
         users::find_with_session(&mut cx.db(), id, None).await.or_internal_error("Database error loading user")?;
     let found = found.ok_or_else(user_not_found)?;
-    cx.guard_results.account = Some(found.account);
+    cx.guard_results.user = Some(found.user);
     Ok(())
 }
 
@@ -285,11 +285,11 @@ async fn authenticate_client(cx: &mut RequestContext) -> Result<()> {
 fn find_path_factor(cx: &mut RequestContext) -> Result<()> {
     let named = cx.request.path_param("factor_id").unwrap_or_default();
     let id = parse_uuid(named).ok_or_else(|| malformed_path_id("factor_id"))?;
-    let account = match &cx.guard_results.account {
-        Some(account) => account,
-        None => &cx.caller()?.account,
+    let user = match &cx.guard_results.user {
+        Some(user) => user,
+        None => &cx.caller()?.user,
     };
-    let found = account.factors.iter().find(|factor| factor.id == id).cloned();
+    let found = user.factors.iter().find(|factor| factor.id == id).cloned();
     cx.guard_results.factor = Some(found.ok_or_else(factor_not_found)?);
     Ok(())
 }

@@ -72,8 +72,8 @@
 
 pub mod app;
 pub mod config;
-pub mod flows;
 pub mod guards;
+pub mod handlers;
 pub mod http;
 pub mod ports;
 pub mod request_context;

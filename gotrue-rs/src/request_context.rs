@@ -73,7 +73,7 @@ pub struct GuardResults {
     /// The administrator, set by the guard `Admin`.
     pub admin: Option<Admin>,
     /// The user named in the path, set by the guard `Account`.
-    pub account: Option<User>,
+    pub user: Option<User>,
     /// The factor named in the path, set by the guard `Factor`.
     pub factor: Option<Factor>,
     /// The SSO identity provider named in the path, set by the guard `SsoProvider`.
@@ -90,7 +90,7 @@ pub struct GuardResults {
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// The user of the claim `sub`.
-    pub account: User,
+    pub user: User,
     /// The session of the claim `session_id`; `None` for a token without one.
     pub session: Option<Session>,
     /// The verified claims.
@@ -103,7 +103,7 @@ pub struct ReadOnlyCaller {
     /// The user of the claim `sub`, without the members that no response shows.
     ///
     /// Password, tokens, `email_change_confirm_status`, `is_super_admin` and `is_sso_user` are not loaded.
-    pub account: User,
+    pub user: User,
     /// The verified claims.
     pub claims: Arc<Map<String, Value>>,
 }
@@ -265,8 +265,8 @@ impl RequestContext {
     }
 
     /// The user named in the path; the route must have the guard `Account`.
-    pub fn account(&self) -> Result<&User> {
-        self.guard_results.account.as_ref().ok_or_else(|| missing_guard_error("Account"))
+    pub fn user(&self) -> Result<&User> {
+        self.guard_results.user.as_ref().ok_or_else(|| missing_guard_error("Account"))
     }
 
     /// The factor named in the path; the route must have the guard `Factor`.

@@ -4,15 +4,15 @@
 
 use http::Method;
 
-use crate::flows::passwordless::{magic_link, otp, recover, resend};
-use crate::flows::{
-    admin, external, factors, logout, meta, oauth_server, passkeys, scim, sign_up, sso, token, user, verify,
-};
 use crate::guards::{
     ACCOUNT, ADMIN, CALLER, CALLER_TO_READ, CAPTCHA, CLIENT, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE,
     LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK, LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_REGISTER, LIMIT_RESEND,
     LIMIT_SAML, LIMIT_SSO, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS,
     SAML, SCIM, SSO_PROVIDER,
+};
+use crate::handlers::passwordless::{magic_link, otp, recover, resend};
+use crate::handlers::{
+    admin, external, factors, logout, meta, oauth_server, passkeys, scim, sign_up, sso, token, user, verify,
 };
 use crate::http::router::{Guard, RouteEntry, add_guards, route, route_group};
 

@@ -76,7 +76,7 @@ impl DeskSession {
         let Some(hash) = hash_presented(token) else { return Ok(None) };
         let found = desk_sessions::find(&mut visit.db(), &hash, visit.now, visit.now - IDLE_LIMIT).await?;
         let Some(row) = found else { return Ok(None) };
-        if !is_admitted(&row.found.account, visit.now) {
+        if !is_admitted(&row.found.user, visit.now) {
             desk_sessions::end(&mut visit.db(), row.id).await?;
             return Ok(None);
         }
@@ -86,10 +86,10 @@ impl DeskSession {
     fn from_row(row: DeskSessionRow, token: &str, visit: &Visit) -> Option<Self> {
         let DeskSessionRow { id, method, expires_at, found } = row;
         let session = found.session?;
-        let is_valid = is_in_force(&found.account, &session, visit)
+        let is_valid = is_in_force(&found.user, &session, visit)
             && (method == SignInMethod::Passkey.as_str() || session.is_elevated());
         let csrf_token = derive_csrf_token(token);
-        is_valid.then_some(Self { id, user: found.account, session_id: session.id, expires_at, csrf_token })
+        is_valid.then_some(Self { id, user: found.user, session_id: session.id, expires_at, csrf_token })
     }
 
     /// Returns the session of the auth API.
@@ -130,9 +130,9 @@ impl DeskSession {
 }
 
 /// Whether the session of the auth API has not ended by its own rules.
-fn is_in_force(account: &User, session: &Session, visit: &Visit) -> bool {
+fn is_in_force(user: &User, session: &Session, visit: &Visit) -> bool {
     let policy = &visit.app.policy.sessions;
-    let context = SessionContext { session, account, policy, token_time: None, now: visit.now };
+    let context = SessionContext { session, user, policy, token_time: None, now: visit.now };
     context.decide_validity() == SessionValidity::Valid
 }
 

@@ -12,7 +12,7 @@ use super::telemetry_settings::TelemetrySettings;
 /// The validated configuration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
-    /// The policy of rules and flows.
+    /// The policy of rules and handlers.
     pub policy: Policy,
     /// The address of the API.
     pub listen: ListenAddress,

@@ -23,7 +23,7 @@ use crate::store::users;
 pub(super) async fn require_caller(cx: &mut RequestContext) -> Result<()> {
     let claims = verify_access_token(cx)?;
     let found = load_caller(cx, claims).await?;
-    require_access(cx, &found.account, found.session.is_some(), found.is_oauth_client_token())?;
+    require_access(cx, &found.user, found.session.is_some(), found.is_oauth_client_token())?;
     cx.guard_results.caller = Some(found);
     Ok(())
 }
@@ -35,26 +35,26 @@ pub(super) async fn require_read_only_caller(cx: &mut RequestContext) -> Result<
     let found = subject.require_loaded(cx, &claims, found, |found| found.session.is_some())?;
     let session_client = found.session.as_ref().and_then(|session| session.oauth_client_id);
     let is_client_token = is_oauth_client_token(&claims, session_client);
-    require_access(cx, &found.account, found.session.is_some(), is_client_token)?;
-    let account = if is_client_token && cx.app.policy.oauth_server.are_claims_limited_by_scopes {
+    require_access(cx, &found.user, found.session.is_some(), is_client_token)?;
+    let user = if is_client_token && cx.app.policy.oauth_server.are_claims_limited_by_scopes {
         let scopes = found.session.and_then(|session| session.scopes);
-        limit_user(&found.account, scopes.as_deref().unwrap_or_default())
+        limit_user(&found.user, scopes.as_deref().unwrap_or_default())
     } else {
-        found.account
+        found.user
     };
-    cx.guard_results.read_only_caller = Some(ReadOnlyCaller { account, claims });
+    cx.guard_results.read_only_caller = Some(ReadOnlyCaller { user, claims });
     Ok(())
 }
 
 /// Requires that the user is not banned and that the token opens the route, and records the user.
-fn require_access(cx: &RequestContext, account: &User, has_session: bool, is_client_token: bool) -> Result<()> {
-    require_not_banned(account, BannedAttempt::Access, cx.now)?;
+fn require_access(cx: &RequestContext, user: &User, has_session: bool, is_client_token: bool) -> Result<()> {
+    require_not_banned(user, BannedAttempt::Access, cx.now)?;
     // A token without a session is an ID token: it identifies a user to a client and authorizes no request.
     let opens = || has_session && confinement::is_client_route_allowed(cx.request.method.as_str(), &cx.request.path);
     if is_confined_client(cx, is_client_token) && !opens() {
         return Err(confinement::client_route_not_allowed());
     }
-    cx.record_user(account.id);
+    cx.record_user(user.id);
     Ok(())
 }
 
@@ -81,7 +81,7 @@ pub(super) async fn load_caller(cx: &RequestContext, claims: Arc<Map<String, Val
     let subject = Subject::from_claims(&claims)?;
     let found = users::find_with_session(&mut cx.db(), subject.user_id, subject.session_to_load()).await;
     let found = subject.require_loaded(cx, &claims, found, |found| found.session.is_some())?;
-    Ok(Caller { account: found.account, session: found.session, claims })
+    Ok(Caller { user: found.user, session: found.session, claims })
 }
 
 /// The user and the session that claims name.

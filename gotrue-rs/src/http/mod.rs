@@ -1,4 +1,4 @@
-//! HTTP without knowledge of flows: replies, route matching, layers.
+//! HTTP without knowledge of handlers: replies, route matching, layers.
 
 pub mod layers;
 pub mod reply;

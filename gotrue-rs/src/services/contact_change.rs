@@ -46,14 +46,14 @@ pub enum ContactChangeRequest<'a> {
 /// The second message sees the user as the first change leaves it. Nothing is stored yet.
 pub async fn request_changes<'a>(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     changes: &'a ContactChanges,
     pkce: &PkceParameters,
 ) -> Result<Vec<ContactChangeRequest<'a>>> {
     let mut started = Vec::new();
-    let mut image = account.clone();
+    let mut image = user.clone();
     if let Some(new) = &changes.email {
-        started.push(match email_change_mode(account, &cx.app.policy) {
+        started.push(match email_change_mode(user, &cx.app.policy) {
             ContactChangeMode::Immediate => {
                 image.email_change = new.as_str().to_owned();
                 image = self::user_after_change(cx, image, ContactKind::Email);
@@ -61,7 +61,7 @@ pub async fn request_changes<'a>(
             }
             ContactChangeMode::AfterConfirmation => {
                 let challenge = Challenge::new(&pkce.challenge, &pkce.method)?;
-                let pending = request_email_change(cx, account, new, challenge.is_some()).await?;
+                let pending = request_email_change(cx, user, new, challenge.is_some()).await?;
                 image = pending.user_after_storing(cx, image);
                 ContactChangeRequest::EmailToConfirm(Box::new(pending), challenge)
             }
@@ -85,7 +85,7 @@ pub async fn request_changes<'a>(
 /// Returns the message id if the response contains one.
 pub async fn resend_confirmation(
     cx: &RequestContext,
-    account: User,
+    user: User,
     change: ContactKind,
     challenge: Option<Challenge>,
 ) -> Result<Option<String>> {
@@ -93,45 +93,45 @@ pub async fn resend_confirmation(
     let mut message_id = None;
     let started = match change {
         ContactKind::Email => {
-            email = Email::parse(&account.email_change)?;
+            email = Email::parse(&user.email_change)?;
             ContactChangeRequest::EmailToConfirm(
-                Box::new(request_email_change(cx, &account, &email, challenge.is_some()).await?),
+                Box::new(request_email_change(cx, &user, &email, challenge.is_some()).await?),
                 challenge,
             )
         }
         ContactKind::Phone => {
-            phone = Phone::parse(&account.phone_change)?;
-            let mut pending = request_phone_change(cx, &account, &phone, &SmsChannel::default()).await?;
+            phone = Phone::parse(&user.phone_change)?;
+            let mut pending = request_phone_change(cx, &user, &phone, &SmsChannel::default()).await?;
             message_id = pending.sms.message_id.take();
             ContactChangeRequest::PhoneToConfirm(pending)
         }
     };
     let mut db = cx.begin().await?;
-    started.store(cx, &mut db, account).await?;
+    started.store(cx, &mut db, user).await?;
     db.commit().await?;
     Ok(message_id)
 }
 
 impl ContactChangeRequest<'_> {
     /// Stores the change in the caller's transaction and returns the changed user.
-    pub async fn store(self, cx: &RequestContext, db: &mut Connection, account: User) -> Result<User> {
+    pub async fn store(self, cx: &RequestContext, db: &mut Connection, user: User) -> Result<User> {
         let log = |actor| audit::build_rows(cx, actor, [AuditEntry::new(AuditAction::UserModified)]);
         match self {
             Self::EmailImmediate(new) => {
-                let pending = User { email_change: new.as_str().to_owned(), ..account };
+                let pending = User { email_change: new.as_str().to_owned(), ..user };
                 apply_immediate(cx, db, &pending, ContactKind::Email, log(&pending)).await
             }
             Self::PhoneImmediate(new) => {
-                let pending = User { phone_change: new.as_str().to_owned(), ..account };
+                let pending = User { phone_change: new.as_str().to_owned(), ..user };
                 apply_immediate(cx, db, &pending, ContactKind::Phone, log(&pending)).await
             }
             Self::EmailToConfirm(pending, challenge) => {
                 if let Some(challenge) = &challenge {
-                    pkce::store_challenge(cx, db, account.id, challenge, Purpose::EmailChange).await?;
+                    pkce::store_challenge(cx, db, user.id, challenge, Purpose::EmailChange).await?;
                 }
-                pending.store(cx, db, account).await
+                pending.store(cx, db, user).await
             }
-            Self::PhoneToConfirm(pending) => pending.store(cx, db, account).await,
+            Self::PhoneToConfirm(pending) => pending.store(cx, db, user).await,
         }
     }
 }
@@ -150,37 +150,32 @@ pub struct EmailChangeToConfirm<'a> {
 /// Both e-mails count as one message for the minimum interval and the quota.
 pub async fn request_email_change<'a>(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     new: &'a Email,
     pkce: bool,
 ) -> Result<EmailChangeToConfirm<'a>> {
     limits::count_user_message(cx, &Contact::Email(new.clone())).await?;
-    let current = current_email_to_confirm(account, &cx.app.policy);
+    let current = current_email_to_confirm(user, &cx.app.policy);
     messages::require_email_allowed(
         cx,
-        account,
+        user,
         Purpose::EmailChange,
         [Some(new.as_str()), current].into_iter().flatten(),
     )
     .await?;
     let email_message =
         TokenEmail { purpose: Purpose::EmailChange, to: new.as_str(), pkce, new_email: Some(new.as_str()) };
-    let to_new = messages::compose_email(cx, account, email_message).await?;
+    let to_new = messages::compose_email(cx, user, email_message).await?;
     let to_current = match current {
         Some(current) => {
-            let composed = messages::compose_email(cx, account, TokenEmail { to: current, ..email_message }).await?;
+            let composed = messages::compose_email(cx, user, TokenEmail { to: current, ..email_message }).await?;
             Some((current.to_owned(), composed))
         }
         None => None,
     };
     let pending = EmailChangeToConfirm { new, to_new, to_current };
-    messages::send_before_write(
-        cx,
-        &pending.user_with_pending_email(account),
-        Purpose::EmailChange,
-        &pending.messages(),
-    )
-    .await?;
+    messages::send_before_write(cx, &pending.user_with_pending_email(user), Purpose::EmailChange, &pending.messages())
+        .await?;
     Ok(pending)
 }
 
@@ -190,36 +185,36 @@ impl EmailChangeToConfirm<'_> {
     }
 
     /// The user with the pending address, as the hook sees it.
-    fn user_with_pending_email(&self, account: &User) -> User {
-        User { email_change: self.new.as_str().to_owned(), ..account.clone() }
+    fn user_with_pending_email(&self, user: &User) -> User {
+        User { email_change: self.new.as_str().to_owned(), ..user.clone() }
     }
 
     /// Stores the pending address and its token hashes, replacing those of an earlier change.
     ///
     /// Returns the changed user.
-    pub async fn store(&self, cx: &RequestContext, db: &mut Connection, account: User) -> Result<User> {
+    pub async fn store(&self, cx: &RequestContext, db: &mut Connection, user: User) -> Result<User> {
         messages::send_within_write(
             cx,
             db,
-            &self.user_with_pending_email(&account),
+            &self.user_with_pending_email(&user),
             Purpose::EmailChange,
             &self.messages(),
         )
         .await?;
         let to_current = self.to_current.as_ref();
         let change = EmailChange {
-            user_id: account.id,
+            user_id: user.id,
             new: self.new.as_str(),
             new_hash: (self.to_new.hash.as_str(), self.to_new.row_id),
             current: to_current.map(|(address, mail)| (address.as_str(), mail.hash.as_str(), mail.row_id)),
             now: cx.now,
         };
         contact_changes::store_email_change(db, change).await.or_internal_error(UPDATE_FAILED)?;
-        Ok(self.user_after_storing(cx, account))
+        Ok(self.user_after_storing(cx, user))
     }
 
     /// The user after the change is stored.
-    fn user_after_storing(&self, cx: &RequestContext, account: User) -> User {
+    fn user_after_storing(&self, cx: &RequestContext, user: User) -> User {
         let to_current = self.to_current.as_ref();
         User {
             email_change: self.new.as_str().to_owned(),
@@ -228,7 +223,7 @@ impl EmailChangeToConfirm<'_> {
             email_change_sent_at: Some(cx.now),
             email_change_confirm_status: 0,
             updated_at: cx.now,
-            ..account
+            ..user
         }
     }
 }
@@ -243,33 +238,33 @@ pub struct PhoneChangeToConfirm<'a> {
 /// Sends a confirmation to the new number.
 pub async fn request_phone_change<'a>(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     new: &'a Phone,
     channel: &SmsChannel,
 ) -> Result<PhoneChangeToConfirm<'a>> {
     limits::count_user_message(cx, &Contact::Phone(new.clone())).await?;
     let text = TokenSms { purpose: Purpose::PhoneChange, to: new.as_str(), channel };
-    let pending = User { phone_change: new.as_str().to_owned(), ..account.clone() };
+    let pending = User { phone_change: new.as_str().to_owned(), ..user.clone() };
     Ok(PhoneChangeToConfirm { new, sms: messages::send_sms(cx, &pending, text).await? })
 }
 
 impl PhoneChangeToConfirm<'_> {
     /// Stores the pending number and its token hash. Returns the changed user.
-    pub async fn store(&self, cx: &RequestContext, db: &mut Connection, account: User) -> Result<User> {
-        let account = User { phone_change: self.new.as_str().to_owned(), ..account };
-        self.sms.send_within_write(cx, db, &account).await?;
+    pub async fn store(&self, cx: &RequestContext, db: &mut Connection, user: User) -> Result<User> {
+        let user = User { phone_change: self.new.as_str().to_owned(), ..user };
+        self.sms.send_within_write(cx, db, &user).await?;
         let secret = SentToken {
             purpose: Purpose::PhoneChange,
             to: self.new.as_str(),
             hash: &self.sms.hash,
             row_id: messages::new_row_id(cx),
         };
-        messages::store(cx, db, &account, secret, Vec::new()).await?;
+        messages::store(cx, db, &user, secret, Vec::new()).await?;
         Ok(User {
             phone_change_token: self.sms.hash.as_str().to_owned(),
             phone_change_sent_at: Some(cx.now),
             updated_at: cx.now,
-            ..account
+            ..user
         })
     }
 }
@@ -280,10 +275,10 @@ impl PhoneChangeToConfirm<'_> {
 pub async fn store_first_confirmation(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     slot: OneTimeTokenKind,
 ) -> Result<bool> {
-    contact_changes::confirm_email_change_half(db, account.id, slot, slot.stored_hash(account), cx.now)
+    contact_changes::confirm_email_change_half(db, user.id, slot, slot.stored_hash(user), cx.now)
         .await
         .or_internal_error(UPDATE_FAILED)
 }
@@ -303,18 +298,18 @@ pub enum ContactKind {
 pub async fn apply_confirmed(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     change: ContactKind,
 ) -> Result<Option<User>> {
-    let after = user_after_change(cx, account.clone(), change);
+    let after = user_after_change(cx, user.clone(), change);
     let after = User { app_metadata: app_metadata_with_providers(&after), ..after };
     let applied = AppliedContactChange {
-        before: account,
+        before: user,
         after: &after,
         identity: contact_identity(&after, change)?,
         app_metadata: Some(Value::Object(after.app_metadata.clone())),
         now: cx.now,
-        audit: audit::build_rows(cx, account, [AuditEntry::new(AuditAction::UserModified)]),
+        audit: audit::build_rows(cx, user, [AuditEntry::new(AuditAction::UserModified)]),
     };
     Ok(write_change(db, change, applied).await?.then_some(after))
 }
@@ -325,26 +320,26 @@ pub async fn apply_confirmed(
 async fn apply_immediate(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     change: ContactKind,
     audit: Vec<AuditRow>,
 ) -> Result<User> {
-    let after = user_after_change(cx, account.clone(), change);
+    let after = user_after_change(cx, user.clone(), change);
     let identity = contact_identity(&after, change)?;
     let applied =
-        AppliedContactChange { before: account, after: &after, identity, app_metadata: None, now: cx.now, audit };
+        AppliedContactChange { before: user, after: &after, identity, app_metadata: None, now: cx.now, audit };
     if write_change(db, change, applied).await? {
         return Ok(after);
     }
     Err(Error::internal(UPDATE_FAILED).with_cause("a concurrent request replaced the pending change"))
 }
 
-fn user_after_change(cx: &RequestContext, account: User, change: ContactKind) -> User {
+fn user_after_change(cx: &RequestContext, user: User, change: ContactKind) -> User {
     let effect = match change {
         ContactKind::Email => VerificationEffect::ChangeEmail,
         ContactKind::Phone => VerificationEffect::ChangePhone,
     };
-    let after = apply_effect(effect, account, ConfirmationContext { identity: cx.entropy.uuid(), now: cx.now });
+    let after = apply_effect(effect, user, ConfirmationContext { identity: cx.entropy.uuid(), now: cx.now });
     User { updated_at: cx.now, ..after }
 }
 

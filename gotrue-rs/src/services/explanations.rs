@@ -198,8 +198,8 @@ pub fn record_wrong_credentials(cx: &RequestContext, found: Option<&User>) {
         None => DecisionRecord::refused("sign_in.unknown_account", "No account has this address or number.")
             .with_input("audience", cx.audience())
             .with_remedy("Sign up first. The response does not tell clients whether an account exists."),
-        Some(account) => DecisionRecord::refused("sign_in.no_password", "The account has no password.")
-            .with_input("user_id", account.id.to_string())
+        Some(user) => DecisionRecord::refused("sign_in.no_password", "The account has no password.")
+            .with_input("user_id", user.id.to_string())
             .with_remedy("Sign in by a link, a code or a provider, or set a password by a recovery."),
     };
     cx.journal.record_decision(decision);
@@ -208,12 +208,12 @@ pub fn record_wrong_credentials(cx: &RequestContext, found: Option<&User>) {
 /// Records why a user with a password is not signed in.
 ///
 /// That a password is wrong is recorded in development only.
-pub fn record_sign_in(cx: &RequestContext, decision: &SignInDecision<'_>, account: &User) {
+pub fn record_sign_in(cx: &RequestContext, decision: &SignInDecision<'_>, user: &User) {
     let unconfirmed = |what, setting: &'static str, sent_at: Option<Time>| {
         DecisionRecord::refused("sign_in.unconfirmed", format!("The {what} of the account is not confirmed."))
             .with_setting(setting)
             .with_value("false")
-            .with_input("user_id", account.id.to_string())
+            .with_input("user_id", user.id.to_string())
             .with_input("confirmation_sent_at", sent_at.map(|at| at.to_rfc3339()))
             .with_remedy(
                 "Confirm it by the message, which is in the inbox at /_dev/inbox in development; `/resend` sends \
@@ -222,14 +222,12 @@ pub fn record_sign_in(cx: &RequestContext, decision: &SignInDecision<'_>, accoun
     };
     let record = match decision {
         SignInDecision::EmailNotConfirmed => {
-            unconfirmed("address", "GOTRUE_MAILER_AUTOCONFIRM", account.confirmation_sent_at)
+            unconfirmed("address", "GOTRUE_MAILER_AUTOCONFIRM", user.confirmation_sent_at)
         }
-        SignInDecision::PhoneNotConfirmed => {
-            unconfirmed("number", "GOTRUE_SMS_AUTOCONFIRM", account.confirmation_sent_at)
-        }
+        SignInDecision::PhoneNotConfirmed => unconfirmed("number", "GOTRUE_SMS_AUTOCONFIRM", user.confirmation_sent_at),
         SignInDecision::WrongPassword if cx.journal.is_traced() => {
             DecisionRecord::refused("sign_in.wrong_password", "The account exists, and the password is another one.")
-                .with_input("user_id", account.id.to_string())
+                .with_input("user_id", user.id.to_string())
                 .with_remedy("Send the password of the account, or set a new one by a recovery.")
         }
         _ => return,

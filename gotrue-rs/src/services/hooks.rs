@@ -36,12 +36,12 @@ use crate::store::sessions::{self, SessionSelection};
 /// Calls the hook before a new user is stored; `data` is the user's own metadata.
 ///
 /// A refusal stores nothing.
-pub async fn call_before_user_created(cx: &RequestContext, account: &User, data: &Map<String, Value>) -> Result<()> {
+pub async fn call_before_user_created(cx: &RequestContext, user: &User, data: &Map<String, Value>) -> Result<()> {
     let kind = HookKind::BeforeUserCreated;
     if !cx.app.hooks.is_enabled(kind) {
         return Ok(());
     }
-    let shown = before_user_created_view(account, data);
+    let shown = before_user_created_view(user, data);
     let about = UserCreated { user: UserJson::from(&shown) };
     require_empty_output(
         invoke(cx, kind, HookTransaction::None(&mut cx.db().with_long_statements()), about).await?.as_deref(),
@@ -49,12 +49,12 @@ pub async fn call_before_user_created(cx: &RequestContext, account: &User, data:
 }
 
 /// Calls the hook after a new user is stored. A failure does not undo the insert.
-pub async fn call_after_user_created(cx: &RequestContext, account: &User) -> Result<()> {
+pub async fn call_after_user_created(cx: &RequestContext, user: &User) -> Result<()> {
     let kind = HookKind::AfterUserCreated;
     if !cx.app.hooks.is_enabled(kind) {
         return Ok(());
     }
-    let about = UserCreated { user: UserJson::from(account) };
+    let about = UserCreated { user: UserJson::from(user) };
     require_empty_output(
         invoke(cx, kind, HookTransaction::None(&mut cx.db().with_long_statements()), about).await?.as_deref(),
     )
@@ -123,24 +123,24 @@ pub async fn report_mfa_attempt(cx: &RequestContext, attempt: MfaAttempt<'_>) ->
 pub async fn send_email(
     cx: &RequestContext,
     within: HookTransaction<'_>,
-    account: &User,
+    user: &User,
     mail: EmailData<'_>,
 ) -> Result<()> {
-    let about = SendEmail { user: UserJson::from(account), email_data: mail };
+    let about = SendEmail { user: UserJson::from(user), email_data: mail };
     require_empty_output(invoke(cx, HookKind::SendEmail, within, about).await?.as_deref())
 }
 
 /// Sends a notification e-mail through the hook, which must be enabled, after the change is stored.
 ///
 /// A database function runs in its own transaction.
-pub async fn send_notice(cx: &RequestContext, account: &User, mail: EmailData<'_>) -> Result<()> {
-    let about = SendEmail { user: UserJson::from(account), email_data: mail };
+pub async fn send_notice(cx: &RequestContext, user: &User, mail: EmailData<'_>) -> Result<()> {
+    let about = SendEmail { user: UserJson::from(user), email_data: mail };
     require_empty_output(invoke_in_own_transaction(cx, HookKind::SendEmail, about).await?.as_deref())
 }
 
 /// Sends an SMS through the hook, which must be enabled.
-pub async fn send_sms(cx: &RequestContext, within: HookTransaction<'_>, account: &User, text: Sms<'_>) -> Result<()> {
-    let about = SendSms { user: UserJson::from(account), sms: text };
+pub async fn send_sms(cx: &RequestContext, within: HookTransaction<'_>, user: &User, text: Sms<'_>) -> Result<()> {
+    let about = SendSms { user: UserJson::from(user), sms: text };
     require_empty_output(invoke(cx, HookKind::SendSms, within, about).await?.as_deref())
 }
 

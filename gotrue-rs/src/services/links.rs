@@ -44,8 +44,8 @@ pub async fn build_user(
     data: Option<Map<String, Value>>,
     password: LinkPassword<'_>,
 ) -> Result<User> {
-    let ids = NewUserIds { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
-    let hash = hash_password(cx, ids.account, password).await?;
+    let ids = NewUserIds { user: cx.entropy.uuid(), identity: cx.entropy.uuid() };
+    let hash = hash_password(cx, ids.user, password).await?;
     let made = gotrue_rules::domain::links::build_invited_user(ids, email, cx.audience(), data, cx.now);
     let made = User { role: cx.app.policy.jwt.default_group.clone(), encrypted_password: hash, ..made };
     hooks::call_before_user_created(cx, &made, &made.user_metadata).await?;
@@ -67,7 +67,7 @@ async fn hash_password(cx: &RequestContext, owner: Uuid, password: LinkPassword<
 ///
 /// An existing user can be invited again; the after-user-created hook is called each time.
 pub async fn invite(cx: &RequestContext, recipient: LinkRecipient, audit: Vec<AuditRow>) -> Result<Attempt<User>> {
-    let account = match recipient {
+    let user = match recipient {
         LinkRecipient::Existing(known) => {
             messages::send_to_user(cx, &known, invitation_message(&known), audit).await?;
             known
@@ -86,7 +86,7 @@ pub async fn invite(cx: &RequestContext, recipient: LinkRecipient, audit: Vec<Au
             stored
         }
     };
-    let invited = with_issued_link(*account, LinkType::Invite, None, cx.now);
+    let invited = with_issued_link(*user, LinkType::Invite, None, cx.now);
     hooks::call_after_user_created(cx, &invited).await?;
     Ok(Attempt::Done(invited))
 }
@@ -95,8 +95,8 @@ async fn insert_user(db: &mut Connection, new: &User) -> Result<Attempt<User>> {
     Attempt::from_insertion(accounts::insert_within(db, new, Vec::new()).await, INSERT_FAILED)
 }
 
-fn invitation_message(account: &User) -> TokenEmail<'_> {
-    let to = account.email.as_deref().unwrap_or_default();
+fn invitation_message(user: &User) -> TokenEmail<'_> {
+    let to = user.email.as_deref().unwrap_or_default();
     TokenEmail { purpose: Purpose::Invite, to, pkce: false, new_email: None }
 }
 
@@ -119,7 +119,7 @@ pub struct LinkRequest<'a> {
 #[derive(Debug)]
 pub struct IssuedLink {
     /// The changed user.
-    pub account: User,
+    pub user: User,
     /// The code, the link and its redirect target.
     pub token: OneTimeToken,
     /// The link's token as if it were for the user's own address, whichever address it is for.
@@ -132,11 +132,11 @@ pub async fn generate_link(
     recipient: LinkRecipient,
     link_request: LinkRequest<'_>,
 ) -> Result<Attempt<IssuedLink>> {
-    let (account, is_new) = match recipient {
+    let (user, is_new) = match recipient {
         LinkRecipient::Existing(known) => (*known, false),
         LinkRecipient::New(new) => (*new, true),
     };
-    let own = account.email.clone().unwrap_or_default();
+    let own = user.email.clone().unwrap_or_default();
     let to = match link_request.kind {
         LinkType::EmailChangeNew => link_request.new_email.map(Email::as_str).unwrap_or_default(),
         _ => &own,
@@ -151,27 +151,27 @@ pub async fn generate_link(
     let own_hash = TokenHash::new(&own, &token.code);
     let own_link_token = LinkToken::new(own_hash, token.row_id).format();
     let (kind, new_email) = (link_request.kind, link_request.new_email);
-    let account = if is_new || link_request.data.is_some() {
+    let user = if is_new || link_request.data.is_some() {
         let mut db = cx.begin().await?;
-        let account = match write_user(cx, &mut db, account, is_new, link_request.data).await? {
-            Attempt::Done(account) => account,
+        let user = match write_user(cx, &mut db, user, is_new, link_request.data).await? {
+            Attempt::Done(user) => user,
             Attempt::Conflict(error) => {
                 db.rollback().await?;
                 return Ok(Attempt::Conflict(error));
             }
         };
-        store_token_hash(cx, &mut db, &account, link_request, RecipientHash::new(to, &token)).await?;
+        store_token_hash(cx, &mut db, &user, link_request, RecipientHash::new(to, &token)).await?;
         db.commit().await?;
-        account
+        user
     } else {
-        store_token_hash(cx, &mut cx.db(), &account, link_request, RecipientHash::new(to, &token)).await?;
-        account
+        store_token_hash(cx, &mut cx.db(), &user, link_request, RecipientHash::new(to, &token)).await?;
+        user
     };
-    let account = with_issued_link(account, kind, new_email, cx.now);
+    let user = with_issued_link(user, kind, new_email, cx.now);
     if is_new {
-        hooks::call_after_user_created(cx, &account).await?;
+        hooks::call_after_user_created(cx, &user).await?;
     }
-    Ok(Attempt::Done(IssuedLink { account, token, own_link_token }))
+    Ok(Attempt::Done(IssuedLink { user, token, own_link_token }))
 }
 
 /// The redirect target of a link: the requested one if it is allowed, else the default of e-mails.
@@ -184,16 +184,15 @@ fn link_redirect_target(cx: &RequestContext, requested: &str) -> String {
 async fn write_user(
     cx: &RequestContext,
     db: &mut Connection,
-    account: User,
+    user: User,
     is_new: bool,
     data: Option<&Map<String, Value>>,
 ) -> Result<Attempt<User>> {
     if is_new {
-        return insert_user(db, &account).await;
+        return insert_user(db, &user).await;
     }
     let changes = accounts::UserChanges { user_metadata: data, ..accounts::UserChanges::default() };
-    let updated =
-        accounts::update(db, account.id, cx.now, changes, Vec::new()).await.or_internal_error(UPDATE_FAILED)?;
+    let updated = accounts::update(db, user.id, cx.now, changes, Vec::new()).await.or_internal_error(UPDATE_FAILED)?;
     updated.map(Attempt::Done).ok_or_else(|| Error::internal(UPDATE_FAILED))
 }
 
@@ -214,7 +213,7 @@ impl<'a> RecipientHash<'a> {
 async fn store_token_hash(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     link_request: LinkRequest<'_>,
     RecipientHash { to, hash, row_id }: RecipientHash<'_>,
 ) -> Result<()> {
@@ -223,11 +222,11 @@ async fn store_token_hash(
         LinkType::EmailChangeNew => OneTimeTokenKind::EmailChangeNew,
         kind => {
             let secret = SentToken { purpose: kind.purpose(), to, hash, row_id };
-            return messages::store(cx, db, account, secret, link_request.audit).await;
+            return messages::store(cx, db, user, secret, link_request.audit).await;
         }
     };
     let half = EmailChangeHalf {
-        user_id: account.id,
+        user_id: user.id,
         new: link_request.new_email.map(Email::as_str).unwrap_or_default(),
         slot,
         hash: (hash.as_str(), row_id),

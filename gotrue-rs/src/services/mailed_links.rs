@@ -38,7 +38,7 @@ pub async fn replace_by_code(cx: &RequestContext, kind: &str, token: &str) -> Re
     let (kind, link) = parse(kind, token)?;
     let found = find_user(cx, kind, &link).await?;
     let kind = verify_link(Some(kind), link.hash(), found.as_ref(), &cx.app.policy, cx.now)?;
-    let account = found.ok_or_else(invalid_link)?;
+    let user = found.ok_or_else(invalid_link)?;
     let purpose = match kind {
         VerificationType::SignUp => Purpose::SignUp,
         VerificationType::Invite => Purpose::Invite,
@@ -46,12 +46,11 @@ pub async fn replace_by_code(cx: &RequestContext, kind: &str, token: &str) -> Re
         VerificationType::Recovery => Purpose::Recovery,
         _ => return Err(invalid_link()),
     };
-    let to = account.email.clone().ok_or_else(invalid_link)?;
+    let to = user.email.clone().ok_or_else(invalid_link)?;
     let code = cx.entropy.digits(cx.app.policy.mail.otp_length);
     let new = TokenHash::new(&to, &code);
     let mut db = cx.begin().await?;
-    store(cx, &mut db, &account, SentToken { purpose, to: &to, hash: &new, row_id: new_row_id(cx) }, Vec::new())
-        .await?;
+    store(cx, &mut db, &user, SentToken { purpose, to: &to, hash: &new, row_id: new_row_id(cx) }, Vec::new()).await?;
     db.commit().await?;
     Ok(code)
 }

@@ -1,4 +1,4 @@
-//! Operations that several flows share. A service takes the request context and a connection.
+//! Operations that several handlers share. A service takes the request context and a connection.
 
 pub mod attempt;
 pub mod audit;

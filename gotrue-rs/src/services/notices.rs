@@ -16,26 +16,26 @@ use crate::ports::mail::template::TemplateVariables;
 use crate::request_context::RequestContext;
 
 /// Notifies a user of a changed password, which invalidates all pending tokens.
-pub async fn send_password_changed(cx: &RequestContext, account: &User) {
-    let account = &without_pending_tokens(account.clone());
+pub async fn send_password_changed(cx: &RequestContext, user: &User) {
+    let user = &without_pending_tokens(user.clone());
     send_if_enabled(
         cx,
-        account,
-        account.email.as_deref(),
+        user,
+        user.email.as_deref(),
         NotificationVariables { kind: MailKind::PasswordChanged, ..NotificationVariables::default() },
     )
     .await;
 }
 
 /// The user without pending confirmations and changes.
-pub fn without_pending_tokens(account: User) -> User {
+pub fn without_pending_tokens(user: User) -> User {
     User {
         confirmation_sent_at: None,
         recovery_sent_at: None,
         email_change_sent_at: None,
         phone_change_sent_at: None,
         reauthentication_sent_at: None,
-        ..account
+        ..user
     }
 }
 
@@ -79,13 +79,13 @@ pub enum FactorEvent {
 }
 
 /// Notifies a user of a changed factor.
-pub async fn send_factor_changed(cx: &RequestContext, account: &User, news: FactorEvent, factor_type: &str) {
+pub async fn send_factor_changed(cx: &RequestContext, user: &User, news: FactorEvent, factor_type: &str) {
     let kind = match news {
         FactorEvent::Enrolled => MailKind::MfaFactorEnrolled,
         FactorEvent::Unenrolled => MailKind::MfaFactorUnenrolled,
     };
     let notice = NotificationVariables { kind, factor_type: Some(factor_type), ..NotificationVariables::default() };
-    send_if_enabled(cx, account, account.email.as_deref(), notice).await;
+    send_if_enabled(cx, user, user.email.as_deref(), notice).await;
 }
 
 /// A change of an identity.
@@ -100,13 +100,13 @@ pub enum IdentityEvent {
 /// Notifies a user of a changed identity.
 ///
 /// An unlinked identity is reported to the user's previous address.
-pub async fn send_identity_changed(cx: &RequestContext, account: &User, news: IdentityEvent, provider: &str) {
+pub async fn send_identity_changed(cx: &RequestContext, user: &User, news: IdentityEvent, provider: &str) {
     let kind = match news {
         IdentityEvent::Linked => MailKind::IdentityLinked,
         IdentityEvent::Unlinked => MailKind::IdentityUnlinked,
     };
     let notice = NotificationVariables { kind, provider: Some(provider), ..NotificationVariables::default() };
-    send_if_enabled(cx, account, account.email.as_deref(), notice).await;
+    send_if_enabled(cx, user, user.email.as_deref(), notice).await;
 }
 
 /// The variables of a notification.
@@ -132,30 +132,30 @@ impl Default for NotificationVariables<'_> {
     }
 }
 
-async fn send_if_enabled(cx: &RequestContext, account: &User, to: Option<&str>, notice: NotificationVariables<'_>) {
+async fn send_if_enabled(cx: &RequestContext, user: &User, to: Option<&str>, notice: NotificationVariables<'_>) {
     let Some(to) = to.filter(|_| cx.app.policy.mail.is_notification_enabled(notice.kind)) else { return };
-    if let Err(error) = send_notification(cx, account, to, &notice).await {
+    if let Err(error) = send_notification(cx, user, to, &notice).await {
         let kind = notice.kind.as_str();
-        tracing::warn!(user.id = %account.id, mail.kind = kind, error = %ErrorChain(&error), "notification not sent");
+        tracing::warn!(user.id = %user.id, mail.kind = kind, error = %ErrorChain(&error), "notification not sent");
     }
 }
 
 async fn send_notification(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     to: &str,
     notice: &NotificationVariables<'_>,
 ) -> Result<()> {
     // As in GoTrue, the user's present address counts, also where the previous one is notified.
-    messages::recipients::require_authorized(cx, account.email.as_deref())?;
+    messages::recipients::require_authorized(cx, user.email.as_deref())?;
     limits::count_email(cx).await?;
     if cx.app.hooks.is_enabled(HookKind::SendEmail) {
-        return send_by_hook(cx, account, notice).await;
+        return send_by_hook(cx, user, notice).await;
     }
     let variables = TemplateVariables {
-        language: messages::mail_language(cx, account),
-        email: account.email.as_deref().unwrap_or_default(),
-        data: Some(&account.user_metadata),
+        language: messages::mail_language(cx, user),
+        email: user.email.as_deref().unwrap_or_default(),
+        data: Some(&user.user_metadata),
         old_email: notice.old_email,
         phone: notice.phone,
         old_phone: notice.old_phone,
@@ -180,7 +180,7 @@ async fn send_notification(
     }
 }
 
-async fn send_by_hook(cx: &RequestContext, account: &User, notice: &NotificationVariables<'_>) -> Result<()> {
+async fn send_by_hook(cx: &RequestContext, user: &User, notice: &NotificationVariables<'_>) -> Result<()> {
     let (redirect_to, site_url) = (messages::redirect_target(cx), cx.external_url());
     let mail = EmailData {
         redirect_to: &redirect_to,
@@ -192,5 +192,5 @@ async fn send_by_hook(cx: &RequestContext, account: &User, notice: &Notification
         factor_type: notice.factor_type.unwrap_or_default(),
         ..EmailData::default()
     };
-    hooks::send_notice(cx, account, mail).await
+    hooks::send_notice(cx, user, mail).await
 }

@@ -43,12 +43,12 @@ async fn sign_up_if_needed(cx: &RequestContext, newcomer: SignUpRequest, contact
         RegistrationAttempt::Accepted(SignUpResult::Unconfirmed(_) | SignUpResult::Obfuscated(_)) => return Ok(None),
         RegistrationAttempt::Repeated(repeated) => repeated,
     };
-    let is_confirmed = |account: &User| match contact {
-        Contact::Email(_) => account.is_email_confirmed(),
-        Contact::Phone(_) => account.is_phone_confirmed(),
+    let is_confirmed = |user: &User| match contact {
+        Contact::Email(_) => user.is_email_confirmed(),
+        Contact::Phone(_) => user.is_phone_confirmed(),
     };
     match find_user(cx, contact).await.or_internal_error(LOOKUP_FAILED)?.filter(is_confirmed) {
-        Some(account) => Ok(Some(account)),
+        Some(user) => Ok(Some(user)),
         None => repeated.respond(cx).await.map(|_| None),
     }
 }
@@ -65,15 +65,15 @@ pub async fn send_magic_link(cx: &RequestContext, request: MagicLinkRequest, kno
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
     let newcomer =
         SignUpRequest { email: request.email, data: request.data, pkce: request.pkce, ..SignUpRequest::default() };
-    let account = match known.filter(User::is_email_confirmed) {
-        Some(account) if decoys::is_enabled(cx) => {
-            return send_link_as_if_new(cx, &account, &contact, challenge.as_ref()).await;
+    let user = match known.filter(User::is_email_confirmed) {
+        Some(user) if decoys::is_enabled(cx) => {
+            return send_link_as_if_new(cx, &user, &contact, challenge.as_ref()).await;
         }
-        Some(account) => Some(account),
+        Some(user) => Some(user),
         None => sign_up_if_needed(cx, newcomer, &contact).await?,
     };
-    let Some(account) = account else { return Ok(()) };
-    send_link(cx, &account, &email, challenge.as_ref()).await
+    let Some(user) = user else { return Ok(()) };
+    send_link(cx, &user, &email, challenge.as_ref()).await
 }
 
 /// Sends a magic link to an existing user with the work of a sign-up.
@@ -81,26 +81,26 @@ pub async fn send_magic_link(cx: &RequestContext, request: MagicLinkRequest, kno
 /// The duration then does not tell whether the user existed.
 async fn send_link_as_if_new(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     contact: &Contact,
     challenge: Option<&Challenge>,
 ) -> Result<()> {
     find_by_contact(cx, &mut cx.db(), contact).await?;
-    let rows = audit::build_rows(cx, account, [AuditEntry::new(AuditAction::UserRecoveryRequested)]);
+    let rows = audit::build_rows(cx, user, [AuditEntry::new(AuditAction::UserRecoveryRequested)]);
     let email_message =
         TokenEmail { purpose: Purpose::MagicLink, to: contact.as_str(), pkce: challenge.is_some(), new_email: None };
-    decoys::send_as_if_new(cx, account, email_message, challenge, rows).await
+    decoys::send_as_if_new(cx, user, email_message, challenge, rows).await
 }
 
-async fn send_link(cx: &RequestContext, account: &User, email: &Email, challenge: Option<&Challenge>) -> Result<()> {
+async fn send_link(cx: &RequestContext, user: &User, email: &Email, challenge: Option<&Challenge>) -> Result<()> {
     let purpose = Purpose::MagicLink;
     if let Some(challenge) = challenge {
         // Stays stored if the e-mail is refused, as in GoTrue.
-        pkce::store_challenge(cx, &mut cx.db(), account.id, challenge, purpose).await?;
+        pkce::store_challenge(cx, &mut cx.db(), user.id, challenge, purpose).await?;
     }
-    let rows = audit::build_rows(cx, account, [AuditEntry::new(AuditAction::UserRecoveryRequested)]);
+    let rows = audit::build_rows(cx, user, [AuditEntry::new(AuditAction::UserRecoveryRequested)]);
     let email_message = TokenEmail { purpose, to: email.as_str(), pkce: challenge.is_some(), new_email: None };
-    send_to_user(cx, account, email_message, rows).await
+    send_to_user(cx, user, email_message, rows).await
 }
 
 /// A request for an SMS code.
@@ -127,16 +127,16 @@ pub async fn send_sms_code(cx: &RequestContext, caller: SmsCodeRequest, known: O
     };
     let newcomer =
         SignUpRequest { phone: caller.phone, channel: caller.channel, data: caller.data, ..SignUpRequest::default() };
-    let account = match known.filter(User::is_phone_confirmed) {
-        Some(account) => Some(account),
+    let user = match known.filter(User::is_phone_confirmed) {
+        Some(user) => Some(user),
         None => sign_up_if_needed(cx, newcomer, &contact).await?,
     };
-    let Some(account) = account else { return Ok(None) };
-    send_code(cx, &account, &phone, &channel).await
+    let Some(user) = user else { return Ok(None) };
+    send_code(cx, &user, &phone, &channel).await
 }
 
-async fn send_code(cx: &RequestContext, account: &User, phone: &Phone, channel: &SmsChannel) -> Result<Option<String>> {
+async fn send_code(cx: &RequestContext, user: &User, phone: &Phone, channel: &SmsChannel) -> Result<Option<String>> {
     let entry = AuditEntry::new(AuditAction::UserRecoveryRequested).with_trait("channel", channel.as_str());
     let text = TokenSms { purpose: Purpose::Sms, to: phone.as_str(), channel };
-    send_sms_to_user(cx, account, text, audit::build_rows(cx, account, [entry])).await
+    send_sms_to_user(cx, user, text, audit::build_rows(cx, user, [entry])).await
 }

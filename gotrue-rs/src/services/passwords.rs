@@ -112,12 +112,12 @@ async fn hash_limited(cx: &RequestContext, owner: Uuid, password: &str, limits: 
 /// Whether the password is the user's; `false` for a user without one.
 ///
 /// A stored hash that cannot be decrypted or has an unknown format is an internal error.
-pub async fn is_correct(cx: &RequestContext, password: &str, account: &User, then: AfterDisconnect) -> Result<bool> {
-    let stored = account.encrypted_password.as_deref().unwrap_or_default();
+pub async fn is_correct(cx: &RequestContext, password: &str, user: &User, then: AfterDisconnect) -> Result<bool> {
+    let stored = user.encrypted_password.as_deref().unwrap_or_default();
     if stored.is_empty() {
         return Ok(false);
     }
-    let opened = sealing::open(cx, account.id, stored)?;
+    let opened = sealing::open(cx, user.id, stored)?;
     cx.journal.record(Step::Call("hashing.verify"));
     match cx.app.hashing.limited(then.limits(cx)).verify(password, &opened.plain).await.map_err(hashing_error)? {
         PasswordVerdict::Match => Ok(true),
@@ -130,19 +130,19 @@ pub async fn is_correct(cx: &RequestContext, password: &str, account: &User, the
 ///
 /// It is a hash of the configured kind if the policy enables rehashing, encrypted with the current key. `None` if the
 /// stored value is current.
-pub async fn rehash_if_outdated(cx: &RequestContext, account: &User, password: &str) -> Result<Option<String>> {
-    let stored = account.encrypted_password.as_deref().unwrap_or_default();
-    let opened = sealing::open(cx, account.id, stored)?;
+pub async fn rehash_if_outdated(cx: &RequestContext, user: &User, password: &str) -> Result<Option<String>> {
+    let stored = user.encrypted_password.as_deref().unwrap_or_default();
+    let opened = sealing::open(cx, user.id, stored)?;
     let policy = &cx.app.policy.password;
     if policy.should_rehash_after_sign_in && !hashing::is_current(&opened.plain, policy.hash) {
-        return hash_limited(cx, account.id, password, JobLimits::default()).await.map(Some);
+        return hash_limited(cx, user.id, password, JobLimits::default()).await.map(Some);
     }
     if !opened.is_outdated {
         return Ok(None);
     }
-    match seal_imported_hash(cx, account.id, &opened.plain) {
+    match seal_imported_hash(cx, user.id, &opened.plain) {
         sealed if sealed != opened.plain => Ok(Some(sealed)),
-        _ => hash_limited(cx, account.id, password, JobLimits::default()).await.map(Some),
+        _ => hash_limited(cx, user.id, password, JobLimits::default()).await.map(Some),
     }
 }
 

@@ -29,11 +29,11 @@ pub fn parse_challenge(
 pub async fn store_challenge(
     cx: &RequestContext,
     db: &mut Connection,
-    account: Uuid,
+    user: Uuid,
     challenge: &Challenge,
     purpose: Purpose,
 ) -> Result<()> {
-    insert_flow(cx, db, account, challenge, FlowMethod { provider_type: purpose.flow_authentication_method(), purpose })
+    insert_flow(cx, db, user, challenge, FlowMethod { provider_type: purpose.flow_authentication_method(), purpose })
         .await
 }
 
@@ -41,10 +41,10 @@ pub async fn store_challenge(
 pub async fn store_sign_up_challenge(
     cx: &RequestContext,
     db: &mut Connection,
-    account: Uuid,
+    user: Uuid,
     challenge: &Challenge,
 ) -> Result<()> {
-    insert_flow(cx, db, account, challenge, FlowMethod { provider_type: "email", purpose: Purpose::SignUp }).await
+    insert_flow(cx, db, user, challenge, FlowMethod { provider_type: "email", purpose: Purpose::SignUp }).await
 }
 
 /// How a flow authenticates its user.
@@ -56,13 +56,13 @@ struct FlowMethod<'a> {
 async fn insert_flow(
     cx: &RequestContext,
     db: &mut Connection,
-    account: Uuid,
+    user: Uuid,
     challenge: &Challenge,
     FlowMethod { provider_type, purpose }: FlowMethod<'_>,
 ) -> Result<()> {
     let flow = NewFlow {
         id: cx.entropy.uuid(),
-        user_id: Some(account),
+        user_id: Some(user),
         auth_code: cx.entropy.uuid(),
         challenge: &challenge.value,
         challenge_method: challenge.method.as_str(),

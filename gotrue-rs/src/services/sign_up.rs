@@ -195,31 +195,31 @@ async fn sign_up_confirmed(
     newcomer: &SignUpContact,
     known: Option<User>,
 ) -> Result<Attempt<SignUpResult>> {
-    let account = match known {
+    let user = match known {
         Some(known) => confirm_existing_user(cx, request, newcomer, &known).await?,
         None => create_confirmed_user(cx, request, newcomer).await?,
     };
-    let account = match account {
-        Attempt::Done(account) => account,
+    let user = match user {
+        Attempt::Done(user) => user,
         Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
     };
-    sign_in_new_user(cx, newcomer, account).await.map(Attempt::Done)
+    sign_in_new_user(cx, newcomer, user).await.map(Attempt::Done)
 }
 
 /// Creates the session of a user that the sign-up, or a trigger of the project, has confirmed.
-async fn sign_in_new_user(cx: &RequestContext, newcomer: &SignUpContact, account: User) -> Result<SignUpResult> {
+async fn sign_in_new_user(cx: &RequestContext, newcomer: &SignUpContact, user: User) -> Result<SignUpResult> {
     let entry = AuditEntry::new(AuditAction::Login).with_trait("provider", newcomer.contact.provider());
-    let mut issued = create_session(cx, &mut cx.db(), Proof::new(&account, "password", vec![entry])).await?;
+    let mut issued = create_session(cx, &mut cx.db(), Proof::new(&user, "password", vec![entry])).await?;
     // As in GoTrue, the response shows `confirmed_at` as it was before the database computed it.
-    issued.account = User { last_sign_in_at: issued.account.last_sign_in_at, updated_at: cx.now, ..account };
+    issued.user = User { last_sign_in_at: issued.user.last_sign_in_at, updated_at: cx.now, ..user };
     Ok(SignUpResult::SignedIn(Box::new(issued)))
 }
 
 /// Whether a user has the address or number of a sign-up confirmed, which a trigger can do.
-fn is_confirmed(account: &User, contact: &Contact) -> bool {
+fn is_confirmed(user: &User, contact: &Contact) -> bool {
     match contact {
-        Contact::Email(_) => account.email_confirmed_at.is_some(),
-        Contact::Phone(_) => account.phone_confirmed_at.is_some(),
+        Contact::Email(_) => user.email_confirmed_at.is_some(),
+        Contact::Phone(_) => user.phone_confirmed_at.is_some(),
     }
 }
 
@@ -319,20 +319,20 @@ async fn sign_up_unconfirmed(
 ) -> Result<Attempt<SignUpResult>> {
     let (is_new, can_hide) = (known.is_none(), cx.app.policy.sign_up.should_hide_unconfirmed_user);
     let is_hidden = !is_new && can_hide;
-    let mut account = match send_confirmation(cx, request, newcomer, known).await? {
-        Attempt::Done(account) => account,
+    let mut user = match send_confirmation(cx, request, newcomer, known).await? {
+        Attempt::Done(user) => user,
         Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
     };
-    if is_new && is_confirmed(&account, &newcomer.contact) {
-        return sign_in_new_user(cx, newcomer, account).await.map(Attempt::Done);
+    if is_new && is_confirmed(&user, &newcomer.contact) {
+        return sign_in_new_user(cx, newcomer, user).await.map(Attempt::Done);
     }
-    if account.invited_at.is_some() {
-        account.user_metadata.clear();
-        account.identities.clear();
+    if user.invited_at.is_some() {
+        user.user_metadata.clear();
+        user.identities.clear();
     }
-    let called = hooks::call_after_user_created(cx, &account).await;
+    let called = hooks::call_after_user_created(cx, &user).await;
     called.map_err(|error| Error::internal("Error invoking hook").with_cause(error))?;
-    let shown = if is_hidden { as_new_user(cx, account.id, &newcomer.contact, request.data.as_ref()) } else { account };
+    let shown = if is_hidden { as_new_user(cx, user.id, &newcomer.contact, request.data.as_ref()) } else { user };
     Ok(Attempt::Done(SignUpResult::Unconfirmed(Box::new(shown))))
 }
 
@@ -343,16 +343,16 @@ async fn send_confirmation(
     known: Option<User>,
 ) -> Result<Attempt<User>> {
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method);
-    let account = match known {
+    let user = match known {
         Some(known) => resend_confirmation(cx, request, newcomer, known, challenge?).await?,
         None => match create_unconfirmed_user(cx, request, newcomer, challenge).await? {
-            Attempt::Done(account) => account,
+            Attempt::Done(user) => user,
             Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
         },
     };
-    let is_sent = !is_confirmed(&account, &newcomer.contact);
-    let confirmation_sent_at = if is_sent { Some(cx.now) } else { account.confirmation_sent_at };
-    Ok(Attempt::Done(User { confirmation_sent_at, updated_at: cx.now, ..account }))
+    let is_sent = !is_confirmed(&user, &newcomer.contact);
+    let confirmation_sent_at = if is_sent { Some(cx.now) } else { user.confirmation_sent_at };
+    Ok(Attempt::Done(User { confirmation_sent_at, updated_at: cx.now, ..user }))
 }
 
 fn confirmation_requested_entry(contact: &Contact) -> AuditEntry {
@@ -371,26 +371,24 @@ async fn resend_confirmation(
 ) -> Result<User> {
     let contact = &newcomer.contact;
     let contested = contested_password(cx, &request.password, &known).await?;
-    let (account, lacking) = with_only_identity(cx, known, contact, request.data.as_ref());
-    let account = if lacking.is_some() { response_view(account) } else { account };
-    let confirmation = messages::send_confirmation(cx, &account, newcomer, challenge.is_some()).await?;
+    let (user, lacking) = with_only_identity(cx, known, contact, request.data.as_ref());
+    let user = if lacking.is_some() { response_view(user) } else { user };
+    let confirmation = messages::send_confirmation(cx, &user, newcomer, challenge.is_some()).await?;
     let mut db = cx.begin().await?;
     if let Some(identity) = &lacking {
-        accounts::replace_identity(&mut db, identity, &account.app_metadata)
-            .await
-            .or_internal_error(IDENTITY_FAILED)?;
+        accounts::replace_identity(&mut db, identity, &user.app_metadata).await.or_internal_error(IDENTITY_FAILED)?;
     }
-    let rows = audit::build_rows(cx, &account, [confirmation_requested_entry(contact)]);
+    let rows = audit::build_rows(cx, &user, [confirmation_requested_entry(contact)]);
     match &contested {
-        Some(stored) => decoys::drop_password(cx, &mut db, &account, stored, rows).await?,
-        None => decoys::insert_audit_rows(cx, &mut db, &account, rows).await?,
+        Some(stored) => decoys::drop_password(cx, &mut db, &user, stored, rows).await?,
+        None => decoys::insert_audit_rows(cx, &mut db, &user, rows).await?,
     }
     if let Some(challenge) = &challenge {
-        pkce::store_sign_up_challenge(cx, &mut db, account.id, challenge).await?;
+        pkce::store_sign_up_challenge(cx, &mut db, user.id, challenge).await?;
     }
-    confirmation.store(cx, &mut db, &account).await?;
+    confirmation.store(cx, &mut db, &user).await?;
     db.commit().await?;
-    Ok(account)
+    Ok(user)
 }
 
 /// Creates an unconfirmed user.

@@ -27,7 +27,7 @@ pub struct VerifiedToken {
     /// The token hash as presented.
     pub hash: TokenHash,
     /// The user.
-    pub account: User,
+    pub user: User,
     /// The effect of the token.
     effect: VerificationEffect,
     /// The hash of a new password, if the effect sets one.
@@ -48,16 +48,14 @@ pub async fn prepare_token(
     cx: &RequestContext,
     kind: VerificationType,
     hash: TokenHash,
-    account: User,
+    user: User,
 ) -> Result<VerifiedToken> {
-    let effect = decide_effect(kind, &hash, &account, &cx.app.policy);
+    let effect = decide_effect(kind, &hash, &user, &cx.app.policy);
     let password = match effect {
-        VerificationEffect::ConfirmEmail { should_set_password: true } => {
-            Some(passwords::unusable_hash(cx, account.id))
-        }
+        VerificationEffect::ConfirmEmail { should_set_password: true } => Some(passwords::unusable_hash(cx, user.id)),
         _ => None,
     };
-    Ok(VerifiedToken { kind, hash, account, effect, password })
+    Ok(VerifiedToken { kind, hash, user, effect, password })
 }
 
 /// Applies the effect of the token.
@@ -70,7 +68,7 @@ pub async fn apply_token(cx: &RequestContext, db: &mut Connection, good: &Verifi
                 accounts::confirm_email(db, confirmation).await.or_internal_error("Error confirming user")?;
             if with_password {
                 // Rows are locked in this order: the user first, then sessions.
-                let ended = sessions::delete(db, good.account.id, SessionSelection::All, Vec::new()).await;
+                let ended = sessions::delete(db, good.user.id, SessionSelection::All, Vec::new()).await;
                 ended.or_internal_error("Error storing password")?;
             }
             require_applied(confirmed)
@@ -91,16 +89,16 @@ pub async fn apply_token(cx: &RequestContext, db: &mut Connection, good: &Verifi
             require_applied(recovered.or_internal_error("Database error updating user")?)
         }
         VerificationEffect::FirstEmailConfirmation(slot) => {
-            if contact_change::store_first_confirmation(cx, db, &good.account, slot).await? {
+            if contact_change::store_first_confirmation(cx, db, &good.user, slot).await? {
                 return Ok(TokenOutcome::FirstConfirmation);
             }
             apply_second_confirmation(cx, db, good, slot).await
         }
         VerificationEffect::ChangeEmail => {
-            require_applied(contact_change::apply_confirmed(cx, db, &good.account, ContactKind::Email).await?)
+            require_applied(contact_change::apply_confirmed(cx, db, &good.user, ContactKind::Email).await?)
         }
         VerificationEffect::ChangePhone => {
-            require_applied(contact_change::apply_confirmed(cx, db, &good.account, ContactKind::Phone).await?)
+            require_applied(contact_change::apply_confirmed(cx, db, &good.user, ContactKind::Phone).await?)
         }
     }
 }
@@ -115,8 +113,8 @@ async fn apply_second_confirmation(
     slot: OneTimeTokenKind,
 ) -> Result<TokenOutcome> {
     let current =
-        users::find_with_session(db, good.account.id, None).await.or_internal_error("Database error updating user")?;
-    let current = current.map(|it| it.account).filter(|it| good.hash.matches_stored(slot.stored_hash(it)));
+        users::find_with_session(db, good.user.id, None).await.or_internal_error("Database error updating user")?;
+    let current = current.map(|it| it.user).filter(|it| good.hash.matches_stored(slot.stored_hash(it)));
     let current = current.ok_or_else(invalid_link)?;
     if decide_effect(good.kind, &good.hash, &current, &cx.app.policy) != VerificationEffect::ChangeEmail {
         return Err(invalid_link());
@@ -126,18 +124,18 @@ async fn apply_second_confirmation(
 
 fn build_confirmation<'a>(cx: &RequestContext, good: &'a VerifiedToken, entry: AuditEntry) -> UserConfirmation<'a> {
     UserConfirmation {
-        user_id: good.account.id,
-        token: good.kind.token_kinds()[0].stored_hash(&good.account),
+        user_id: good.user.id,
+        token: good.kind.token_kinds()[0].stored_hash(&good.user),
         now: cx.now,
         password: good.password.as_deref(),
-        app_metadata: Some(Value::Object(app_metadata_with_providers(&good.account))),
-        was_anonymous: good.account.is_anonymous,
+        app_metadata: Some(Value::Object(app_metadata_with_providers(&good.user))),
+        was_anonymous: good.user.is_anonymous,
         should_verify_identity: false,
-        audit: audit::build_rows(cx, &good.account, [entry]),
+        audit: audit::build_rows(cx, &good.user, [entry]),
     }
 }
 
 /// The token was no longer stored: a concurrent request consumed it.
-fn require_applied(account: Option<User>) -> Result<TokenOutcome, Error> {
-    account.map(|account| TokenOutcome::Applied(Box::new(account))).ok_or_else(invalid_link)
+fn require_applied(user: Option<User>) -> Result<TokenOutcome, Error> {
+    user.map(|user| TokenOutcome::Applied(Box::new(user))).ok_or_else(invalid_link)
 }

@@ -17,7 +17,7 @@ pub use super::insertion::UserInsertion;
 use super::insertion::{has_update_triggers, with_shown_parts};
 use super::merged_metadata::merged_metadata;
 use super::pending_tokens::clear_pending_tokens;
-use super::rows::{AccountRow, account_columns};
+use super::rows::{UserRow, account_columns};
 
 macro_rules! recover {
     ($more:literal) => {
@@ -252,44 +252,44 @@ statements! {
 /// Inserts a user with its first identity, if it has one.
 ///
 /// Of two concurrent inserts of one address or number, the later waits for the earlier and gets a conflict.
-pub async fn insert(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
-    insert_row(db, account, false, audit).await
+pub async fn insert(db: &mut Connection, user: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
+    insert_row(db, user, false, audit).await
 }
 
 /// Inserts a user in the steps of the reference, which triggers on updates see. Requires a transaction.
-pub async fn insert_in_steps(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
-    match insert_row(db, &without_later_steps(account), true, audit).await? {
+pub async fn insert_in_steps(db: &mut Connection, user: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
+    match insert_row(db, &without_later_steps(user), true, audit).await? {
         UserInsertion::Written(_) => {
             let bound = bind!(
                 SET_NEW_METADATA,
-                user_id: account.id,
-                now: account.created_at,
-                app_metadata: Value::Object(account.app_metadata.clone()),
-                user_metadata: Value::Object(account.user_metadata.clone()),
+                user_id: user.id,
+                now: user.created_at,
+                app_metadata: Value::Object(user.app_metadata.clone()),
+                user_metadata: Value::Object(user.user_metadata.clone()),
             );
-            let AccountRow(stored) = db.fetch_one(bound).await?;
-            take_later_steps(db, account, stored).await
+            let UserRow(stored) = db.fetch_one(bound).await?;
+            take_later_steps(db, user, stored).await
         }
         other => Ok(other),
     }
 }
 
 /// Inserts a user within a transaction, in steps where the project has triggers on updates.
-pub async fn insert_within(db: &mut Connection, account: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
-    match insert(db, account, audit.clone()).await? {
-        UserInsertion::NeedsSteps => insert_in_steps(db, account, audit).await,
+pub async fn insert_within(db: &mut Connection, user: &User, audit: Vec<AuditRow>) -> Result<UserInsertion> {
+    match insert(db, user, audit.clone()).await? {
+        UserInsertion::NeedsSteps => insert_in_steps(db, user, audit).await,
         other => Ok(other),
     }
 }
 
 /// Returns a new user without what the reference sets by updates.
-pub(super) fn without_later_steps(account: &User) -> User {
+pub(super) fn without_later_steps(user: &User) -> User {
     User {
         role: String::new(),
         email_confirmed_at: None,
         phone_confirmed_at: None,
         banned_until: None,
-        ..account.clone()
+        ..user.clone()
     }
 }
 
@@ -298,51 +298,51 @@ pub(super) async fn take_later_steps(db: &mut Connection, new: &User, stored: Us
     let (user_id, now) = (new.id, new.created_at);
     let mut last = stored;
     if !new.role.is_empty() {
-        AccountRow(last) = db.fetch_one(bind!(SET_NEW_ROLE, user_id, now, role: new.role.as_str())).await?;
+        UserRow(last) = db.fetch_one(bind!(SET_NEW_ROLE, user_id, now, role: new.role.as_str())).await?;
     }
     if new.email_confirmed_at.is_some() {
-        AccountRow(last) = db.fetch_one(bind!(CONFIRM_NEW_EMAIL, user_id, now)).await?;
+        UserRow(last) = db.fetch_one(bind!(CONFIRM_NEW_EMAIL, user_id, now)).await?;
     }
     if new.phone_confirmed_at.is_some() {
-        AccountRow(last) = db.fetch_one(bind!(CONFIRM_NEW_PHONE, user_id, now)).await?;
+        UserRow(last) = db.fetch_one(bind!(CONFIRM_NEW_PHONE, user_id, now)).await?;
     }
     if let Some(banned_until) = new.banned_until {
-        AccountRow(last) = db.fetch_one(bind!(BAN_NEW, user_id, now, banned_until)).await?;
+        UserRow(last) = db.fetch_one(bind!(BAN_NEW, user_id, now, banned_until)).await?;
     }
     Ok(UserInsertion::Written(Box::new(with_shown_parts(last, new))))
 }
 
 async fn insert_row(
     db: &mut Connection,
-    account: &User,
+    user: &User,
     is_in_steps: bool,
     audit: Vec<AuditRow>,
 ) -> Result<UserInsertion> {
     let audit = AuditArrays::from_rows(audit);
-    let identity = account.identities.first();
+    let identity = user.identities.first();
     let bound = bind!(
         INSERT,
         is_in_steps,
-        user_id: account.id,
-        audience: account.aud.as_str(),
-        role: account.role.as_str(),
-        email: account.email.as_deref(),
-        phone: account.phone.as_deref(),
-        encrypted_password: account.encrypted_password.as_deref().unwrap_or_default(),
-        email_confirmed_at: account.email_confirmed_at,
-        phone_confirmed_at: account.phone_confirmed_at,
-        app_metadata: Value::Object(account.app_metadata.clone()),
-        user_metadata: Value::Object(account.user_metadata.clone()),
-        is_sso_user: account.is_sso_user,
-        is_anonymous: account.is_anonymous,
-        now: account.created_at,
+        user_id: user.id,
+        audience: user.aud.as_str(),
+        role: user.role.as_str(),
+        email: user.email.as_deref(),
+        phone: user.phone.as_deref(),
+        encrypted_password: user.encrypted_password.as_deref().unwrap_or_default(),
+        email_confirmed_at: user.email_confirmed_at,
+        phone_confirmed_at: user.phone_confirmed_at,
+        app_metadata: Value::Object(user.app_metadata.clone()),
+        user_metadata: Value::Object(user.user_metadata.clone()),
+        is_sso_user: user.is_sso_user,
+        is_anonymous: user.is_anonymous,
+        now: user.created_at,
         identity_id: identity.map(|it| it.id),
         provider: identity.map(|it| it.provider.as_str()),
         provider_id: identity.map(|it| it.provider_id.as_str()),
         identity_data: identity.map(|it| Value::Object(it.identity_data.clone())),
         ..audit,
     );
-    UserInsertion::from_insert(db.fetch_one(bound).await, account)
+    UserInsertion::from_insert(db.fetch_one(bound).await, user)
 }
 
 /// Values that a confirmation writes.
@@ -402,7 +402,7 @@ pub async fn confirm_phone(db: &mut Connection, confirmation: UserConfirmation<'
 }
 
 async fn fetch_user(db: &mut Connection, bound: BoundStatement) -> Result<Option<User>> {
-    let row: Option<AccountRow> = db.fetch_optional(bound).await?;
+    let row: Option<UserRow> = db.fetch_optional(bound).await?;
     Ok(row.map(|row| row.0))
 }
 

@@ -199,56 +199,56 @@ pub async fn find_taken_contacts(db: &mut Connection, wanted: ContactQuery<'_>) 
 /// With `has_null_metadata` the user metadata is `null` instead of an empty object.
 pub async fn insert(
     db: &mut Connection,
-    account: &User,
+    user: &User,
     has_null_metadata: bool,
     audit: Vec<AuditRow>,
 ) -> Result<UserInsertion> {
-    insert_row(db, account, has_null_metadata, false, audit).await
+    insert_row(db, user, has_null_metadata, false, audit).await
 }
 
 /// Inserts a user in the steps of the reference, which triggers on updates see. Requires a transaction.
 pub async fn insert_in_steps(
     db: &mut Connection,
-    account: &User,
+    user: &User,
     has_null_metadata: bool,
     audit: Vec<AuditRow>,
 ) -> Result<UserInsertion> {
-    match insert_row(db, &without_later_steps(account), has_null_metadata, true, audit).await? {
-        UserInsertion::Written(stored) => take_later_steps(db, account, *stored).await,
+    match insert_row(db, &without_later_steps(user), has_null_metadata, true, audit).await? {
+        UserInsertion::Written(stored) => take_later_steps(db, user, *stored).await,
         other => Ok(other),
     }
 }
 
 async fn insert_row(
     db: &mut Connection,
-    account: &User,
+    user: &User,
     has_null_metadata: bool,
     is_in_steps: bool,
     audit: Vec<AuditRow>,
 ) -> Result<UserInsertion> {
-    let (audit, identities) = (AuditArrays::from_rows(audit), IdentityArrays::from_identities(&account.identities));
+    let (audit, identities) = (AuditArrays::from_rows(audit), IdentityArrays::from_identities(&user.identities));
     let bound = bind!(
         INSERT,
         is_in_steps,
-        user_id: account.id,
-        audience: account.aud.as_str(),
-        role: account.role.as_str(),
-        email: account.email.as_deref(),
-        phone: account.phone.as_deref(),
-        encrypted_password: account.encrypted_password.as_deref(),
-        email_confirmed_at: account.email_confirmed_at,
-        phone_confirmed_at: account.phone_confirmed_at,
-        app_metadata: Value::Object(account.app_metadata.clone()),
-        user_metadata: if has_null_metadata { Value::Null } else { Value::Object(account.user_metadata.clone()) },
-        banned_until: account.banned_until,
-        now: account.created_at,
+        user_id: user.id,
+        audience: user.aud.as_str(),
+        role: user.role.as_str(),
+        email: user.email.as_deref(),
+        phone: user.phone.as_deref(),
+        encrypted_password: user.encrypted_password.as_deref(),
+        email_confirmed_at: user.email_confirmed_at,
+        phone_confirmed_at: user.phone_confirmed_at,
+        app_metadata: Value::Object(user.app_metadata.clone()),
+        user_metadata: if has_null_metadata { Value::Null } else { Value::Object(user.user_metadata.clone()) },
+        banned_until: user.banned_until,
+        now: user.created_at,
         identity_ids: identities.ids,
         identity_providers: identities.providers,
         identity_data: identities.data,
         identity_times: identities.times,
         ..audit,
     );
-    UserInsertion::from_insert(db.fetch_one(bound).await, account)
+    UserInsertion::from_insert(db.fetch_one(bound).await, user)
 }
 
 /// Values that [`update`] writes.

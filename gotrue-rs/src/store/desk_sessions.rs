@@ -9,7 +9,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::rows::{AccountAndSession, account_columns, session_columns};
+use super::rows::{UserAndSession, account_columns, session_columns};
 use super::users::INSTANCE;
 
 statements! {
@@ -97,7 +97,7 @@ pub struct DeskSessionRow {
     /// `expires_at`.
     pub expires_at: Time,
     /// The user and the session of the auth API.
-    pub found: AccountAndSession,
+    pub found: UserAndSession,
 }
 
 impl FromRow<'_, PgRow> for DeskSessionRow {
@@ -106,7 +106,7 @@ impl FromRow<'_, PgRow> for DeskSessionRow {
             id: row.try_get("desk_id")?,
             method: row.try_get("desk_method")?,
             expires_at: TimeColumn::read(row, "desk_expires_at")?,
-            found: AccountAndSession::from_row(row)?,
+            found: UserAndSession::from_row(row)?,
         })
     }
 }

@@ -12,7 +12,7 @@ use platform::store::statement::Connection;
 use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::rows::{AccountAndSession, account_columns, session_columns};
+use super::rows::{UserAndSession, account_columns, session_columns};
 
 statements! {
     /// Locks the user, then all of its sessions in the order of their ids (`docs/concurrency.md`).
@@ -135,7 +135,7 @@ pub struct ElevatedSession<'a> {
 /// Raises a locked session and returns user and session, the latter with its previous AMR claims.
 ///
 /// Returns `None` if the session has no refresh token to replace; then the transaction must not be committed.
-pub async fn elevate(db: &mut Connection, elevated: ElevatedSession<'_>) -> Result<Option<AccountAndSession>> {
+pub async fn elevate(db: &mut Connection, elevated: ElevatedSession<'_>) -> Result<Option<UserAndSession>> {
     let kept = Some(elevated.session_id);
     let ended = || Fact::SessionsEnded(EndedSessions { kept, ..EndedSessions::of_user(elevated.user_id) });
     db.note(FactCondition::Statement("DELETE FROM sessions"), ended);

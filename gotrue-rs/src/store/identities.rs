@@ -17,7 +17,7 @@ use super::accounts::{take_later_steps, without_later_steps};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::insertion::{has_update_triggers, with_shown_parts};
 use super::pending_tokens::clear_pending_tokens;
-use super::rows::{AccountRow, account_columns};
+use super::rows::{UserRow, account_columns};
 
 /// The columns that a change of identities may change.
 macro_rules! changed_columns {
@@ -219,7 +219,7 @@ pub async fn find_candidates(db: &mut Connection, query: IdentityQuery<'_>) -> R
         emails: query.emails,
         user_id: query.user_id,
     );
-    let rows: Vec<AccountRow> = db.fetch_all(bound).await?;
+    let rows: Vec<UserRow> = db.fetch_all(bound).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }
 
@@ -231,14 +231,14 @@ pub async fn find_candidates(db: &mut Connection, query: IdentityQuery<'_>) -> R
 /// # Errors
 /// A trigger refused the row, or the database failed.
 pub async fn insert_user(db: &mut Connection, outcome: &LinkingOutcome, audit: Vec<AuditRow>) -> Result<Option<User>> {
-    let inserted = insert_user_row(db, outcome, &outcome.account, false, audit.clone()).await?;
+    let inserted = insert_user_row(db, outcome, &outcome.user, false, audit.clone()).await?;
     if !inserted.has_update_triggers {
         return finish_insert(db, outcome, inserted).await;
     }
-    let first = without_later_steps(&outcome.account);
+    let first = without_later_steps(&outcome.user);
     let inserted = insert_user_row(db, outcome, &first, true, audit).await?;
     match finish_insert(db, outcome, inserted).await? {
-        Some(stored) => take_later_steps(db, &outcome.account, stored).await?.into_result().map(Some),
+        Some(stored) => take_later_steps(db, &outcome.user, stored).await?.into_result().map(Some),
         None => Ok(None),
     }
 }
@@ -256,7 +256,7 @@ impl FromRow<'_, PgRow> for InsertedUserRow {
         Ok(Self {
             has_update_triggers: row.try_get("has_update_triggers")?,
             has_identity: row.try_get("has_identity")?,
-            stored: if is_stored { Some(AccountRow::from_row(row)?.0) } else { None },
+            stored: if is_stored { Some(UserRow::from_row(row)?.0) } else { None },
         })
     }
 }
@@ -264,25 +264,25 @@ impl FromRow<'_, PgRow> for InsertedUserRow {
 async fn insert_user_row(
     db: &mut Connection,
     outcome: &LinkingOutcome,
-    account: &User,
+    user: &User,
     is_in_steps: bool,
     audit: Vec<AuditRow>,
 ) -> Result<InsertedUserRow> {
-    let identity = account.identities.iter().find(|it| it.id == outcome.identity);
+    let identity = user.identities.iter().find(|it| it.id == outcome.identity);
     let identity = identity.ok_or_else(|| Error::in_statement("identities.insert_user", sqlx::Error::RowNotFound))?;
     let audit = AuditArrays::from_rows(audit);
     let bound = bind!(
         INSERT_USER,
         is_in_steps,
-        user_id: account.id,
-        audience: account.aud.as_str(),
-        role: account.role.as_str(),
-        email: account.email.as_deref(),
-        email_confirmed_at: account.email_confirmed_at,
-        app_metadata: Value::Object(account.app_metadata.clone()),
-        user_metadata: Value::Object(account.user_metadata.clone()),
-        is_sso_user: account.is_sso_user,
-        now: account.created_at,
+        user_id: user.id,
+        audience: user.aud.as_str(),
+        role: user.role.as_str(),
+        email: user.email.as_deref(),
+        email_confirmed_at: user.email_confirmed_at,
+        app_metadata: Value::Object(user.app_metadata.clone()),
+        user_metadata: Value::Object(user.user_metadata.clone()),
+        is_sso_user: user.is_sso_user,
+        now: user.created_at,
         identity_id: identity.id,
         provider: identity.provider.as_str(),
         provider_id: identity.provider_id.as_str(),
@@ -301,10 +301,10 @@ async fn finish_insert(
 ) -> Result<Option<User>> {
     match inserted {
         InsertedUserRow { stored: Some(stored), has_identity: true, .. } => {
-            Ok(Some(with_shown_parts(stored, &outcome.account)))
+            Ok(Some(with_shown_parts(stored, &outcome.user)))
         }
         InsertedUserRow { stored: Some(_), .. } => {
-            db.execute(bind!(DELETE_USER, user_id: outcome.account.id)).await?;
+            db.execute(bind!(DELETE_USER, user_id: outcome.user.id)).await?;
             Ok(None)
         }
         InsertedUserRow { stored: None, .. } => Ok(None),
@@ -315,39 +315,39 @@ async fn finish_insert(
 ///
 /// False if it belongs to another user by then.
 pub async fn link(db: &mut Connection, outcome: &LinkingOutcome, now: Time, audit: Vec<AuditRow>) -> Result<bool> {
-    let account = &outcome.account;
-    let Some(identity) = account.identities.iter().find(|it| it.id == outcome.identity) else { return Ok(false) };
+    let user = &outcome.user;
+    let Some(identity) = user.identities.iter().find(|it| it.id == outcome.identity) else { return Ok(false) };
     if let Some(from) = outcome.moved_from {
-        db.execute(bind!(MOVE, identity_id: identity.id, user_id: account.id, previous_user_id: from)).await?;
+        db.execute(bind!(MOVE, identity_id: identity.id, user_id: user.id, previous_user_id: from)).await?;
     }
     let audit = AuditArrays::from_rows(audit);
     if outcome.resets_account {
-        let sessions = EndedSessions::of_user(account.id);
+        let sessions = EndedSessions::of_user(user.id);
         db.note(FactCondition::Statement("DELETE FROM sessions"), || Fact::SessionsEnded(sessions));
     }
     let bound = bind!(
         LINK,
         identity_id: identity.id,
-        user_id: account.id,
+        user_id: user.id,
         provider: identity.provider.as_str(),
         provider_id: identity.provider_id.as_str(),
         identity_data: Value::Object(identity.identity_data.clone()),
         now,
-        email: account.email.as_deref(),
-        phone: account.phone.as_deref(),
-        email_confirmed_at: account.email_confirmed_at,
-        phone_confirmed_at: account.phone_confirmed_at,
-        confirmation_token: account.confirmation_token.as_str(),
-        app_metadata: Value::Object(account.app_metadata.clone()),
-        user_metadata: Value::Object(account.user_metadata.clone()),
-        is_anonymous: account.is_anonymous,
+        email: user.email.as_deref(),
+        phone: user.phone.as_deref(),
+        email_confirmed_at: user.email_confirmed_at,
+        phone_confirmed_at: user.phone_confirmed_at,
+        confirmation_token: user.confirmation_token.as_str(),
+        app_metadata: Value::Object(user.app_metadata.clone()),
+        user_metadata: Value::Object(user.user_metadata.clone()),
+        is_anonymous: user.is_anonymous,
         removes_credentials: outcome.removes_other_credentials,
         clears_pending: outcome.voids_pending_requests,
         confirms_email: outcome.confirms_email,
         resets_account: outcome.resets_account,
         ..audit,
     );
-    let mut parts = changed_parts(&outcome.before, account, outcome.voids_pending_requests);
+    let mut parts = changed_parts(&outcome.before, user, outcome.voids_pending_requests);
     parts.push(("password", outcome.removes_other_credentials));
     let (written,): (bool,) = db.fetch_one(bound.with_changed(&parts)).await?;
     Ok(written)
@@ -376,31 +376,31 @@ pub async fn insert(
 /// Locks the user until the transaction ends.
 ///
 /// So data that is read next is still current when it is written.
-pub async fn lock_user(db: &mut Connection, account: Uuid) -> Result<()> {
-    db.execute(bind!(LOCK, user_id: account)).await?;
+pub async fn lock_user(db: &mut Connection, user: Uuid) -> Result<()> {
+    db.execute(bind!(LOCK, user_id: user)).await?;
     Ok(())
 }
 
 /// Unlinks an identity from its user; false if it was gone.
 pub async fn unlink(db: &mut Connection, parting: &UnlinkingOutcome, now: Time, audit: Vec<AuditRow>) -> Result<bool> {
-    let account = &parting.account;
+    let user = &parting.user;
     let audit = AuditArrays::from_rows(audit);
     let bound = bind!(
         UNLINK,
         identity_id: parting.identity.id,
-        user_id: account.id,
-        email: account.email.as_deref(),
-        phone: account.phone.as_deref(),
-        email_confirmed_at: account.email_confirmed_at,
-        phone_confirmed_at: account.phone_confirmed_at,
-        confirmation_token: account.confirmation_token.as_str(),
-        app_metadata: Value::Object(account.app_metadata.clone()),
-        user_metadata: Value::Object(account.user_metadata.clone()),
+        user_id: user.id,
+        email: user.email.as_deref(),
+        phone: user.phone.as_deref(),
+        email_confirmed_at: user.email_confirmed_at,
+        phone_confirmed_at: user.phone_confirmed_at,
+        confirmation_token: user.confirmation_token.as_str(),
+        app_metadata: Value::Object(user.app_metadata.clone()),
+        user_metadata: Value::Object(user.user_metadata.clone()),
         now,
         clears_pending: parting.voids_pending_requests,
         ..audit,
     );
-    let parts = changed_parts(&parting.before, account, parting.voids_pending_requests);
+    let parts = changed_parts(&parting.before, user, parting.voids_pending_requests);
     let (written,): (bool,) = db.fetch_one(bound.with_changed(&parts)).await?;
     Ok(written)
 }

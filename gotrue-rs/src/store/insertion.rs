@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 
-use super::rows::AccountRow;
+use super::rows::UserRow;
 
 /// Selects whether a new user has to be stored in steps: `has_update_triggers`.
 ///
@@ -44,7 +44,7 @@ pub(super) struct InsertedRow {
 impl FromRow<'_, PgRow> for InsertedRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let is_stored = row.try_get::<Option<uuid::Uuid>, _>("id")?.is_some();
-        let stored = if is_stored { Some(AccountRow::from_row(row)?.0) } else { None };
+        let stored = if is_stored { Some(UserRow::from_row(row)?.0) } else { None };
         Ok(Self { has_update_triggers: row.try_get("has_update_triggers")?, stored })
     }
 }

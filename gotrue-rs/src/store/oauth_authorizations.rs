@@ -17,7 +17,7 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::oauth_clients::{ClientRow, client_columns};
-use super::rows::{AccountRow, account_columns};
+use super::rows::{UserRow, account_columns};
 
 macro_rules! authorization_columns {
     () => {
@@ -283,14 +283,14 @@ pub struct ApprovedAuthorization {
     /// The approved request.
     pub authorization: Authorization,
     /// The consenting user.
-    pub account: Option<User>,
+    pub user: Option<User>,
 }
 
 impl FromRow<'_, PgRow> for ApprovedAuthorization {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let has_user = row.try_get::<Option<Uuid>, _>("id")?.is_some();
-        let account = if has_user { Some(AccountRow::from_row(row)?.0) } else { None };
-        Ok(Self { authorization: read_authorization(row)?, account })
+        let user = if has_user { Some(UserRow::from_row(row)?.0) } else { None };
+        Ok(Self { authorization: read_authorization(row)?, user })
     }
 }
 

@@ -11,7 +11,7 @@ use platform::store::statement::Connection;
 use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::rows::{AccountRow, account_columns};
+use super::rows::{UserRow, account_columns};
 
 /// Locks the user before its tokens: `o` reads from `u`, or PostgreSQL would run it first.
 macro_rules! issue {
@@ -203,6 +203,6 @@ async fn find_user_by_hashes(
         is_code: matches!(presented, Presented::Code),
         token_types: types,
     );
-    let row: Option<AccountRow> = db.fetch_optional(bound).await?;
+    let row: Option<UserRow> = db.fetch_optional(bound).await?;
     Ok(row.map(|row| row.0))
 }

@@ -12,7 +12,7 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::rows::{AccountRow, account_columns};
+use super::rows::{UserRow, account_columns};
 
 statements! {
     OF_ACCOUNT = "webauthn_credentials.of_account":
@@ -197,7 +197,7 @@ pub struct OwnedPasskey {
     /// `backed_up`.
     pub backed_up: bool,
     /// The user.
-    pub account: User,
+    pub user: User,
 }
 
 impl FromRow<'_, PgRow> for OwnedPasskey {
@@ -208,7 +208,7 @@ impl FromRow<'_, PgRow> for OwnedPasskey {
             sign_count: u32::try_from(row.try_get::<i64, _>("passkey_sign_count")?).unwrap_or(u32::MAX),
             backup_eligible: row.try_get("passkey_backup_eligible")?,
             backed_up: row.try_get("passkey_backed_up")?,
-            account: AccountRow::from_row(row)?.0,
+            user: UserRow::from_row(row)?.0,
         })
     }
 }

@@ -6,7 +6,7 @@ use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::rows::{AccountRow, account_columns};
+use super::rows::{UserRow, account_columns};
 
 statements! {
     LIST_BY_IDS = "preset_users.list_by_ids":
@@ -15,6 +15,6 @@ statements! {
 
 /// Returns the users with these ids, in any order.
 pub async fn list_by_ids(db: &mut Connection, ids: &[Uuid]) -> Result<Vec<User>> {
-    let rows: Vec<AccountRow> = db.fetch_all(bind!(LIST_BY_IDS, ids)).await?;
+    let rows: Vec<UserRow> = db.fetch_all(bind!(LIST_BY_IDS, ids)).await?;
     Ok(rows.into_iter().map(|row| row.0).collect())
 }

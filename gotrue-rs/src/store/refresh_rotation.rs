@@ -11,7 +11,7 @@ use sqlx::types::ipnetwork::IpNetwork;
 use uuid::Uuid;
 
 use super::refresh_tokens::ClientInfo;
-use super::rows::{AccountAndSession, account_columns, session_columns};
+use super::rows::{UserAndSession, account_columns, session_columns};
 
 /// The conditions on session `s` and user `u`.
 ///
@@ -161,7 +161,7 @@ pub struct FastRotation<'a> {
 }
 
 /// Rotates an unrevoked token of a valid session in one statement; `None` if it changed nothing.
-pub async fn rotate_fast(db: &mut Connection, rotation: FastRotation<'_>) -> Result<Option<AccountAndSession>> {
+pub async fn rotate_fast(db: &mut Connection, rotation: FastRotation<'_>) -> Result<Option<UserAndSession>> {
     let refresh = rotation.refresh;
     let bound = bind!(
         ROTATE,
@@ -194,7 +194,7 @@ pub struct FastAdvance {
 }
 
 /// Advances the counter of a valid session in one statement; `None` if it changed nothing.
-pub async fn advance_fast(db: &mut Connection, advance: FastAdvance) -> Result<Option<AccountAndSession>> {
+pub async fn advance_fast(db: &mut Connection, advance: FastAdvance) -> Result<Option<UserAndSession>> {
     let FastAdvance { session_id, counter, verified_key, resealed_key, refresh } = advance;
     let bound = bind!(
         ADVANCE,

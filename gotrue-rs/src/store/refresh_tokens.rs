@@ -19,7 +19,7 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::rows::{AccountAndSession, AccountRow, SessionRow, account_columns, session_columns};
+use super::rows::{UserAndSession, UserRow, SessionRow, account_columns, session_columns};
 
 macro_rules! select_token {
     () => {
@@ -144,7 +144,7 @@ pub struct RefreshTokenState {
     /// The session's newest unrevoked token.
     pub active: Option<ActiveToken>,
     /// The user.
-    pub account: User,
+    pub user: User,
     /// The session; tokens older than the sessions table have none.
     pub session: Option<Session>,
 }
@@ -167,7 +167,7 @@ impl FromRow<'_, PgRow> for RefreshTokenState {
             is_revoked: row.try_get::<Option<bool>, _>("token_revoked")?.unwrap_or(false),
             updated_at: <Option<Time> as TimeColumn>::read(row, "token_updated_at")?.unwrap_or_default(),
             active: active.map(|token| ActiveToken { token, parent }),
-            account: AccountRow::from_row(row)?.0,
+            user: UserRow::from_row(row)?.0,
             session: SessionRow::from_row(row)?.0,
         })
     }
@@ -190,7 +190,7 @@ pub async fn find_locked(db: &mut Connection, token: &str) -> Result<Option<Refr
 }
 
 /// Returns the session of a version 2 token, with its user.
-pub async fn find_session(db: &mut Connection, id: Uuid) -> Result<Option<AccountAndSession>> {
+pub async fn find_session(db: &mut Connection, id: Uuid) -> Result<Option<UserAndSession>> {
     db.fetch_optional(bind!(SESSION, session_id: id)).await
 }
 
@@ -198,7 +198,7 @@ pub async fn find_session(db: &mut Connection, id: Uuid) -> Result<Option<Accoun
 ///
 /// Only the session's own columns may be used for decisions: they are those of the locked row, whereas user and AMR
 /// claims are of the statement's snapshot.
-pub async fn find_session_locked(db: &mut Connection, id: Uuid) -> Result<Option<AccountAndSession>> {
+pub async fn find_session_locked(db: &mut Connection, id: Uuid) -> Result<Option<UserAndSession>> {
     db.fetch_optional(bind!(SESSION_LOCKED, session_id: id)).await
 }
 
@@ -235,7 +235,7 @@ pub struct Rotation {
 }
 
 /// Writes a refresh and returns the updated user and session.
-pub async fn write_refresh(db: &mut Connection, refreshed: RefreshWrite) -> Result<Option<AccountAndSession>> {
+pub async fn write_refresh(db: &mut Connection, refreshed: RefreshWrite) -> Result<Option<UserAndSession>> {
     let audit = AuditArrays::from_rows(refreshed.audit);
     let rotation = refreshed.rotation;
     let (counter, key) = refreshed.counter.unzip();
@@ -255,10 +255,10 @@ pub async fn write_refresh(db: &mut Connection, refreshed: RefreshWrite) -> Resu
         hmac_key: key.flatten(),
         ..audit,
     );
-    let mut updated: Option<AccountAndSession> = db.fetch_optional(bound).await?;
-    if let Some(AccountAndSession { account, .. }) = updated.as_mut().filter(|_| is_rotation) {
+    let mut updated: Option<UserAndSession> = db.fetch_optional(bound).await?;
+    if let Some(UserAndSession { user, .. }) = updated.as_mut().filter(|_| is_rotation) {
         // The statement reads the user as it was before its own update.
-        account.updated_at = now;
+        user.updated_at = now;
     }
     Ok(updated)
 }

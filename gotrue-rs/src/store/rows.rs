@@ -95,9 +95,9 @@ pub(crate) use session_columns;
 
 /// A user as selected by [`account_columns!`].
 #[derive(Debug)]
-pub struct AccountRow(pub User);
+pub struct UserRow(pub User);
 
-impl FromRow<'_, PgRow> for AccountRow {
+impl FromRow<'_, PgRow> for UserRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         read_account(&mut ColumnReader::new(row)).map(Self)
     }
@@ -119,7 +119,7 @@ impl FromRow<'_, PgRow> for ShownUserRow {
 #[derive(Debug)]
 pub struct UserToRead {
     /// The user; the columns of [`hidden_user_columns!`] are not loaded.
-    pub account: User,
+    pub user: User,
     /// The requested session, if it exists.
     pub session: Option<SessionOrigin>,
 }
@@ -136,8 +136,8 @@ pub struct SessionOrigin {
 impl FromRow<'_, PgRow> for UserToRead {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let mut columns = ColumnReader::new(row);
-        let mut account = read_shown_user(&mut columns)?;
-        read_user_lists(&mut columns, &mut account)?;
+        let mut user = read_shown_user(&mut columns)?;
+        read_user_lists(&mut columns, &mut user)?;
         let session = match columns.get::<Option<Uuid>>("session_id")? {
             Some(_) => Some(SessionOrigin {
                 oauth_client_id: columns.get("session_oauth_client_id")?,
@@ -145,7 +145,7 @@ impl FromRow<'_, PgRow> for UserToRead {
             }),
             None => None,
         };
-        Ok(Self { account, session })
+        Ok(Self { user, session })
     }
 }
 
@@ -166,10 +166,10 @@ impl FromRow<'_, PgRow> for Standing {
 }
 
 fn read_account(columns: &mut ColumnReader<'_>) -> sqlx::Result<User> {
-    let mut account = read_shown_user(columns)?;
-    read_hidden_columns(columns, &mut account)?;
-    read_user_lists(columns, &mut account)?;
-    Ok(account)
+    let mut user = read_shown_user(columns)?;
+    read_hidden_columns(columns, &mut user)?;
+    read_user_lists(columns, &mut user)?;
+    Ok(user)
 }
 
 /// Reads the columns of [`shown_user_columns!`] in their order.
@@ -204,29 +204,28 @@ fn read_shown_user(columns: &mut ColumnReader<'_>) -> sqlx::Result<User> {
 }
 
 /// Reads the columns of [`hidden_user_columns!`] in their order.
-fn read_hidden_columns(columns: &mut ColumnReader<'_>, account: &mut User) -> sqlx::Result<()> {
-    account.encrypted_password = columns.get("encrypted_password")?;
-    account.confirmation_token = columns.text("confirmation_token")?;
-    account.recovery_token = columns.text("recovery_token")?;
-    account.email_change_token_current = columns.text("email_change_token_current")?;
-    account.email_change_token_new = columns.text("email_change_token_new")?;
-    account.email_change_confirm_status =
-        columns.get::<Option<i16>>("email_change_confirm_status")?.unwrap_or_default();
-    account.phone_change_token = columns.text("phone_change_token")?;
-    account.reauthentication_token = columns.text("reauthentication_token")?;
-    account.is_super_admin = columns.get("is_super_admin")?;
-    account.is_sso_user = columns.get("is_sso_user")?;
+fn read_hidden_columns(columns: &mut ColumnReader<'_>, user: &mut User) -> sqlx::Result<()> {
+    user.encrypted_password = columns.get("encrypted_password")?;
+    user.confirmation_token = columns.text("confirmation_token")?;
+    user.recovery_token = columns.text("recovery_token")?;
+    user.email_change_token_current = columns.text("email_change_token_current")?;
+    user.email_change_token_new = columns.text("email_change_token_new")?;
+    user.email_change_confirm_status = columns.get::<Option<i16>>("email_change_confirm_status")?.unwrap_or_default();
+    user.phone_change_token = columns.text("phone_change_token")?;
+    user.reauthentication_token = columns.text("reauthentication_token")?;
+    user.is_super_admin = columns.get("is_super_admin")?;
+    user.is_sso_user = columns.get("is_sso_user")?;
     Ok(())
 }
 
 /// Reads the columns of [`user_list_columns!`] and sorts their entries.
-fn read_user_lists(columns: &mut ColumnReader<'_>, account: &mut User) -> sqlx::Result<()> {
+fn read_user_lists(columns: &mut ColumnReader<'_>, user: &mut User) -> sqlx::Result<()> {
     let mut identities: Vec<IdentityRow> = columns.list("identities")?;
     identities.sort_by_key(|row| (row.created_at.is_none(), row.created_at, row.id));
-    account.identities = identities.into_iter().map(IdentityRow::into_identity).collect();
+    user.identities = identities.into_iter().map(IdentityRow::into_identity).collect();
     let mut factors: Vec<FactorRow> = columns.list("factors")?;
     factors.sort_by_key(|row| (row.updated_at, row.last_challenged_at, row.id));
-    account.factors = factors.into_iter().map(FactorRow::into_factor).collect();
+    user.factors = factors.into_iter().map(FactorRow::into_factor).collect();
     Ok(())
 }
 
@@ -265,17 +264,17 @@ fn read_session(columns: &mut ColumnReader<'_>) -> sqlx::Result<Option<Session>>
 
 /// A user with an optional session, from one statement.
 #[derive(Debug)]
-pub struct AccountAndSession {
+pub struct UserAndSession {
     /// The user.
-    pub account: User,
+    pub user: User,
     /// The requested session, if it exists.
     pub session: Option<Session>,
 }
 
-impl FromRow<'_, PgRow> for AccountAndSession {
+impl FromRow<'_, PgRow> for UserAndSession {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let mut columns = ColumnReader::new(row);
-        Ok(Self { account: read_account(&mut columns)?, session: read_session(&mut columns)? })
+        Ok(Self { user: read_account(&mut columns)?, session: read_session(&mut columns)? })
     }
 }
 

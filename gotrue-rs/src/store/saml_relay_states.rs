@@ -141,6 +141,6 @@ pub async fn delete(db: &mut Connection, id: Uuid) -> Result<bool> {
 }
 
 /// Assigns the user to the flow of a sign-in; false if the flow has a user or is gone.
-pub async fn assign_user(db: &mut Connection, flow: Uuid, account: Uuid, now: Time) -> Result<bool> {
-    Ok(db.execute(bind!(ASSIGN_USER, flow_id: flow, user_id: account, now)).await? > 0)
+pub async fn assign_user(db: &mut Connection, flow: Uuid, user: Uuid, now: Time) -> Result<bool> {
+    Ok(db.execute(bind!(ASSIGN_USER, flow_id: flow, user_id: user, now)).await? > 0)
 }

@@ -13,7 +13,7 @@ use sqlx::types::ipnetwork::IpNetwork;
 use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::rows::{AccountRow, SessionRow, account_columns, session_columns};
+use super::rows::{UserRow, SessionRow, account_columns, session_columns};
 
 statements! {
     CREATE = "sessions.create": concat!(
@@ -131,7 +131,7 @@ pub async fn create(db: &mut Connection, new: NewSession) -> Result<Option<User>
         expected_password_hash: new.expected_password_hash,
         ..audit,
     );
-    let row: Option<AccountRow> = db.fetch_optional(bound).await?;
+    let row: Option<UserRow> = db.fetch_optional(bound).await?;
     Ok(row.map(|row| row.0))
 }
 

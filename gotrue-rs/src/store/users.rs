@@ -9,7 +9,7 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::rows::{
-    AccountAndSession, AccountRow, Standing, UserToRead, account_columns, session_columns, shown_user_columns,
+    UserAndSession, UserRow, Standing, UserToRead, account_columns, session_columns, shown_user_columns,
     user_list_columns,
 };
 
@@ -181,7 +181,7 @@ pub async fn find_with_session(
     db: &mut Connection,
     id: Uuid,
     session: Option<Uuid>,
-) -> Result<Option<AccountAndSession>> {
+) -> Result<Option<UserAndSession>> {
     db.fetch_optional(bind!(WITH_SESSION, user_id: id, session_id: session, instance_id: INSTANCE)).await
 }
 
@@ -199,7 +199,7 @@ pub async fn find_standing(db: &mut Connection, id: Uuid, session: Option<Uuid>)
 
 /// Returns the user with that address (lower case) in that audience; SSO users are excluded.
 pub async fn find_by_email(db: &mut Connection, email: &str, audience: &str) -> Result<Option<User>> {
-    let row: Option<AccountRow> = db.fetch_optional(bind!(BY_EMAIL, email, instance_id: INSTANCE, audience)).await?;
+    let row: Option<UserRow> = db.fetch_optional(bind!(BY_EMAIL, email, instance_id: INSTANCE, audience)).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -212,7 +212,7 @@ pub async fn find_by_email_in_equal_time(db: &mut Connection, email: &str, audie
 
 /// Returns an arbitrary but constant user: a look-up of the same cost for a user that does not exist.
 pub async fn find_any(db: &mut Connection) -> Result<Option<User>> {
-    let row: Option<AccountRow> = db.fetch_optional(bind!(ANY)).await?;
+    let row: Option<UserRow> = db.fetch_optional(bind!(ANY)).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -233,7 +233,7 @@ pub async fn find_by_identity_email(
         audience,
         own_domain_providers: apart,
     );
-    let row: Option<AccountRow> = db.fetch_optional(bound).await?;
+    let row: Option<UserRow> = db.fetch_optional(bound).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -258,24 +258,24 @@ pub async fn find_by_identity_email_in_equal_time(
 /// A user, and whether it is the requested one.
 struct FoundOrAnyRow {
     is_found: bool,
-    account: User,
+    user: User,
 }
 
 impl FoundOrAnyRow {
     fn into_found(self) -> Option<User> {
-        self.is_found.then_some(self.account)
+        self.is_found.then_some(self.user)
     }
 }
 
 impl FromRow<'_, PgRow> for FoundOrAnyRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
-        Ok(Self { is_found: row.try_get("is_found")?, account: AccountRow::from_row(row)?.0 })
+        Ok(Self { is_found: row.try_get("is_found")?, user: UserRow::from_row(row)?.0 })
     }
 }
 
 /// Returns the user with that number (digits) in that audience; SSO users are excluded.
 pub async fn find_by_phone(db: &mut Connection, phone: &str, audience: &str) -> Result<Option<User>> {
-    let row: Option<AccountRow> = db.fetch_optional(bind!(BY_PHONE, phone, instance_id: INSTANCE, audience)).await?;
+    let row: Option<UserRow> = db.fetch_optional(bind!(BY_PHONE, phone, instance_id: INSTANCE, audience)).await?;
     Ok(row.map(|row| row.0))
 }
 
@@ -284,7 +284,7 @@ pub async fn find_by_phone(db: &mut Connection, phone: &str, audience: &str) -> 
 /// Like the reference it reads the user's column: the code outlives the user's rows of `one_time_tokens`.
 pub async fn find_by_pending_phone(db: &mut Connection, phone: &str, audience: &str) -> Result<Option<User>> {
     let bound = bind!(BY_PENDING_PHONE, phone, instance_id: INSTANCE, audience);
-    let row: Option<AccountRow> = db.fetch_optional(bound).await?;
+    let row: Option<UserRow> = db.fetch_optional(bound).await?;
     Ok(row.map(|row| row.0))
 }
 

@@ -41,7 +41,7 @@ pub(crate) async fn verify_code(step: SignIn<'_>, body: &JsonBody) -> Result<Res
 /// Lists the verified TOTP factors of the user.
 async fn list_factors(step: SignIn<'_>, user_id: Uuid) -> Result<Vec<Uuid>, DeskError> {
     let found = users::find_with_session(&mut step.visit.db(), user_id, None).await?;
-    let factors = found.into_iter().flat_map(|found| found.account.factors);
+    let factors = found.into_iter().flat_map(|found| found.user.factors);
     let verified = factors.filter(|factor| factor.is_verified() && factor.factor_type == "totp");
     Ok(verified.map(|factor| factor.id).take(MOST_FACTORS).collect())
 }

@@ -66,7 +66,7 @@ pub(crate) async fn replace_app(
 /// Deletes the TOTP factors of a user by the administrator's API.
 async fn delete_apps(step: SignIn<'_>, user_id: Uuid) -> Result<(), DeskError> {
     let found = users::find_with_session(&mut step.visit.db(), user_id, None).await?;
-    let factors = found.into_iter().flat_map(|found| found.account.factors);
+    let factors = found.into_iter().flat_map(|found| found.user.factors);
     for factor in factors.filter(|factor| factor.factor_type == "totp") {
         let token = step.visit.sign_admin_token()?;
         let path = format!("/admin/users/{user_id}/factors/{}", factor.id);

@@ -43,7 +43,7 @@ pub(crate) async fn verify_passkey(step: SignIn<'_>, body: &JsonBody) -> Result<
     let session = read_issued_session(&answer);
     if let Some(session) = session {
         let found = users::find_with_session(&mut visit.db(), session.user_id, None).await?;
-        if found.is_some_and(|found| is_admitted(&found.account, visit.now)) {
+        if found.is_some_and(|found| is_admitted(&found.user, visit.now)) {
             let method = SignInMethod::Passkey;
             return step.start_session(ProvedOwner { session, method, ticket_hash: &ticket_hash }).await;
         }

@@ -277,10 +277,10 @@ impl AdminUserChange {
     }
 
     /// Builds the identities of the new address and number.
-    pub fn build_identities(&self, account: Uuid, ids: [Uuid; 2], now: Time) -> Vec<Identity> {
+    pub fn build_identities(&self, user: Uuid, ids: [Uuid; 2], now: Time) -> Vec<Identity> {
         let identity = |(n, (contact, id)): (i64, (Contact, Uuid))| {
             let at = now + TimeDelta::microseconds(n);
-            identity_for_contact(id, account, &contact, self.identity_data(account, &contact), at)
+            identity_for_contact(id, user, &contact, self.identity_data(user, &contact), at)
         };
         let [of_email, of_phone] = ids;
         let id = |contact: Contact| match contact {
@@ -290,10 +290,10 @@ impl AdminUserChange {
         (0..).zip(self.contacts.iter().map(id)).map(identity).collect()
     }
 
-    fn identity_data(&self, account: Uuid, contact: &Contact) -> Map<String, Value> {
+    fn identity_data(&self, user: Uuid, contact: &Contact) -> Map<String, Value> {
         let is_email = matches!(contact, Contact::Email(_));
         Map::from_iter([
-            ("sub".to_owned(), json!(account)),
+            ("sub".to_owned(), json!(user)),
             (contact.provider().to_owned(), json!(contact.as_str())),
             ("email_verified".to_owned(), json!(is_email && self.is_email_confirmed)),
             ("phone_verified".to_owned(), json!(!is_email && self.is_phone_confirmed)),
@@ -301,57 +301,56 @@ impl AdminUserChange {
     }
 
     /// Merges the user's provider members into `app_metadata`, unless the request sets them.
-    pub fn merge_providers(&mut self, account: &User) {
+    pub fn merge_providers(&mut self, user: &User) {
         let metadata = self.app_metadata.get_or_insert_default();
-        for (name, value) in provider_metadata(account) {
+        for (name, value) in provider_metadata(user) {
             metadata.entry(name).or_insert(value);
         }
     }
 
     /// Returns the user as GoTrue answers it: identities and first confirmation time are unchanged.
     #[must_use]
-    pub fn apply_to(&self, mut account: User, identities: Vec<Identity>, now: Time) -> User {
+    pub fn apply_to(&self, mut user: User, identities: Vec<Identity>, now: Time) -> User {
         if *self == Self::default() {
-            return account;
+            return user;
         }
-        account.updated_at = now;
+        user.updated_at = now;
         if let Some(role) = &self.role {
-            account.role.clone_from(role);
+            user.role.clone_from(role);
         }
         if self.encrypted_password.is_some() {
-            clear_pending_timestamps(&mut account);
+            clear_pending_timestamps(&mut user);
         }
         if self.is_email_confirmed {
-            account.email_confirmed_at = Some(now);
+            user.email_confirmed_at = Some(now);
         }
         if self.is_phone_confirmed {
-            account.phone_confirmed_at = Some(now);
+            user.phone_confirmed_at = Some(now);
         }
         if let Some(email) = &self.contacts.email {
-            account.email = Some(email.as_str().to_owned());
+            user.email = Some(email.as_str().to_owned());
         }
         if let Some(phone) = &self.contacts.phone {
-            account.phone = Some(phone.as_str().to_owned());
+            user.phone = Some(phone.as_str().to_owned());
         }
-        account.is_anonymous &= !self.should_become_permanent();
-        let known = |new: &Identity| account.identities.iter().any(|old| old.provider == new.provider);
+        user.is_anonymous &= !self.should_become_permanent();
+        let known = |new: &Identity| user.identities.iter().any(|old| old.provider == new.provider);
         let new: Vec<Identity> = identities.into_iter().filter(|identity| !known(identity)).collect();
-        account.identities.extend(new);
-        account.app_metadata = merge_metadata(account.app_metadata, self.app_metadata.as_ref().unwrap_or(&Map::new()));
-        account.user_metadata =
-            merge_metadata(account.user_metadata, self.user_metadata.as_ref().unwrap_or(&Map::new()));
-        account.banned_until = self.ban.map_or(account.banned_until, BanChange::banned_until);
-        account
+        user.identities.extend(new);
+        user.app_metadata = merge_metadata(user.app_metadata, self.app_metadata.as_ref().unwrap_or(&Map::new()));
+        user.user_metadata = merge_metadata(user.user_metadata, self.user_metadata.as_ref().unwrap_or(&Map::new()));
+        user.banned_until = self.ban.map_or(user.banned_until, BanChange::banned_until);
+        user
     }
 }
 
 /// Clears the send times of pending one-time tokens, which a new password invalidates.
-fn clear_pending_timestamps(account: &mut User) {
-    account.confirmation_sent_at = None;
-    account.recovery_sent_at = None;
-    account.email_change_sent_at = None;
-    account.phone_change_sent_at = None;
-    account.reauthentication_sent_at = None;
+fn clear_pending_timestamps(user: &mut User) {
+    user.confirmation_sent_at = None;
+    user.recovery_sent_at = None;
+    user.email_change_sent_at = None;
+    user.phone_change_sent_at = None;
+    user.reauthentication_sent_at = None;
 }
 
 #[cfg(test)]

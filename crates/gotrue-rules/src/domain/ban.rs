@@ -29,8 +29,8 @@ impl BannedAttempt {
 }
 
 /// Refuses the attempt of a user whose ban is in force.
-pub fn require_not_banned(account: &User, attempt: BannedAttempt, now: Time) -> Result<()> {
-    if account.is_banned(now) { Err(attempt.error()) } else { Ok(()) }
+pub fn require_not_banned(user: &User, attempt: BannedAttempt, now: Time) -> Result<()> {
+    if user.is_banned(now) { Err(attempt.error()) } else { Ok(()) }
 }
 
 #[cfg(test)]

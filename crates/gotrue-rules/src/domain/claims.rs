@@ -28,30 +28,30 @@ pub fn aal(amr: &[AmrClaim]) -> Aal {
 }
 
 /// Builds the claims of an access token.
-pub fn build_access_claims(policy: &Policy, account: &User, session: &Session, now: Time) -> AccessClaims {
+pub fn build_access_claims(policy: &Policy, user: &User, session: &Session, now: Time) -> AccessClaims {
     let aal = aal(&session.amr);
     let issued_at = now.timestamp();
-    let expires_at = access_token_expiry(policy, account, session, aal, now);
+    let expires_at = access_token_expiry(policy, user, session, aal, now);
     let mut claims = Map::new();
     let mut put = |name: &str, value: Value| claims.insert(name.to_owned(), value);
     if !policy.jwt.issuer.is_empty() {
         put("iss", json!(policy.jwt.issuer));
     }
-    put("sub", json!(account.id));
-    put("aud", json!(account.aud));
+    put("sub", json!(user.id));
+    put("aud", json!(user.aud));
     put("exp", json!(expires_at));
     put("iat", json!(issued_at));
-    put("email", json!(account.email.as_deref().unwrap_or_default()));
-    put("phone", json!(account.phone.as_deref().unwrap_or_default()));
-    put("app_metadata", Value::Object(account.app_metadata.clone()));
-    put("user_metadata", Value::Object(account.user_metadata.clone()));
-    put("role", json!(account.role));
+    put("email", json!(user.email.as_deref().unwrap_or_default()));
+    put("phone", json!(user.phone.as_deref().unwrap_or_default()));
+    put("app_metadata", Value::Object(user.app_metadata.clone()));
+    put("user_metadata", Value::Object(user.user_metadata.clone()));
+    put("role", json!(user.role));
     put("aal", json!(aal.as_str()));
     if !session.amr.is_empty() {
-        put("amr", build_amr(account, session));
+        put("amr", build_amr(user, session));
     }
     put("session_id", json!(session.id));
-    put("is_anonymous", json!(account.is_anonymous));
+    put("is_anonymous", json!(user.is_anonymous));
     if let Some(client) = session.oauth_client_id.filter(|id| !id.is_nil()) {
         put("client_id", json!(client));
     }
@@ -62,9 +62,9 @@ pub fn build_access_claims(policy: &Policy, account: &User, session: &Session, n
 }
 
 /// Returns `exp`. A session below the user's highest level expires with `allow_low_aal`.
-fn access_token_expiry(policy: &Policy, account: &User, session: &Session, aal: Aal, now: Time) -> i64 {
+fn access_token_expiry(policy: &Policy, user: &User, session: &Session, aal: Aal, now: Time) -> i64 {
     let usual = now.timestamp().saturating_add(policy.jwt.exp);
-    let highest = if account.has_verified_factor() { Aal::Aal2 } else { Aal::Aal1 };
+    let highest = if user.has_verified_factor() { Aal::Aal2 } else { Aal::Aal1 };
     match policy.sessions.allow_low_aal.filter(|window| !window.is_zero()) {
         Some(window) if aal < highest => usual.min(saturating_add(session.created_at, window).timestamp()),
         _ => usual,
@@ -77,10 +77,10 @@ fn saturating_add(time: Time, by: Duration) -> Time {
 
 /// Builds `amr`, newest first; methods of the same second keep the order in which they were stored.
 /// A SAML method names its provider if the user's only identity is of that provider.
-fn build_amr(account: &User, session: &Session) -> Value {
+fn build_amr(user: &User, session: &Session) -> Value {
     let mut entries: Vec<&AmrClaim> = session.amr.iter().collect();
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.updated_at.timestamp()));
-    let provider = match account.identities.as_slice() {
+    let provider = match user.identities.as_slice() {
         [only] => only.provider.strip_prefix("sso:"),
         _ => None,
     };
@@ -153,8 +153,8 @@ mod tests {
         policy.sessions.allow_low_aal = Some(Duration::from_mins(10));
         let factor = Factor { status: "verified".into(), ..Factor::default() };
         let protected = User { factors: vec![factor], ..User::default() };
-        let expiry = |account: &User, methods: &[(&str, i64)]| {
-            build_access_claims(&policy, account, &session(methods), at(1240)).expires_at
+        let expiry = |user: &User, methods: &[(&str, i64)]| {
+            build_access_claims(&policy, user, &session(methods), at(1240)).expires_at
         };
         assert_eq!(expiry(&protected, &[("password", 1000)]), 1600);
         assert_eq!(expiry(&protected, &[("password", 1000), ("totp", 1100)]), 1240 + 3600);
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn saml_amr_entry_names_provider() {
         let identity = Identity { provider: "sso:11111111-2222-4333-8444-555555555555".into(), ..Identity::default() };
-        let account = User { identities: vec![identity], ..User::default() };
-        let claims = build_access_claims(&Policy::default(), &account, &session(&[(SAML, 1000)]), at(2000)).claims;
+        let user = User { identities: vec![identity], ..User::default() };
+        let claims = build_access_claims(&Policy::default(), &user, &session(&[(SAML, 1000)]), at(2000)).claims;
         assert_eq!(claims["amr"][0]["provider"], "11111111-2222-4333-8444-555555555555");
     }
 }

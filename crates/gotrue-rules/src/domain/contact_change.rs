@@ -23,37 +23,37 @@ pub struct ConfirmationContext {
 /// Returns the user after the effect.
 /// The password of an invited user and the rows of one-time tokens are not part of it.
 #[must_use]
-pub fn apply_effect(effect: VerificationEffect, mut account: User, with: ConfirmationContext) -> User {
+pub fn apply_effect(effect: VerificationEffect, mut user: User, with: ConfirmationContext) -> User {
     match effect {
         VerificationEffect::ConfirmEmail { .. } => {
-            confirm_email(&mut account, with.now);
-            let address = account.email.clone();
+            confirm_email(&mut user, with.now);
+            let address = user.email.clone();
             let has_it = |identity: &&mut Identity| identity.email.is_some() && identity.email == address;
-            for identity in account.identities.iter_mut().filter(has_it) {
+            for identity in user.identities.iter_mut().filter(has_it) {
                 identity.identity_data.insert("email_verified".to_owned(), json!(true));
             }
         }
-        VerificationEffect::Recover => account.recovery_token.clear(),
+        VerificationEffect::Recover => user.recovery_token.clear(),
         VerificationEffect::RecoverAndConfirm => {
-            account.recovery_token.clear();
-            confirm_email(&mut account, with.now);
+            user.recovery_token.clear();
+            confirm_email(&mut user, with.now);
         }
         VerificationEffect::ConfirmPhone => {
-            account.confirmation_token.clear();
-            account.phone_confirmed_at = Some(with.now);
-            account.is_anonymous = false;
+            user.confirmation_token.clear();
+            user.phone_confirmed_at = Some(with.now);
+            user.is_anonymous = false;
         }
         VerificationEffect::FirstEmailConfirmation(slot) => {
-            account.email_change_confirm_status = 1;
+            user.email_change_confirm_status = 1;
             match slot {
-                OneTimeTokenKind::EmailChangeCurrent => account.email_change_token_current.clear(),
-                _ => account.email_change_token_new.clear(),
+                OneTimeTokenKind::EmailChangeCurrent => user.email_change_token_current.clear(),
+                _ => user.email_change_token_new.clear(),
             }
         }
-        VerificationEffect::ChangeEmail => change_email(&mut account, with),
-        VerificationEffect::ChangePhone => change_phone(&mut account, with),
+        VerificationEffect::ChangeEmail => change_email(&mut user, with),
+        VerificationEffect::ChangePhone => change_phone(&mut user, with),
     }
-    account
+    user
 }
 
 /// Returns the audit entry of the effect; the first of two email change confirmations has none.
@@ -73,58 +73,58 @@ pub fn audit_entry(effect: VerificationEffect) -> Option<AuditEntry> {
     }
 }
 
-fn confirm_email(account: &mut User, now: Time) {
-    account.confirmation_token.clear();
-    account.email_confirmed_at = Some(now);
-    account.user_metadata.insert("email_verified".to_owned(), json!(true));
+fn confirm_email(user: &mut User, now: Time) {
+    user.confirmation_token.clear();
+    user.email_confirmed_at = Some(now);
+    user.user_metadata.insert("email_verified".to_owned(), json!(true));
 }
 
 /// Replaces the address by the pending one. `user_metadata.email` keeps the old one, as in GoTrue.
 ///
 /// `updated_at` of an existing identity is stored, but not shown: GoTrue reads the identities before its last write.
-fn change_email(account: &mut User, with: ConfirmationContext) {
-    let address = std::mem::take(&mut account.email_change);
+fn change_email(user: &mut User, with: ConfirmationContext) {
+    let address = std::mem::take(&mut user.email_change);
     let data = object(json!({ "email": address, "email_verified": true }));
-    upsert_identity(account, "email", &data, with);
-    if let Some(identity) = find_identity(account, "email") {
+    upsert_identity(user, "email", &data, with);
+    if let Some(identity) = find_identity(user, "email") {
         identity.email = Some(address.to_lowercase());
     }
-    account.email = Some(address).filter(|address| !address.is_empty());
-    account.email_change_token_current.clear();
-    account.email_change_token_new.clear();
-    account.email_change_confirm_status = 0;
-    account.is_anonymous = false;
-    if !account.is_email_confirmed() {
-        confirm_email(account, with.now);
+    user.email = Some(address).filter(|address| !address.is_empty());
+    user.email_change_token_current.clear();
+    user.email_change_token_new.clear();
+    user.email_change_confirm_status = 0;
+    user.is_anonymous = false;
+    if !user.is_email_confirmed() {
+        confirm_email(user, with.now);
     }
 }
 
 /// Replaces the number by the pending one.
-fn change_phone(account: &mut User, with: ConfirmationContext) {
-    let number = std::mem::take(&mut account.phone_change);
+fn change_phone(user: &mut User, with: ConfirmationContext) {
+    let number = std::mem::take(&mut user.phone_change);
     let data = object(json!({ "phone": number, "phone_verified": true }));
-    upsert_identity(account, "phone", &data, with);
-    if let Some(identity) = find_identity(account, "phone") {
+    upsert_identity(user, "phone", &data, with);
+    if let Some(identity) = find_identity(user, "phone") {
         identity.updated_at = with.now;
     }
-    account.phone = Some(number).filter(|number| !number.is_empty());
-    account.phone_change_token.clear();
-    account.phone_confirmed_at = Some(with.now);
-    account.is_anonymous = false;
+    user.phone = Some(number).filter(|number| !number.is_empty());
+    user.phone_change_token.clear();
+    user.phone_confirmed_at = Some(with.now);
+    user.is_anonymous = false;
 }
 
 /// Updates the user's identity of the provider, or creates it.
-fn upsert_identity(account: &mut User, provider: &str, data: &Map<String, Value>, with: ConfirmationContext) {
-    if let Some(identity) = find_identity(account, provider) {
+fn upsert_identity(user: &mut User, provider: &str, data: &Map<String, Value>, with: ConfirmationContext) {
+    if let Some(identity) = find_identity(user, provider) {
         identity.identity_data = merge_metadata(std::mem::take(&mut identity.identity_data), data);
         return;
     }
-    let base = object(json!({ "sub": account.id, "email_verified": false, "phone_verified": false }));
-    account.identities.push(Identity {
+    let base = object(json!({ "sub": user.id, "email_verified": false, "phone_verified": false }));
+    user.identities.push(Identity {
         id: with.identity,
-        user_id: account.id,
+        user_id: user.id,
         provider: provider.to_owned(),
-        provider_id: account.id.to_string(),
+        provider_id: user.id.to_string(),
         identity_data: merge_metadata(base, data),
         email: None,
         last_sign_in_at: Some(with.now),
@@ -133,9 +133,9 @@ fn upsert_identity(account: &mut User, provider: &str, data: &Map<String, Value>
     });
 }
 
-fn find_identity<'a>(account: &'a mut User, provider: &str) -> Option<&'a mut Identity> {
-    let id = account.id.to_string();
-    account.identities.iter_mut().find(|identity| identity.provider == provider && identity.provider_id == id)
+fn find_identity<'a>(user: &'a mut User, provider: &str) -> Option<&'a mut Identity> {
+    let id = user.id.to_string();
+    user.identities.iter_mut().find(|identity| identity.provider == provider && identity.provider_id == id)
 }
 
 fn object(value: Value) -> Map<String, Value> {

@@ -267,7 +267,7 @@ pub fn validate_empty(output: &[u8]) -> Result<()> {
 
 /// Returns a new user as the before-user-created hook sees it.
 /// It is not stored, and has no role and the client's metadata.
-pub fn before_user_created_view(account: &User, data: &Map<String, Value>) -> User {
+pub fn before_user_created_view(user: &User, data: &Map<String, Value>) -> User {
     User {
         role: String::new(),
         user_metadata: data.clone(),
@@ -276,7 +276,7 @@ pub fn before_user_created_view(account: &User, data: &Map<String, Value>) -> Us
         phone_confirmed_at: None,
         created_at: go_zero_time(),
         updated_at: go_zero_time(),
-        ..account.clone()
+        ..user.clone()
     }
 }
 

@@ -7,9 +7,9 @@ use super::contact::{Contact, Email};
 use super::user::{Identity, Time, User};
 
 /// The identity data of a sign-up: the server's keys override the client's.
-pub fn sign_up_identity_data(account: Uuid, contact: &Contact, data: &Map<String, Value>) -> Map<String, Value> {
+pub fn sign_up_identity_data(user: Uuid, contact: &Contact, data: &Map<String, Value>) -> Map<String, Value> {
     let mut all = data.clone();
-    all.insert("sub".to_owned(), json!(account));
+    all.insert("sub".to_owned(), json!(user));
     all.insert("email_verified".to_owned(), json!(false));
     all.insert("phone_verified".to_owned(), json!(false));
     if let Contact::Email(email) = contact {
@@ -19,18 +19,12 @@ pub fn sign_up_identity_data(account: Uuid, contact: &Contact, data: &Map<String
 }
 
 /// Builds the `email` or `phone` identity of a user.
-pub fn identity_for_contact(
-    id: Uuid,
-    account: Uuid,
-    contact: &Contact,
-    data: Map<String, Value>,
-    now: Time,
-) -> Identity {
+pub fn identity_for_contact(id: Uuid, user: Uuid, contact: &Contact, data: Map<String, Value>, now: Time) -> Identity {
     Identity {
         id,
-        user_id: account,
+        user_id: user,
         provider: contact.provider().to_owned(),
-        provider_id: account.to_string(),
+        provider_id: user.to_string(),
         email: data.get("email").and_then(Value::as_str).map(str::to_lowercase),
         identity_data: data,
         last_sign_in_at: Some(now),
@@ -75,17 +69,17 @@ pub fn without_nulls(data: &Map<String, Value>) -> Map<String, Value> {
 
 /// `app_metadata` with `provider` and `providers` of the user's identities: distinct, oldest first.
 #[must_use]
-pub fn app_metadata_with_providers(account: &User) -> Map<String, Value> {
-    let mut metadata = account.app_metadata.clone();
-    metadata.extend(provider_metadata(account));
+pub fn app_metadata_with_providers(user: &User) -> Map<String, Value> {
+    let mut metadata = user.app_metadata.clone();
+    metadata.extend(provider_metadata(user));
     metadata
 }
 
 /// The members `provider` and `providers` only.
 #[must_use]
-pub fn provider_metadata(account: &User) -> Map<String, Value> {
+pub fn provider_metadata(user: &User) -> Map<String, Value> {
     let mut providers: Vec<&str> = Vec::new();
-    for identity in &account.identities {
+    for identity in &user.identities {
         if !providers.contains(&identity.provider.as_str()) {
             providers.push(&identity.provider);
         }
@@ -139,7 +133,7 @@ mod tests {
     #[test]
     fn first_password_creates_email_identity_for_confirmed_email() {
         let identity = |provider: &str| Identity { provider: provider.into(), ..Identity::default() };
-        let account = User {
+        let user = User {
             id: Uuid::from_u128(1),
             email: Some("ann@example.com".to_owned()),
             email_confirmed_at: Some(Time::UNIX_EPOCH),
@@ -148,36 +142,36 @@ mod tests {
         };
         let made =
             |before: &User, after: &User| identity_for_first_password(before, after, Uuid::nil(), Time::UNIX_EPOCH);
-        let it = made(&account, &account).unwrap();
-        assert_eq!((it.provider.as_str(), it.provider_id), ("email", account.id.to_string()));
+        let it = made(&user, &user).unwrap();
+        assert_eq!((it.provider.as_str(), it.provider_id), ("email", user.id.to_string()));
         assert_eq!(
             (&it.identity_data["email"], &it.identity_data["email_verified"]),
             (&json!("ann@example.com"), &json!(true))
         );
 
-        let with_password = User { encrypted_password: Some("$2a$".to_owned()), ..account.clone() };
-        assert_eq!(made(&with_password, &account), None);
+        let with_password = User { encrypted_password: Some("$2a$".to_owned()), ..user.clone() };
+        assert_eq!(made(&with_password, &user), None);
         for after in [
-            User { is_sso_user: true, ..account.clone() },
-            User { is_anonymous: true, ..account.clone() },
-            User { email_confirmed_at: None, ..account.clone() },
-            User { email: None, ..account.clone() },
-            User { identities: vec![identity("google"), identity("email")], ..account.clone() },
+            User { is_sso_user: true, ..user.clone() },
+            User { is_anonymous: true, ..user.clone() },
+            User { email_confirmed_at: None, ..user.clone() },
+            User { email: None, ..user.clone() },
+            User { identities: vec![identity("google"), identity("email")], ..user.clone() },
         ] {
-            assert_eq!(made(&account, &after), None, "{after:?}");
+            assert_eq!(made(&user, &after), None, "{after:?}");
         }
     }
 
     #[test]
     fn provider_metadata_is_distinct_and_oldest_first() {
         let identity = |provider: &str| Identity { provider: provider.into(), ..Identity::default() };
-        let account = User {
+        let user = User {
             identities: vec![identity("google"), identity("email"), identity("google")],
             app_metadata: object(json!({"tier": "gold"})),
             ..User::default()
         };
         assert_eq!(
-            Value::Object(app_metadata_with_providers(&account)),
+            Value::Object(app_metadata_with_providers(&user)),
             json!({"tier": "gold", "provider": "google", "providers": ["google", "email"]})
         );
     }

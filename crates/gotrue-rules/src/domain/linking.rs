@@ -130,13 +130,13 @@ pub fn decide(external_user: &ExternalUser<'_>, known: Vec<User>, audience: &str
     let is_the = |identity: &Identity| {
         identity.provider == external_user.provider && identity.provider_id == external_user.profile.claims.subject
     };
-    if let Some(at) = known.iter().position(|account| account.identities.iter().any(is_the)) {
+    if let Some(at) = known.iter().position(|user| user.identities.iter().any(is_the)) {
         let mut known = known;
-        let account = known.remove(at);
-        return if policy.security.is_linking_strict && account.email.is_none() {
-            decide_for_known_identity(external_user, account, known, policy)
+        let user = known.remove(at);
+        return if policy.security.is_linking_strict && user.email.is_none() {
+            decide_for_known_identity(external_user, user, known, policy)
         } else {
-            LinkingDecision::AccountExists(Box::new(account))
+            LinkingDecision::AccountExists(Box::new(user))
         };
     }
     match find_email_owners(external_user, &known, policy)[..] {
@@ -154,19 +154,19 @@ pub fn decide(external_user: &ExternalUser<'_>, known: Vec<User>, audience: &str
 /// anonymous keeps the identity.
 fn decide_for_known_identity(
     external_user: &ExternalUser<'_>,
-    account: User,
+    user: User,
     mut others: Vec<User>,
     policy: &Policy,
 ) -> LinkingDecision {
-    let was_never_used = account.last_sign_in_at.is_none() && account.phone.is_none() && !account.is_anonymous;
-    match (&find_email_owners(external_user, &others, policy)[..], &account.identities[..]) {
-        ([], _) => LinkingDecision::AccountExists(Box::new(account)),
+    let was_never_used = user.last_sign_in_at.is_none() && user.phone.is_none() && !user.is_anonymous;
+    match (&find_email_owners(external_user, &others, policy)[..], &user.identities[..]) {
+        ([], _) => LinkingDecision::AccountExists(Box::new(user)),
         ([at], [identity]) if was_never_used => LinkingDecision::MoveIdentity {
             to: Box::new(others.swap_remove(*at)),
-            from: account.id,
+            from: user.id,
             identity: identity.id,
         },
-        _ => LinkingDecision::AccountExistsWithoutEmail(Box::new(account)),
+        _ => LinkingDecision::AccountExistsWithoutEmail(Box::new(user)),
     }
 }
 
@@ -186,13 +186,13 @@ fn find_linkable_accounts(
     policy: &Policy,
 ) -> Vec<usize> {
     let domain = external_user.linking_domain(policy);
-    let by_identity = |account: &User| {
+    let by_identity = |user: &User| {
         let near =
             |it: &&Identity| identity_domain(it, policy) == domain && contains_email(it.email.as_deref(), emails);
-        let mut found = account.identities.iter().filter(near);
-        found.any(|identity| !policy.security.is_linking_strict || is_email_proven(account, identity))
+        let mut found = user.identities.iter().filter(near);
+        found.any(|identity| !policy.security.is_linking_strict || is_email_proven(user, identity))
     };
-    let by_itself = |account: &User| !account.is_sso_user && contains_email(account.email.as_deref(), emails);
+    let by_itself = |user: &User| !user.is_sso_user && contains_email(user.email.as_deref(), emails);
     let found = matching_indexes(known, by_identity);
     if domain != DEFAULT_LINKING_DOMAIN || found.len() == 1 || !(found.is_empty() || policy.security.is_linking_strict)
     {
@@ -203,7 +203,7 @@ fn find_linkable_accounts(
 }
 
 fn matching_indexes(known: &[User], has: impl Fn(&User) -> bool) -> Vec<usize> {
-    known.iter().enumerate().filter(|(_, account)| has(account)).map(|(at, _)| at).collect()
+    known.iter().enumerate().filter(|(_, user)| has(user)).map(|(at, _)| at).collect()
 }
 
 fn contains_email(email: Option<&str>, emails: &[String]) -> bool {
@@ -216,8 +216,8 @@ fn identity_domain<'a>(identity: &'a Identity, policy: &'a Policy) -> &'a str {
 
 /// Whether an identity's address is verified or is the user's own address.
 /// The user's own address, if unconfirmed, is handed over to the verified owner.
-fn is_email_proven(account: &User, identity: &Identity) -> bool {
-    manual::is_email_verified(identity) || identity.email == account.email
+fn is_email_proven(user: &User, identity: &Identity) -> bool {
+    manual::is_email_verified(identity) || identity.email == user.email
 }
 
 /// Decides on a new user. An unverified address stays with the user that already has it.
@@ -229,17 +229,17 @@ fn decide_creation(
 ) -> LinkingDecision {
     let Some(email) = external_user.candidate_address() else { return LinkingDecision::CreateAccount { email: None } };
     let is_vouched_for = external_user.linkable_emails(policy).contains(&email);
-    if !is_vouched_for && known.iter().any(|account| owns_email_in_default_domain(account, &email, audience, policy)) {
+    if !is_vouched_for && known.iter().any(|user| owns_email_in_default_domain(user, &email, audience, policy)) {
         return LinkingDecision::CreateAccountWithoutEmail;
     }
     LinkingDecision::CreateAccount { email: Some(email) }
 }
 
-fn owns_email_in_default_domain(account: &User, email: &str, audience: &str, policy: &Policy) -> bool {
+fn owns_email_in_default_domain(user: &User, email: &str, audience: &str, policy: &Policy) -> bool {
     let by_identity =
         |it: &Identity| it.email.as_deref() == Some(email) && identity_domain(it, policy) == DEFAULT_LINKING_DOMAIN;
-    let by_itself = !account.is_sso_user && account.email.as_deref().is_some_and(|it| it.to_lowercase() == email);
-    account.aud == audience && (by_itself || account.identities.iter().any(by_identity))
+    let by_itself = !user.is_sso_user && user.email.as_deref().is_some_and(|it| it.to_lowercase() == email);
+    user.aud == audience && (by_itself || user.identities.iter().any(by_identity))
 }
 
 #[cfg(test)]

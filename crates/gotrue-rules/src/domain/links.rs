@@ -130,22 +130,22 @@ pub fn build_invited_user(
 
 /// Returns the user after the link's token is stored; `new_email` is the target of an email change.
 #[must_use]
-pub fn with_issued_link(account: User, kind: LinkType, new_email: Option<&Email>, now: Time) -> User {
-    let mut account = User { updated_at: now, ..account };
+pub fn with_issued_link(user: User, kind: LinkType, new_email: Option<&Email>, now: Time) -> User {
+    let mut user = User { updated_at: now, ..user };
     match kind.purpose() {
-        Purpose::Recovery | Purpose::MagicLink => account.recovery_sent_at = Some(now),
+        Purpose::Recovery | Purpose::MagicLink => user.recovery_sent_at = Some(now),
         Purpose::EmailChange => {
-            account.email_change = new_email.map(|email| email.as_str().to_owned()).unwrap_or_default();
-            account.email_change_confirm_status = 0;
-            account.email_change_sent_at = Some(now);
+            user.email_change = new_email.map(|email| email.as_str().to_owned()).unwrap_or_default();
+            user.email_change_confirm_status = 0;
+            user.email_change_sent_at = Some(now);
         }
         Purpose::Invite => {
-            account.invited_at = Some(now);
-            account.confirmation_sent_at = Some(now);
+            user.invited_at = Some(now);
+            user.confirmation_sent_at = Some(now);
         }
-        _ => account.confirmation_sent_at = Some(now),
+        _ => user.confirmation_sent_at = Some(now),
     }
-    account
+    user
 }
 
 #[cfg(test)]
@@ -176,11 +176,11 @@ mod tests {
             let mut policy = Policy::default();
             policy.mail.secure_email_change = true;
             assert_eq!(decide(word, "p", None, &policy).map_err(|error| error.code().as_str()), no_user, "{word}");
-            for (account, expected) in [(&pending, unconfirmed), (&confirmed, there)] {
-                let as_known = |kind| GenerateLinkDecision::ExistingUser(kind, Box::new(account.clone()));
+            for (user, expected) in [(&pending, unconfirmed), (&confirmed, there)] {
+                let as_known = |kind| GenerateLinkDecision::ExistingUser(kind, Box::new(user.clone()));
                 let expected = expected.map(|()| as_known(LinkType::parse(word).unwrap()));
                 assert_eq!(
-                    decide(word, "", Some(account.clone()), &policy).map_err(|error| error.code().as_str()),
+                    decide(word, "", Some(user.clone()), &policy).map_err(|error| error.code().as_str()),
                     expected,
                     "{word}"
                 );
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn invited_user_identity_omits_metadata() {
-        let ids = NewUserIds { account: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
+        let ids = NewUserIds { user: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
         let data = Map::from_iter([("team".to_owned(), json!("red")), ("gone".to_owned(), Value::Null)]);
         let email = Email::parse("ann@example.com").unwrap();
         let made = build_invited_user(ids, email, "a".into(), Some(data.clone()), Time::default());

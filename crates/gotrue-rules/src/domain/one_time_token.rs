@@ -187,25 +187,25 @@ impl OneTimeTokenKind {
     }
 
     /// Returns the hash in the user's column; `""` for none.
-    pub fn stored_hash(self, account: &User) -> &str {
+    pub fn stored_hash(self, user: &User) -> &str {
         match self {
-            Self::Confirmation => &account.confirmation_token,
-            Self::Recovery => &account.recovery_token,
-            Self::EmailChangeNew => &account.email_change_token_new,
-            Self::EmailChangeCurrent => &account.email_change_token_current,
-            Self::PhoneChange => &account.phone_change_token,
-            Self::Reauthentication => &account.reauthentication_token,
+            Self::Confirmation => &user.confirmation_token,
+            Self::Recovery => &user.recovery_token,
+            Self::EmailChangeNew => &user.email_change_token_new,
+            Self::EmailChangeCurrent => &user.email_change_token_current,
+            Self::PhoneChange => &user.phone_change_token,
+            Self::Reauthentication => &user.reauthentication_token,
         }
     }
 
     /// Returns the send time, which determines expiry and the interval to the next message.
-    pub fn sent_at(self, account: &User) -> Option<Time> {
+    pub fn sent_at(self, user: &User) -> Option<Time> {
         match self {
-            Self::Confirmation => account.confirmation_sent_at,
-            Self::Recovery => account.recovery_sent_at,
-            Self::EmailChangeNew | Self::EmailChangeCurrent => account.email_change_sent_at,
-            Self::PhoneChange => account.phone_change_sent_at,
-            Self::Reauthentication => account.reauthentication_sent_at,
+            Self::Confirmation => user.confirmation_sent_at,
+            Self::Recovery => user.recovery_sent_at,
+            Self::EmailChangeNew | Self::EmailChangeCurrent => user.email_change_sent_at,
+            Self::PhoneChange => user.phone_change_sent_at,
+            Self::Reauthentication => user.reauthentication_sent_at,
         }
     }
 }
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn every_kind_has_column_and_send_time() {
         let sent = Some(Time::UNIX_EPOCH);
-        let account = User {
+        let user = User {
             confirmation_token: "confirmation_token".into(),
             recovery_token: "recovery_token".into(),
             email_change_token_new: "email_change_token_new".into(),
@@ -301,8 +301,8 @@ mod tests {
             ..User::default()
         };
         for slot in OneTimeTokenKind::ALL {
-            assert_eq!(slot.stored_hash(&account), slot.column());
-            assert_eq!((slot.sent_at(&account), slot.sent_at(&User::default())), (sent, None));
+            assert_eq!(slot.stored_hash(&user), slot.column());
+            assert_eq!((slot.sent_at(&user), slot.sent_at(&User::default())), (sent, None));
         }
     }
 

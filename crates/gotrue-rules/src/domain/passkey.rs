@@ -20,8 +20,8 @@ const DEFAULT_NAME: &str = "Passkey";
 const MAX_NAME_LENGTH: usize = 120;
 
 /// Requires AAL2 to create or delete passkeys if the user has a verified factor.
-pub fn require_aal2_for_passkeys(account: &User, session: Option<&Session>) -> Result<()> {
-    if is_step_up_required(account, session) {
+pub fn require_aal2_for_passkeys(user: &User, session: Option<&Session>) -> Result<()> {
+    if is_step_up_required(user, session) {
         let message = "AAL2 session is required to manage passkeys when MFA is enabled";
         return Err(Error::new(ErrorCode::InsufficientAal, message));
     }
@@ -29,22 +29,22 @@ pub fn require_aal2_for_passkeys(account: &User, session: Option<&Session>) -> R
 }
 
 /// Checks whether the user may register a passkey, apart from the number of passkeys.
-pub fn validate_registration(account: &User, session: Option<&Session>) -> Result<()> {
-    if account.is_sso_user {
+pub fn validate_registration(user: &User, session: Option<&Session>) -> Result<()> {
+    if user.is_sso_user {
         return Err(Error::http(422, ErrorCode::ValidationFailed, "SSO users cannot register passkeys"));
     }
-    require_aal2_for_passkeys(account, session)
+    require_aal2_for_passkeys(user, session)
 }
 
 /// Checks whether a user may sign in with a passkey: confirmed contacts, not banned.
-pub fn validate_sign_in(account: &User, now: Time) -> Result<()> {
-    if account.email.is_some() && !account.is_email_confirmed() {
+pub fn validate_sign_in(user: &User, now: Time) -> Result<()> {
+    if user.email.is_some() && !user.is_email_confirmed() {
         return Err(Error::http(403, ErrorCode::EmailNotConfirmed, "Email not confirmed"));
     }
-    if account.phone.is_some() && !account.is_phone_confirmed() {
+    if user.phone.is_some() && !user.is_phone_confirmed() {
         return Err(Error::http(403, ErrorCode::PhoneNotConfirmed, "Phone not confirmed"));
     }
-    require_not_banned(account, BannedAttempt::Access, now)
+    require_not_banned(user, BannedAttempt::Access, now)
 }
 
 /// Parses the id in a path; 404 if it is not a UUID.
@@ -103,21 +103,21 @@ mod tests {
         let verified = Factor { status: "verified".into(), ..Factor::default() };
         let protected = User { factors: vec![verified], ..User::default() };
         let pending = User { factors: vec![Factor::default()], ..User::default() };
-        for (account, session, may) in [
+        for (user, session, may) in [
             (&protected, Some(session(Aal::Aal1)), false),
             (&protected, Some(session(Aal::Aal2)), true),
             (&protected, None, false),
             (&pending, Some(session(Aal::Aal1)), true),
             (&pending, None, true),
         ] {
-            assert_eq!(require_aal2_for_passkeys(account, session.as_ref()).is_ok(), may, "{session:?}");
+            assert_eq!(require_aal2_for_passkeys(user, session.as_ref()).is_ok(), may, "{session:?}");
         }
     }
 
     #[test]
     fn sso_users_cannot_register() {
-        let account = User { is_sso_user: true, ..User::default() };
-        assert_eq!(validate_registration(&account, None).unwrap_err().code().as_str(), "validation_failed");
+        let user = User { is_sso_user: true, ..User::default() };
+        assert_eq!(validate_registration(&user, None).unwrap_err().code().as_str(), "validation_failed");
         assert!(validate_registration(&User::default(), None).is_ok());
     }
 
@@ -129,7 +129,7 @@ mod tests {
             email_confirmed_at: confirmed,
             ..User::default()
         };
-        let refused = |account: &User| validate_sign_in(account, now).map_err(|error| error.code().as_str());
+        let refused = |user: &User| validate_sign_in(user, now).map_err(|error| error.code().as_str());
         assert_eq!(refused(&email(None)), Err("email_not_confirmed"));
         assert_eq!(refused(&email(Some(now))), Ok(()));
         let phone = User { phone: Some("15550100".into()), ..email(Some(now)) };

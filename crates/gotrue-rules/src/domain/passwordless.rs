@@ -97,12 +97,12 @@ impl ResendType {
     }
 
     /// Whether the user still has such a confirmation pending.
-    pub fn is_pending(self, account: &User) -> bool {
+    pub fn is_pending(self, user: &User) -> bool {
         match self {
-            Self::SignUp => !account.is_email_confirmed(),
-            Self::EmailChange => !account.email_change.is_empty(),
-            Self::Sms => !account.is_phone_confirmed(),
-            Self::PhoneChange => !account.phone_change.is_empty(),
+            Self::SignUp => !user.is_email_confirmed(),
+            Self::EmailChange => !user.email_change.is_empty(),
+            Self::Sms => !user.is_phone_confirmed(),
+            Self::PhoneChange => !user.phone_change.is_empty(),
         }
     }
 }

@@ -172,9 +172,9 @@ impl VerificationType {
     /// Resolves the type `email` of a link; other types are returned unchanged.
     /// It is a magic link if the recovery column contains the hash, else a sign-up.
     #[must_use]
-    pub fn resolve_for_link(self, hash: &TokenHash, account: &User) -> Self {
+    pub fn resolve_for_link(self, hash: &TokenHash, user: &User) -> Self {
         match self {
-            Self::Email if account.recovery_token == hash.as_str() => Self::MagicLink,
+            Self::Email if user.recovery_token == hash.as_str() => Self::MagicLink,
             Self::Email => Self::SignUp,
             other => other,
         }
@@ -256,10 +256,10 @@ mod tests {
     #[test]
     fn email_link_type_resolves_by_column() {
         let hash = TokenHash::new("a@b", "1");
-        let account = User { recovery_token: hash.as_str().to_owned(), ..User::default() };
-        assert_eq!(VerificationType::Email.resolve_for_link(&hash, &account), VerificationType::MagicLink);
+        let user = User { recovery_token: hash.as_str().to_owned(), ..User::default() };
+        assert_eq!(VerificationType::Email.resolve_for_link(&hash, &user), VerificationType::MagicLink);
         assert_eq!(VerificationType::Email.resolve_for_link(&hash, &User::default()), VerificationType::SignUp);
-        assert_eq!(VerificationType::Invite.resolve_for_link(&hash, &account), VerificationType::Invite);
+        assert_eq!(VerificationType::Invite.resolve_for_link(&hash, &user), VerificationType::Invite);
     }
 
     #[test]

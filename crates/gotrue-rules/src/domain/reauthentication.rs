@@ -18,11 +18,11 @@ pub enum ReauthenticationRecipient<'a> {
 }
 
 /// Selects the recipient: the address if there is one, else the number; it must be confirmed.
-pub fn select_recipient(account: &User) -> Result<ReauthenticationRecipient<'_>> {
-    match (&account.email, &account.phone) {
-        (Some(email), _) if account.is_email_confirmed() => Ok(ReauthenticationRecipient::Email(email)),
+pub fn select_recipient(user: &User) -> Result<ReauthenticationRecipient<'_>> {
+    match (&user.email, &user.phone) {
+        (Some(email), _) if user.is_email_confirmed() => Ok(ReauthenticationRecipient::Email(email)),
         (Some(_), _) => Err(Error::http(422, ErrorCode::EmailNotConfirmed, "Please verify your email first.")),
-        (None, Some(phone)) if account.is_phone_confirmed() => Ok(ReauthenticationRecipient::Phone(phone)),
+        (None, Some(phone)) if user.is_phone_confirmed() => Ok(ReauthenticationRecipient::Phone(phone)),
         (None, Some(_)) => Err(Error::http(422, ErrorCode::PhoneNotConfirmed, "Please verify your phone first.")),
         (None, None) => Err(Error::invalid("Reauthentication requires the user to have an email or a phone number")),
     }
@@ -67,13 +67,13 @@ pub enum NonceCheck {
 }
 
 /// Verifies a reauthentication code: that of the address if there is one, else that of the number.
-pub fn verify_nonce(nonce: &str, account: &User, policy: &Policy, now: Time) -> Result<NonceCheck> {
+pub fn verify_nonce(nonce: &str, user: &User, policy: &Policy, now: Time) -> Result<NonceCheck> {
     let slot = OneTimeTokenKind::Reauthentication;
-    if slot.stored_hash(account).is_empty() || slot.sent_at(account).is_none() {
+    if slot.stored_hash(user).is_empty() || slot.sent_at(user).is_none() {
         return Err(invalid_nonce());
     }
     let made_by_twilio = matches!(policy.sms.provider, Some(SmsProvider::TwilioVerify { .. }));
-    let (recipient, life) = match (&account.email, &account.phone) {
+    let (recipient, life) = match (&user.email, &user.phone) {
         (Some(email), _) => (email, policy.mail.otp_exp),
         (None, Some(_)) if made_by_twilio => return Ok(NonceCheck::RequiresTwilioCheck),
         (None, Some(phone)) => (phone, policy.sms.otp_exp),
@@ -82,8 +82,8 @@ pub fn verify_nonce(nonce: &str, account: &User, policy: &Policy, now: Time) -> 
             return Err(Error::new(ErrorCode::ReauthenticationNotValid, message));
         }
     };
-    let is_good = !is_expired(slot.sent_at(account), life, now)
-        && TokenHash::new(recipient, nonce).matches_stored(slot.stored_hash(account));
+    let is_good = !is_expired(slot.sent_at(user), life, now)
+        && TokenHash::new(recipient, nonce).matches_stored(slot.stored_hash(user));
     if is_good { Ok(NonceCheck::Valid) } else { Err(invalid_nonce()) }
 }
 
@@ -108,7 +108,7 @@ mod tests {
     fn code_is_sent_to_email_before_phone() {
         let confirmed = Some(at(0));
         let by_phone = User { email: None, ..user() };
-        let code = |account: &User| select_recipient(account).map(|_| ()).map_err(|error| error.code().as_str());
+        let code = |user: &User| select_recipient(user).map(|_| ()).map_err(|error| error.code().as_str());
         assert_eq!(code(&user()), Err("email_not_confirmed"));
         assert_eq!(code(&User { phone_confirmed_at: confirmed, ..user() }), Err("email_not_confirmed"));
         assert_eq!(code(&by_phone), Err("phone_not_confirmed"));
@@ -136,14 +136,14 @@ mod tests {
 
     #[test]
     fn code_of_email_is_verified_before_code_of_phone() {
-        let sent = |recipient: &str, account: User| User {
+        let sent = |recipient: &str, user: User| User {
             reauthentication_token: TokenHash::new(recipient, "123456").as_str().to_owned(),
             reauthentication_sent_at: Some(at(0)),
-            ..account
+            ..user
         };
         let policy = Policy::default();
-        let check = |code, account: &User, seconds| {
-            verify_nonce(code, account, &policy, at(seconds)).map_err(|error| error.to_string())
+        let check = |code, user: &User, seconds| {
+            verify_nonce(code, user, &policy, at(seconds)).map_err(|error| error.to_string())
         };
         let by_mail = sent("ann@example.com", user());
         let by_phone = sent("15550100", User { email: None, ..user() });

@@ -58,8 +58,8 @@ pub fn too_many_concurrent_requests() -> Error {
 }
 
 /// Checks user and session: a ban first, then whether the session exists.
-pub fn require_active_session<'a>(account: &User, session: Option<&'a Session>, now: Time) -> Result<&'a Session> {
-    require_not_banned(account, BannedAttempt::Refresh, now)?;
+pub fn require_active_session<'a>(user: &User, session: Option<&'a Session>, now: Time) -> Result<&'a Session> {
+    require_not_banned(user, BannedAttempt::Refresh, now)?;
     session.ok_or_else(|| Error::http(400, ErrorCode::SessionNotFound, "Invalid Refresh Token: No Valid Session Found"))
 }
 

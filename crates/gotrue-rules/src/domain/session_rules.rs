@@ -41,7 +41,7 @@ pub struct SessionContext<'a> {
     /// The session.
     pub session: &'a Session,
     /// The user of the session.
-    pub account: &'a User,
+    pub user: &'a User,
     /// The session policy.
     pub policy: &'a SessionPolicy,
     /// `updated_at` of the version 1 token, used if the session was never refreshed.
@@ -63,7 +63,7 @@ impl SessionContext<'_> {
             SessionValidity::TimedOut
         } else if over(last_refreshed_at(session, self.token_time), policy.inactivity_timeout) {
             SessionValidity::Idle
-        } else if session.aal < highest_aal(self.account) && over(session.created_at, policy.allow_low_aal) {
+        } else if session.aal < highest_aal(self.user) && over(session.created_at, policy.allow_low_aal) {
             SessionValidity::LowAal
         } else {
             SessionValidity::Valid
@@ -98,8 +98,8 @@ pub fn session_not_found() -> Error {
 }
 
 /// Returns the highest level that the user can reach.
-pub fn highest_aal(account: &User) -> Aal {
-    if account.has_verified_factor() { Aal::Aal2 } else { Aal::Aal1 }
+pub fn highest_aal(user: &User) -> Aal {
+    if user.has_verified_factor() { Aal::Aal2 } else { Aal::Aal1 }
 }
 
 /// Returns the time of the last refresh.
@@ -135,8 +135,8 @@ mod tests {
         Duration::from_mins(minutes)
     }
 
-    fn validity(session: &Session, account: &User, policy: &SessionPolicy, now: i64) -> SessionValidity {
-        SessionContext { session, account, policy, token_time: None, now: at(now) }.decide_validity()
+    fn validity(session: &Session, user: &User, policy: &SessionPolicy, now: i64) -> SessionValidity {
+        SessionContext { session, user, policy, token_time: None, now: at(now) }.decide_validity()
     }
 
     fn session(id: u128, created: i64, refreshed: Option<i64>) -> Session {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn limits_are_inclusive() {
-        let account = user_with_factor();
+        let user = user_with_factor();
         let recent = session(1, 0, None);
         for (policy, session, last, expected) in [
             (
@@ -188,8 +188,8 @@ mod tests {
                 SessionValidity::Ended,
             ),
         ] {
-            assert_eq!(validity(&session, &account, &policy, last), SessionValidity::Valid);
-            assert_eq!(validity(&session, &account, &policy, last + 1), expected);
+            assert_eq!(validity(&session, &user, &policy, last), SessionValidity::Valid);
+            assert_eq!(validity(&session, &user, &policy, last + 1), expected);
         }
     }
 
@@ -251,8 +251,8 @@ mod tests {
         let tagged = Session { tag: Some("app".into()), ..session(2, 3000, None) };
         let old = session(3, -5000, Some(3000));
         let check = |policy: &SessionPolicy, others: &[Session], token_time| {
-            let account = &User::default();
-            SessionContext { session: &mine, account, policy, token_time, now: at(3600) }.require_newest(others).is_ok()
+            let user = &User::default();
+            SessionContext { session: &mine, user, policy, token_time, now: at(3600) }.require_newest(others).is_ok()
         };
         assert!(check(&policy, &[mine.clone(), session(2, 900, None), tagged, old], None));
         assert!(check(&policy, &[session(2, 1000, None)], None));

@@ -65,7 +65,7 @@ pub enum SignInDecision<'a> {
     /// The password must be compared with this hash.
     Compare {
         /// The user.
-        account: &'a User,
+        user: &'a User,
         /// The stored hash.
         hash: &'a str,
     },
@@ -95,24 +95,22 @@ impl SignInDecision<'_> {
 /// `is_correct` is the result of the comparison; `None` before it. With `is_ban_confidential` only the right password
 /// tells that the user is banned.
 pub fn decide<'a>(
-    account: Option<&'a User>,
+    user: Option<&'a User>,
     by: &SignInIdentifier,
     is_correct: Option<bool>,
     is_ban_confidential: bool,
     now: Time,
 ) -> SignInDecision<'a> {
-    let Some(account) = account.filter(|account| account.has_password()) else { return SignInDecision::NoPassword };
+    let Some(user) = user.filter(|user| user.has_password()) else { return SignInDecision::NoPassword };
     let is_ban_disclosed = !is_ban_confidential || is_correct == Some(true);
-    if is_ban_disclosed && require_not_banned(account, BannedAttempt::PasswordSignIn, now).is_err() {
+    if is_ban_disclosed && require_not_banned(user, BannedAttempt::PasswordSignIn, now).is_err() {
         return SignInDecision::Banned;
     }
     match (is_correct, by) {
-        (None, _) => {
-            SignInDecision::Compare { account, hash: account.encrypted_password.as_deref().unwrap_or_default() }
-        }
+        (None, _) => SignInDecision::Compare { user, hash: user.encrypted_password.as_deref().unwrap_or_default() },
         (Some(false), _) => SignInDecision::WrongPassword,
-        (Some(true), SignInIdentifier::Email(_)) if !account.is_email_confirmed() => SignInDecision::EmailNotConfirmed,
-        (Some(true), SignInIdentifier::Phone(_)) if !account.is_phone_confirmed() => SignInDecision::PhoneNotConfirmed,
+        (Some(true), SignInIdentifier::Email(_)) if !user.is_email_confirmed() => SignInDecision::EmailNotConfirmed,
+        (Some(true), SignInIdentifier::Phone(_)) if !user.is_phone_confirmed() => SignInDecision::PhoneNotConfirmed,
         (Some(true), SignInIdentifier::Email(_) | SignInIdentifier::Phone(_)) => SignInDecision::SignIn,
     }
 }
@@ -159,8 +157,8 @@ mod tests {
         let banned_without_password = User { banned_until: Some(at(10)), ..User::default() };
         let by_email = User { email_confirmed_at: Some(at(1)), ..with_password.clone() };
         let by_phone = User { phone_confirmed_at: Some(at(1)), ..with_password.clone() };
-        let compare = |account| SignInDecision::Compare { account, hash: "$2a$" };
-        for (account, by, is_correct, now, decision) in [
+        let compare = |user| SignInDecision::Compare { user, hash: "$2a$" };
+        for (user, by, is_correct, now, decision) in [
             (None, &email, None, 0, SignInDecision::NoPassword),
             (Some(&User::default()), &email, None, 0, SignInDecision::NoPassword),
             (Some(&empty_password), &phone, Some(true), 0, SignInDecision::NoPassword),
@@ -178,8 +176,8 @@ mod tests {
             (Some(&by_email), &email, Some(true), 0, SignInDecision::SignIn),
             (Some(&by_phone), &phone, Some(true), 0, SignInDecision::SignIn),
         ] {
-            let decided = decide(account, by, is_correct, false, at(now));
-            assert_eq!(decided, decision, "{account:?} {by:?} {is_correct:?} {now}");
+            let decided = decide(user, by, is_correct, false, at(now));
+            assert_eq!(decided, decision, "{user:?} {by:?} {is_correct:?} {now}");
         }
         for (is_correct, decision) in [
             (None, compare(&banned)),
@@ -196,7 +194,7 @@ mod tests {
         for (decision, code) in [
             (SignInDecision::NoPassword, "invalid_credentials"),
             (SignInDecision::WrongPassword, "invalid_credentials"),
-            (SignInDecision::Compare { account: &user, hash: "" }, "invalid_credentials"),
+            (SignInDecision::Compare { user: &user, hash: "" }, "invalid_credentials"),
             (SignInDecision::Banned, "user_banned"),
             (SignInDecision::EmailNotConfirmed, "email_not_confirmed"),
             (SignInDecision::PhoneNotConfirmed, "phone_not_confirmed"),

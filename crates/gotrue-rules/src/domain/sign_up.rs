@@ -131,29 +131,29 @@ pub fn already_registered() -> Error {
 #[derive(Debug, Clone, Copy)]
 pub struct NewUserIds {
     /// The user's id.
-    pub account: Uuid,
+    pub user: Uuid,
     /// The first identity's id.
     pub identity: Uuid,
 }
 
 /// Builds an unconfirmed user with its identity, which keeps the `null` members of `data`.
 pub fn build_user(ids: NewUserIds, contact: &Contact, audience: String, data: &Map<String, Value>, now: Time) -> User {
-    let identity_data = sign_up_identity_data(ids.account, contact, data);
-    let mut account = User {
-        id: ids.account,
+    let identity_data = sign_up_identity_data(ids.user, contact, data);
+    let mut user = User {
+        id: ids.user,
         aud: audience,
         app_metadata: provider_metadata(contact.provider()),
         user_metadata: without_nulls(&identity_data),
-        identities: vec![identity_for_contact(ids.identity, ids.account, contact, identity_data, now)],
+        identities: vec![identity_for_contact(ids.identity, ids.user, contact, identity_data, now)],
         created_at: now,
         updated_at: now,
         ..User::default()
     };
     match contact {
-        Contact::Email(email) => account.email = Some(email.as_str().to_owned()),
-        Contact::Phone(phone) => account.phone = Some(phone.as_str().to_owned()),
+        Contact::Email(email) => user.email = Some(email.as_str().to_owned()),
+        Contact::Phone(phone) => user.phone = Some(phone.as_str().to_owned()),
     }
-    account
+    user
 }
 
 /// Builds an anonymous user.
@@ -171,15 +171,15 @@ pub fn build_anonymous_user(id: Uuid, audience: String, data: &Map<String, Value
 
 /// Confirms the contact; for an address also in the metadata.
 #[must_use]
-pub fn confirm_contact(mut account: User, contact: &Contact, now: Time) -> User {
+pub fn confirm_contact(mut user: User, contact: &Contact, now: Time) -> User {
     match contact {
         Contact::Email(_) => {
-            account.email_confirmed_at = Some(now);
-            account.user_metadata.insert("email_verified".to_owned(), json!(true));
+            user.email_confirmed_at = Some(now);
+            user.user_metadata.insert("email_verified".to_owned(), json!(true));
         }
-        Contact::Phone(_) => account.phone_confirmed_at = Some(now),
+        Contact::Phone(_) => user.phone_confirmed_at = Some(now),
     }
-    account
+    user
 }
 
 /// Returns the user as the response and the message hooks of a sign-up show it.
@@ -187,12 +187,12 @@ pub fn confirm_contact(mut account: User, contact: &Contact, now: Time) -> User 
 /// The identity data of a new user equal its metadata.
 /// In GoTrue both are one map; an existing identity keeps its own data.
 #[must_use]
-pub fn response_view(mut account: User) -> User {
-    let metadata = account.user_metadata.clone();
-    if let [identity] = account.identities.as_mut_slice() {
+pub fn response_view(mut user: User) -> User {
+    let metadata = user.user_metadata.clone();
+    if let [identity] = user.identities.as_mut_slice() {
         identity.identity_data = metadata;
     }
-    account
+    user
 }
 
 /// Builds the obfuscated user for a registered contact: like a new user, with a random id.
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn obfuscated_user_discloses_nothing_of_existing_user() {
-        let ids = NewUserIds { account: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
+        let ids = NewUserIds { user: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
         let data = Map::from_iter([("name".to_owned(), json!("Ann"))]);
         let known =
             confirm_contact(build_user(ids, &email(), "a".into(), &data, Time::default()), &email(), Time::default());
@@ -314,11 +314,11 @@ mod tests {
 
     #[test]
     fn null_members_are_kept_in_identity_only() {
-        let ids = NewUserIds { account: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
+        let ids = NewUserIds { user: Uuid::from_u128(1), identity: Uuid::from_u128(2) };
         let data = Map::from_iter([("gone".to_owned(), Value::Null)]);
-        let account = build_user(ids, &email(), "a".into(), &data, Time::default());
-        assert!(!account.user_metadata.contains_key("gone"));
-        assert!(account.identities[0].identity_data.contains_key("gone"));
-        assert!(!response_view(account).identities[0].identity_data.contains_key("gone"));
+        let user = build_user(ids, &email(), "a".into(), &data, Time::default());
+        assert!(!user.user_metadata.contains_key("gone"));
+        assert!(user.identities[0].identity_data.contains_key("gone"));
+        assert!(!response_view(user).identities[0].identity_data.contains_key("gone"));
     }
 }

@@ -4,15 +4,15 @@ use super::session::Session;
 use super::user::User;
 
 /// Whether the user has a verified factor and the session, if any, has verified none.
-pub fn is_step_up_required(account: &User, session: Option<&Session>) -> bool {
-    account.has_verified_factor() && !session.is_some_and(Session::is_elevated)
+pub fn is_step_up_required(user: &User, session: Option<&Session>) -> bool {
+    user.has_verified_factor() && !session.is_some_and(Session::is_elevated)
 }
 
 /// Whether a change of password or contact requires a step-up.
 ///
 /// Only `aal2` allows it, as in GoTrue: no factor gives a session the level `aal3`.
-pub fn is_step_up_required_for_update(account: &User, session: Option<&Session>) -> bool {
-    account.has_verified_factor() && !session.is_some_and(Session::is_exactly_elevated)
+pub fn is_step_up_required_for_update(user: &User, session: Option<&Session>) -> bool {
+    user.has_verified_factor() && !session.is_some_and(Session::is_exactly_elevated)
 }
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ mod tests {
         let factor = |status: &str| Factor { status: status.into(), ..Factor::default() };
         let user = |status| User { factors: vec![factor(status)], ..User::default() };
         let session = |aal| Some(Session { aal, ..Session::default() });
-        for (account, session, is_required, is_required_for_update) in [
+        for (user, session, is_required, is_required_for_update) in [
             (User::default(), None, false, false),
             (User::default(), session(Aal::Aal3), false, false),
             (user("unverified"), session(Aal::Aal1), false, false),
@@ -36,9 +36,9 @@ mod tests {
             (user("verified"), session(Aal::Aal3), false, true),
         ] {
             let session = session.as_ref();
-            assert_eq!(is_step_up_required(&account, session), is_required, "{account:?} {session:?}");
-            let for_update = is_step_up_required_for_update(&account, session);
-            assert_eq!(for_update, is_required_for_update, "{account:?} {session:?}");
+            assert_eq!(is_step_up_required(&user, session), is_required, "{user:?} {session:?}");
+            let for_update = is_step_up_required_for_update(&user, session);
+            assert_eq!(for_update, is_required_for_update, "{user:?} {session:?}");
         }
     }
 }

@@ -43,41 +43,41 @@ pub struct ContactChanges {
 pub fn authorize_update(
     request: &UserUpdateRequest,
     contacts: UserUpdateContacts,
-    account: &User,
+    user: &User,
     session: Option<&Session>,
     policy: &Policy,
 ) -> Result<ContactChanges> {
-    if request.app_metadata.is_some() && !is_admin(account, policy) {
+    if request.app_metadata.is_some() && !is_admin(user, policy) {
         return Err(Error::new(ErrorCode::NotAdmin, "Updating app_metadata requires admin privileges"));
     }
     let has_contact = contacts.email.is_some() || contacts.phone.is_some();
     let changes = ContactChanges {
-        email: contacts.email.filter(|email| account.email.as_deref() != Some(email.as_str())),
-        phone: contacts.phone.filter(|(phone, _)| account.phone.as_deref() != Some(phone.as_str())),
+        email: contacts.email.filter(|email| user.email.as_deref() != Some(email.as_str())),
+        phone: contacts.phone.filter(|(phone, _)| user.phone.as_deref() != Some(phone.as_str())),
     };
     if changes.phone.is_some() && policy.sign_up.phone_change_requires_phone_sign_up && !policy.sign_up.phone_enabled {
         return Err(Error::new(ErrorCode::PhoneProviderDisabled, "Changes of phone number are disabled"));
     }
     let has_password = request.password.as_deref().is_some_and(|password| !password.is_empty());
     let is_sensitive = has_password || changes.email.is_some() || changes.phone.is_some();
-    if account.has_verified_factor() {
+    if user.has_verified_factor() {
         require_session(session)?;
     }
-    if is_sensitive && is_step_up_required_for_update(account, session) {
+    if is_sensitive && is_step_up_required_for_update(user, session) {
         return Err(Error::http(
             401,
             ErrorCode::InsufficientAal,
             "AAL2 session is required to update email or password when MFA is enabled.",
         ));
     }
-    if account.is_anonymous && has_password && !has_contact {
+    if user.is_anonymous && has_password && !has_contact {
         return Err(Error::http(
             422,
             ErrorCode::ValidationFailed,
             "Updating password of an anonymous user without an email or phone is not allowed",
         ));
     }
-    if account.is_sso_user && (is_sensitive || !request.nonce.is_empty()) {
+    if user.is_sso_user && (is_sensitive || !request.nonce.is_empty()) {
         return Err(Error::new(
             ErrorCode::UserSsoManaged,
             "Updating email, phone, password of a SSO account only possible via SSO",
@@ -87,8 +87,8 @@ pub fn authorize_update(
 }
 
 /// Whether the user has the administrator role and the server's audience.
-fn is_admin(account: &User, policy: &Policy) -> bool {
-    account.aud == policy.jwt.aud && account.role == policy.jwt.admin_group
+fn is_admin(user: &User, policy: &Policy) -> bool {
+    user.aud == policy.jwt.aud && user.role == policy.jwt.admin_group
 }
 
 fn require_session(session: Option<&Session>) -> Result<&Session> {
@@ -110,11 +110,11 @@ pub fn phone_taken() -> Error {
 /// A session from a recovery, a code or a link requires none.
 pub fn current_password_to_verify<'a>(
     request: &'a UserUpdateRequest,
-    account: &User,
+    user: &User,
     session: Option<&Session>,
     policy: &SecurityPolicy,
 ) -> Result<Option<&'a str>> {
-    if !policy.update_password_require_current_password || !account.has_password() {
+    if !policy.update_password_require_current_password || !user.has_password() {
         return Ok(None);
     }
     let recovers = |method: &str| matches!(method, "otp" | "magiclink" | "recovery");
@@ -147,8 +147,8 @@ pub enum ContactChangeMode {
 }
 
 /// Returns the mode of an email change: immediate only for an anonymous user with auto-confirmation.
-pub fn email_change_mode(account: &User, policy: &Policy) -> ContactChangeMode {
-    if account.is_anonymous && policy.mail.autoconfirm {
+pub fn email_change_mode(user: &User, policy: &Policy) -> ContactChangeMode {
+    if user.is_anonymous && policy.mail.autoconfirm {
         ContactChangeMode::Immediate
     } else {
         ContactChangeMode::AfterConfirmation
@@ -161,8 +161,8 @@ pub fn phone_change_mode(policy: &Policy) -> ContactChangeMode {
 }
 
 /// Returns the current address, if it must confirm a change too.
-pub fn current_email_to_confirm<'a>(account: &'a User, policy: &Policy) -> Option<&'a str> {
-    account.email.as_deref().filter(|_| policy.mail.secure_email_change)
+pub fn current_email_to_confirm<'a>(user: &'a User, policy: &Policy) -> Option<&'a str> {
+    user.email.as_deref().filter(|_| policy.mail.secure_email_change)
 }
 
 #[cfg(test)]

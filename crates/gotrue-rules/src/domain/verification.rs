@@ -42,11 +42,11 @@ impl OneTimeCode {
     /// Whether an email change found by this code may be verified by a request of this audience.
     ///
     /// As in GoTrue, the audience counts only where the code was sent to the address of the request.
-    pub fn allows_email_change(&self, account: &User, audience: &str) -> bool {
-        let is_current = self.hash.matches_stored(&account.email_change_token_current);
-        let current = account.email.as_deref().unwrap_or_default();
-        let recipient = if is_current { current } else { &account.email_change };
-        account.aud == audience || !recipient.eq_ignore_ascii_case(self.contact.as_str())
+    pub fn allows_email_change(&self, user: &User, audience: &str) -> bool {
+        let is_current = self.hash.matches_stored(&user.email_change_token_current);
+        let current = user.email.as_deref().unwrap_or_default();
+        let recipient = if is_current { current } else { &user.email_change };
+        user.aud == audience || !recipient.eq_ignore_ascii_case(self.contact.as_str())
     }
 }
 
@@ -140,15 +140,15 @@ pub fn select_lookup<'a>(kind: Option<VerificationType>, code: &'a OneTimeCode, 
 pub fn verify_link(
     kind: Option<VerificationType>,
     hash: &TokenHash,
-    account: Option<&User>,
+    user: Option<&User>,
     policy: &Policy,
     now: Time,
 ) -> Result<VerificationType> {
     let kind = require_link_type(kind)?;
-    let account = account.ok_or_else(invalid_link)?;
-    require_not_banned(account, BannedAttempt::Access, now)?;
-    let kind = kind.resolve_for_link(hash, account);
-    if is_expired(kind.token_kinds()[0].sent_at(account), policy.mail.otp_exp, now) {
+    let user = user.ok_or_else(invalid_link)?;
+    require_not_banned(user, BannedAttempt::Access, now)?;
+    let kind = kind.resolve_for_link(hash, user);
+    if is_expired(kind.token_kinds()[0].sent_at(user), policy.mail.otp_exp, now) {
         return Err(invalid_link());
     }
     Ok(kind)
@@ -173,18 +173,18 @@ pub enum CodeCheckResult {
 pub fn verify_code(
     kind: Option<VerificationType>,
     code: &OneTimeCode,
-    account: Option<&User>,
+    user: Option<&User>,
     policy: &Policy,
     now: Time,
 ) -> Result<CodeCheckResult> {
-    let account = account.ok_or_else(invalid_code)?;
-    require_not_banned(account, BannedAttempt::Access, now)?;
+    let user = user.ok_or_else(invalid_code)?;
+    require_not_banned(user, BannedAttempt::Access, now)?;
     let kind = kind.ok_or_else(invalid_code)?;
     if kind.is_by_phone() {
-        return verify_sms_code(kind, code, account, policy, now);
+        return verify_sms_code(kind, code, user, policy, now);
     }
-    let recent = |slot: OneTimeTokenKind| !is_expired(slot.sent_at(account), policy.mail.otp_exp, now);
-    let holds = |slot: &&OneTimeTokenKind| recent(**slot) && code.hash.matches_stored(slot.stored_hash(account));
+    let recent = |slot: OneTimeTokenKind| !is_expired(slot.sent_at(user), policy.mail.otp_exp, now);
+    let holds = |slot: &&OneTimeTokenKind| recent(**slot) && code.hash.matches_stored(slot.stored_hash(user));
     match (kind, kind.token_kinds().iter().find(holds)) {
         (_, None) => Err(invalid_code()),
         (VerificationType::Email, Some(OneTimeTokenKind::Recovery)) => {
@@ -199,7 +199,7 @@ pub fn verify_code(
 fn verify_sms_code(
     kind: VerificationType,
     code: &OneTimeCode,
-    account: &User,
+    user: &User,
     policy: &Policy,
     now: Time,
 ) -> Result<CodeCheckResult> {
@@ -211,8 +211,8 @@ fn verify_sms_code(
         return Ok(CodeCheckResult::RequiresTwilioCheck(kind));
     }
     let slot = kind.token_kinds()[0];
-    let is_good = !is_expired(slot.sent_at(account), policy.sms.otp_exp, now)
-        && code.hash.matches_stored(slot.stored_hash(account));
+    let is_good =
+        !is_expired(slot.sent_at(user), policy.sms.otp_exp, now) && code.hash.matches_stored(slot.stored_hash(user));
     if is_good { Ok(CodeCheckResult::Valid(kind)) } else { Err(invalid_code()) }
 }
 
@@ -252,24 +252,22 @@ pub enum VerificationEffect {
 }
 
 /// Decides about the effect. `hash` determines which side of an email change is confirmed.
-pub fn decide_effect(kind: VerificationType, hash: &TokenHash, account: &User, policy: &Policy) -> VerificationEffect {
+pub fn decide_effect(kind: VerificationType, hash: &TokenHash, user: &User, policy: &Policy) -> VerificationEffect {
     match kind {
         VerificationType::SignUp | VerificationType::Invite | VerificationType::Email => {
-            VerificationEffect::ConfirmEmail {
-                should_set_password: account.invited_at.is_some() && !account.has_password(),
-            }
+            VerificationEffect::ConfirmEmail { should_set_password: user.invited_at.is_some() && !user.has_password() }
         }
-        VerificationType::MagicLink | VerificationType::Recovery if account.is_email_confirmed() => {
+        VerificationType::MagicLink | VerificationType::Recovery if user.is_email_confirmed() => {
             VerificationEffect::Recover
         }
         VerificationType::MagicLink | VerificationType::Recovery => VerificationEffect::RecoverAndConfirm,
         VerificationType::Sms => VerificationEffect::ConfirmPhone,
         VerificationType::PhoneChange => VerificationEffect::ChangePhone,
         VerificationType::EmailChange => {
-            let both_confirm = policy.mail.secure_email_change && !policy.mail.autoconfirm && account.email.is_some();
-            if !both_confirm || account.email_change_confirm_status != 0 {
+            let both_confirm = policy.mail.secure_email_change && !policy.mail.autoconfirm && user.email.is_some();
+            if !both_confirm || user.email_change_confirm_status != 0 {
                 VerificationEffect::ChangeEmail
-            } else if hash.matches_stored(&account.email_change_token_current) {
+            } else if hash.matches_stored(&user.email_change_token_current) {
                 VerificationEffect::FirstEmailConfirmation(OneTimeTokenKind::EmailChangeCurrent)
             } else {
                 VerificationEffect::FirstEmailConfirmation(OneTimeTokenKind::EmailChangeNew)

@@ -35,9 +35,9 @@ pub struct GeneratedLink<'a> {
 
 impl<'a> LinkJson<'a> {
     /// Builds the response from user and link.
-    pub fn new(account: &'a User, way: GeneratedLink<'a>) -> Self {
+    pub fn new(user: &'a User, way: GeneratedLink<'a>) -> Self {
         Self {
-            user: UserJson::from(account),
+            user: UserJson::from(user),
             action_link: way.link,
             email_otp: way.code,
             hashed_token: way.hash,

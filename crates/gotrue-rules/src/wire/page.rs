@@ -289,11 +289,11 @@ mod tests {
 
     #[test]
     fn extra_entry_indicates_next_page() {
-        let account = |n| User { id: Uuid::from_u128(n), ..User::default() };
+        let user = |n| User { id: Uuid::from_u128(n), ..User::default() };
         let page = CursorPage { limit: 2, after: None };
-        let mut accounts = vec![account(1), account(2)];
+        let mut accounts = vec![user(1), user(2)];
         assert_eq!(page.truncate(&mut accounts), None);
-        accounts.push(account(3));
+        accounts.push(user(3));
         assert_eq!(page.truncate(&mut accounts).map(|cursor| cursor.id), Some(Uuid::from_u128(2)));
         assert_eq!(accounts.len(), 2);
     }

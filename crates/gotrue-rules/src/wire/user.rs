@@ -58,42 +58,42 @@ pub struct UserJson<'a> {
 }
 
 impl<'a> From<&'a User> for UserJson<'a> {
-    fn from(account: &'a User) -> Self {
+    fn from(user: &'a User) -> Self {
         Self {
-            id: account.id,
-            aud: &account.aud,
-            role: &account.role,
-            email: account.email.as_deref().unwrap_or_default(),
-            email_confirmed_at: account.email_confirmed_at,
-            invited_at: account.invited_at,
-            phone: account.phone.as_deref().unwrap_or_default(),
-            phone_confirmed_at: account.phone_confirmed_at,
-            confirmation_sent_at: account.confirmation_sent_at,
-            confirmed_at: account.confirmed_at,
-            recovery_sent_at: account.recovery_sent_at,
-            new_email: &account.email_change,
-            email_change_sent_at: account.email_change_sent_at,
-            new_phone: &account.phone_change,
-            phone_change_sent_at: account.phone_change_sent_at,
-            reauthentication_sent_at: account.reauthentication_sent_at,
-            last_sign_in_at: account.last_sign_in_at,
-            app_metadata: &account.app_metadata,
-            user_metadata: Some(&account.user_metadata),
-            factors: account.factors.iter().map(FactorJson::from).collect(),
-            identities: Some(account.identities.iter().map(IdentityJson::from).collect()),
-            created_at: account.created_at,
-            updated_at: account.updated_at,
-            banned_until: account.banned_until,
-            deleted_at: account.deleted_at,
-            is_anonymous: account.is_anonymous,
+            id: user.id,
+            aud: &user.aud,
+            role: &user.role,
+            email: user.email.as_deref().unwrap_or_default(),
+            email_confirmed_at: user.email_confirmed_at,
+            invited_at: user.invited_at,
+            phone: user.phone.as_deref().unwrap_or_default(),
+            phone_confirmed_at: user.phone_confirmed_at,
+            confirmation_sent_at: user.confirmation_sent_at,
+            confirmed_at: user.confirmed_at,
+            recovery_sent_at: user.recovery_sent_at,
+            new_email: &user.email_change,
+            email_change_sent_at: user.email_change_sent_at,
+            new_phone: &user.phone_change,
+            phone_change_sent_at: user.phone_change_sent_at,
+            reauthentication_sent_at: user.reauthentication_sent_at,
+            last_sign_in_at: user.last_sign_in_at,
+            app_metadata: &user.app_metadata,
+            user_metadata: Some(&user.user_metadata),
+            factors: user.factors.iter().map(FactorJson::from).collect(),
+            identities: Some(user.identities.iter().map(IdentityJson::from).collect()),
+            created_at: user.created_at,
+            updated_at: user.updated_at,
+            banned_until: user.banned_until,
+            deleted_at: user.deleted_at,
+            is_anonymous: user.is_anonymous,
         }
     }
 }
 
 impl<'a> UserJson<'a> {
     /// Builds an entry of a list, which has no identities (`null`) and no factors (absent).
-    pub fn in_list(account: &'a User) -> Self {
-        Self { identities: None, factors: Vec::new(), ..Self::from(account) }
+    pub fn in_list(user: &'a User) -> Self {
+        Self { identities: None, factors: Vec::new(), ..Self::from(user) }
     }
 
     /// Sets `user_metadata` to `null`.
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn minimal_user_has_only_mandatory_members() {
-        let account = User::default();
-        let json = serde_json::to_value(UserJson::from(&account)).unwrap();
+        let user = User::default();
+        let json = serde_json::to_value(UserJson::from(&user)).unwrap();
         let mut names: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
         names.sort_unstable();
         let always = [

@@ -41,8 +41,8 @@ pub async fn create(app: &Arc<App>, body: &[u8], storage_key: &str) -> Result<Va
         (_, None) => return Err(invalid_origin()),
     };
     let cx = RequestContext::internal(Arc::clone(app));
-    let account = find_user(&cx, &request.owner).await?;
-    let issued = create_preset_session(&cx, build_preset(&cx, &account, &request)).await;
+    let user = find_user(&cx, &request.owner).await?;
+    let issued = create_preset_session(&cx, build_preset(&cx, &user, &request)).await;
     let issued = issued.map_err(|error| refusal(&error))?;
     let mut answer = format_session(&issued, storage_key)?;
     match (request.format, origin) {
@@ -71,7 +71,7 @@ async fn find_user(cx: &RequestContext, owner: &SessionOwner) -> Result<User, Te
     let db = &mut cx.db();
     let found = match owner {
         SessionOwner::Id(id) => {
-            users::find_with_session(db, *id, None).await.map(|found| found.map(|found| found.account))
+            users::find_with_session(db, *id, None).await.map(|found| found.map(|found| found.user))
         }
         SessionOwner::Email(email) => users::find_by_email(db, &Email::normalize_for_lookup(email), &audience).await,
         SessionOwner::Phone(phone) => users::find_by_phone(db, &Phone::normalize_for_lookup(phone), &audience).await,
@@ -83,17 +83,17 @@ async fn find_user(cx: &RequestContext, owner: &SessionOwner) -> Result<User, Te
 /// Adds the methods that the request leaves open, and their times.
 ///
 /// The last one is of now, each other one a second older than the next: tokens order methods by whole seconds.
-fn build_preset<'a>(cx: &RequestContext, account: &'a User, request: &SessionRequest) -> PresetSession<'a> {
+fn build_preset<'a>(cx: &RequestContext, user: &'a User, request: &SessionRequest) -> PresetSession<'a> {
     let claim = |method: &str| AmrClaim { method: method.to_owned(), updated_at: cx.next_timestamp() };
     let verified = |kind: &FactorType| {
-        account.factors.iter().rfind(|factor| factor.is_verified() && factor.factor_type == kind.as_str())
+        user.factors.iter().rfind(|factor| factor.is_verified() && factor.factor_type == kind.as_str())
     };
     let (mut first_method, mut more_methods): (_, Vec<AmrClaim>) = match &request.methods {
         SessionMethods::Named { first, more } => (claim(first), more.iter().map(|method| claim(method)).collect()),
-        SessionMethods::OneFactor => (claim(usual_method(account)), Vec::new()),
+        SessionMethods::OneFactor => (claim(usual_method(user)), Vec::new()),
         SessionMethods::TwoFactors => {
             let kind = FactorType::ALL.into_iter().find(|kind| verified(kind).is_some()).unwrap_or(FactorType::Totp);
-            (claim(usual_method(account)), vec![claim(kind.amr_method())])
+            (claim(usual_method(user)), vec![claim(kind.amr_method())])
         }
     };
     for (claim, age) in more_methods.iter_mut().rev().chain([&mut first_method]).zip(0..) {
@@ -104,17 +104,17 @@ fn build_preset<'a>(cx: &RequestContext, account: &'a User, request: &SessionReq
     };
     let kinds = [FactorType::Totp, FactorType::Phone, FactorType::WebAuthn, FactorType::RecoveryCode];
     let factor_id = kinds.iter().filter(|kind| is_used(kind)).find_map(verified).map(|it| it.id);
-    PresetSession { account, first_method, more_methods, factor_id, expires_in: request.expires_in }
+    PresetSession { user, first_method, more_methods, factor_id, expires_in: request.expires_in }
 }
 
 /// Returns the method by which this user would sign in.
-fn usual_method(account: &User) -> &'static str {
-    let has_provider = || account.identities.iter().any(|it| !matches!(it.provider.as_str(), "email" | "phone"));
-    if account.is_anonymous {
+fn usual_method(user: &User) -> &'static str {
+    let has_provider = || user.identities.iter().any(|it| !matches!(it.provider.as_str(), "email" | "phone"));
+    if user.is_anonymous {
         "anonymous"
-    } else if account.is_sso_user {
+    } else if user.is_sso_user {
         "sso/saml"
-    } else if account.has_password() {
+    } else if user.has_password() {
         "password"
     } else if has_provider() {
         "oauth"

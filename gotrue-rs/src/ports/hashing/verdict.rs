@@ -31,7 +31,7 @@ pub enum HashingError {
         /// The estimated time to empty the queue, in whole seconds, at least one.
         retry_after: Duration,
     },
-    /// The password exceeds the maximum length; flows reject it earlier.
+    /// The password exceeds the maximum length; handlers reject it earlier.
     #[error("the password has {0} bytes; at most {MAX_PASSWORD_BYTES} can be hashed")]
     TooLong(usize),
     /// Parameters that the algorithm does not accept.

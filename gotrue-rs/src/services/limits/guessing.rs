@@ -55,13 +55,13 @@ impl Guess {
 /// # Errors
 ///
 /// 429 if there were too many guesses.
-pub async fn count_password_guess(cx: &RequestContext, name: &str, account: Option<Uuid>) -> Result<Guess> {
+pub async fn count_password_guess(cx: &RequestContext, name: &str, user: Option<Uuid>) -> Result<Guess> {
     let Some(bucket) = cx.app.policy.limits.targets.wrong_passwords else { return Ok(Guess(Vec::new())) };
     let kind = GuessKind::Password;
     match reserve_guess(cx, kind, name, bucket).await? {
         (guess, None) => Ok(guess),
         (guess, Some(_)) if cx.request.device.is_some() => Ok(guess),
-        (guess, Some(_)) if has_session_from_network(cx, account).await? => Ok(guess),
+        (guess, Some(_)) if has_session_from_network(cx, user).await? => Ok(guess),
         (guess, Some(too_many)) => Err(refuse_guess(cx, kind, guess, bucket, too_many)),
     }
 }
@@ -216,9 +216,9 @@ fn refuse_guess(cx: &RequestContext, kind: GuessKind, guess: Guess, bucket: Buck
 }
 
 /// Also queries for users that do not exist, so that the duration does not differ.
-async fn has_session_from_network(cx: &RequestContext, account: Option<Uuid>) -> Result<bool> {
+async fn has_session_from_network(cx: &RequestContext, user: Option<Uuid>) -> Result<bool> {
     let Some(address) = cx.client_ip() else { return Ok(false) };
     let network = ClientAddress::new(address).network();
-    let found = sessions::has_session_from(&mut cx.db(), account.unwrap_or_default(), network).await;
+    let found = sessions::has_session_from(&mut cx.db(), user.unwrap_or_default(), network).await;
     found.or_internal_error("Database error finding sessions")
 }

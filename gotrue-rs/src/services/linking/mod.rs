@@ -40,7 +40,7 @@ pub enum LinkOutcome {
     /// The user is signed in.
     SignedIn {
         /// The user as the response shows it.
-        account: Box<User>,
+        user: Box<User>,
         /// Whether the user was just created.
         is_new: bool,
     },
@@ -94,13 +94,13 @@ fn new_identity(cx: &RequestContext) -> NewIdentity {
 }
 
 /// Calls the after-user-created hook, once the user is stored.
-pub async fn call_after_user_created(cx: &RequestContext, account: &User) -> Result<()> {
-    hooks::call_after_user_created(cx, account).await
+pub async fn call_after_user_created(cx: &RequestContext, user: &User) -> Result<()> {
+    hooks::call_after_user_created(cx, user).await
 }
 
 /// Sends the notification of a linked identity, once it is stored. A failure is only logged.
-pub async fn notify_identity_linked(cx: &RequestContext, account: &User, provider: &str) {
-    notices::send_identity_changed(cx, account, IdentityEvent::Linked, provider).await;
+pub async fn notify_identity_linked(cx: &RequestContext, user: &User, provider: &str) {
+    notices::send_identity_changed(cx, user, IdentityEvent::Linked, provider).await;
 }
 
 /// Finds, links or creates the user of an external identity, in the flow's transaction.
@@ -128,15 +128,15 @@ pub async fn sign_in(
 pub async fn link_to_user(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     external_user: &ExternalUser<'_>,
 ) -> Result<LinkOutcome> {
     outcome::require_subject(external_user)?;
     for _ in 0..MAX_ATTEMPTS {
-        let known = find_candidates(cx, db, external_user, Some(account.id)).await?;
-        require_unlinked_identity(identity_owner(&known, external_user), account.id)?;
-        let is_taken = is_email_taken(&known, external_user, account.id);
-        let current = known.into_iter().find(|it| it.id == account.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
+        let known = find_candidates(cx, db, external_user, Some(user.id)).await?;
+        require_unlinked_identity(identity_owner(&known, external_user), user.id)?;
+        let is_taken = is_email_taken(&known, external_user, user.id);
+        let current = known.into_iter().find(|it| it.id == user.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
         let actor = current.clone();
         let mut outcome = outcome::link_identity(external_user, current, is_taken, new_identity(cx), &cx.app.policy)?;
         if write_link(cx, db, &mut outcome, Some(&actor)).await? {
@@ -169,24 +169,24 @@ async fn find_candidates(
     cx: &RequestContext,
     db: &mut Connection,
     external_user: &ExternalUser<'_>,
-    account: Option<Uuid>,
+    user: Option<Uuid>,
 ) -> Result<Vec<User>> {
     let emails = external_user.lookup_emails(&cx.app.policy);
     let subject = &external_user.profile.claims.subject;
-    let lookup = IdentityQuery { provider: external_user.provider, subject, emails: &emails, user_id: account };
+    let lookup = IdentityQuery { provider: external_user.provider, subject, emails: &emails, user_id: user };
     identities::find_candidates(db, lookup).await.or_internal_error(LOOKUP_FAILED)
 }
 
 fn identity_owner(known: &[User], external_user: &ExternalUser<'_>) -> Option<Uuid> {
     let subject = &external_user.profile.claims.subject;
-    let mut all = known.iter().flat_map(|account| &account.identities);
+    let mut all = known.iter().flat_map(|user| &user.identities);
     all.find(|it| it.provider == external_user.provider && it.provider_id == *subject).map(|it| it.user_id)
 }
 
 /// Whether another user has the e-mail address of the external identity.
-fn is_email_taken(known: &[User], external_user: &ExternalUser<'_>, account: Uuid) -> bool {
+fn is_email_taken(known: &[User], external_user: &ExternalUser<'_>, user: Uuid) -> bool {
     let email = external_user.profile.claims.email.to_lowercase();
-    let has = |it: &User| it.id != account && !it.is_sso_user && it.email.as_deref() == Some(&*email);
+    let has = |it: &User| it.id != user && !it.is_sso_user && it.email.as_deref() == Some(&*email);
     !email.is_empty() && known.iter().any(has)
 }
 
@@ -199,11 +199,11 @@ async fn write_link(
     outcome: &mut LinkingOutcome,
     actor: Option<&User>,
 ) -> Result<bool> {
-    let rows = audit::build_rows(cx, actor.unwrap_or(&outcome.account), outcome.audit_entries.clone());
+    let rows = audit::build_rows(cx, actor.unwrap_or(&outcome.user), outcome.audit_entries.clone());
     if outcome.is_new {
         let stored = identities::insert_user(db, outcome, rows).await.or_internal_error(INSERT_FAILED)?;
         let is_written = stored.is_some();
-        outcome.account = stored.unwrap_or_else(|| outcome.account.clone());
+        outcome.user = stored.unwrap_or_else(|| outcome.user.clone());
         return Ok(is_written);
     }
     match identities::link(db, outcome, cx.now, rows).await {
@@ -218,7 +218,7 @@ async fn write_link(
 /// Sends the confirmation that is still needed and builds the outcome.
 async fn finish_link(cx: &RequestContext, db: &mut Connection, outcome: LinkingOutcome) -> Result<LinkOutcome> {
     let LinkingOutcome {
-        mut account,
+        mut user,
         previous_identities: identities_before,
         is_new,
         confirms_email: confirms,
@@ -226,23 +226,23 @@ async fn finish_link(cx: &RequestContext, db: &mut Connection, outcome: LinkingO
         error: refused,
         ..
     } = outcome;
-    if asks && let Some(to) = account.email.clone() {
+    if asks && let Some(to) = user.email.clone() {
         let email_message = TokenEmail { purpose: Purpose::SignUp, to: &to, pkce: false, new_email: None };
-        messages::send_to_new_user(cx, db, &account, email_message, Vec::new()).await?;
-        account.confirmation_sent_at = Some(cx.now);
+        messages::send_to_new_user(cx, db, &user, email_message, Vec::new()).await?;
+        user.confirmation_sent_at = Some(cx.now);
     }
     if is_new && confirms {
         // As in GoTrue, the first identity of a user that is confirmed with it is shown, but not stored, as verified.
-        for identity in &mut account.identities {
+        for identity in &mut user.identities {
             identity.identity_data.insert("email_verified".to_owned(), json!(true));
         }
     }
     if !is_new {
         // As in GoTrue, the response shows the identities as they were loaded, also those that are removed.
-        account.identities = identities_before;
+        user.identities = identities_before;
     }
     Ok(match refused {
         Some(error) => LinkOutcome::Refused(error),
-        None => LinkOutcome::SignedIn { account: Box::new(account), is_new },
+        None => LinkOutcome::SignedIn { user: Box::new(user), is_new },
     })
 }

@@ -16,39 +16,39 @@ const LOOKUP_FAILED: &str = "Database error finding user";
 const DELETE_FAILED: &str = "Database error deleting identity";
 
 /// Unlinks one of the account's identities.
-pub async fn unlink(cx: &RequestContext, account: &User, identity: Uuid) -> Result<()> {
+pub async fn unlink(cx: &RequestContext, user: &User, identity: Uuid) -> Result<()> {
     // A refusal here needs no transaction; the same check runs again under the lock.
-    find_unlinkable_identity(account, identity)?;
+    find_unlinkable_identity(user, identity)?;
     let mut db = cx.begin().await?;
-    identities::lock_user(&mut db, account.id).await.or_internal_error(LOOKUP_FAILED)?;
-    let found = load_candidates(&mut db, account, identity).await?;
-    let taken = taken_emails(&found, account);
-    let current = found.into_iter().find(|it| it.id == account.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
+    identities::lock_user(&mut db, user.id).await.or_internal_error(LOOKUP_FAILED)?;
+    let found = load_candidates(&mut db, user, identity).await?;
+    let taken = taken_emails(&found, user);
+    let current = found.into_iter().find(|it| it.id == user.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
     let parting = unlink_identity(current, identity, &taken, cx.app.policy.mail.autoconfirm)?;
     let removed = &parting.identity;
     let entry = AuditEntry::new(AuditAction::IdentityUnlinked)
         .with_trait("identity_id", removed.id.to_string())
         .with_trait("provider", removed.provider.as_str())
         .with_trait("provider_id", removed.provider_id.as_str());
-    let rows = audit::build_rows(cx, account, [entry]);
+    let rows = audit::build_rows(cx, user, [entry]);
     if !identities::unlink(&mut db, &parting, cx.now, rows).await.or_internal_error(DELETE_FAILED)? {
         return Err(Error::internal(DELETE_FAILED).with_cause("the identity was already deleted"));
     }
     db.commit().await?;
-    notices::send_identity_changed(cx, account, IdentityEvent::Unlinked, &removed.provider).await;
+    notices::send_identity_changed(cx, user, IdentityEvent::Unlinked, &removed.provider).await;
     Ok(())
 }
 
 /// Loads the current user, and the users of the addresses that it may get.
-async fn load_candidates(db: &mut Connection, account: &User, identity: Uuid) -> Result<Vec<User>> {
-    let others = account.identities.iter().filter(|it| it.id != identity);
+async fn load_candidates(db: &mut Connection, user: &User, identity: Uuid) -> Result<Vec<User>> {
+    let others = user.identities.iter().filter(|it| it.id != identity);
     let emails: Vec<String> = others.filter_map(|it| it.email.clone()).collect();
-    let lookup = IdentityQuery { provider: "", subject: "", emails: &emails, user_id: Some(account.id) };
+    let lookup = IdentityQuery { provider: "", subject: "", emails: &emails, user_id: Some(user.id) };
     identities::find_candidates(db, lookup).await.or_internal_error(LOOKUP_FAILED)
 }
 
 /// The e-mail addresses of other users.
-fn taken_emails(found: &[User], account: &User) -> Vec<String> {
-    let others = found.iter().filter(|it| it.id != account.id && !it.is_sso_user && it.aud == account.aud);
+fn taken_emails(found: &[User], user: &User) -> Vec<String> {
+    let others = found.iter().filter(|it| it.id != user.id && !it.is_sso_user && it.aud == user.aud);
     others.filter_map(|it| it.email.as_deref().map(str::to_lowercase)).collect()
 }

@@ -56,18 +56,18 @@ pub async fn imitate_flow(cx: &RequestContext) -> Result<()> {
 /// The audit rows are stored.
 pub async fn imitate_sign_up(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     email_message: TokenEmail<'_>,
     flow: Option<&Challenge>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    let user = build_new_user(cx, email_message.to);
+    let new_user = build_new_user(cx, email_message.to);
     let mut db = cx.begin().await?;
-    decoys::write_with_audit(&mut db, user, audit, cx.now).await.or_internal_error(DECOY_FAILED)?;
+    decoys::write_with_audit(&mut db, new_user, audit, cx.now).await.or_internal_error(DECOY_FAILED)?;
     if flow.is_some() {
         decoys::write(&mut db, Imitation::Flow, None, cx.now).await.or_internal_error(DECOY_FAILED)?;
     }
-    let shown = User { id: cx.entropy.uuid(), email: account.email.clone(), ..User::default() };
+    let shown = User { id: cx.entropy.uuid(), email: user.email.clone(), ..User::default() };
     let composed = send_email(cx, &shown, email_message).await?;
     insert_and_delete(cx, &mut db, &composed).await?;
     Ok(db.commit().await?)
@@ -79,14 +79,14 @@ pub async fn imitate_sign_up(
 pub async fn insert_audit_rows(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     rows: Vec<AuditRow>,
 ) -> Result<()> {
     if !is_enabled(cx) {
         return Ok(audit_log::insert(db, rows).await?);
     }
-    let user = build_new_user(cx, account.email.as_deref().unwrap_or_default());
-    decoys::write_with_audit(db, user, rows, cx.now).await.or_internal_error(DECOY_FAILED)
+    let new_user = build_new_user(cx, user.email.as_deref().unwrap_or_default());
+    decoys::write_with_audit(db, new_user, rows, cx.now).await.or_internal_error(DECOY_FAILED)
 }
 
 /// Removes the contested password of an unconfirmed user, and inserts the audit rows.
@@ -97,42 +97,42 @@ pub async fn insert_audit_rows(
 pub async fn drop_password(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     hash: &str,
     rows: Vec<AuditRow>,
 ) -> Result<()> {
     if !is_enabled(cx) {
-        return stored_passwords::drop_password(db, account.id, hash, rows).await.or_internal_error(DECOY_FAILED);
+        return stored_passwords::drop_password(db, user.id, hash, rows).await.or_internal_error(DECOY_FAILED);
     }
-    let user = build_new_user(cx, account.email.as_deref().unwrap_or_default());
-    let dropped = DroppedPassword { user_id: account.id, hash };
-    decoys::write_with_dropped_password(db, user, dropped, rows, cx.now).await.or_internal_error(DECOY_FAILED)
+    let new_user = build_new_user(cx, user.email.as_deref().unwrap_or_default());
+    let dropped = DroppedPassword { user_id: user.id, hash };
+    decoys::write_with_dropped_password(db, new_user, dropped, rows, cx.now).await.or_internal_error(DECOY_FAILED)
 }
 
 /// Sends an e-mail to an existing user with the work of creating a user.
 pub async fn send_as_if_new(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     email_message: TokenEmail<'_>,
     flow: Option<&Challenge>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    let user = build_new_user(cx, email_message.to);
-    let composed = send_email(cx, account, email_message).await?;
+    let new_user = build_new_user(cx, email_message.to);
+    let composed = send_email(cx, user, email_message).await?;
     let mut db = cx.begin().await?;
-    decoys::write(&mut db, Imitation::NewUser(user), None, cx.now).await.or_internal_error(DECOY_FAILED)?;
+    decoys::write(&mut db, Imitation::NewUser(new_user), None, cx.now).await.or_internal_error(DECOY_FAILED)?;
     if let Some(challenge) = flow {
-        pkce::store_challenge(cx, &mut db, account.id, challenge, email_message.purpose).await?;
+        pkce::store_challenge(cx, &mut db, user.id, challenge, email_message.purpose).await?;
     }
-    send_within_write(cx, &mut db, account, email_message.purpose, &[&composed]).await?;
-    store(cx, &mut db, account, SentToken::from_email(email_message, &composed), audit).await?;
+    send_within_write(cx, &mut db, user, email_message.purpose, &[&composed]).await?;
+    store(cx, &mut db, user, SentToken::from_email(email_message, &composed), audit).await?;
     Ok(db.commit().await?)
 }
 
 /// Builds the values of a new user with this address, as a sign-up does.
 fn build_new_user(cx: &RequestContext, email: &str) -> Value {
     let Ok(email) = Email::parse(email) else { return Value::Null };
-    let ids = NewUserIds { account: cx.entropy.uuid(), identity: cx.entropy.uuid() };
+    let ids = NewUserIds { user: cx.entropy.uuid(), identity: cx.entropy.uuid() };
     let new = build_user(ids, &Contact::Email(email), cx.audience(), &Map::new(), cx.now);
     let new = User { encrypted_password: Some(passwords::unusable_hash(cx, new.id)), ..response_view(new) };
     let identities: Vec<Value> = new.identities.iter().map(|it| Value::Object(it.identity_data.clone())).collect();

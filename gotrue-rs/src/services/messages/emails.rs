@@ -84,12 +84,12 @@ impl std::fmt::Debug for OneTimeToken {
 /// 429 if the previous one is too recent or the quota is used up; 400 if an address is not on the operator's list.
 pub async fn require_email_allowed<'a>(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     purpose: Purpose,
     to: impl IntoIterator<Item = &'a str>,
 ) -> Result<()> {
     let gap = cx.app.policy.mail.max_frequency;
-    let sent_at = purpose.token_kind().sent_at(account).filter(|_| purpose.has_minimum_interval());
+    let sent_at = purpose.token_kind().sent_at(user).filter(|_| purpose.has_minimum_interval());
     if let Some(seconds) = seconds_to_wait(sent_at, gap, cx.now) {
         return Err(limits::too_soon_error(cx, ErrorCode::OverEmailSendRateLimit, seconds));
     }
@@ -109,21 +109,17 @@ pub fn issue_token(cx: &RequestContext, email_message: TokenEmail<'_>, redirect_
 }
 
 /// Composes an e-mail with a new token. If the operator's hook sends e-mails, only the token is issued.
-pub async fn compose_email(
-    cx: &RequestContext,
-    account: &User,
-    email_message: TokenEmail<'_>,
-) -> Result<ComposedEmail> {
+pub async fn compose_email(cx: &RequestContext, user: &User, email_message: TokenEmail<'_>) -> Result<ComposedEmail> {
     let token = issue_token(cx, email_message, redirect_target(cx));
     let is_ours = !cx.app.hooks.is_enabled(HookKind::SendEmail);
-    let message = if is_ours { Some(render_email(cx, account, email_message, &token).await?) } else { None };
+    let message = if is_ours { Some(render_email(cx, user, email_message, &token).await?) } else { None };
     let OneTimeToken { code, hash, row_id, link_token, .. } = token;
     Ok(ComposedEmail { message, code, link_token, hash, row_id })
 }
 
 async fn render_email(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     email_message: TokenEmail<'_>,
     token: &OneTimeToken,
 ) -> Result<EmailMessage> {
@@ -131,9 +127,9 @@ async fn render_email(
     let kind = email_message.purpose.mail_kind().ok_or_else(failed)?;
     let is_linked = link::find_type_and_path(kind, &cx.app.policy.mail.paths).is_some();
     let variables = TemplateVariables {
-        language: mail_language(cx, account),
-        email: account.email.as_deref().unwrap_or_default(),
-        data: Some(&account.user_metadata),
+        language: mail_language(cx, user),
+        email: user.email.as_deref().unwrap_or_default(),
+        data: Some(&user.user_metadata),
         confirmation_url: token.link.as_deref(),
         token: Some(&token.code),
         token_hash: is_linked.then_some(token.link_token.as_str()),
@@ -152,8 +148,8 @@ async fn render_email(
 }
 
 /// Returns the language of built-in texts for this user.
-pub fn mail_language(cx: &RequestContext, account: &User) -> Language {
-    Language::of_user(&account.user_metadata, cx.request.header("accept-language"))
+pub fn mail_language(cx: &RequestContext, user: &User) -> Language {
+    Language::of_user(&user.user_metadata, cx.request.header("accept-language"))
 }
 
 /// Builds an e-mail of this kind, without code and link.
@@ -196,7 +192,7 @@ fn verification_link(cx: &RequestContext, kind: MailKind, token: &str, redirect_
 /// are only logged.
 pub async fn send_before_write(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     purpose: Purpose,
     all: &[&ComposedEmail],
 ) -> Result<()> {
@@ -205,10 +201,9 @@ pub async fn send_before_write(
         return Ok(());
     }
     if hooks.is_enabled(HookKind::SendEmail) {
-        return send_by_hook(cx, HookTransaction::None(&mut cx.db().with_long_statements()), account, purpose, all)
-            .await;
+        return send_by_hook(cx, HookTransaction::None(&mut cx.db().with_long_statements()), user, purpose, all).await;
     }
-    match send_by_mailer(cx, account, purpose, all).await {
+    match send_by_mailer(cx, user, purpose, all).await {
         Err(error) if cx.app.policy.mail.background_sending => {
             tracing::warn!(error = %ErrorChain(&error), "e-mail not sent");
             Ok(())
@@ -217,12 +212,12 @@ pub async fn send_before_write(
     }
 }
 
-async fn send_by_mailer(cx: &RequestContext, account: &User, purpose: Purpose, all: &[&ComposedEmail]) -> Result<()> {
+async fn send_by_mailer(cx: &RequestContext, user: &User, purpose: Purpose, all: &[&ComposedEmail]) -> Result<()> {
     let failed = || Error::internal(purpose.delivery_error_message());
     let messages: Vec<&EmailMessage> = all.iter().filter_map(|composed| composed.message.as_ref()).collect();
     let checked = recipients::check_deliverable(cx, messages.iter().map(|message| message.to.as_str())).await;
     checked.map_err(|unreadable| match unreadable {
-        UndeliverableAddress::Invalid => recipients::invalid_address_error(account),
+        UndeliverableAddress::Invalid => recipients::invalid_address_error(user),
         UndeliverableAddress::Blocked => failed().with_cause(unreadable),
     })?;
     let EmailDelivery::Synchronous(mailer) = &cx.app.delivery else { return Ok(()) };
@@ -251,12 +246,12 @@ pub fn note_email(cx: &RequestContext, message: &EmailMessage, condition: FactCo
 pub async fn send_within_write(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     purpose: Purpose,
     all: &[&ComposedEmail],
 ) -> Result<()> {
     if cx.app.hooks.is_in_database(HookKind::SendEmail) {
-        return send_by_hook(cx, HookTransaction::Current(db), account, purpose, all).await;
+        return send_by_hook(cx, HookTransaction::Current(db), user, purpose, all).await;
     }
     let EmailDelivery::Outbox(outbox) = &cx.app.delivery else { return Ok(()) };
     for message in all.iter().filter_map(|composed| composed.message.as_ref()) {
@@ -269,7 +264,7 @@ pub async fn send_within_write(
 async fn send_by_hook(
     cx: &RequestContext,
     within: HookTransaction<'_>,
-    account: &User,
+    user: &User,
     purpose: Purpose,
     all: &[&ComposedEmail],
 ) -> Result<()> {
@@ -289,5 +284,5 @@ async fn send_by_hook(
             EmailData { token: &current.code, token_new: &first.code, token_hash_new: &current.link_token, ..mail }
         }
     };
-    hooks::send_email(cx, within, account, mail).await
+    hooks::send_email(cx, within, user, mail).await
 }

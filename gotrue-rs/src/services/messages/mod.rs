@@ -46,44 +46,44 @@ pub enum ContactConfirmation<'a> {
 /// Sends a new user the confirmation of an address or number.
 pub async fn send_confirmation<'a>(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     newcomer: &'a SignUpContact,
     pkce: bool,
 ) -> Result<ContactConfirmation<'a>> {
     match &newcomer.contact {
         Contact::Email(email) => {
             let email_message = TokenEmail { purpose: Purpose::SignUp, to: email.as_str(), pkce, new_email: None };
-            Ok(ContactConfirmation::Email(email_message, Box::new(send_email(cx, account, email_message).await?)))
+            Ok(ContactConfirmation::Email(email_message, Box::new(send_email(cx, user, email_message).await?)))
         }
         Contact::Phone(phone) => {
             let sms_message = TokenSms { purpose: Purpose::Sms, to: phone.as_str(), channel: &newcomer.channel };
-            Ok(ContactConfirmation::Sms(phone.as_str(), send_sms(cx, account, sms_message).await?))
+            Ok(ContactConfirmation::Sms(phone.as_str(), send_sms(cx, user, sms_message).await?))
         }
     }
 }
 
 impl ContactConfirmation<'_> {
     /// Stores the confirmation in the caller's transaction.
-    pub async fn store(&self, cx: &RequestContext, db: &mut Connection, account: &User) -> Result<()> {
+    pub async fn store(&self, cx: &RequestContext, db: &mut Connection, user: &User) -> Result<()> {
         let secret = match self {
             Self::Email(email_message, composed) => {
-                send_within_write(cx, db, account, email_message.purpose, &[composed]).await?;
+                send_within_write(cx, db, user, email_message.purpose, &[composed]).await?;
                 SentToken::from_email(*email_message, composed)
             }
             Self::Sms(to, sent_sms) => {
-                sent_sms.send_within_write(cx, db, account).await?;
+                sent_sms.send_within_write(cx, db, user).await?;
                 SentToken { purpose: Purpose::Sms, to, hash: &sent_sms.hash, row_id: new_row_id(cx) }
             }
         };
-        store(cx, db, account, secret, Vec::new()).await
+        store(cx, db, user, secret, Vec::new()).await
     }
 }
 
 /// Composes an e-mail and sends it if delivery is synchronous.
-async fn send_email(cx: &RequestContext, account: &User, email_message: TokenEmail<'_>) -> Result<ComposedEmail> {
-    require_email_allowed(cx, account, email_message.purpose, [email_message.to]).await?;
-    let composed = compose_email(cx, account, email_message).await?;
-    send_before_write(cx, account, email_message.purpose, &[&composed]).await?;
+async fn send_email(cx: &RequestContext, user: &User, email_message: TokenEmail<'_>) -> Result<ComposedEmail> {
+    require_email_allowed(cx, user, email_message.purpose, [email_message.to]).await?;
+    let composed = compose_email(cx, user, email_message).await?;
+    send_before_write(cx, user, email_message.purpose, &[&composed]).await?;
     Ok(composed)
 }
 
@@ -93,13 +93,13 @@ async fn send_email(cx: &RequestContext, account: &User, email_message: TokenEma
 pub async fn send_to_new_user(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     email_message: TokenEmail<'_>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    let composed = send_email(cx, account, email_message).await?;
-    send_within_write(cx, db, account, email_message.purpose, &[&composed]).await?;
-    store(cx, db, account, SentToken::from_email(email_message, &composed), audit).await
+    let composed = send_email(cx, user, email_message).await?;
+    send_within_write(cx, db, user, email_message.purpose, &[&composed]).await?;
+    store(cx, db, user, SentToken::from_email(email_message, &composed), audit).await
 }
 
 /// Sends an e-mail to an existing user.
@@ -107,45 +107,45 @@ pub async fn send_to_new_user(
 /// No connection is held meanwhile, and nothing is stored if it fails.
 pub async fn send_to_user(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     email_message: TokenEmail<'_>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    send_to_user_in_flow(cx, account, email_message, None, audit).await
+    send_to_user_in_flow(cx, user, email_message, None, audit).await
 }
 
 /// Sends an e-mail to an existing user and stores the client's PKCE challenge with the token.
 pub async fn send_to_user_in_flow(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     email_message: TokenEmail<'_>,
     flow: Option<&Challenge>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    let composed = send_email(cx, account, email_message).await?;
+    let composed = send_email(cx, user, email_message).await?;
     let mut db = if flow.is_some() { cx.begin().await? } else { begin_for_existing_user(cx).await? };
     if let Some(challenge) = flow {
-        pkce::store_challenge(cx, &mut db, account.id, challenge, email_message.purpose).await?;
+        pkce::store_challenge(cx, &mut db, user.id, challenge, email_message.purpose).await?;
     }
-    send_within_write(cx, &mut db, account, email_message.purpose, &[&composed]).await?;
-    store(cx, &mut db, account, SentToken::from_email(email_message, &composed), audit).await?;
+    send_within_write(cx, &mut db, user, email_message.purpose, &[&composed]).await?;
+    store(cx, &mut db, user, SentToken::from_email(email_message, &composed), audit).await?;
     Ok(db.commit().await?)
 }
 
 /// Sends an SMS to an existing user; returns the message id if the response contains one.
 pub async fn send_sms_to_user(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     sms_message: TokenSms<'_>,
     audit: Vec<AuditRow>,
 ) -> Result<Option<String>> {
-    let sent_sms = send_sms(cx, account, sms_message).await?;
+    let sent_sms = send_sms(cx, user, sms_message).await?;
     let secret =
         SentToken { purpose: sms_message.purpose, to: sms_message.to, hash: &sent_sms.hash, row_id: new_row_id(cx) };
     let is_kept = cx.app.hooks.is_in_database(HookKind::SendSms);
     let mut db = if is_kept { cx.begin().await? } else { cx.db() };
-    sent_sms.send_within_write(cx, &mut db, account).await?;
-    store(cx, &mut db, account, secret, audit).await?;
+    sent_sms.send_within_write(cx, &mut db, user).await?;
+    store(cx, &mut db, user, secret, audit).await?;
     db.commit().await?;
     Ok(sent_sms.message_id)
 }
@@ -205,16 +205,16 @@ impl<'a> SentToken<'a> {
 pub async fn store(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     secret: SentToken<'_>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
     cx.note(FactCondition::Statement("INTO one_time_tokens"), || Fact::SecretIssued {
         digest: explanations::digest_token(secret.hash),
-        slot: format!("{} of {}", secret.purpose.token_kind().column(), account.id),
+        slot: format!("{} of {}", secret.purpose.token_kind().column(), user.id),
     });
     let issued = NewOneTimeToken {
-        user_id: account.id,
+        user_id: user.id,
         purpose: secret.purpose,
         hash: secret.hash.as_str(),
         relates_to: secret.to,

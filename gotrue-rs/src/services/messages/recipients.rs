@@ -37,8 +37,8 @@ pub enum UndeliverableAddress {
 }
 
 /// The error of an undeliverable address. As in GoTrue it names the user's current address.
-pub fn invalid_address_error(account: &User) -> Error {
-    let own = account.email.as_deref().unwrap_or_default();
+pub fn invalid_address_error(user: &User) -> Error {
+    let own = user.email.as_deref().unwrap_or_default();
     Error::new(ErrorCode::EmailAddressInvalid, format!("Email address {} is invalid", go_quote(own)))
 }
 

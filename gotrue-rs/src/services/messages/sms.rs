@@ -45,16 +45,16 @@ pub struct SentSms {
 
 impl SentSms {
     /// Runs inside the write: passes the code to the operator's database function, if one sends SMS.
-    pub async fn send_within_write(&self, cx: &RequestContext, db: &mut Connection, account: &User) -> Result<()> {
+    pub async fn send_within_write(&self, cx: &RequestContext, db: &mut Connection, user: &User) -> Result<()> {
         let Some((phone, otp)) = &self.pending else { return Ok(()) };
-        hooks::send_sms(cx, HookTransaction::Current(db), account, Sms { otp, phone, sms_type: "" }).await
+        hooks::send_sms(cx, HookTransaction::Current(db), user, Sms { otp, phone, sms_type: "" }).await
     }
 }
 
 /// Sends a new code; 429 if the previous one is too recent or the quota is used up.
-pub async fn send_sms(cx: &RequestContext, account: &User, text: TokenSms<'_>) -> Result<SentSms> {
+pub async fn send_sms(cx: &RequestContext, user: &User, text: TokenSms<'_>) -> Result<SentSms> {
     let policy = &cx.app.policy.sms;
-    if let Some(seconds) = seconds_to_wait(text.purpose.token_kind().sent_at(account), policy.max_frequency, cx.now) {
+    if let Some(seconds) = seconds_to_wait(text.purpose.token_kind().sent_at(user), policy.max_frequency, cx.now) {
         return Err(limits::too_soon_error(cx, ErrorCode::OverSmsSendRateLimit, seconds));
     }
     // A number of the operator's test list gets its fixed code; nothing is sent or counted. An empty code is none.
@@ -69,7 +69,7 @@ pub async fn send_sms(cx: &RequestContext, account: &User, text: TokenSms<'_>) -
         return Ok(SentSms { hash, message_id: None, pending: Some((text.to.to_owned(), code)) });
     }
     let reason = SmsReason::Account(text.purpose);
-    deliver_code(cx, account, SmsCode { reason, to: text.to, code: &code, channel: text.channel }).await?;
+    deliver_code(cx, user, SmsCode { reason, to: text.to, code: &code, channel: text.channel }).await?;
     Ok(SentSms { hash, message_id: None, pending: None })
 }
 
@@ -103,9 +103,9 @@ pub enum SmsReason {
 ///
 /// 500 if there is no provider or its template fails. A provider's error is returned with its text (422
 /// `sms_send_failed`), except for a factor's code (500).
-pub async fn deliver_code(cx: &RequestContext, account: &User, text: SmsCode<'_>) -> Result<()> {
+pub async fn deliver_code(cx: &RequestContext, user: &User, text: SmsCode<'_>) -> Result<()> {
     if cx.app.hooks.is_enabled(HookKind::SendSms) {
-        return send_by_hook(cx, account, text).await;
+        return send_by_hook(cx, user, text).await;
     }
     let texts = &cx.app.sms;
     let template = match text.reason {
@@ -128,7 +128,7 @@ pub async fn deliver_code(cx: &RequestContext, account: &User, text: SmsCode<'_>
     span.record("outcome", outcome);
     SMS.increment(&[outcome]);
     let sent = sent.map_err(|error| delivery_error(text.reason, error))?;
-    tracing::debug!(user.id = %account.id, sms.id = sent, "SMS sent");
+    tracing::debug!(user.id = %user.id, sms.id = sent, "SMS sent");
     cx.note(FactCondition::Now, || Fact::Message {
         channel: "sms",
         kind: "sms_otp".into(),
@@ -139,10 +139,10 @@ pub async fn deliver_code(cx: &RequestContext, account: &User, text: SmsCode<'_>
 }
 
 /// Sends a code by the operator's hook. Errors of a factor's code hide their details.
-async fn send_by_hook(cx: &RequestContext, account: &User, text: SmsCode<'_>) -> Result<()> {
+async fn send_by_hook(cx: &RequestContext, user: &User, text: SmsCode<'_>) -> Result<()> {
     let is_factor = text.reason == SmsReason::Factor;
     let sms = Sms { otp: text.code, phone: text.to, sms_type: if is_factor { "mfa" } else { "" } };
-    let sent = hooks::send_sms(cx, HookTransaction::None(&mut cx.db().with_long_statements()), account, sms).await;
+    let sent = hooks::send_sms(cx, HookTransaction::None(&mut cx.db().with_long_statements()), user, sms).await;
     sent.map_err(|error| if is_factor { Error::internal("error invoking hook").with_cause(error) } else { error })
 }
 

@@ -20,7 +20,7 @@ use crate::store::sessions::NewSession;
 #[derive(Debug)]
 pub struct Proof<'a> {
     /// The user, as it was loaded.
-    pub account: &'a User,
+    pub user: &'a User,
     /// The method in the claim `amr`.
     pub method: &'a str,
     /// The audit log entries.
@@ -37,8 +37,8 @@ pub struct Proof<'a> {
 
 impl<'a> Proof<'a> {
     /// A proof without optional properties.
-    pub fn new(account: &'a User, method: &'a str, audit: Vec<AuditEntry>) -> Self {
-        Self { account, method, audit, not_after: None, verified_hash: None, oauth_client: None, scopes: None }
+    pub fn new(user: &'a User, method: &'a str, audit: Vec<AuditEntry>) -> Self {
+        Self { user, method, audit, not_after: None, verified_hash: None, oauth_client: None, scopes: None }
     }
 }
 
@@ -55,7 +55,7 @@ pub async fn create_session_if_unchanged(
     proof: Proof<'_>,
 ) -> Result<Option<IssuedTokens>> {
     if cx.app.policy.sessions.should_reject_banned_sign_in {
-        require_not_banned(proof.account, BannedAttempt::Access, cx.now)?;
+        require_not_banned(proof.user, BannedAttempt::Access, cx.now)?;
     }
     if db.is_transaction() || !cx.app.hooks.is_in_database(HookKind::CustomAccessToken) {
         return insert_session(cx, db, proof).await;
@@ -75,7 +75,7 @@ async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'
     let (refresh_token, hmac_key) = first_refresh_token(cx, id);
     let new = NewSession {
         id,
-        user_id: proof.account.id,
+        user_id: proof.user.id,
         now: cx.now,
         not_after: proof.not_after,
         user_agent: cx.request.user_agent(),
@@ -87,28 +87,28 @@ async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'
         amr_id: cx.entropy.uuid(),
         method: proof.method.to_owned(),
         expected_password_hash: proof.verified_hash.map(str::to_owned),
-        audit: audit::build_rows(cx, proof.account, proof.audit),
+        audit: audit::build_rows(cx, proof.user, proof.audit),
     };
     let session = session_of_row(&new);
     // As in GoTrue, the response has the headers of a session that the access token hook refuses.
     let add_headers = |_: &Error| insert_token_headers(cx, &session, &refresh_token);
     let hook_claims = if cx.app.hooks.is_http(HookKind::CustomAccessToken) {
-        Some(build_claims(cx, db, proof.account, &session, proof.method).await.inspect_err(add_headers)?)
+        Some(build_claims(cx, db, proof.user, &session, proof.method).await.inspect_err(add_headers)?)
     } else {
         None
     };
     let opened = sessions::create(db, new).await.or_internal_error("Database error granting user")?;
-    let Some(mut account) = opened else { return Ok(None) };
+    let Some(mut user) = opened else { return Ok(None) };
     let claims = if let Some(claims) = hook_claims {
         claims
     } else {
         // As in GoTrue, the claims do not include identities that were linked by this sign-in.
-        let stored = std::mem::replace(&mut account.identities, proof.account.identities.clone());
-        let claims = build_claims(cx, db, &account, &session, proof.method).await.inspect_err(add_headers)?;
-        account.identities = stored;
+        let stored = std::mem::replace(&mut user.identities, proof.user.identities.clone());
+        let claims = build_claims(cx, db, &user, &session, proof.method).await.inspect_err(add_headers)?;
+        user.identities = stored;
         claims
     };
-    sign_access_token(cx, claims, TokenSubject { account, session, refresh_token }).map(Some)
+    sign_access_token(cx, claims, TokenSubject { user, session, refresh_token }).map(Some)
 }
 
 /// The session as its row will be.

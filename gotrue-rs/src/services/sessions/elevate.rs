@@ -16,7 +16,7 @@ use super::{IssuedTokens, RefreshToken, TokenSubject, issue_tokens};
 use crate::request_context::{Caller, RequestContext};
 use crate::services::{audit, sealing};
 use crate::store::elevation::{self, ElevatedSession, LockedSession};
-use crate::store::rows::AccountAndSession;
+use crate::store::rows::UserAndSession;
 
 /// A session that is being raised.
 ///
@@ -62,7 +62,7 @@ pub async fn begin_elevation(cx: &RequestContext) -> Result<Elevation> {
     let caller = cx.caller()?;
     let session_id = caller.session.as_ref().map(|session| session.id).ok_or_else(session_not_named)?;
     let mut db = super::begin_token_transaction(cx).await?;
-    let locked = elevation::lock_sessions(&mut db, caller.account.id, session_id)
+    let locked = elevation::lock_sessions(&mut db, caller.user.id, session_id)
         .await
         .or_internal_error("Failed to update session")?;
     match locked {
@@ -84,21 +84,21 @@ impl Elevation {
         let is_row = refresh_token.counter.is_none();
         let elevated = ElevatedSession {
             session_id: self.session_id,
-            user_id: caller.account.id,
+            user_id: caller.user.id,
             factor_id: verified.factor_id,
             factor_type: verified.factor_type,
             now: cx.now,
             amr_id: cx.entropy.uuid(),
             refresh_token: is_row.then_some(refresh_token.text.as_str()),
             counter: refresh_token.counter,
-            audit: audit::build_rows(cx, &caller.account, audit_entries(&verified, is_row)),
+            audit: audit::build_rows(cx, &caller.user, audit_entries(&verified, is_row)),
         };
         let written = elevation::elevate(&mut self.db, elevated).await.or_internal_error("Failed to update session")?;
-        let Some(AccountAndSession { account, session: Some(session) }) = written else {
+        let Some(UserAndSession { user, session: Some(session) }) = written else {
             return rollback_session_not_found(self.db).await;
         };
         let subject =
-            TokenSubject { account, session: with_verified_method(session, verified.factor_type, cx), refresh_token };
+            TokenSubject { user, session: with_verified_method(session, verified.factor_type, cx), refresh_token };
         let issued = issue_tokens(cx, &mut self.db, subject, verified.factor_type.amr_method()).await?;
         self.db.commit().await?;
         Ok(issued)

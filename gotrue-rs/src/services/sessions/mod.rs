@@ -49,7 +49,7 @@ pub struct IssuedTokens {
     /// The refresh token.
     pub refresh_token: RefreshToken,
     /// The user as the response shows it.
-    pub account: User,
+    pub user: User,
     /// The session.
     pub session: Session,
 }
@@ -78,7 +78,7 @@ pub struct SessionExtras<'a> {
 #[derive(Debug)]
 pub struct TokenSubject {
     /// The user as the response shows it.
-    pub account: User,
+    pub user: User,
     /// The session.
     pub session: Session,
     /// Its next refresh token.
@@ -102,7 +102,7 @@ pub async fn issue_tokens(
     subject: TokenSubject,
     method: &str,
 ) -> Result<IssuedTokens> {
-    let claims = build_claims(cx, db, &subject.account, &subject.session, method).await?;
+    let claims = build_claims(cx, db, &subject.user, &subject.session, method).await?;
     sign_access_token(cx, claims, subject)
 }
 
@@ -110,16 +110,16 @@ pub async fn issue_tokens(
 async fn build_claims(
     cx: &RequestContext,
     db: &mut Connection,
-    account: &User,
+    user: &User,
     session: &Session,
     method: &str,
 ) -> Result<AccessClaims> {
-    cx.record_user(account.id);
-    let AccessClaims { claims, expires_at } = build_access_claims(&cx.app.policy, account, session, cx.now);
-    let mut claims = hooks::customize_claims(cx, db, account.id, method, claims).await?;
+    cx.record_user(user.id);
+    let AccessClaims { claims, expires_at } = build_access_claims(&cx.app.policy, user, session, cx.now);
+    let mut claims = hooks::customize_claims(cx, db, user.id, method, claims).await?;
     // After the hook, which must return the claims that its schema requires.
     if cx.app.policy.oauth_server.are_claims_limited_by_scopes {
-        limit_access_claims(&mut claims, account, session);
+        limit_access_claims(&mut claims, user, session);
     }
     Ok(AccessClaims { claims, expires_at })
 }
@@ -142,12 +142,12 @@ fn insert_token_headers(cx: &RequestContext, session: &Session, refresh_token: &
 
 fn sign_access_token(cx: &RequestContext, claims: AccessClaims, subject: TokenSubject) -> Result<IssuedTokens> {
     let AccessClaims { claims, expires_at } = claims;
-    let TokenSubject { account, session, refresh_token } = subject;
+    let TokenSubject { user, session, refresh_token } = subject;
     cx.app.hooks.record_signed_token();
     let signed = cx.app.keys.sign(&claims);
     let access_token = signed.map_err(|cause| Error::internal("error generating jwt token").with_cause(cause))?;
     let expires_in = expires_at - cx.now.timestamp();
-    Ok(IssuedTokens { access_token, expires_at, expires_in, refresh_token, account, session })
+    Ok(IssuedTokens { access_token, expires_at, expires_in, refresh_token, user, session })
 }
 
 impl IssuedTokens {
@@ -164,7 +164,7 @@ impl IssuedTokens {
             expires_in: self.expires_in,
             expires_at: self.expires_at,
             refresh_token: &self.refresh_token.text,
-            user: UserJson::from(&self.account),
+            user: UserJson::from(&self.user),
             provider_token: extras.provider_token,
             provider_refresh_token: extras.provider_refresh_token,
             weak_password: extras.weak_password,

@@ -20,7 +20,7 @@ use crate::store::{preset_sessions, sessions};
 #[derive(Debug)]
 pub struct PresetSession<'a> {
     /// The user.
-    pub account: &'a User,
+    pub user: &'a User,
     /// The method of the first factor.
     pub first_method: AmrClaim,
     /// The other methods. A second factor raises the session to `aal2`.
@@ -44,7 +44,7 @@ pub async fn create_preset_session(cx: &RequestContext, preset: PresetSession<'_
     let entry = AuditEntry::new(AuditAction::Login).with_trait("provider", method.as_str());
     let new = NewSession {
         id,
-        user_id: preset.account.id,
+        user_id: preset.user.id,
         now: cx.now,
         not_after: None,
         user_agent: None,
@@ -56,22 +56,22 @@ pub async fn create_preset_session(cx: &RequestContext, preset: PresetSession<'_
         amr_id: cx.entropy.uuid(),
         method: method.clone(),
         expected_password_hash: None,
-        audit: audit::build_rows(cx, preset.account, [entry]),
+        audit: audit::build_rows(cx, preset.user, [entry]),
     };
     let mut session = session_of_row(&new);
     session.amr = std::iter::once(preset.first_method).chain(preset.more_methods).collect();
     session.aal = claims::aal(&session.amr);
     session.factor_id = preset.factor_id;
     let created = sessions::create(&mut db, new).await.or_internal_error("Database error granting user")?;
-    let account = created.ok_or_else(|| Error::internal("Database error granting user"))?;
+    let user = created.ok_or_else(|| Error::internal("Database error granting user"))?;
     let ids = session.amr.iter().map(|_| cx.entropy.uuid()).collect();
     preset_sessions::set_methods(&mut db, &session, ids).await.or_internal_error("Database error granting user")?;
-    let mut access = build_claims(cx, &mut db, &account, &session, &method).await?;
+    let mut access = build_claims(cx, &mut db, &user, &session, &method).await?;
     if let Some(seconds) = preset.expires_in {
         access.expires_at = cx.now.timestamp().saturating_add(seconds);
         access.claims.insert("exp".to_owned(), json!(access.expires_at));
     }
-    let issued = sign_access_token(cx, access, TokenSubject { account, session, refresh_token })?;
+    let issued = sign_access_token(cx, access, TokenSubject { user, session, refresh_token })?;
     db.commit().await?;
     Ok(issued)
 }

@@ -26,7 +26,7 @@ pub async fn is_in_good_standing(
 ) -> Result<bool> {
     let mut db = Connection::pooled(app.pool.clone(), journal);
     let Some(found) = users::find_standing(&mut db, user_id, session_id).await? else { return Ok(false) };
-    let account = User { banned_until: found.banned_until, ..User::default() };
-    let is_admitted = require_not_banned(&account, BannedAttempt::Access, now).is_ok();
+    let user = User { banned_until: found.banned_until, ..User::default() };
+    let is_admitted = require_not_banned(&user, BannedAttempt::Access, now).is_ok();
     Ok(is_admitted && (session_id.is_none() || found.has_session))
 }

@@ -54,7 +54,7 @@ pub(super) fn as_new_user(cx: &RequestContext, id: Uuid, contact: &Contact, data
 }
 
 fn new_user(cx: &RequestContext, id: Uuid, contact: &Contact, data: &Map<String, Value>) -> User {
-    let ids = NewUserIds { account: id, identity: cx.entropy.uuid() };
+    let ids = NewUserIds { user: id, identity: cx.entropy.uuid() };
     let mut new = build_user(ids, contact, cx.audience(), data, cx.now);
     new.role.clone_from(&cx.app.policy.jwt.default_group);
     new
@@ -65,19 +65,19 @@ fn new_user(cx: &RequestContext, id: Uuid, contact: &Contact, data: &Map<String,
 /// If it has none, a new identity replaces all others.
 pub(super) fn with_only_identity(
     cx: &RequestContext,
-    mut account: User,
+    mut user: User,
     contact: &Contact,
     data: Option<&Map<String, Value>>,
 ) -> (User, Option<Identity>) {
     let of_kind = |identity: &Identity| identity.provider == contact.provider();
-    if let Some(at) = account.identities.iter().position(of_kind) {
-        account.identities = vec![account.identities.swap_remove(at)];
-        return (account, None);
+    if let Some(at) = user.identities.iter().position(of_kind) {
+        user.identities = vec![user.identities.swap_remove(at)];
+        return (user, None);
     }
-    let data = sign_up_identity_data(account.id, contact, data.unwrap_or(&Map::new()));
-    let identity = identity_for_contact(cx.entropy.uuid(), account.id, contact, data, cx.now);
-    account.user_metadata = gotrue_rules::domain::identity::without_nulls(&identity.identity_data);
-    account.identities = vec![identity.clone()];
-    account.app_metadata = app_metadata_with_providers(&account);
-    (account, Some(identity))
+    let data = sign_up_identity_data(user.id, contact, data.unwrap_or(&Map::new()));
+    let identity = identity_for_contact(cx.entropy.uuid(), user.id, contact, data, cx.now);
+    user.user_metadata = gotrue_rules::domain::identity::without_nulls(&identity.identity_data);
+    user.identities = vec![identity.clone()];
+    user.app_metadata = app_metadata_with_providers(&user);
+    (user, Some(identity))
 }

@@ -39,22 +39,22 @@ pub fn generate_challenge(cx: &RequestContext) -> String {
 }
 
 /// The user entity for the authenticator, under these names.
-pub fn user_entity<'a>(account: &User, name: &'a str, display_name: &'a str) -> UserEntity<'a> {
-    UserEntity { id: encode_base64url(user_handle(account.id).as_bytes()), name, display_name }
+pub fn user_entity<'a>(user: &User, name: &'a str, display_name: &'a str) -> UserEntity<'a> {
+    UserEntity { id: encode_base64url(user_handle(user.id).as_bytes()), name, display_name }
 }
 
 /// The user handle: the text of the user id.
-pub fn user_handle(account: Uuid) -> String {
-    account.to_string()
+pub fn user_handle(user: Uuid) -> String {
+    user.to_string()
 }
 
 /// The user's display name: the name of the metadata, else address or number.
-pub fn display_name(account: &User) -> &str {
-    let own = account.user_metadata.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
-    own.unwrap_or_else(|| address_or_number(account))
+pub fn display_name(user: &User) -> &str {
+    let own = user.user_metadata.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+    own.unwrap_or_else(|| address_or_number(user))
 }
 
 /// The user's address, else the number; `""` without both.
-pub fn address_or_number(account: &User) -> &str {
-    account.email.as_deref().or(account.phone.as_deref()).unwrap_or_default()
+pub fn address_or_number(user: &User) -> &str {
+    user.email.as_deref().or(user.phone.as_deref()).unwrap_or_default()
 }

@@ -100,14 +100,14 @@ pub struct UserSelection<'a> {
 /// A user of a page (`None` where the page is empty) and the number of users on all pages.
 struct PageRow {
     total: i64,
-    account: Option<User>,
+    user: Option<User>,
 }
 
 impl FromRow<'_, PgRow> for PageRow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let is_there = row.try_get::<Option<uuid::Uuid>, _>("id")?.is_some();
-        let account = if is_there { Some(ShownUserRow::from_row(row)?.0) } else { None };
-        Ok(Self { total: row.try_get("total")?, account })
+        let user = if is_there { Some(ShownUserRow::from_row(row)?.0) } else { None };
+        Ok(Self { total: row.try_get("total")?, user })
     }
 }
 
@@ -120,7 +120,7 @@ pub async fn list_page(db: &mut Connection, which: UserSelection<'_>, page: Page
     };
     let rows: Vec<PageRow> = db.fetch_all(bound).await?;
     let total = rows.first().map_or(0, |row| row.total);
-    let accounts = rows.into_iter().filter_map(|row| row.account).collect();
+    let accounts = rows.into_iter().filter_map(|row| row.user).collect();
     Ok((accounts, u64::try_from(total).unwrap_or(0)))
 }
 

@@ -10,7 +10,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use crate::store::rows::{AccountRow, account_columns};
+use crate::store::rows::{UserRow, account_columns};
 
 statements! {
     INSERT = "flow_state.insert_external":
@@ -138,7 +138,7 @@ impl FromRow<'_, PgRow> for ExternalFlow {
         let is_for = row.try_get::<Option<Uuid>, _>("flow_linking_target")?;
         let linking = match (is_for, row.try_get::<Option<Uuid>, _>("id")?) {
             (None, _) => LinkingTarget::None,
-            (Some(_), Some(_)) => LinkingTarget::User(Box::new(AccountRow::from_row(row)?.0)),
+            (Some(_), Some(_)) => LinkingTarget::User(Box::new(UserRow::from_row(row)?.0)),
             (Some(_), None) => LinkingTarget::Deleted,
         };
         Ok(Self {

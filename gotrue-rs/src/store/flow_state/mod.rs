@@ -9,7 +9,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::rows::{AccountRow, account_columns};
+use super::rows::{UserRow, account_columns};
 
 statements! {
     modules {
@@ -116,7 +116,7 @@ pub struct Flow {
     /// `created_at`.
     pub created_at: Time,
     /// The user that the code signs in.
-    pub account: User,
+    pub user: User,
 }
 
 impl FromRow<'_, PgRow> for Flow {
@@ -133,7 +133,7 @@ impl FromRow<'_, PgRow> for Flow {
             provider_refresh_token: token("flow_refresh_token")?,
             auth_code_issued_at: TimeColumn::read(row, "flow_code_issued_at")?,
             created_at: <Option<Time> as TimeColumn>::read(row, "flow_created_at")?.unwrap_or_default(),
-            account: AccountRow::from_row(row)?.0,
+            user: UserRow::from_row(row)?.0,
         })
     }
 }

@@ -33,8 +33,8 @@ async fn link(world: &World, linking_user: &TestUser, profile: &ProviderProfile)
     let mut db = linking::begin_sign_in(&cx, &external_user).await?;
     let joined = linking::link_to_user(&cx, &mut db, &owner, &external_user).await?;
     db.commit().await?;
-    if let LinkOutcome::SignedIn { account, .. } = &joined {
-        linking::notify_identity_linked(&cx, account, external_user.provider).await;
+    if let LinkOutcome::SignedIn { user, .. } = &joined {
+        linking::notify_identity_linked(&cx, user, external_user.provider).await;
     }
     Ok(joined)
 }

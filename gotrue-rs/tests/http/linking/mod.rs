@@ -69,7 +69,7 @@ pub(crate) async fn sign_in_with_profile(world: &World, external_user: ExternalU
 #[track_caller]
 pub(crate) fn expect_signed_in(joined: Result<LinkOutcome>) -> User {
     match joined {
-        Ok(LinkOutcome::SignedIn { account, .. }) => *account,
+        Ok(LinkOutcome::SignedIn { user, .. }) => *user,
         other => panic!("no user is signed in: {other:?}"),
     }
 }

@@ -20,8 +20,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("http", &["explanation", "journal", "app", "request_context"]),
     ("services", &["explanation", "journal", "app", "request_context", "ports", "store"]),
     ("guards", &["explanation", "journal", "app", "request_context", "http", "services", "store"]),
-    ("flows", &["explanation", "journal", "app", "request_context", "guards", "http", "services", "store"]),
-    ("routes", &["journal", "app", "request_context", "flows", "guards", "http", "services", "store"]),
+    ("handlers", &["explanation", "journal", "app", "request_context", "guards", "http", "services", "store"]),
+    ("routes", &["journal", "app", "request_context", "handlers", "guards", "http", "services", "store"]),
     (
         "testing",
         &[
@@ -31,7 +31,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "app",
             "config",
             "request_context",
-            "flows",
+            "handlers",
             "guards",
             "http",
             "ports",
@@ -44,7 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
 
 /// Crates that only some layers may import.
 const CRATES: &[(&str, &[&str])] =
-    &[("axum", &["http", "guards", "flows", "routes", "testing"]), ("sqlx", &["store", "app", "testing"])];
+    &[("axum", &["http", "guards", "handlers", "routes", "testing"]), ("sqlx", &["store", "app", "testing"])];
 
 /// Exceptions: file, imported path, reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
@@ -165,8 +165,8 @@ fn forbidden_imports_are_found_in_every_form() {
     };
     let store = ["store", "users"];
     assert_eq!(found("use crate::services::audit;", &store).len(), 1);
-    assert_eq!(found("use crate::{journal::Journal, flows};", &store).len(), 1);
-    assert_eq!(found("use crate::{\n    app::{App, Journals},\n    flows::token,\n};", &store).len(), 2);
+    assert_eq!(found("use crate::{journal::Journal, handlers};", &store).len(), 1);
+    assert_eq!(found("use crate::{\n    app::{App, Journals},\n    handlers::token,\n};", &store).len(), 2);
     assert_eq!(found("let it = crate::http::reply::of(x);", &store).len(), 1);
     assert_eq!(found("use super::super::app::App;", &store).len(), 1);
     assert_eq!(found("use axum::Router;", &store).len(), 1);
@@ -174,10 +174,10 @@ fn forbidden_imports_are_found_in_every_form() {
     assert_eq!(found("use platform::{bind, store::Pool};", &store).len(), 0);
     assert_eq!(found("use platform::store::Pool;", &["ports", "keys"]).len(), 1);
     assert_eq!(found("sqlx::query(sql)", &["services", "audit"]).len(), 1);
-    assert_eq!(found("use crate::flows::token::mint;", &["flows", "sign_up", "contact"]).len(), 1);
-    assert_eq!(found("use crate::flows::sign_up::anonymous;", &["flows", "sign_up", "contact"]).len(), 0);
-    assert_eq!(found("use super::super::token::mint;", &["flows", "sign_up", "contact"]).len(), 1);
-    assert_eq!(found("// crate::flows is above us\nuse super::rows;\n/// [`crate::flows`]", &store).len(), 0);
+    assert_eq!(found("use crate::handlers::token::mint;", &["handlers", "sign_up", "contact"]).len(), 1);
+    assert_eq!(found("use crate::handlers::sign_up::anonymous;", &["handlers", "sign_up", "contact"]).len(), 0);
+    assert_eq!(found("use super::super::token::mint;", &["handlers", "sign_up", "contact"]).len(), 1);
+    assert_eq!(found("// crate::handlers is above us\nuse super::rows;\n/// [`crate::handlers`]", &store).len(), 0);
 }
 
 fn is_exception(file: &Path, import: &Import) -> bool {
@@ -206,7 +206,7 @@ fn violation(rules: &CrateRules, layer: &str, rest: &[String], import: &Import) 
             let target = &path[0];
             let (_, allowed) = rules.layers.iter().find(|(it, _)| it == &layer)?;
             rules.layers.iter().find(|(it, _)| it == target)?;
-            if layer == "flows" && target == "flows" {
+            if layer == "handlers" && target == "handlers" {
                 let other = path.get(1)?;
                 let inside = rest.first().is_none_or(|own| own == other || rest.len() == 1 && own == "mod");
                 return (!inside)

@@ -26,7 +26,7 @@ const IMPLEMENTATIONS: &[Implementation] = &[
         others: &[
             ("crates/gotrue-rules/src/wire/redirect.rs", TOKEN_TYPE),
             ("gotrue-rs/src/services/sessions/mod.rs", TOKEN_TYPE),
-            ("gotrue-rs/src/flows/oauth_server/token.rs", TOKEN_TYPE),
+            ("gotrue-rs/src/handlers/oauth_server/token.rs", TOKEN_TYPE),
             ("crates/provider-simulator/src/catalog.rs", TOKEN_TYPE),
             ("crates/gotrue-rules/src/domain/external/token_response.rs", "token types in the answers of providers"),
             ("crates/basalt/src/users/database.rs", "sends a token to the auth API"),

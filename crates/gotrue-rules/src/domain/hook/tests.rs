@@ -181,8 +181,8 @@ fn output_without_claims_is_rejected() {
 #[test]
 fn before_user_created_view_has_no_role_and_only_client_metadata() {
     let data = Map::from_iter([("name".to_owned(), json!("Ann"))]);
-    let account = User { role: "authenticated".to_owned(), ..User::default() };
-    let shown = before_user_created_view(&account, &data);
+    let user = User { role: "authenticated".to_owned(), ..User::default() };
+    let shown = before_user_created_view(&user, &data);
     assert_eq!((shown.role.as_str(), &shown.user_metadata), ("", &data));
     assert_eq!(crate::wire::time::format_time(&shown.created_at), "0001-01-01T00:00:00Z");
 }

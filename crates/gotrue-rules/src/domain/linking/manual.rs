@@ -24,8 +24,8 @@ pub fn require_manual_linking(policy: &SecurityPolicy) -> Result<()> {
 }
 
 /// Requires AAL2 to link or unlink identities if the policy does and the user has a verified factor.
-pub fn require_aal2_for_linking(account: &User, session: Option<&Session>, policy: &MfaPolicy) -> Result<()> {
-    if policy.linking_requires_aal2 && is_step_up_required(account, session) {
+pub fn require_aal2_for_linking(user: &User, session: Option<&Session>, policy: &MfaPolicy) -> Result<()> {
+    if policy.linking_requires_aal2 && is_step_up_required(user, session) {
         let message = "AAL2 session is required to link and unlink identities when MFA is enabled";
         return Err(Error::new(ErrorCode::InsufficientAal, message));
     }
@@ -33,22 +33,22 @@ pub fn require_aal2_for_linking(account: &User, session: Option<&Session>, polic
 }
 
 /// Refuses to link an identity that is already linked.
-pub fn require_unlinked_identity(owner: Option<Uuid>, account: Uuid) -> Result<()> {
+pub fn require_unlinked_identity(owner: Option<Uuid>, user: Uuid) -> Result<()> {
     let message = match owner {
         None => return Ok(()),
-        Some(owner) if owner == account => "Identity is already linked",
+        Some(owner) if owner == user => "Identity is already linked",
         Some(_) => "Identity is already linked to another user",
     };
     Err(Error::new(ErrorCode::IdentityAlreadyExists, message))
 }
 
 /// Finds the identity to unlink; at least one identity must remain.
-pub fn find_unlinkable_identity(account: &User, identity: Uuid) -> Result<&Identity> {
-    if account.identities.len() <= 1 {
+pub fn find_unlinkable_identity(user: &User, identity: Uuid) -> Result<&Identity> {
+    if user.identities.len() <= 1 {
         let message = "User must have at least 1 identity after unlinking";
         return Err(Error::new(ErrorCode::SingleIdentityNotDeletable, message));
     }
-    let found = account.identities.iter().find(|it| it.id == identity);
+    let found = user.identities.iter().find(|it| it.id == identity);
     found.ok_or_else(|| Error::new(ErrorCode::IdentityNotFound, "Identity doesn't exist"))
 }
 
@@ -58,7 +58,7 @@ pub struct UnlinkingOutcome {
     /// The user before the change.
     pub before: User,
     /// The user after the change.
-    pub account: User,
+    pub user: User,
     /// The removed identity.
     pub identity: Identity,
     /// Whether the address changed, which voids all pending requests.
@@ -67,25 +67,25 @@ pub struct UnlinkingOutcome {
 
 /// Unlinks an identity. `taken` are addresses of other users.
 pub fn unlink_identity(
-    mut account: User,
+    mut user: User,
     identity: Uuid,
     taken: &[String],
     autoconfirm: bool,
 ) -> Result<UnlinkingOutcome> {
-    let identity = find_unlinkable_identity(&account, identity)?.clone();
-    let before = account.clone();
-    account.identities.retain(|it| it.id != identity.id);
-    account.app_metadata = app_metadata_with_providers(&account);
+    let identity = find_unlinkable_identity(&user, identity)?.clone();
+    let before = user.clone();
+    user.identities.retain(|it| it.id != identity.id);
+    user.app_metadata = app_metadata_with_providers(&user);
     let mut forgets = false;
     if identity.provider == "phone" {
-        account.phone = None;
-        account.phone_confirmed_at = None;
-        return Ok(UnlinkingOutcome { before, account, identity, voids_pending_requests: forgets });
+        user.phone = None;
+        user.phone_confirmed_at = None;
+        return Ok(UnlinkingOutcome { before, user, identity, voids_pending_requests: forgets });
     }
-    match select_email(account.email.as_deref(), &account.identities, taken, autoconfirm) {
+    match select_email(user.email.as_deref(), &user.identities, taken, autoconfirm) {
         EmailSelection::Unchanged => {}
         EmailSelection::Changed { email, is_verified } => {
-            set_email(&mut account, email, is_verified);
+            set_email(&mut user, email, is_verified);
             forgets = true;
         }
         EmailSelection::Conflict => {
@@ -93,7 +93,7 @@ pub fn unlink_identity(
             return Err(Error::new(ErrorCode::EmailConflictIdentityNotDeletable, message));
         }
     }
-    Ok(UnlinkingOutcome { before, account, identity, voids_pending_requests: forgets })
+    Ok(UnlinkingOutcome { before, user, identity, voids_pending_requests: forgets })
 }
 
 /// The user's address given the remaining identities.
@@ -139,30 +139,30 @@ pub fn select_email(
 }
 
 /// Sets the user's address and voids the pending requests under the old one.
-pub fn set_email(account: &mut User, email: Option<String>, is_verified: bool) {
-    account.email = email;
-    clear_pending_requests(account);
+pub fn set_email(user: &mut User, email: Option<String>, is_verified: bool) {
+    user.email = email;
+    clear_pending_requests(user);
     if !is_verified {
-        account.email_confirmed_at = None;
-        account.user_metadata.insert("email_verified".to_owned(), Value::Bool(false));
+        user.email_confirmed_at = None;
+        user.user_metadata.insert("email_verified".to_owned(), Value::Bool(false));
     }
 }
 
-fn clear_pending_requests(account: &mut User) {
-    account.confirmation_token.clear();
-    account.confirmation_sent_at = None;
-    account.recovery_token.clear();
-    account.recovery_sent_at = None;
-    account.email_change.clear();
-    account.email_change_token_current.clear();
-    account.email_change_token_new.clear();
-    account.email_change_sent_at = None;
-    account.email_change_confirm_status = 0;
-    account.phone_change.clear();
-    account.phone_change_token.clear();
-    account.phone_change_sent_at = None;
-    account.reauthentication_token.clear();
-    account.reauthentication_sent_at = None;
+fn clear_pending_requests(user: &mut User) {
+    user.confirmation_token.clear();
+    user.confirmation_sent_at = None;
+    user.recovery_token.clear();
+    user.recovery_sent_at = None;
+    user.email_change.clear();
+    user.email_change_token_current.clear();
+    user.email_change_token_new.clear();
+    user.email_change_sent_at = None;
+    user.email_change_confirm_status = 0;
+    user.phone_change.clear();
+    user.phone_change_token.clear();
+    user.phone_change_sent_at = None;
+    user.reauthentication_token.clear();
+    user.reauthentication_sent_at = None;
 }
 
 fn non_empty_email(identity: &Identity) -> Option<&str> {

@@ -18,7 +18,7 @@ pub struct LinkingOutcome {
     /// The user before the change; a new user as it is created.
     pub before: User,
     /// The user after the change.
-    pub account: User,
+    pub user: User,
     /// The identity that signed in, one of the user's.
     pub identity: Uuid,
     /// The identities before the change: the response shows these unless they are removed.
@@ -74,16 +74,16 @@ pub fn apply_decision(
     require_subject(external_user)?;
     let now = new.now;
     let mut outcome = match decision {
-        LinkingDecision::AccountExists(account) => sign_in_existing(external_user, *account, now),
-        LinkingDecision::AccountExistsWithoutEmail(account) => {
-            let mut outcome = sign_in_existing(external_user, *account, now);
-            require_not_banned(&outcome.account, BannedAttempt::Access, now)?;
+        LinkingDecision::AccountExists(user) => sign_in_existing(external_user, *user, now),
+        LinkingDecision::AccountExistsWithoutEmail(user) => {
+            let mut outcome = sign_in_existing(external_user, *user, now);
+            require_not_banned(&outcome.user, BannedAttempt::Access, now)?;
             outcome
                 .audit_entries
                 .push(AuditEntry::new(AuditAction::Login).with_trait("provider", external_user.provider));
             return Ok(outcome);
         }
-        LinkingDecision::LinkAccount(account) => link_to_account(external_user, *account, identity_id, now),
+        LinkingDecision::LinkAccount(user) => link_to_account(external_user, *user, identity_id, now),
         LinkingDecision::MoveIdentity { to, from, identity } => {
             LinkingOutcome { moved_from: Some(from), ..link_to_account(external_user, *to, identity, now) }
         }
@@ -95,15 +95,15 @@ pub fn apply_decision(
             return Err(Error::internal(format!("{what}: {domain}")));
         }
     };
-    require_not_banned(&outcome.account, BannedAttempt::Access, now)?;
+    require_not_banned(&outcome.user, BannedAttempt::Access, now)?;
     let (is_confirmed, has_email) =
-        (outcome.account.is_email_confirmed(), requires_email_confirmation(external_user, &outcome));
+        (outcome.user.is_email_confirmed(), requires_email_confirmation(external_user, &outcome));
     if is_confirmed || !has_email {
         outcome.audit_entries.push(AuditEntry::new(AuditAction::Login).with_trait("provider", external_user.provider));
         return Ok(outcome);
     }
     remove_other_credentials(&mut outcome);
-    if resolve_verified_email(&mut outcome.account, external_user, policy) {
+    if resolve_verified_email(&mut outcome.user, external_user, policy) {
         outcome
             .audit_entries
             .push(AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", external_user.provider));
@@ -142,38 +142,38 @@ pub fn accept_invitation(
 /// Links an identity to the signed-in user. `is_taken`: another user has the identity's address.
 pub fn link_identity(
     external_user: &ExternalUser<'_>,
-    account: User,
+    user: User,
     is_taken: bool,
     NewIdentity { id, now }: NewIdentity,
     policy: &Policy,
 ) -> Result<LinkingOutcome> {
     require_subject(external_user)?;
-    let has_nameless = account.identities.iter().any(|identity| identity.email.is_none());
-    let (user_metadata, app_metadata) = (account.user_metadata.clone(), account.app_metadata.clone());
-    let mut outcome = link_to_account(external_user, account, id, now);
-    outcome.account.user_metadata = user_metadata;
-    let account = &mut outcome.account;
-    if account.email.is_some() {
+    let has_nameless = user.identities.iter().any(|identity| identity.email.is_none());
+    let (user_metadata, app_metadata) = (user.user_metadata.clone(), user.app_metadata.clone());
+    let mut outcome = link_to_account(external_user, user, id, now);
+    outcome.user.user_metadata = user_metadata;
+    let user = &mut outcome.user;
+    if user.email.is_some() {
         return Ok(outcome);
     }
-    let email = account.identities.last().and_then(|identity| identity.email.clone());
+    let email = user.identities.last().and_then(|identity| identity.email.clone());
     if email.is_none() || (is_taken && has_nameless) {
         // A linked identity ends the anonymous state, even without an address. A taken address stays with its owner.
-        account.is_anonymous = false;
+        user.is_anonymous = false;
         if external_user.profile.claims.email_verified && !policy.security.is_linking_strict {
             confirm_email(&mut outcome, now);
         }
         return Ok(outcome);
     }
     outcome.voids_pending_requests = true;
-    manual::set_email(account, email, external_user.profile.claims.email_verified || policy.mail.autoconfirm);
+    manual::set_email(user, email, external_user.profile.claims.email_verified || policy.mail.autoconfirm);
     if external_user.profile.claims.email_verified {
-        account.is_anonymous = false;
+        user.is_anonymous = false;
         confirm_email(&mut outcome, now);
         return Ok(outcome);
     }
     outcome.sends_confirmation = true;
-    outcome.account.app_metadata = app_metadata;
+    outcome.user.app_metadata = app_metadata;
     let (provider, sentence) = (external_user.provider, "A confirmation email has been sent to your");
     let message = format!("Unverified email with {provider}. {sentence} {provider} email");
     outcome.error = Some(Error::http(422, ErrorCode::EmailNotConfirmed, message));
@@ -214,40 +214,40 @@ pub fn build_account(
     }
 }
 
-fn sign_in_existing(external_user: &ExternalUser<'_>, mut account: User, now: Time) -> LinkingOutcome {
-    let unchanged = account.clone();
+fn sign_in_existing(external_user: &ExternalUser<'_>, mut user: User, now: Time) -> LinkingOutcome {
+    let unchanged = user.clone();
     let data = identity_data(external_user);
     let subject = &external_user.profile.claims.subject;
     let is_the = |it: &&mut Identity| it.provider == external_user.provider && it.provider_id == *subject;
     let mut id = Uuid::nil();
-    let before = account.identities.clone();
-    if let Some(identity) = account.identities.iter_mut().find(is_the) {
+    let before = user.identities.clone();
+    if let Some(identity) = user.identities.iter_mut().find(is_the) {
         id = identity.id;
         identity.email = email_from_data(&data);
         identity.identity_data.clone_from(&data);
         identity.updated_at = now;
     }
-    account.user_metadata = merge_metadata(account.user_metadata, &data);
-    account.app_metadata = app_metadata_with_providers(&account);
-    LinkingOutcome { before: unchanged, previous_identities: before, ..build_outcome(account, id, now) }
+    user.user_metadata = merge_metadata(user.user_metadata, &data);
+    user.app_metadata = app_metadata_with_providers(&user);
+    LinkingOutcome { before: unchanged, previous_identities: before, ..build_outcome(user, id, now) }
 }
 
-fn link_to_account(external_user: &ExternalUser<'_>, mut account: User, id: Uuid, now: Time) -> LinkingOutcome {
-    let unchanged = account.clone();
-    let identity = build_identity(external_user, id, account.id, now);
+fn link_to_account(external_user: &ExternalUser<'_>, mut user: User, id: Uuid, now: Time) -> LinkingOutcome {
+    let unchanged = user.clone();
+    let identity = build_identity(external_user, id, user.id, now);
     let entry = AuditEntry::new(AuditAction::IdentityLinked)
         .with_trait("identity_id", json!(id))
         .with_trait("provider", external_user.provider)
         .with_trait("provider_id", identity.provider_id.as_str());
-    account.user_metadata = merge_metadata(account.user_metadata, &identity.identity_data);
-    let identities_before = account.identities.clone();
-    account.identities.push(identity);
-    account.app_metadata = app_metadata_with_providers(&account);
+    user.user_metadata = merge_metadata(user.user_metadata, &identity.identity_data);
+    let identities_before = user.identities.clone();
+    user.identities.push(identity);
+    user.app_metadata = app_metadata_with_providers(&user);
     LinkingOutcome {
         before: unchanged,
         audit_entries: vec![entry],
         previous_identities: identities_before,
-        ..build_outcome(account, id, now)
+        ..build_outcome(user, id, now)
     }
 }
 
@@ -260,18 +260,18 @@ fn create_account(
 ) -> Result<LinkingOutcome> {
     require_sign_up_enabled(policy)?;
     let now = new.now;
-    let mut account = build_account(external_user, email, new, policy);
-    let identity = build_identity(external_user, identity_id, account.id, now);
+    let mut user = build_account(external_user, email, new, policy);
+    let identity = build_identity(external_user, identity_id, user.id, now);
     // As in GoTrue, the response to a sign-up shows the letters of the provider; the stored column is in lower case.
     let email = identity.email.is_some().then(|| external_user.profile.claims.email.clone());
-    account.identities = vec![Identity { email, ..identity }];
-    Ok(LinkingOutcome { is_new: true, ..build_outcome(account, identity_id, now) })
+    user.identities = vec![Identity { email, ..identity }];
+    Ok(LinkingOutcome { is_new: true, ..build_outcome(user, identity_id, now) })
 }
 
-fn build_outcome(account: User, identity: Uuid, now: Time) -> LinkingOutcome {
+fn build_outcome(user: User, identity: Uuid, now: Time) -> LinkingOutcome {
     LinkingOutcome {
-        before: account.clone(),
-        account: User { updated_at: now, ..account },
+        before: user.clone(),
+        user: User { updated_at: now, ..user },
         identity,
         previous_identities: Vec::new(),
         moved_from: None,
@@ -317,66 +317,66 @@ fn email_from_data(data: &Map<String, Value>) -> Option<String> {
 /// Whether an address must be confirmed: wallets have none, and some providers may omit it.
 fn requires_email_confirmation(external_user: &ExternalUser<'_>, outcome: &LinkingOutcome) -> bool {
     let candidate =
-        if outcome.is_new { outcome.account.email.is_some() } else { has_candidate_email(external_user, outcome) };
+        if outcome.is_new { outcome.user.email.is_some() } else { has_candidate_email(external_user, outcome) };
     external_user.provider != "web3" && (candidate || !external_user.email_optional)
 }
 
 fn has_candidate_email(external_user: &ExternalUser<'_>, outcome: &LinkingOutcome) -> bool {
     let is_linked = outcome.audit_entries.iter().any(|entry| entry.action == AuditAction::IdentityLinked);
-    if is_linked { external_user.candidate_address().is_some() } else { outcome.account.email.is_some() }
+    if is_linked { external_user.candidate_address().is_some() } else { outcome.user.email.is_some() }
 }
 
 /// Removes the password and other identities of a user whose address was never proven.
 fn remove_other_credentials(outcome: &mut LinkingOutcome) {
     outcome.removes_other_credentials = true;
-    let account = &mut outcome.account;
-    account.encrypted_password = None;
-    account.identities.retain(|identity| identity.id == outcome.identity);
-    if let Some(identity) = account.identities.first() {
-        account.user_metadata.clone_from(&identity.identity_data);
+    let user = &mut outcome.user;
+    user.encrypted_password = None;
+    user.identities.retain(|identity| identity.id == outcome.identity);
+    if let Some(identity) = user.identities.first() {
+        user.user_metadata.clone_from(&identity.identity_data);
     }
-    account.app_metadata = app_metadata_with_providers(account);
+    user.app_metadata = app_metadata_with_providers(user);
 }
 
 /// Whether the user's address needs no confirmation by this server.
 /// With `strict_linking` another verified address does not confirm it: the user gets the verified address instead.
-fn resolve_verified_email(account: &mut User, external_user: &ExternalUser<'_>, policy: &Policy) -> bool {
+fn resolve_verified_email(user: &mut User, external_user: &ExternalUser<'_>, policy: &Policy) -> bool {
     if !policy.security.is_linking_strict {
         return external_user.is_candidate_verified(policy);
     }
     let vouched: Vec<String> = external_user.linkable_emails(policy);
-    if account.email.as_ref().is_some_and(|email| vouched.contains(email)) {
+    if user.email.as_ref().is_some_and(|email| vouched.contains(email)) {
         return true;
     }
     if external_user.candidate_email().is_some_and(|email| email.verified) {
         match external_user.candidate_address() {
-            None if account.email.is_none() => return true,
+            None if user.email.is_none() => return true,
             // An empty verified address does not prove a claimed one.
             None => {}
             address => {
-                account.email = address;
+                user.email = address;
                 return true;
             }
         }
     }
-    policy.mail.autoconfirm && account.email.is_some()
+    policy.mail.autoconfirm && user.email.is_some()
 }
 
 fn confirm_email(outcome: &mut LinkingOutcome, now: Time) {
     outcome.confirms_email = true;
-    let account = &mut outcome.account;
-    account.confirmation_token.clear();
-    account.email_confirmed_at = Some(now);
-    account.user_metadata.insert("email_verified".to_owned(), json!(true));
+    let user = &mut outcome.user;
+    user.confirmation_token.clear();
+    user.email_confirmed_at = Some(now);
+    user.user_metadata.insert("email_verified".to_owned(), json!(true));
     if outcome.resets_account {
-        account.phone = None;
-        account.phone_confirmed_at = None;
-        account.factors.clear();
+        user.phone = None;
+        user.phone_confirmed_at = None;
+        user.factors.clear();
     }
 }
 
 fn require_confirmation(outcome: &mut LinkingOutcome, external_user: &ExternalUser<'_>, policy: &Policy) {
-    outcome.sends_confirmation = outcome.account.email.is_some();
+    outcome.sends_confirmation = outcome.user.email.is_some();
     if policy.mail.allow_unverified_sign_ins {
         return;
     }

@@ -40,7 +40,7 @@ fn identity(provider: &str, subject: &str, email: Option<&str>, verified: bool) 
     }
 }
 
-fn account(id: u128, email: Option<&str>, identities: Vec<Identity>) -> User {
+fn user(id: u128, email: Option<&str>, identities: Vec<Identity>) -> User {
     User {
         id: Uuid::from_u128(id),
         aud: "authenticated".into(),
@@ -54,9 +54,9 @@ fn account(id: u128, email: Option<&str>, identities: Vec<Identity>) -> User {
 
 /// A user with email address and password.
 fn password_account(id: u128, email: &str, confirmed: bool) -> User {
-    let mut account = account(id, Some(email), vec![identity("email", &id.to_string(), Some(email), confirmed)]);
-    account.email_confirmed_at = confirmed.then_some(NOW);
-    account
+    let mut user = user(id, Some(email), vec![identity("email", &id.to_string(), Some(email), confirmed)]);
+    user.email_confirmed_at = confirmed.then_some(NOW);
+    user
 }
 
 fn policy(change: impl FnOnce(&mut Policy)) -> Policy {
@@ -70,10 +70,10 @@ fn policy(change: impl FnOnce(&mut Policy)) -> Policy {
 fn decision_text(provider: &str, emails: Vec<ProviderEmail>, known: Vec<User>, policy: &Policy) -> String {
     let profile = profile("7", emails);
     match decide(&external_user(provider, &profile), known, "authenticated", policy) {
-        LinkingDecision::AccountExists(account) => format!("exists {}", account.id.as_u128()),
-        LinkingDecision::AccountExistsWithoutEmail(account) => format!("beside {}", account.id.as_u128()),
+        LinkingDecision::AccountExists(user) => format!("exists {}", user.id.as_u128()),
+        LinkingDecision::AccountExistsWithoutEmail(user) => format!("beside {}", user.id.as_u128()),
         LinkingDecision::MoveIdentity { to, from, .. } => format!("move {} to {}", from.as_u128(), to.id.as_u128()),
-        LinkingDecision::LinkAccount(account) => format!("link {}", account.id.as_u128()),
+        LinkingDecision::LinkAccount(user) => format!("link {}", user.id.as_u128()),
         LinkingDecision::CreateAccount { email } => format!("create {}", email.as_deref().unwrap_or("-")),
         LinkingDecision::CreateAccountWithoutEmail => "without".to_owned(),
         LinkingDecision::MultipleAccounts => "several".to_owned(),
@@ -97,9 +97,9 @@ fn decision_table() {
     let verified = || vec![email("Ann@example.com", true, true)];
     let unverified = || vec![email(ANN, false, true)];
     let second = |is_verified| vec![email("new@example.com", true, true), email(ANN, is_verified, false)];
-    let existing = |id, provider: &str| account(id, Some(ANN), vec![identity(provider, "7", Some(ANN), true)]);
-    let elsewhere = |id, provider: &str| account(id, None, vec![identity(provider, "8", Some(ANN), true)]);
-    let managed = |id| User { is_sso_user: true, ..account(id, Some(ANN), Vec::new()) };
+    let existing = |id, provider: &str| user(id, Some(ANN), vec![identity(provider, "7", Some(ANN), true)]);
+    let elsewhere = |id, provider: &str| user(id, None, vec![identity(provider, "8", Some(ANN), true)]);
+    let managed = |id| User { is_sso_user: true, ..user(id, Some(ANN), Vec::new()) };
     let other_audience = || User { aud: "other".into(), ..password_account(1, ANN, true) };
     #[rustfmt::skip]
     let cases = [
@@ -129,12 +129,12 @@ fn decision_table() {
         ("github", vec![email(ANN, false, true), email(WORK, true, false)], vec![password_account(1, ANN, true)], "without"),
         // An identity has the address, the user does not: the identity's user is linked.
         ("github", verified(), vec![elsewhere(1, "google")], "link 1"),
-        ("github", verified(), vec![elsewhere(1, "google"), account(2, Some(ANN), vec![])], "link 1"),
-        ("github", verified(), vec![account(2, Some(ANN), vec![])], "link 2"),
+        ("github", verified(), vec![elsewhere(1, "google"), user(2, Some(ANN), vec![])], "link 1"),
+        ("github", verified(), vec![user(2, Some(ANN), vec![])], "link 2"),
         // Several users.
         ("github", verified(), vec![elsewhere(1, "google"), password_account(2, ANN, true)], "several"),
         ("github", second(true), vec![password_account(1, ANN, true), password_account(2, "new@example.com", true)], "several"),
-        ("github", verified(), vec![account(1, Some(ANN), vec![]), account(2, Some(ANN), vec![])], "several"),
+        ("github", verified(), vec![user(1, Some(ANN), vec![]), user(2, Some(ANN), vec![])], "several"),
         // Linking domains are separate in both directions.
         ("gitlab", verified(), vec![password_account(1, ANN, true)], "create ann@example.com"),
         ("gitlab", unverified(), vec![password_account(1, ANN, true)], "without"),
@@ -160,7 +160,7 @@ fn decision_table() {
 /// B1: unverified addresses and auto-confirmed addresses link nothing with `strict_linking`.
 #[test]
 fn b1_strict_linking_ignores_unverified_emails() {
-    let claimed = || account(1, None, vec![identity("google", "8", Some(ANN), false)]);
+    let claimed = || user(1, None, vec![identity("google", "8", Some(ANN), false)]);
     let claimed_as_own = || password_account(1, ANN, false);
     let both = || vec![claimed(), password_account(2, ANN, true)];
     let verified = || vec![email(ANN, true, true)];
@@ -190,10 +190,10 @@ fn b1_strict_linking_ignores_unverified_emails() {
 /// An identity created with an unverified address does not block its owner later.
 #[test]
 fn identity_moves_to_email_owner_once_verified() {
-    let waiting = || account(7, None, vec![identity("github", "7", Some(ANN), false)]);
+    let waiting = || user(7, None, vec![identity("github", "7", Some(ANN), false)]);
     let used = || User { last_sign_in_at: Some(NOW), ..waiting() };
     let ann = || password_account(1, ANN, true);
-    let also = || account(2, Some(WORK), vec![identity("gitlab", "2", Some(ANN), true)]);
+    let also = || user(2, Some(WORK), vec![identity("gitlab", "2", Some(ANN), true)]);
     let (proved, claimed) = (vec![email(ANN, true, true)], vec![email(ANN, false, true)]);
     let strict = policy(|policy| {
         policy.security.is_linking_strict = true;
@@ -212,6 +212,6 @@ fn identity_moves_to_email_owner_once_verified() {
         assert_eq!(decision_text("github", emails.clone(), known, &recorded), "exists 7");
     }
     // A second user with the same address does not make the decision ambiguous.
-    let beside = account(7, None, vec![identity("github", "8", Some(ANN), true)]);
+    let beside = user(7, None, vec![identity("github", "8", Some(ANN), true)]);
     assert_eq!(decision_text("github", proved, vec![beside, ann()], &strict), "link 1");
 }

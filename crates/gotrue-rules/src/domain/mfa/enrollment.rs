@@ -31,7 +31,7 @@ pub struct ReplacedFactors {
 
 /// The factors that an enrollment deletes; 422 if the user has a verified one with that number.
 pub fn find_replaced_factors(
-    account: &User,
+    user: &User,
     phone: Option<&Phone>,
     policy: &MfaPolicy,
     now: Time,
@@ -39,7 +39,7 @@ pub fn find_replaced_factors(
     let is_twin = |factor: &&Factor| {
         factor.factor_type == FactorType::Phone.as_str() && phone.is_some_and(|phone| factor.phone == phone.as_str())
     };
-    let twins: Vec<&Factor> = account.factors.iter().filter(is_twin).collect();
+    let twins: Vec<&Factor> = user.factors.iter().filter(is_twin).collect();
     if twins.iter().any(|factor| factor.is_verified()) {
         return Err(Error::new(
             ErrorCode::MfaVerifiedFactorExists,
@@ -51,7 +51,7 @@ pub fn find_replaced_factors(
     let is_stale = |factor: &Factor| {
         !factor.is_verified() && factor.last_challenged_at.is_none() && factor.created_at < stale_before
     };
-    let may_be = !twins.is_empty() || account.factors.iter().any(is_stale);
+    let may_be = !twins.is_empty() || user.factors.iter().any(is_stale);
     Ok(ReplacedFactors { same_phone: twins, stale_before, may_exist: may_be })
 }
 
@@ -120,11 +120,10 @@ mod tests {
     #[test]
     fn unverified_duplicates_are_replaced_and_verified_one_conflicts() {
         let policy = MfaPolicy::default();
-        let account =
-            User { factors: vec![factor(1, "a", "unverified"), factor(2, "b", "verified")], ..User::default() };
+        let user = User { factors: vec![factor(1, "a", "unverified"), factor(2, "b", "verified")], ..User::default() };
         let of = |number: &str, now| {
             let number = Phone::parse(number).unwrap();
-            find_replaced_factors(&account, Some(&number), &policy, at(now)).map_err(|error| error.code().as_str())
+            find_replaced_factors(&user, Some(&number), &policy, at(now)).map_err(|error| error.code().as_str())
         };
         let twins = vec![Uuid::from_u128(1)];
         assert_eq!(
@@ -135,7 +134,7 @@ mod tests {
         let none = ReplacedFactors { same_phone: Vec::new(), stale_before: at(1000), may_exist: false };
         assert_eq!(of("15550103", 1300), Ok(none));
         assert!(of("15550103", 1301).unwrap().may_exist);
-        assert!(!find_replaced_factors(&account, None, &policy, at(1300)).unwrap().may_exist);
+        assert!(!find_replaced_factors(&user, None, &policy, at(1300)).unwrap().may_exist);
     }
 
     #[test]

@@ -34,11 +34,11 @@ pub fn select_issuer<'a>(requested: &'a str, site_url: &'a str) -> &'a str {
 }
 
 /// Formats the key URI of a secret; 500 as in the reference if issuer or account is empty.
-pub fn format_key_uri(issuer: &str, account: &str, secret: &str) -> Result<String> {
-    if issuer.is_empty() || account.is_empty() {
+pub fn format_key_uri(issuer: &str, user: &str, secret: &str) -> Result<String> {
+    if issuer.is_empty() || user.is_empty() {
         return Err(Error::internal("Error generating QR Code"));
     }
-    let label = format!("{issuer}:{account}");
+    let label = format!("{issuer}:{user}");
     let (label, issuer) = (utf8_percent_encode(&label, PATH_ESCAPES), utf8_percent_encode(issuer, QUERY_ESCAPES));
     Ok(format!("otpauth://totp/{label}?algorithm=SHA1&digits=6&issuer={issuer}&period=30&secret={secret}"))
 }

@@ -68,13 +68,13 @@ pub fn challenge_status(
 /// The reference allows it always. With `first_verification_needs_aal2` a user with a verified factor needs AAL2;
 /// otherwise an unverified factor left by another session bypasses MFA.
 pub fn validate_first_verification(
-    account: &User,
+    user: &User,
     factor: &Factor,
     session: Option<&Session>,
     policy: &MfaPolicy,
 ) -> Result<()> {
     let is_first = !factor.is_verified();
-    if policy.first_verification_requires_aal2 && is_first && is_step_up_required(account, session) {
+    if policy.first_verification_requires_aal2 && is_first && is_step_up_required(user, session) {
         return Err(Error::new(ErrorCode::InsufficientAal, "AAL2 required to verify a new factor"));
     }
     Ok(())
@@ -154,8 +154,8 @@ mod tests {
             ..User::default()
         };
         let strict = MfaPolicy { first_verification_requires_aal2: true, ..MfaPolicy::default() };
-        let check = |account: &User, factor: &Factor, aal, policy: &MfaPolicy| {
-            validate_first_verification(account, factor, Some(&Session { aal, ..Session::default() }), policy)
+        let check = |user: &User, factor: &Factor, aal, policy: &MfaPolicy| {
+            validate_first_verification(user, factor, Some(&Session { aal, ..Session::default() }), policy)
                 .map_err(|error| error.code().as_str())
         };
         let both = with(&[&old, &new]);

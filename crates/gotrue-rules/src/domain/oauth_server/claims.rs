@@ -28,7 +28,7 @@ pub struct IdTokenParameters<'a> {
 }
 
 /// Builds the claims of an ID token.
-pub fn build_id_token_claims(account: &User, token: IdTokenParameters<'_>, now: Time) -> Map<String, Value> {
+pub fn build_id_token_claims(user: &User, token: IdTokenParameters<'_>, now: Time) -> Map<String, Value> {
     let issued_at = now.timestamp();
     let has = |scope: &str| contains_scope(token.scopes, scope);
     let mut claims = Map::new();
@@ -36,26 +36,26 @@ pub fn build_id_token_claims(account: &User, token: IdTokenParameters<'_>, now: 
     if !token.issuer.is_empty() {
         put("iss", json!(token.issuer));
     }
-    put("sub", json!(account.id));
+    put("sub", json!(user.id));
     put("aud", json!(token.client));
     put("exp", json!(issued_at + ID_TOKEN_LIFETIME));
     put("iat", json!(issued_at));
-    put("auth_time", json!(account.last_sign_in_at.unwrap_or(now).timestamp()));
+    put("auth_time", json!(user.last_sign_in_at.unwrap_or(now).timestamp()));
     put("client_id", json!(token.client));
     if !token.nonce.is_empty() {
         put("nonce", json!(token.nonce));
     }
     // Both are present and false where the scope is missing.
-    put("email_verified", json!(has(EMAIL) && account.email_confirmed_at.is_some()));
-    put("phone_number_verified", json!(has(PHONE) && account.phone_confirmed_at.is_some()));
-    if let Some(email) = account.email.as_deref().filter(|_| has(EMAIL)) {
+    put("email_verified", json!(has(EMAIL) && user.email_confirmed_at.is_some()));
+    put("phone_number_verified", json!(has(PHONE) && user.phone_confirmed_at.is_some()));
+    if let Some(email) = user.email.as_deref().filter(|_| has(EMAIL)) {
         put("email", json!(email));
     }
-    if let Some(phone) = account.phone.as_deref().filter(|_| has(PHONE)) {
+    if let Some(phone) = user.phone.as_deref().filter(|_| has(PHONE)) {
         put("phone_number", json!(phone));
     }
     if has(PROFILE) {
-        claims.extend(profile_claims(&seen_by_client(account, token.scopes, token.are_claims_limited)));
+        claims.extend(profile_claims(&seen_by_client(user, token.scopes, token.are_claims_limited)));
     }
     if token.are_claims_limited {
         remove_address_names(&mut claims);
@@ -66,23 +66,23 @@ pub fn build_id_token_claims(account: &User, token: IdTokenParameters<'_>, now: 
 /// Builds the userinfo response for the granted scopes; without scopes it contains only `sub`.
 ///
 /// With `are_claims_limited` metadata tells no address or number that the scopes do not name, and a name is no address.
-pub fn build_userinfo(account: &User, scopes: &str, are_claims_limited: bool) -> Map<String, Value> {
-    let account = &*seen_by_client(account, scopes, are_claims_limited);
+pub fn build_userinfo(user: &User, scopes: &str, are_claims_limited: bool) -> Map<String, Value> {
+    let user = &*seen_by_client(user, scopes, are_claims_limited);
     let has = |scope: &str| contains_scope(scopes, scope);
     let mut claims = Map::new();
     let mut put = |name: &str, value: Value| claims.insert(name.to_owned(), value);
-    put("sub", json!(account.id));
+    put("sub", json!(user.id));
     if has(EMAIL) {
-        account.email.iter().for_each(|email| drop(put("email", json!(email))));
-        account.email_confirmed_at.iter().for_each(|_| drop(put("email_verified", json!(true))));
+        user.email.iter().for_each(|email| drop(put("email", json!(email))));
+        user.email_confirmed_at.iter().for_each(|_| drop(put("email_verified", json!(true))));
     }
     if has(PHONE) {
-        account.phone.iter().for_each(|phone| drop(put("phone", json!(phone))));
-        account.phone_confirmed_at.iter().for_each(|_| drop(put("phone_verified", json!(true))));
+        user.phone.iter().for_each(|phone| drop(put("phone", json!(phone))));
+        user.phone_confirmed_at.iter().for_each(|_| drop(put("phone_verified", json!(true))));
     }
     if has(PROFILE) {
-        put("user_metadata", Value::Object(account.user_metadata.clone()));
-        claims.extend(profile_claims(account));
+        put("user_metadata", Value::Object(user.user_metadata.clone()));
+        claims.extend(profile_claims(user));
     }
     if are_claims_limited {
         remove_address_names(&mut claims);
@@ -90,8 +90,8 @@ pub fn build_userinfo(account: &User, scopes: &str, are_claims_limited: bool) ->
     claims
 }
 
-fn seen_by_client<'a>(account: &'a User, scopes: &str, are_claims_limited: bool) -> Cow<'a, User> {
-    if are_claims_limited { Cow::Owned(limit_user(account, scopes)) } else { Cow::Borrowed(account) }
+fn seen_by_client<'a>(user: &'a User, scopes: &str, are_claims_limited: bool) -> Cow<'a, User> {
+    if are_claims_limited { Cow::Owned(limit_user(user, scopes)) } else { Cow::Borrowed(user) }
 }
 
 /// Removes names that are addresses, which the reference falls back to.
@@ -102,11 +102,11 @@ fn remove_address_names(claims: &mut Map<String, Value>) {
 }
 
 /// Returns the claims of the scope `profile`.
-fn profile_claims(account: &User) -> impl Iterator<Item = (String, Value)> {
-    let text = |name: &str| account.user_metadata.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let changed = account.updated_at.timestamp();
+fn profile_claims(user: &User) -> impl Iterator<Item = (String, Value)> {
+    let text = |name: &str| user.user_metadata.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let changed = user.updated_at.timestamp();
     let members = [
-        ("name", text("name").or(account.email.as_deref()).map(|name| json!(name))),
+        ("name", text("name").or(user.email.as_deref()).map(|name| json!(name))),
         ("picture", text("picture").or_else(|| text("avatar_url")).map(|picture| json!(picture))),
         ("preferred_username", text("preferred_username").or_else(|| text("username")).map(|name| json!(name))),
         ("updated_at", Some(json!(changed)).filter(|_| changed > 0)),

@@ -16,28 +16,28 @@ const SIGN_IN_MEMBERS: [&str; 2] = ["provider", "providers"];
 /// Returns the user as a client with these scopes may see it.
 ///
 /// Id, audience, role and the two times that every user has stay; `app_metadata`, identities and factors are empty.
-pub fn limit_user(account: &User, scopes: &str) -> User {
+pub fn limit_user(user: &User, scopes: &str) -> User {
     let has = |scope: &str| contains_scope(scopes, scope);
     let (email_at, phone_at) =
-        (account.email_confirmed_at.filter(|_| has(EMAIL)), account.phone_confirmed_at.filter(|_| has(PHONE)));
+        (user.email_confirmed_at.filter(|_| has(EMAIL)), user.phone_confirmed_at.filter(|_| has(PHONE)));
     let mut user_metadata = Map::new();
     if has(PROFILE) {
-        user_metadata.clone_from(&account.user_metadata);
-        HiddenContacts::new(account, scopes).remove_from(&mut user_metadata);
+        user_metadata.clone_from(&user.user_metadata);
+        HiddenContacts::new(user, scopes).remove_from(&mut user_metadata);
     }
     User {
-        id: account.id,
-        aud: account.aud.clone(),
-        role: account.role.clone(),
-        email: account.email.clone().filter(|_| has(EMAIL)),
-        phone: account.phone.clone().filter(|_| has(PHONE)),
+        id: user.id,
+        aud: user.aud.clone(),
+        role: user.role.clone(),
+        email: user.email.clone().filter(|_| has(EMAIL)),
+        phone: user.phone.clone().filter(|_| has(PHONE)),
         email_confirmed_at: email_at,
         phone_confirmed_at: phone_at,
         confirmed_at: email_at.into_iter().chain(phone_at).min(),
         user_metadata,
-        is_anonymous: account.is_anonymous,
-        created_at: account.created_at,
-        updated_at: account.updated_at,
+        is_anonymous: user.is_anonymous,
+        created_at: user.created_at,
+        updated_at: user.updated_at,
         ..User::default()
     }
 }
@@ -46,7 +46,7 @@ pub fn limit_user(account: &User, scopes: &str) -> User {
 ///
 /// `app_metadata` keeps what the operator adds, which policies of the database read. Claims of the access token hook stay
 /// under other names. `client_id` and `scope`, by which services know the limits of the token, are those of the session.
-pub fn limit_access_claims(claims: &mut Map<String, Value>, account: &User, session: &Session) {
+pub fn limit_access_claims(claims: &mut Map<String, Value>, user: &User, session: &Session) {
     let Some(client) = session.oauth_client_id.filter(|id| !id.is_nil()) else { return };
     let scopes = session.scopes.as_deref().unwrap_or_default();
     for (name, scope) in [("email", EMAIL), ("phone", PHONE), ("user_metadata", PROFILE)] {
@@ -55,11 +55,11 @@ pub fn limit_access_claims(claims: &mut Map<String, Value>, account: &User, sess
         }
     }
     if let Some(Value::Object(metadata)) = claims.get_mut("user_metadata") {
-        HiddenContacts::new(account, scopes).remove_from(metadata);
+        HiddenContacts::new(user, scopes).remove_from(metadata);
     }
     if let Some(Value::Object(metadata)) = claims.get_mut("app_metadata") {
         metadata.retain(|name, _| !SIGN_IN_MEMBERS.contains(&name.as_str()));
-        HiddenContacts::new(account, scopes).remove_from(metadata);
+        HiddenContacts::new(user, scopes).remove_from(metadata);
     }
     claims.insert("client_id".to_owned(), json!(client));
     claims.insert("scope".to_owned(), json!(scopes));
@@ -80,17 +80,17 @@ struct HiddenContacts {
 }
 
 impl HiddenContacts {
-    fn new(account: &User, scopes: &str) -> Self {
+    fn new(user: &User, scopes: &str) -> Self {
         let (mut members, mut texts) = (Vec::new(), Vec::new());
         if !contains_scope(scopes, EMAIL) {
             members.extend(EMAIL_MEMBERS);
-            let of_identities = account.identities.iter().filter_map(|identity| identity.email.as_deref());
-            let own = account.email.as_deref().into_iter().chain([account.email_change.as_str()]);
+            let of_identities = user.identities.iter().filter_map(|identity| identity.email.as_deref());
+            let own = user.email.as_deref().into_iter().chain([user.email_change.as_str()]);
             texts.extend(own.chain(of_identities).map(str::to_lowercase));
         }
         if !contains_scope(scopes, PHONE) {
             members.extend(PHONE_MEMBERS);
-            for number in account.phone.as_deref().into_iter().chain([account.phone_change.as_str()]) {
+            for number in user.phone.as_deref().into_iter().chain([user.phone_change.as_str()]) {
                 texts.extend([number.to_owned(), format!("+{number}")]);
             }
         }

@@ -27,10 +27,10 @@ fn phone(phone: &str) -> UserUpdateRequest {
     UserUpdateRequest { phone: phone.into(), ..UserUpdateRequest::default() }
 }
 
-fn error_code(request: &UserUpdateRequest, account: &User, session: Option<&Session>) -> &'static str {
+fn error_code(request: &UserUpdateRequest, user: &User, session: Option<&Session>) -> &'static str {
     let policy = Policy::default();
     let permitted = parse_contacts(request, &policy)
-        .and_then(|contacts| authorize_update(request, contacts, account, session, &policy));
+        .and_then(|contacts| authorize_update(request, contacts, user, session, &policy));
     permitted.map_or_else(|error| error.code().as_str(), |_| "")
 }
 
@@ -77,7 +77,7 @@ fn update_requires_aal2_if_user_has_verified_factor() {
     let unverified = User { factors: vec![Factor { status: "unverified".into(), ..Factor::default() }], ..user() };
     let (low, high) = (session(Aal::Aal1, "password"), session(Aal::Aal2, "totp"));
     let data = UserUpdateRequest { data: Some(Map::new()), ..UserUpdateRequest::default() };
-    for (request, account, session, code) in [
+    for (request, user, session, code) in [
         (password(), &protected, Some(&low), "insufficient_aal"),
         (email("bob@example.com"), &protected, Some(&low), "insufficient_aal"),
         (phone("15550101"), &protected, Some(&low), "insufficient_aal"),
@@ -88,7 +88,7 @@ fn update_requires_aal2_if_user_has_verified_factor() {
         (password(), &user(), None, ""),
         (data, &protected, None, "unexpected_failure"),
     ] {
-        assert_eq!(error_code(&request, account, session), code, "{request:?}");
+        assert_eq!(error_code(&request, user, session), code, "{request:?}");
     }
 }
 
@@ -117,8 +117,8 @@ fn current_password_is_required_except_after_recovery() {
     let given = UserUpdateRequest { current_password: Some("old".into()), ..password() };
     let empty = UserUpdateRequest { current_password: Some(String::new()), ..password() };
     let by = |method| session(Aal::Aal1, method);
-    let check = |request: &UserUpdateRequest, account: &User, session: Option<&Session>, policy: &SecurityPolicy| {
-        let required = current_password_to_verify(request, account, session, policy);
+    let check = |request: &UserUpdateRequest, user: &User, session: Option<&Session>, policy: &SecurityPolicy| {
+        let required = current_password_to_verify(request, user, session, policy);
         required.map(|password| password.map(str::to_owned)).map_err(|error| error.code().as_str())
     };
     assert_eq!(check(&given, &with_password, Some(&by("password")), &on), Ok(Some("old".to_owned())));

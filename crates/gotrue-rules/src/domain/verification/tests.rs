@@ -193,8 +193,8 @@ fn ban_is_reported_before_code_check() {
 fn links_resolve_and_expire_by_send_time_of_their_column() {
     let policy = Policy::default();
     let end = at(100) + policy.mail.otp_exp;
-    let account = User { confirmation_sent_at: None, ..user() };
-    let recovery = TokenHash::from_link(&account.recovery_token);
+    let user = User { confirmation_sent_at: None, ..user() };
+    let recovery = TokenHash::from_link(&user.recovery_token);
     let other = TokenHash::from_link("other");
     for (kind, hash, now, found) in [
         (VerificationType::Email, &recovery, end, Some(VerificationType::MagicLink)),
@@ -204,7 +204,7 @@ fn links_resolve_and_expire_by_send_time_of_their_column() {
         (VerificationType::EmailChange, &other, end, Some(VerificationType::EmailChange)),
         (VerificationType::SignUp, &other, at(100), None),
     ] {
-        let checked = verify_link(Some(kind), hash, Some(&account), &policy, now);
+        let checked = verify_link(Some(kind), hash, Some(&user), &policy, now);
         assert_eq!(checked.as_ref().ok(), found.as_ref(), "{kind:?}");
         if let Err(refused) = checked {
             assert_eq!(refused.to_string(), "403: Email link is invalid or has expired");
@@ -227,7 +227,7 @@ fn every_type_has_its_effect() {
     let with_password = User { encrypted_password: Some("$2a$".into()), ..invited.clone() };
     let half = User { email_change_confirm_status: 1, ..user() };
     let without_address = User { email: None, ..user() };
-    for (kind, hash, account, does) in [
+    for (kind, hash, user, does) in [
         (VerificationType::SignUp, &new, &pending, VerificationEffect::ConfirmEmail { should_set_password: false }),
         (VerificationType::Invite, &new, &invited, VerificationEffect::ConfirmEmail { should_set_password: true }),
         (VerificationType::SignUp, &new, &invited, VerificationEffect::ConfirmEmail { should_set_password: true }),
@@ -256,7 +256,7 @@ fn every_type_has_its_effect() {
         (VerificationType::EmailChange, &new, &half, VerificationEffect::ChangeEmail),
         (VerificationType::EmailChange, &new, &without_address, VerificationEffect::ChangeEmail),
     ] {
-        assert_eq!(decide_effect(kind, hash, account, &policy), does, "{kind:?}");
+        assert_eq!(decide_effect(kind, hash, user, &policy), does, "{kind:?}");
     }
     policy.mail.secure_email_change = false;
     assert_eq!(decide_effect(VerificationType::EmailChange, &new, &pending, &policy), VerificationEffect::ChangeEmail);

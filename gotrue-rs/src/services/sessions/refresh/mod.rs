@@ -35,7 +35,7 @@ use crate::request_context::RequestContext;
 use crate::services::{explanations, sealing};
 use crate::store::refresh_rotation::{self, FastRotation};
 use crate::store::refresh_tokens::{self, RefreshTokenState, Rotation};
-use crate::store::rows::AccountAndSession;
+use crate::store::rows::UserAndSession;
 
 /// How long a request retries while others refresh the same session.
 const LOCK_TIMEOUT: TimeDelta = TimeDelta::seconds(5);
@@ -92,40 +92,36 @@ async fn rotate_fast(cx: &RequestContext, token: &str, oauth_client: Option<Uuid
     let refresh = build_fast_refresh(cx, oauth_client, &audited);
     let rotation = FastRotation { token, successor: successor.clone(), refresh };
     let rotated = refresh_rotation::rotate_fast(&mut cx.db(), rotation).await.map_err(update_failed)?;
-    let Some(AccountAndSession { account, session: Some(session) }) = rotated else { return Ok(None) };
+    let Some(UserAndSession { user, session: Some(session) }) = rotated else { return Ok(None) };
     cx.journal.record(Step::Decision("refresh.rotate_fast"));
     cx.insert_response_header(REUSE_HEADER, "false");
     let refresh_token = RefreshToken { text: successor, counter: None };
-    issue_written(cx, TokenSubject { account, session, refresh_token }, &audited).await.map(Some)
+    issue_written(cx, TokenSubject { user, session, refresh_token }, &audited).await.map(Some)
 }
 
 /// One attempt with a token of version 1; `None` if another request holds the lock.
 async fn try_row_token(cx: &RequestContext, token: &str, client: Option<Uuid>) -> Result<Option<IssuedTokens>> {
     let found = refresh_tokens::find(&mut cx.db(), token).await?.ok_or_else(token_not_found)?;
-    cx.insert_response_header(USER_ID_HEADER, &found.account.id.to_string());
-    if found.session.is_none() && !found.account.is_banned(cx.now) {
+    cx.insert_response_header(USER_ID_HEADER, &found.user.id.to_string());
+    if found.session.is_none() && !found.user.is_banned(cx.now) {
         refresh_tokens::delete(&mut cx.db(), found.id).await?;
     }
-    let session = require_active_session(&found.account, found.session.as_ref(), cx.now)?;
+    let session = require_active_session(&found.user, found.session.as_ref(), cx.now)?;
     cx.insert_response_header(SESSION_ID_HEADER, &session.id.to_string());
-    require_valid(cx, &found.account, session, Some(found.updated_at))?;
+    require_valid(cx, &found.user, session, Some(found.updated_at))?;
 
     let mut db = begin_token_transaction(cx).await?;
     let Some(found) = refresh_tokens::find_locked(&mut db, token).await? else {
         db.rollback().await?;
         return Ok(None);
     };
-    let session = match require_active_session(&found.account, found.session.as_ref(), cx.now) {
+    let session = match require_active_session(&found.user, found.session.as_ref(), cx.now) {
         Ok(session) => session,
         Err(error) => return rollback_with_error(db, error).await,
     };
-    if let Err(error) = check_locked_session(
-        cx,
-        &mut db,
-        RefreshRequest { account: &found.account, session, client },
-        Some(found.updated_at),
-    )
-    .await
+    if let Err(error) =
+        check_locked_session(cx, &mut db, RefreshRequest { user: &found.user, session, client }, Some(found.updated_at))
+            .await
     {
         return rollback_with_error(db, error).await;
     }
@@ -136,7 +132,7 @@ async fn try_row_token(cx: &RequestContext, token: &str, client: Option<Uuid>) -
         StoredTokenDecision::ReturnActive(active) => {
             cx.journal.record(Step::Decision("refresh.hand_out"));
             let token = RefreshToken { text: active, counter: None };
-            let change = build_update(cx, &found.account, session, vec![AuditEntry::new(AuditAction::TokenRefreshed)]);
+            let change = build_update(cx, &found.user, session, vec![AuditEntry::new(AuditAction::TokenRefreshed)]);
             write_update(cx, db, change, token).await.map(Some)
         }
         StoredTokenDecision::RevokeFamily => {
@@ -165,7 +161,7 @@ async fn rotate_row_token(
     cx.journal.record(Step::Decision("refresh.rotate"));
     let successor = cx.entropy.refresh_token();
     let entries = vec![AuditEntry::new(AuditAction::TokenRefreshed), AuditEntry::new(AuditAction::TokenRevoked)];
-    let mut change = build_update(cx, &found.account, session, entries);
+    let mut change = build_update(cx, &found.user, session, entries);
     let mut answer = RefreshToken { text: successor.clone(), counter: None };
     let is_retired = should_upgrade(session.id, &cx.app.policy.refresh);
     if is_retired {

@@ -27,7 +27,7 @@ use crate::request_context::RequestContext;
 use crate::services::{explanations, sealing};
 use crate::store::refresh_rotation::{self, FastAdvance};
 use crate::store::refresh_tokens;
-use crate::store::rows::AccountAndSession;
+use crate::store::rows::UserAndSession;
 use crate::store::sessions;
 
 /// Names a token of version 2 for explanations.
@@ -59,12 +59,12 @@ async fn advance_fast(
         refresh: build_fast_refresh(cx, client, &audited),
     };
     let advanced = refresh_rotation::advance_fast(&mut cx.db(), advance).await.map_err(update_failed)?;
-    let Some(AccountAndSession { account, session: Some(session) }) = advanced else { return Ok(None) };
+    let Some(UserAndSession { user, session: Some(session) }) = advanced else { return Ok(None) };
     cx.journal.record(Step::Decision("refresh.advance_fast"));
     cx.insert_response_header(REUSE_HEADER, "false");
     let text = SignedToken::encode(session.id, counter, &owner.key);
     let refresh_token = RefreshToken { text, counter: Some(counter) };
-    issue_written(cx, TokenSubject { account, session, refresh_token }, &audited).await.map(Some)
+    issue_written(cx, TokenSubject { user, session, refresh_token }, &audited).await.map(Some)
 }
 
 /// One attempt with a token of version 2; `None` if another request holds the lock.
@@ -75,10 +75,10 @@ pub(super) async fn try_signed_token(
 ) -> Result<Option<IssuedTokens>> {
     let found = refresh_tokens::find_session(&mut cx.db(), token.session()).await?;
     let owner = verify_signed_token(cx, found, token)?;
-    cx.insert_response_header(USER_ID_HEADER, &owner.account.id.to_string());
-    require_active_session(&owner.account, Some(&owner.session), cx.now)?;
+    cx.insert_response_header(USER_ID_HEADER, &owner.user.id.to_string());
+    require_active_session(&owner.user, Some(&owner.session), cx.now)?;
     cx.insert_response_header(SESSION_ID_HEADER, &owner.session.id.to_string());
-    require_valid(cx, &owner.account, &owner.session, None)?;
+    require_valid(cx, &owner.user, &owner.session, None)?;
     if let Some(issued) = advance_fast(cx, token, client, &owner).await? {
         return Ok(Some(issued));
     }
@@ -92,7 +92,7 @@ pub(super) async fn try_signed_token(
         Ok(owner) => owner,
         Err(error) => return rollback_with_error(db, error).await,
     };
-    let request = RefreshRequest { account: &owner.account, session: &owner.session, client };
+    let request = RefreshRequest { user: &owner.user, session: &owner.session, client };
     if let Err(error) = check_locked_session(cx, &mut db, request, None).await {
         return rollback_with_error(db, error).await;
     }
@@ -106,12 +106,12 @@ async fn write_signed(
     token: &SignedToken,
     owner: SignedTokenOwner,
 ) -> Result<IssuedTokens> {
-    let SignedTokenOwner { account, session, key, resealed } = owner;
+    let SignedTokenOwner { user, session, key, resealed } = owner;
     let (counter, cause) = match decide_signed(token, &session, &cx.app.policy.refresh, cx.now) {
         SignedTokenDecision::Advance { counter } => (counter, None),
         SignedTokenDecision::ReturnCurrent { counter, cause } => (counter, Some(cause)),
         SignedTokenDecision::EndSession => {
-            sessions::delete(&mut db, account.id, sessions::SessionSelection::Only(session.id), Vec::new()).await?;
+            sessions::delete(&mut db, user.id, sessions::SessionSelection::Only(session.id), Vec::new()).await?;
             db.commit().await?;
             cx.insert_response_header(ROTATED_HEADER, "true");
             explanations::record_reuse(cx, &signed_token_name(token), None, true);
@@ -127,7 +127,7 @@ async fn write_signed(
         Some(cause) => cx.insert_response_header(REUSE_CAUSE_HEADER, &cause),
         None => cx.insert_response_header(REUSE_HEADER, "false"),
     }
-    let mut change = build_update(cx, &account, &session, vec![AuditEntry::new(AuditAction::TokenRefreshed)]);
+    let mut change = build_update(cx, &user, &session, vec![AuditEntry::new(AuditAction::TokenRefreshed)]);
     change.counter = Some((counter, resealed));
     let answer = RefreshToken { text: SignedToken::encode(session.id, counter, &key), counter: Some(counter) };
     write_update(cx, db, change, answer).await
@@ -135,7 +135,7 @@ async fn write_signed(
 
 /// The user, session and key of a token that is signed with the session's key.
 struct SignedTokenOwner {
-    account: User,
+    user: User,
     session: Session,
     key: RefreshTokenKey,
     /// The key to store, if the stored one is encrypted with an outdated key.
@@ -144,14 +144,14 @@ struct SignedTokenOwner {
 
 fn verify_signed_token(
     cx: &RequestContext,
-    found: Option<AccountAndSession>,
+    found: Option<UserAndSession>,
     token: &SignedToken,
 ) -> Result<SignedTokenOwner> {
-    let Some(AccountAndSession { account, session: Some(session) }) = found else { return Err(token_not_found()) };
+    let Some(UserAndSession { user, session: Some(session) }) = found else { return Err(token_not_found()) };
     match session_key(cx, &session)? {
         Some((key, is_outdated)) if token.is_signed_with(&key) => {
             let resealed = is_outdated.then(|| sealing::seal(cx, session.id, &key.to_stored()));
-            Ok(SignedTokenOwner { account, session, key, resealed })
+            Ok(SignedTokenOwner { user, session, key, resealed })
         }
         _ => Err(token_not_found()),
     }

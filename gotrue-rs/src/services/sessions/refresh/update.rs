@@ -19,7 +19,7 @@ use crate::request_context::RequestContext;
 use crate::services::{audit, explanations, sealing};
 use crate::store::refresh_rotation::FastRefresh;
 use crate::store::refresh_tokens::{self, ClientInfo, RefreshWrite};
-use crate::store::rows::AccountAndSession;
+use crate::store::rows::UserAndSession;
 use crate::store::sessions;
 
 /// The authentication method for the access token hook.
@@ -70,7 +70,7 @@ pub(super) async fn issue_written(
     if cx.journal.is_traced() {
         // The statement wrote the same entries.
         for entry in audited.iter().copied().map(AuditEntry::new) {
-            let payload = build_audit_payload(&subject.account, entry);
+            let payload = build_audit_payload(&subject.user, entry);
             cx.note(FactCondition::Now, || Fact::Audit { at: cx.now, payload });
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn session_key(cx: &RequestContext, session: &Session) -> Result<Opti
 
 /// A request for the next tokens of a session.
 pub(super) struct RefreshRequest<'a> {
-    pub(super) account: &'a User,
+    pub(super) user: &'a User,
     pub(super) session: &'a Session,
     pub(super) client: Option<Uuid>,
 }
@@ -102,8 +102,8 @@ pub(super) async fn check_locked_session(
     if !cx.app.policy.sessions.single_per_user {
         return Ok(());
     }
-    let others = sessions::list_by_user(db, request.account.id).await?;
-    session_facts(cx, request.account, request.session, token_time).require_newest(&others)
+    let others = sessions::list_by_user(db, request.user.id).await?;
+    session_facts(cx, request.user, request.session, token_time).require_newest(&others)
 }
 
 /// Rolls back before returning the error, so that the next request does not find the lock.
@@ -114,11 +114,11 @@ pub(super) async fn rollback_with_error<T>(db: Connection, error: Error) -> Resu
 
 pub(super) fn require_valid(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     session: &Session,
     token_time: Option<Time>,
 ) -> Result<()> {
-    let validity = session_facts(cx, account, session, token_time).decide_validity();
+    let validity = session_facts(cx, user, session, token_time).decide_validity();
     explanations::record_invalid_session(cx, validity, session, token_time);
     validity.require_valid()
 }
@@ -126,11 +126,11 @@ pub(super) fn require_valid(
 /// The facts that decide the validity of a session now.
 pub fn session_facts<'a>(
     cx: &'a RequestContext,
-    account: &'a User,
+    user: &'a User,
     session: &'a Session,
     token_time: Option<Time>,
 ) -> SessionContext<'a> {
-    SessionContext { session, account, token_time, policy: &cx.app.policy.sessions, now: cx.now }
+    SessionContext { session, user, token_time, policy: &cx.app.policy.sessions, now: cx.now }
 }
 
 fn request_client(cx: &RequestContext) -> ClientInfo {
@@ -139,18 +139,18 @@ fn request_client(cx: &RequestContext) -> ClientInfo {
 
 pub(super) fn build_update(
     cx: &RequestContext,
-    account: &User,
+    user: &User,
     session: &Session,
     entries: Vec<AuditEntry>,
 ) -> RefreshWrite {
     RefreshWrite {
         session_id: session.id,
-        user_id: account.id,
+        user_id: user.id,
         now: cx.now,
         client: request_client(cx),
         rotation: None,
         counter: None,
-        audit: audit::build_rows(cx, account, entries),
+        audit: audit::build_rows(cx, user, entries),
     }
 }
 
@@ -164,11 +164,10 @@ pub(super) async fn write_update(
     answer: RefreshToken,
 ) -> Result<IssuedTokens> {
     let written = refresh_tokens::write_refresh(&mut db, change).await.map_err(update_failed)?;
-    let Some(AccountAndSession { account, session: Some(session) }) = written else {
+    let Some(UserAndSession { user, session: Some(session) }) = written else {
         return Err(Error::internal(UPDATE_FAILED));
     };
-    let issued =
-        issue_tokens(cx, &mut db, TokenSubject { account, session, refresh_token: answer }, HOOK_METHOD).await?;
+    let issued = issue_tokens(cx, &mut db, TokenSubject { user, session, refresh_token: answer }, HOOK_METHOD).await?;
     db.commit().await?;
     Ok(issued)
 }

@@ -11,12 +11,12 @@ use crate::domain::linking::outcome::{NewIdentity, link_identity};
 
 #[test]
 fn manual_linking_adds_identity_and_email() {
-    let anonymous = || User { is_anonymous: true, email_confirmed_at: None, ..account(1, None, Vec::new()) };
-    let link_profile = |account: User, emails| {
+    let anonymous = || User { is_anonymous: true, email_confirmed_at: None, ..user(1, None, Vec::new()) };
+    let link_profile = |user: User, emails| {
         let profile = profile("7", emails);
         link_identity(
             &external_user("github", &profile),
-            account,
+            user,
             false,
             NewIdentity { id: Uuid::from_u128(9), now: NOW },
             &policy(|_| {}),
@@ -25,23 +25,23 @@ fn manual_linking_adds_identity_and_email() {
     };
     let linked = link_profile(password_account(1, ANN, true), vec![email(WORK, false, true)]);
     assert!(linked.error.is_none() && !linked.voids_pending_requests);
-    assert_eq!(linked.account.email.as_deref(), Some(ANN));
-    assert!(linked.account.user_metadata.is_empty(), "what the provider says stays with the identity");
-    assert_eq!(linked.account.app_metadata["providers"], json!(["email", "github"]));
+    assert_eq!(linked.user.email.as_deref(), Some(ANN));
+    assert!(linked.user.user_metadata.is_empty(), "what the provider says stays with the identity");
+    assert_eq!(linked.user.app_metadata["providers"], json!(["email", "github"]));
 
     let linked = link_profile(anonymous(), vec![email(WORK, true, true)]);
-    assert!(!linked.account.is_anonymous && linked.account.is_email_confirmed() && linked.voids_pending_requests);
-    assert_eq!(linked.account.email.as_deref(), Some(WORK));
+    assert!(!linked.user.is_anonymous && linked.user.is_email_confirmed() && linked.voids_pending_requests);
+    assert_eq!(linked.user.email.as_deref(), Some(WORK));
 
     let linked = link_profile(anonymous(), vec![email(WORK, false, true)]);
-    assert!(linked.account.is_anonymous && linked.sends_confirmation && !linked.account.is_email_confirmed());
-    assert!(linked.account.app_metadata.is_empty(), "providers are set once it is confirmed");
+    assert!(linked.user.is_anonymous && linked.sends_confirmation && !linked.user.is_email_confirmed());
+    assert!(linked.user.app_metadata.is_empty(), "providers are set once it is confirmed");
     let message = "Unverified email with github. A confirmation email has been sent to your github email";
     let error = linked.error.unwrap();
     assert_eq!((error.status(), error.code().as_str(), error.message()), (422, "email_not_confirmed", message));
 
     let linked = link_profile(anonymous(), vec![]);
-    assert!(!linked.account.is_anonymous && !linked.sends_confirmation && linked.error.is_none());
+    assert!(!linked.user.is_anonymous && !linked.sends_confirmation && linked.error.is_none());
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn identity_is_linked_once_and_last_one_cannot_be_unlinked() {
         require_unlinked_identity(Some(others), own).unwrap_err().message(),
         "Identity is already linked to another user"
     );
-    let two = account(1, None, vec![identity("email", "1", None, true), identity("github", "7", None, true)]);
+    let two = user(1, None, vec![identity("email", "1", None, true), identity("github", "7", None, true)]);
     assert_eq!(find_unlinkable_identity(&two, two.identities[1].id).unwrap().provider, "github");
     assert_eq!(find_unlinkable_identity(&two, others).unwrap_err().code().as_str(), "identity_not_found");
     assert_eq!(
@@ -100,21 +100,19 @@ fn unlinking_updates_account() {
 
     let parting = without(by_phone, &[]).unwrap();
     assert!(
-        parting.account.phone.is_none()
-            && parting.account.phone_confirmed_at.is_none()
-            && !parting.voids_pending_requests
+        parting.user.phone.is_none() && parting.user.phone_confirmed_at.is_none() && !parting.voids_pending_requests
     );
-    assert_eq!(parting.account.app_metadata["providers"], json!(["email", "github"]));
+    assert_eq!(parting.user.app_metadata["providers"], json!(["email", "github"]));
 
     let parting = without(by_github, &[]).unwrap();
-    assert_eq!((parting.account.email.as_deref(), parting.voids_pending_requests), (Some(ANN), false));
+    assert_eq!((parting.user.email.as_deref(), parting.voids_pending_requests), (Some(ANN), false));
 
     let parting = without(by_email, &[]).unwrap();
-    assert_eq!((parting.account.email.as_deref(), parting.voids_pending_requests), (Some(WORK), true));
-    assert!(parting.account.is_email_confirmed() && parting.account.phone.is_some());
+    assert_eq!((parting.user.email.as_deref(), parting.voids_pending_requests), (Some(WORK), true));
+    assert!(parting.user.is_email_confirmed() && parting.user.phone.is_some());
     let parting = without(by_email, &[WORK.to_owned()]).unwrap();
-    assert!(parting.account.email.is_none() && !parting.account.is_email_confirmed());
-    assert_eq!(parting.account.user_metadata["email_verified"], false);
+    assert!(parting.user.email.is_none() && !parting.user.is_email_confirmed());
+    assert_eq!(parting.user.user_metadata["email_verified"], false);
 
     let mut two = both.clone();
     two.identities.remove(1);

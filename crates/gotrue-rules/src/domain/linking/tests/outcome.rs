@@ -38,9 +38,9 @@ fn sign_in_or_confirmation_table() {
     let autoconfirm = policy(|policy| policy.mail.autoconfirm = true);
     let lenient = policy(|policy| policy.mail.allow_unverified_sign_ins = true);
     let known = |confirmed| {
-        let mut account = password_account(1, ANN, confirmed);
-        account.identities.push(identity("github", "7", Some(ANN), false));
-        LinkingDecision::AccountExists(Box::new(account))
+        let mut user = password_account(1, ANN, confirmed);
+        user.identities.push(identity("github", "7", Some(ANN), false));
+        LinkingDecision::AccountExists(Box::new(user))
     };
     let linked = |confirmed| LinkingDecision::LinkAccount(Box::new(password_account(1, ANN, confirmed)));
     let verified = || vec![email(ANN, true, true)];
@@ -73,7 +73,7 @@ fn sign_in_or_confirmation_table() {
         assert_eq!(linked.sends_confirmation, asks, "case {at}");
         assert_eq!(linked.error.as_ref().map(Error::message), refused, "case {at}");
         let is_in = audit.contains("user_signedup") || audit.contains("login");
-        assert_eq!(linked.account.is_email_confirmed(), is_in, "case {at}");
+        assert_eq!(linked.user.is_email_confirmed(), is_in, "case {at}");
     }
 }
 
@@ -86,7 +86,7 @@ fn missing_email_is_accepted_if_optional() {
     ] {
         let linked = outcome_for_profile(&profile("7", emails), true, decision, &default_policy).unwrap();
         assert_eq!(actions(&linked), ["login"]);
-        assert!(linked.error.is_none() && !linked.removes_other_credentials && linked.account.email.is_none());
+        assert!(linked.error.is_none() && !linked.removes_other_credentials && linked.user.email.is_none());
     }
     let linked =
         outcome_for_profile(&profile("7", vec![email(ANN, false, true)]), true, create(ANN), &default_policy).unwrap();
@@ -155,16 +155,16 @@ fn b1_unconfirmed_account_loses_previous_credentials() {
         let linked = outcome(LinkingDecision::LinkAccount(Box::new(taken.clone())), emails(), &policy).unwrap();
         assert!(linked.removes_other_credentials && linked.confirms_email);
         assert_eq!(linked.resets_account, starts_anew);
-        let account = &linked.account;
-        assert!(!account.has_password());
-        assert_eq!(account.phone.is_none(), starts_anew);
-        assert_eq!(account.identities.iter().map(|it| it.provider.as_str()).collect::<Vec<_>>(), ["github"]);
+        let user = &linked.user;
+        assert!(!user.has_password());
+        assert_eq!(user.phone.is_none(), starts_anew);
+        assert_eq!(user.identities.iter().map(|it| it.provider.as_str()).collect::<Vec<_>>(), ["github"]);
         assert_eq!(
-            Value::Object(account.user_metadata.clone()),
+            Value::Object(user.user_metadata.clone()),
             json!({"sub": "7", "name": "Ann", "email": ANN, "email_verified": true, "phone_verified": false})
         );
         assert_eq!(
-            Value::Object(account.app_metadata.clone()),
+            Value::Object(user.app_metadata.clone()),
             json!({"team": "chess", "provider": "github", "providers": ["github"]})
         );
     }
@@ -177,11 +177,11 @@ fn b1_verified_email_does_not_confirm_another() {
     claimed.identities = vec![identity("github", "7", Some(ANN), false)];
     let sign_in = |policy: &Policy| {
         let decision = LinkingDecision::AccountExists(Box::new(claimed.clone()));
-        outcome(decision, vec![email("mallory@example.com", true, true)], policy).unwrap().account
+        outcome(decision, vec![email("mallory@example.com", true, true)], policy).unwrap().user
     };
     assert_eq!(sign_in(&policy(|_| {})).email.as_deref(), Some(ANN), "as recorded");
-    let account = sign_in(&policy(|policy| policy.security.is_linking_strict = true));
-    assert_eq!(account.email.as_deref(), Some("mallory@example.com"));
+    let user = sign_in(&policy(|policy| policy.security.is_linking_strict = true));
+    assert_eq!(user.email.as_deref(), Some("mallory@example.com"));
 }
 
 #[test]
@@ -193,11 +193,11 @@ fn confirmed_account_keeps_credentials_and_merges_metadata() {
     let emails = vec![email("Moved@Example.com", true, true)];
     let linked = outcome(LinkingDecision::AccountExists(Box::new(known)), emails, &policy(|_| {})).unwrap();
     assert!(!linked.removes_other_credentials && !linked.is_new);
-    let account = linked.account;
-    assert_eq!((account.email.as_deref(), account.has_password()), (Some(ANN), true));
-    assert_eq!(account.identities[1].email.as_deref(), Some("moved@example.com"));
-    assert_eq!((&account.user_metadata["name"], &account.user_metadata["desk"]), (&json!("Ann"), &json!(7)));
-    assert_eq!(account.app_metadata["providers"], json!(["email", "github"]));
+    let user = linked.user;
+    assert_eq!((user.email.as_deref(), user.has_password()), (Some(ANN), true));
+    assert_eq!(user.identities[1].email.as_deref(), Some("moved@example.com"));
+    assert_eq!((&user.user_metadata["name"], &user.user_metadata["desk"]), (&json!("Ann"), &json!(7)));
+    assert_eq!(user.app_metadata["providers"], json!(["email", "github"]));
 }
 
 #[test]
@@ -207,8 +207,8 @@ fn new_account_of_other_domain_is_sso_user() {
         let external_user = external_user(provider, &user_profile);
         let new = NewAccount { id: Uuid::from_u128(1), audience: "a".into(), now: NOW };
         let linked = apply_decision(&external_user, create(ANN), new, Uuid::from_u128(2), &policy(|_| {})).unwrap();
-        assert_eq!(linked.account.is_sso_user, is_apart);
-        assert_eq!(linked.account.app_metadata["provider"], provider);
+        assert_eq!(linked.user.is_sso_user, is_apart);
+        assert_eq!(linked.user.app_metadata["provider"], provider);
     }
 }
 
@@ -226,7 +226,7 @@ fn invitation_requires_invited_email() {
     };
     let linked = sign_in(vec![email(WORK, true, true), email(ANN, false, false)], &default_policy).unwrap();
     assert_eq!(actions(&linked), ["invite_accepted"]);
-    assert!(linked.removes_other_credentials && linked.account.is_email_confirmed() && !linked.account.has_password());
+    assert!(linked.removes_other_credentials && linked.user.is_email_confirmed() && !linked.user.has_password());
     let in_other_case = || vec![email("Ann@Example.com", true, true)];
     for emails in [vec![], vec![email(WORK, true, true)], in_other_case()] {
         let error = sign_in(emails, &default_policy).unwrap_err();

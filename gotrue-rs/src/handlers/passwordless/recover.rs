@@ -1,0 +1,51 @@
+//! `POST /recover`: sends a password recovery link.
+//!
+//! The response does not reveal whether a user has the address.
+
+use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
+use gotrue_rules::domain::contact::{Contact, Email};
+use gotrue_rules::domain::error::{Error, Result};
+use gotrue_rules::domain::passwordless::email_logins_disabled;
+use gotrue_rules::domain::pkce::validate_challenge_pair;
+use gotrue_rules::domain::purpose::Purpose;
+use gotrue_rules::wire::message::MessageSentJson;
+use gotrue_rules::wire::requests::RecoverRequest;
+use platform::store::OrInternalError;
+
+use crate::http::reply::Reply;
+use crate::request_context::RequestContext;
+use crate::services::messages::{TokenEmail, decoys, send_to_user};
+use crate::services::{audit, equal_work, limits, pkce};
+
+/// Sends a link and a code to the user of the address, if there is one.
+pub async fn handle(cx: RequestContext) -> Result<Reply> {
+    if !cx.app.policy.sign_up.email_enabled {
+        return Err(email_logins_disabled());
+    }
+    let request = RecoverRequest::decode(&cx.read_body().await?)?;
+    if request.email.is_empty() {
+        return Err(Error::invalid("Password recovery requires an email"));
+    }
+    let email = Email::parse(&request.email)?;
+    validate_challenge_pair(&request.pkce.challenge, &request.pkce.method)?;
+    let challenge = pkce::parse_challenge(&cx, &request.pkce)?;
+    let opens_flow = matches!(challenge, Ok(Some(_)));
+    limits::count_public_message(&cx, &Contact::Email(email.clone())).await?;
+    let found = equal_work::find_by_email(&cx, email.as_str()).await;
+    let email_message =
+        TokenEmail { purpose: Purpose::Recovery, to: email.as_str(), pkce: opens_flow, new_email: None };
+    let Some(user) = found.or_internal_error("Unable to process request")? else {
+        if opens_flow {
+            decoys::imitate_flow(&cx).await?;
+        }
+        decoys::imitate_send(&cx, email_message, None).await?;
+        return Ok(Reply::json(&MessageSentJson::default()));
+    };
+    if let Some(challenge) = &challenge? {
+        // Stays stored if the e-mail is refused, as in GoTrue.
+        pkce::store_challenge(&cx, &mut cx.db(), user.id, challenge, Purpose::Recovery).await?;
+    }
+    let rows = audit::build_rows(&cx, &user, [AuditEntry::new(AuditAction::UserRecoveryRequested)]);
+    send_to_user(&cx, &user, email_message, rows).await?;
+    Ok(Reply::json(&MessageSentJson::default()))
+}
