@@ -42,10 +42,11 @@ pub(crate) async fn create_user(config: Config, audience: Option<&str>, wanted: 
         bail!("Error creating new user: the email is empty");
     }
     let audience = audience_or_default(&app, audience);
-    let apart: Vec<String> = app.policy.experimental.provider_linking_domains.keys().cloned().collect();
+    let own_domain_providers: Vec<String> = app.policy.experimental.provider_linking_domains.keys().cloned().collect();
     let mut db = pooled_connection(&app);
-    let found =
-        users::find_by_identity_email(&mut db, &email, &audience, &apart).await.context("Error checking user email")?;
+    let found = users::find_by_identity_email(&mut db, &email, &audience, &own_domain_providers)
+        .await
+        .context("Error checking user email")?;
     if found.is_some() {
         bail!("Error creating new user: user already exists");
     }

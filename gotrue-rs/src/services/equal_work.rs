@@ -27,11 +27,12 @@ pub async fn find_by_identity_email(
     email: &str,
 ) -> store::Result<Option<User>> {
     let audience = cx.audience();
-    let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
+    let own_domain_providers: Vec<String> =
+        cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
     if cx.app.policy.security.is_equal_work_enabled {
-        return users::find_by_identity_email_in_equal_time(db, email, &audience, &apart).await;
+        return users::find_by_identity_email_in_equal_time(db, email, &audience, &own_domain_providers).await;
     }
-    users::find_by_identity_email(db, email, &audience, &apart).await
+    users::find_by_identity_email(db, email, &audience, &own_domain_providers).await
 }
 
 /// Performs the look-up that a refused verification of a code did not perform.

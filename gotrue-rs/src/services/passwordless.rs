@@ -35,8 +35,12 @@ pub async fn find_user(cx: &RequestContext, contact: &Contact) -> store::Result<
 /// Returns the user if it is confirmed at once, as it is stored, and `None` if a confirmation was sent. The session of
 /// a user that is confirmed at once is returned to no client. A user that a concurrent request created and confirmed is
 /// treated as an existing one.
-async fn sign_up_if_needed(cx: &RequestContext, newcomer: SignUpRequest, contact: &Contact) -> Result<Option<User>> {
-    let repeated = match Box::pin(register_without_password(cx, newcomer)).await? {
+async fn sign_up_if_needed(
+    cx: &RequestContext,
+    sign_up_request: SignUpRequest,
+    contact: &Contact,
+) -> Result<Option<User>> {
+    let repeated = match Box::pin(register_without_password(cx, sign_up_request)).await? {
         RegistrationAttempt::Accepted(SignUpResult::SignedIn(_)) => {
             return find_user(cx, contact).await.or_internal_error(LOOKUP_FAILED);
         }
@@ -63,14 +67,14 @@ pub async fn send_magic_link(cx: &RequestContext, request: MagicLinkRequest, kno
         None => find_user(cx, &contact).await.or_internal_error(LOOKUP_FAILED)?,
     };
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method)?;
-    let newcomer =
+    let sign_up_request =
         SignUpRequest { email: request.email, data: request.data, pkce: request.pkce, ..SignUpRequest::default() };
     let user = match known.filter(User::is_email_confirmed) {
         Some(user) if decoys::is_enabled(cx) => {
             return send_link_as_if_new(cx, &user, &contact, challenge.as_ref()).await;
         }
         Some(user) => Some(user),
-        None => sign_up_if_needed(cx, newcomer, &contact).await?,
+        None => sign_up_if_needed(cx, sign_up_request, &contact).await?,
     };
     let Some(user) = user else { return Ok(()) };
     send_link(cx, &user, &email, challenge.as_ref()).await
@@ -125,11 +129,11 @@ pub async fn send_sms_code(cx: &RequestContext, caller: SmsCodeRequest, known: O
         Some(known) => Some(known),
         None => find_user(cx, &contact).await.or_internal_error(LOOKUP_FAILED)?,
     };
-    let newcomer =
+    let sign_up_request =
         SignUpRequest { phone: caller.phone, channel: caller.channel, data: caller.data, ..SignUpRequest::default() };
     let user = match known.filter(User::is_phone_confirmed) {
         Some(user) => Some(user),
-        None => sign_up_if_needed(cx, newcomer, &contact).await?,
+        None => sign_up_if_needed(cx, sign_up_request, &contact).await?,
     };
     let Some(user) = user else { return Ok(None) };
     send_code(cx, &user, &phone, &channel).await

@@ -25,7 +25,7 @@ use super::attempt::Attempt;
 use super::messages::{TokenEmail, decoys};
 use super::passwords::AfterDisconnect;
 use super::sessions::IssuedTokens;
-use super::sessions::create::{Proof, create_session};
+use super::sessions::create::{Authentication, create_session};
 use super::{audit, equal_work, hooks, messages, passwords, pkce};
 use crate::request_context::RequestContext;
 use crate::store::accounts::{self, UserConfirmation, UserInsertion};
@@ -60,7 +60,7 @@ pub enum RegistrationAttempt {
 #[derive(Debug)]
 pub struct RepeatedSignUp {
     request: SignUpRequest,
-    newcomer: SignUpContact,
+    sign_up_contact: SignUpContact,
     known: User,
     outcome: SignUpDecision,
 }
@@ -68,17 +68,17 @@ pub struct RepeatedSignUp {
 /// Signs up a user without a password, who gets an unusable one.
 pub async fn register_without_password(cx: &RequestContext, request: SignUpRequest) -> Result<RegistrationAttempt> {
     require_sign_up_enabled(&cx.app.policy)?;
-    let newcomer = parse_contact(&request, &cx.app.policy)?;
-    attempt_registration(cx, SignUpRequest { password: String::new(), ..request }, newcomer).await
+    let sign_up_contact = parse_contact(&request, &cx.app.policy)?;
+    attempt_registration(cx, SignUpRequest { password: String::new(), ..request }, sign_up_contact).await
 }
 
 /// Signs up a user whose request is validated. An empty password stands for an unusable one.
 pub async fn register_user(
     cx: &RequestContext,
     request: SignUpRequest,
-    newcomer: SignUpContact,
+    sign_up_contact: SignUpContact,
 ) -> Result<SignUpResult> {
-    match attempt_registration(cx, request, newcomer).await? {
+    match attempt_registration(cx, request, sign_up_contact).await? {
         RegistrationAttempt::Accepted(signed_up) => Ok(signed_up),
         RegistrationAttempt::Repeated(repeated) => repeated.respond(cx).await,
     }
@@ -87,29 +87,29 @@ pub async fn register_user(
 async fn attempt_registration(
     cx: &RequestContext,
     request: SignUpRequest,
-    newcomer: SignUpContact,
+    sign_up_contact: SignUpContact,
 ) -> Result<RegistrationAttempt> {
     let mut conflict = None;
     loop {
-        let known = find_by_contact(cx, &mut cx.db(), &newcomer.contact).await?;
+        let known = find_by_contact(cx, &mut cx.db(), &sign_up_contact.contact).await?;
         if let (None, Some(error)) = (&known, conflict.take()) {
             return Err(error);
         }
-        let outcome = decide(known.as_ref(), &newcomer.contact, &cx.app.policy);
+        let outcome = decide(known.as_ref(), &sign_up_contact.contact, &cx.app.policy);
         cx.journal.record(Step::Decision(outcome.name()));
         let attempt = match (outcome, known) {
             (SignUpDecision::AlreadyRegistered | SignUpDecision::ObfuscatedUser, Some(known)) => {
                 return Ok(RegistrationAttempt::Repeated(Box::new(RepeatedSignUp {
                     request,
-                    newcomer,
+                    sign_up_contact,
                     known,
                     outcome,
                 })));
             }
             (SignUpDecision::NewConfirmed | SignUpDecision::ExistingConfirmed, known) => {
-                sign_up_confirmed(cx, &request, &newcomer, known).await?
+                sign_up_confirmed(cx, &request, &sign_up_contact, known).await?
             }
-            (_, known) => sign_up_unconfirmed(cx, &request, &newcomer, known).await?,
+            (_, known) => sign_up_unconfirmed(cx, &request, &sign_up_contact, known).await?,
         };
         match attempt {
             Attempt::Done(signed_up) => return Ok(RegistrationAttempt::Accepted(signed_up)),
@@ -136,22 +136,23 @@ impl RepeatedSignUp {
     ///
     /// Only where the policy allows it, the error reveals that the address is taken.
     pub async fn respond(self, cx: &RequestContext) -> Result<SignUpResult> {
-        let Self { request, newcomer, known, outcome } = self;
-        respond_to_repeated(cx, request, &newcomer, known, outcome).await
+        let Self { request, sign_up_contact, known, outcome } = self;
+        respond_to_repeated(cx, request, &sign_up_contact, known, outcome).await
     }
 }
 
 async fn respond_to_repeated(
     cx: &RequestContext,
     request: SignUpRequest,
-    newcomer: &SignUpContact,
+    sign_up_contact: &SignUpContact,
     known: User,
     outcome: SignUpDecision,
 ) -> Result<SignUpResult> {
-    let entry = AuditEntry::new(AuditAction::UserRepeatedSignUp).with_trait("provider", newcomer.contact.provider());
+    let entry =
+        AuditEntry::new(AuditAction::UserRepeatedSignUp).with_trait("provider", sign_up_contact.contact.provider());
     let rows = audit::build_rows(cx, &known, [entry]);
     if outcome == SignUpDecision::ObfuscatedUser && decoys::is_enabled(cx) {
-        imitate_new_user(cx, &request, newcomer, &known, rows).await?;
+        imitate_new_user(cx, &request, sign_up_contact, &known, rows).await?;
     } else {
         if outcome != SignUpDecision::AlreadyRegistered && !request.password.is_empty() {
             // Takes the time of hashing a new user's password.
@@ -162,8 +163,13 @@ async fn respond_to_repeated(
             return Err(already_registered());
         }
     }
-    let mut shown =
-        build_obfuscated_user(known, cx.entropy.uuid(), &newcomer.contact, &request.data.unwrap_or_default(), cx.now);
+    let mut shown = build_obfuscated_user(
+        known,
+        cx.entropy.uuid(),
+        &sign_up_contact.contact,
+        &request.data.unwrap_or_default(),
+        cx.now,
+    );
     shown.aud = cx.audience();
     Ok(SignUpResult::Obfuscated(Box::new(shown)))
 }
@@ -172,7 +178,7 @@ async fn respond_to_repeated(
 async fn imitate_new_user(
     cx: &RequestContext,
     request: &SignUpRequest,
-    newcomer: &SignUpContact,
+    sign_up_contact: &SignUpContact,
     known: &User,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
@@ -180,7 +186,7 @@ async fn imitate_new_user(
     if !request.password.is_empty() {
         passwords::dummy_verify(cx, &request.password, AfterDisconnect::Skip).await?;
     }
-    let Contact::Email(email) = &newcomer.contact else {
+    let Contact::Email(email) = &sign_up_contact.contact else {
         return Ok(audit_log::insert(&mut cx.db(), audit).await?);
     };
     let email_message =
@@ -192,24 +198,24 @@ async fn imitate_new_user(
 async fn sign_up_confirmed(
     cx: &RequestContext,
     request: &SignUpRequest,
-    newcomer: &SignUpContact,
+    sign_up_contact: &SignUpContact,
     known: Option<User>,
 ) -> Result<Attempt<SignUpResult>> {
     let user = match known {
-        Some(known) => confirm_existing_user(cx, request, newcomer, &known).await?,
-        None => create_confirmed_user(cx, request, newcomer).await?,
+        Some(known) => confirm_existing_user(cx, request, sign_up_contact, &known).await?,
+        None => create_confirmed_user(cx, request, sign_up_contact).await?,
     };
     let user = match user {
         Attempt::Done(user) => user,
         Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
     };
-    sign_in_new_user(cx, newcomer, user).await.map(Attempt::Done)
+    sign_in_new_user(cx, sign_up_contact, user).await.map(Attempt::Done)
 }
 
 /// Creates the session of a user that the sign-up, or a trigger of the project, has confirmed.
-async fn sign_in_new_user(cx: &RequestContext, newcomer: &SignUpContact, user: User) -> Result<SignUpResult> {
-    let entry = AuditEntry::new(AuditAction::Login).with_trait("provider", newcomer.contact.provider());
-    let mut issued = create_session(cx, &mut cx.db(), Proof::new(&user, "password", vec![entry])).await?;
+async fn sign_in_new_user(cx: &RequestContext, sign_up_contact: &SignUpContact, user: User) -> Result<SignUpResult> {
+    let entry = AuditEntry::new(AuditAction::Login).with_trait("provider", sign_up_contact.contact.provider());
+    let mut issued = create_session(cx, &mut cx.db(), Authentication::new(&user, "password", vec![entry])).await?;
     // As in GoTrue, the response shows `confirmed_at` as it was before the database computed it.
     issued.user = User { last_sign_in_at: issued.user.last_sign_in_at, updated_at: cx.now, ..user };
     Ok(SignUpResult::SignedIn(Box::new(issued)))
@@ -227,11 +233,11 @@ fn is_confirmed(user: &User, contact: &Contact) -> bool {
 async fn create_confirmed_user(
     cx: &RequestContext,
     request: &SignUpRequest,
-    newcomer: &SignUpContact,
+    sign_up_contact: &SignUpContact,
 ) -> Result<Attempt<User>> {
-    let new = prepare_user(cx, &request.password, &newcomer.contact, request.data.as_ref()).await?;
-    let new = confirm_contact(new, &newcomer.contact, cx.now);
-    let rows = audit::build_rows(cx, &new, [sign_up_entry(newcomer)]);
+    let new = prepare_user(cx, &request.password, &sign_up_contact.contact, request.data.as_ref()).await?;
+    let new = confirm_contact(new, &sign_up_contact.contact, cx.now);
+    let rows = audit::build_rows(cx, &new, [sign_up_entry(sign_up_contact)]);
     let inserted = match accounts::insert(&mut cx.db(), &new, rows.clone()).await {
         Ok(UserInsertion::NeedsSteps) => insert_in_steps(cx, &new, rows).await,
         inserted => inserted,
@@ -253,10 +259,10 @@ async fn insert_in_steps(cx: &RequestContext, new: &User, rows: Vec<AuditRow>) -
     Ok(inserted)
 }
 
-fn sign_up_entry(newcomer: &SignUpContact) -> AuditEntry {
-    let entry = AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", newcomer.contact.provider());
-    match newcomer.contact {
-        Contact::Phone(_) => entry.with_trait("channel", newcomer.channel.as_str()),
+fn sign_up_entry(sign_up_contact: &SignUpContact) -> AuditEntry {
+    let entry = AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", sign_up_contact.contact.provider());
+    match sign_up_contact.contact {
+        Contact::Phone(_) => entry.with_trait("channel", sign_up_contact.channel.as_str()),
         Contact::Email(_) => entry,
     }
 }
@@ -268,14 +274,15 @@ fn sign_up_entry(newcomer: &SignUpContact) -> AuditEntry {
 async fn confirm_existing_user(
     cx: &RequestContext,
     request: &SignUpRequest,
-    newcomer: &SignUpContact,
+    sign_up_contact: &SignUpContact,
     found: &User,
 ) -> Result<Attempt<User>> {
     let mut db = cx.begin().await?;
     identities::lock_user(&mut db, found.id).await.or_internal_error(UPDATE_FAILED)?;
-    let current = find_by_contact(cx, &mut db, &newcomer.contact).await?;
+    let current = find_by_contact(cx, &mut db, &sign_up_contact.contact).await?;
     let is_waiting = |it: &User| {
-        it.id == found.id && decide(Some(it), &newcomer.contact, &cx.app.policy) == SignUpDecision::ExistingConfirmed
+        it.id == found.id
+            && decide(Some(it), &sign_up_contact.contact, &cx.app.policy) == SignUpDecision::ExistingConfirmed
     };
     let Some(known) = current.filter(is_waiting) else {
         db.rollback().await?;
@@ -283,8 +290,8 @@ async fn confirm_existing_user(
             Error::internal(UPDATE_FAILED).with_cause("a concurrent request changed the user"),
         ));
     };
-    let (known, lacking) = with_only_identity(cx, known, &newcomer.contact, request.data.as_ref());
-    if let Some(identity) = &lacking {
+    let (known, missing_identity) = with_only_identity(cx, known, &sign_up_contact.contact, request.data.as_ref());
+    if let Some(identity) = &missing_identity {
         accounts::replace_identity(&mut db, identity, &known.app_metadata).await.or_internal_error(IDENTITY_FAILED)?;
     }
     let confirmation = UserConfirmation {
@@ -295,16 +302,16 @@ async fn confirm_existing_user(
         app_metadata: None,
         was_anonymous: known.is_anonymous,
         should_verify_identity: false,
-        audit: audit::build_rows(cx, &known, [sign_up_entry(newcomer)]),
+        audit: audit::build_rows(cx, &known, [sign_up_entry(sign_up_contact)]),
     };
-    let confirmed = match newcomer.contact {
+    let confirmed = match sign_up_contact.contact {
         Contact::Email(_) => accounts::confirm_email(&mut db, confirmation).await,
         Contact::Phone(_) => accounts::confirm_phone(&mut db, confirmation).await,
     };
     let confirmed = confirmed.or_internal_error(UPDATE_FAILED)?.ok_or_else(|| Error::internal(UPDATE_FAILED))?;
     db.commit().await?;
     let answered = User { confirmed_at: known.confirmed_at, identities: known.identities.clone(), ..confirmed };
-    Ok(Attempt::Done(if lacking.is_some() { response_view(answered) } else { answered }))
+    Ok(Attempt::Done(if missing_identity.is_some() { response_view(answered) } else { answered }))
 }
 
 /// Creates or finds the unconfirmed user and sends a confirmation, in one transaction.
@@ -314,17 +321,17 @@ async fn confirm_existing_user(
 async fn sign_up_unconfirmed(
     cx: &RequestContext,
     request: &SignUpRequest,
-    newcomer: &SignUpContact,
+    sign_up_contact: &SignUpContact,
     known: Option<User>,
 ) -> Result<Attempt<SignUpResult>> {
     let (is_new, can_hide) = (known.is_none(), cx.app.policy.sign_up.should_hide_unconfirmed_user);
     let is_hidden = !is_new && can_hide;
-    let mut user = match send_confirmation(cx, request, newcomer, known).await? {
+    let mut user = match send_confirmation(cx, request, sign_up_contact, known).await? {
         Attempt::Done(user) => user,
         Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
     };
-    if is_new && is_confirmed(&user, &newcomer.contact) {
-        return sign_in_new_user(cx, newcomer, user).await.map(Attempt::Done);
+    if is_new && is_confirmed(&user, &sign_up_contact.contact) {
+        return sign_in_new_user(cx, sign_up_contact, user).await.map(Attempt::Done);
     }
     if user.invited_at.is_some() {
         user.user_metadata.clear();
@@ -332,25 +339,26 @@ async fn sign_up_unconfirmed(
     }
     let called = hooks::call_after_user_created(cx, &user).await;
     called.map_err(|error| Error::internal("Error invoking hook").with_cause(error))?;
-    let shown = if is_hidden { as_new_user(cx, user.id, &newcomer.contact, request.data.as_ref()) } else { user };
+    let shown =
+        if is_hidden { as_new_user(cx, user.id, &sign_up_contact.contact, request.data.as_ref()) } else { user };
     Ok(Attempt::Done(SignUpResult::Unconfirmed(Box::new(shown))))
 }
 
 async fn send_confirmation(
     cx: &RequestContext,
     request: &SignUpRequest,
-    newcomer: &SignUpContact,
+    sign_up_contact: &SignUpContact,
     known: Option<User>,
 ) -> Result<Attempt<User>> {
     let challenge = Challenge::new(&request.pkce.challenge, &request.pkce.method);
     let user = match known {
-        Some(known) => resend_confirmation(cx, request, newcomer, known, challenge?).await?,
-        None => match create_unconfirmed_user(cx, request, newcomer, challenge).await? {
+        Some(known) => resend_confirmation(cx, request, sign_up_contact, known, challenge?).await?,
+        None => match create_unconfirmed_user(cx, request, sign_up_contact, challenge).await? {
             Attempt::Done(user) => user,
             Attempt::Conflict(error) => return Ok(Attempt::Conflict(error)),
         },
     };
-    let is_sent = !is_confirmed(&user, &newcomer.contact);
+    let is_sent = !is_confirmed(&user, &sign_up_contact.contact);
     let confirmation_sent_at = if is_sent { Some(cx.now) } else { user.confirmation_sent_at };
     Ok(Attempt::Done(User { confirmation_sent_at, updated_at: cx.now, ..user }))
 }
@@ -365,17 +373,17 @@ fn confirmation_requested_entry(contact: &Contact) -> AuditEntry {
 async fn resend_confirmation(
     cx: &RequestContext,
     request: &SignUpRequest,
-    newcomer: &SignUpContact,
+    sign_up_contact: &SignUpContact,
     known: User,
     challenge: Option<Challenge>,
 ) -> Result<User> {
-    let contact = &newcomer.contact;
+    let contact = &sign_up_contact.contact;
     let contested = contested_password(cx, &request.password, &known).await?;
-    let (user, lacking) = with_only_identity(cx, known, contact, request.data.as_ref());
-    let user = if lacking.is_some() { response_view(user) } else { user };
-    let confirmation = messages::send_confirmation(cx, &user, newcomer, challenge.is_some()).await?;
+    let (user, missing_identity) = with_only_identity(cx, known, contact, request.data.as_ref());
+    let user = if missing_identity.is_some() { response_view(user) } else { user };
+    let confirmation = messages::send_confirmation(cx, &user, sign_up_contact, challenge.is_some()).await?;
     let mut db = cx.begin().await?;
-    if let Some(identity) = &lacking {
+    if let Some(identity) = &missing_identity {
         accounts::replace_identity(&mut db, identity, &user.app_metadata).await.or_internal_error(IDENTITY_FAILED)?;
     }
     let rows = audit::build_rows(cx, &user, [confirmation_requested_entry(contact)]);
@@ -397,10 +405,10 @@ async fn resend_confirmation(
 async fn create_unconfirmed_user(
     cx: &RequestContext,
     request: &SignUpRequest,
-    newcomer: &SignUpContact,
+    sign_up_contact: &SignUpContact,
     challenge: std::result::Result<Option<Challenge>, UnknownMethod>,
 ) -> Result<Attempt<User>> {
-    let contact = &newcomer.contact;
+    let contact = &sign_up_contact.contact;
     let new = prepare_user(cx, &request.password, contact, request.data.as_ref()).await?;
     let mut db = messages::begin_for_contact(cx, contact).await?;
     let rows = audit::build_rows(cx, &new, [confirmation_requested_entry(contact)]);
@@ -420,7 +428,7 @@ async fn create_unconfirmed_user(
     if let Some(challenge) = &challenge {
         pkce::store_sign_up_challenge(cx, &mut db, shown.id, challenge).await?;
     }
-    let confirmation = messages::send_confirmation(cx, &shown, newcomer, challenge.is_some()).await?;
+    let confirmation = messages::send_confirmation(cx, &shown, sign_up_contact, challenge.is_some()).await?;
     confirmation.store(cx, &mut db, &shown).await?;
     db.commit().await?;
     Ok(Attempt::Done(shown))

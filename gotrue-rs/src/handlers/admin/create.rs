@@ -90,12 +90,13 @@ async fn require_free_contacts(cx: &RequestContext, request: &AdminUserRequest) 
     let email = parse_new_email(request)?;
     let phone = rules::parse_phone(request);
     let audience = if request.aud.is_empty() { cx.audience() } else { request.aud.clone() };
-    let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
+    let own_domain_providers: Vec<String> =
+        cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
     let lookup = ContactQuery {
         email: email.as_ref().map(Email::as_str),
         phone: phone.as_ref().ok().and_then(Option::as_ref).map(Phone::as_str),
         audience: &audience,
-        own_domain_providers: &apart,
+        own_domain_providers: &own_domain_providers,
     };
     let taken =
         admin::find_taken_contacts(&mut cx.db(), lookup).await.or_internal_error("Database error checking email")?;

@@ -86,8 +86,9 @@ async fn new_email(
         return Ok(None);
     }
     let new = Email::parse(requested)?;
-    let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
-    let taken = users::is_email_taken(&mut cx.db(), new.as_str(), &user.aud, &apart, user.id).await;
+    let own_domain_providers: Vec<String> =
+        cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
+    let taken = users::is_email_taken(&mut cx.db(), new.as_str(), &user.aud, &own_domain_providers, user.id).await;
     if taken.or_internal_error("Database error checking email")? || user.email.as_deref() == Some(new.as_str()) {
         return Err(email_taken());
     }

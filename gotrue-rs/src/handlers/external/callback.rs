@@ -19,7 +19,7 @@ use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::external::{ProviderSignIn, complete_sign_in};
 use crate::services::linking::{self, LinkOutcome};
-use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::create::{Authentication, create_session};
 use crate::store::flow_state;
 use crate::store::flow_state::external::{ExternalFlow, ExternalSignIn, LinkingTarget, complete, find_by_state};
 
@@ -180,7 +180,7 @@ async fn finish_with_session(
     if flow_state::delete(&mut db, flow.id).await? == 0 {
         return Err(state::state_not_found());
     }
-    let issued = create_session(cx, &mut db, Proof::new(user, "oauth", Vec::new())).await?;
+    let issued = create_session(cx, &mut db, Authentication::new(user, "oauth", Vec::new())).await?;
     db.commit().await?;
     issued.insert_response_headers(cx);
     let tokens = ImplicitFlowTokens {

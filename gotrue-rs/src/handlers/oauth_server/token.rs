@@ -15,7 +15,7 @@ use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::authorization_codes;
 use crate::services::oauth_server::{has_json_body, into_oauth_error};
-use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::create::{Authentication, create_session};
 use crate::services::sessions::refresh::refresh;
 use crate::services::sessions::{self, IssuedTokens};
 use crate::store::oauth_authorizations::{self, ApprovedAuthorization};
@@ -85,12 +85,12 @@ async fn exchange_code(cx: &RequestContext, client: &OAuthClient, request: &Toke
         db.rollback().await?;
         return Err(refuse_unknown_code(cx, client.id, &request.code).await);
     }
-    let proof = Proof {
+    let authentication = Authentication {
         oauth_client: Some(client.id),
         scopes: Some(&authorization.scope),
-        ..Proof::new(&user, AMR_METHOD, vec![entry])
+        ..Authentication::new(&user, AMR_METHOD, vec![entry])
     };
-    let issued = create_session(cx, &mut db, proof).await?;
+    let issued = create_session(cx, &mut db, authentication).await?;
     authorization_codes::record_exchange(cx, &mut db, client.id, &request.code, issued.session.id).await?;
     db.commit().await?;
     if !wants_id_token {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
-use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::create::{Authentication, create_session};
 use crate::services::sessions::{self, SessionExtras};
 use crate::services::webauthn::{self, AssertionResponse, StoredCredential};
 use crate::store::passkeys::{self, OwnedPasskey, PasskeyUse};
@@ -54,7 +54,7 @@ pub async fn verify(cx: RequestContext) -> Result<Reply> {
     if !passkeys::record_use(&mut db, used).await? {
         return Err(verification_failed("the passkey was used or deleted by a concurrent request"));
     }
-    let issued = create_session(&cx, &mut db, Proof::new(&passkey.user, AMR_METHOD, vec![entry])).await?;
+    let issued = create_session(&cx, &mut db, Authentication::new(&passkey.user, AMR_METHOD, vec![entry])).await?;
     db.commit().await?;
     Ok(issued.reply(SessionExtras::default()))
 }

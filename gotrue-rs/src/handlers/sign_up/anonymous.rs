@@ -9,7 +9,7 @@ use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::hooks;
 use crate::services::limits::{self, LimitedRoute};
-use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::create::{Authentication, create_session};
 use crate::services::sessions::{self, IssuedTokens, SessionExtras};
 use crate::store::accounts;
 
@@ -35,7 +35,7 @@ pub(super) async fn sign_up_anonymous(cx: &RequestContext, request: SignUpReques
 async fn create_user(cx: &RequestContext, user: &User) -> Result<IssuedTokens> {
     let mut db = sessions::begin_token_transaction(cx).await?;
     let stored = accounts::insert_within(&mut db, user, Vec::new()).await?.into_result()?;
-    let issued = create_session(cx, &mut db, Proof::new(&stored, "anonymous", Vec::new())).await?;
+    let issued = create_session(cx, &mut db, Authentication::new(&stored, "anonymous", Vec::new())).await?;
     db.commit().await?;
     Ok(issued)
 }

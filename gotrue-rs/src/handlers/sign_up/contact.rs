@@ -19,11 +19,11 @@ pub(super) async fn sign_up_with_contact(cx: &RequestContext, request: SignUpReq
     require_sign_up_enabled(&cx.app.policy)?;
     require_request_password(&request)?;
     passwords::require_strong(cx, &request.password).await?;
-    let newcomer = parse_contact(&request, &cx.app.policy)?;
-    if needs_confirmation(cx, &newcomer.contact) {
-        limits::count_public_message(cx, &newcomer.contact).await?;
+    let sign_up_contact = parse_contact(&request, &cx.app.policy)?;
+    if needs_confirmation(cx, &sign_up_contact.contact) {
+        limits::count_public_message(cx, &sign_up_contact.contact).await?;
     }
-    Ok(match register_user(cx, request, newcomer).await? {
+    Ok(match register_user(cx, request, sign_up_contact).await? {
         SignUpResult::SignedIn(issued) => issued.reply(SessionExtras::default()),
         SignUpResult::Unconfirmed(user) | SignUpResult::Obfuscated(user) => Reply::json(&UserJson::from(&*user)),
     })

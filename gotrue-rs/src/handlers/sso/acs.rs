@@ -19,7 +19,7 @@ use crate::request_context::RequestContext;
 use crate::services::linking::{self, ExternalUser, LinkOutcome};
 use crate::services::saml::{metadata, response};
 use crate::services::sessions::IssuedTokens;
-use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::create::{Authentication, create_session};
 use crate::store::saml_relay_states::{self, WaitingFlow};
 use crate::store::sso_providers;
 
@@ -154,8 +154,11 @@ async fn sign_in_user(
     {
         return Err(state_already_used());
     }
-    let proof = Proof { not_after: assertion.session_not_on_or_after, ..Proof::new(&user, AMR_METHOD, Vec::new()) };
-    let issued = create_session(cx, &mut db, proof).await?;
+    let authentication = Authentication {
+        not_after: assertion.session_not_on_or_after,
+        ..Authentication::new(&user, AMR_METHOD, Vec::new())
+    };
+    let issued = create_session(cx, &mut db, authentication).await?;
     db.commit().await?;
     if is_new {
         linking::call_after_user_created(cx, &issued.user).await?;

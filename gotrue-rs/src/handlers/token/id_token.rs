@@ -11,7 +11,7 @@ use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::id_tokens;
 use crate::services::linking::{self, ExternalUser, LinkOutcome};
-use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::create::{Authentication, create_session};
 use crate::services::sessions::{IssuedTokens, SessionExtras};
 
 /// Verifies the ID token and returns a session of its user.
@@ -79,7 +79,7 @@ async fn sign_in_or_link(
             return Err(error);
         }
     };
-    let mut issued = create_session(cx, &mut db, Proof::new(&user, "oauth", Vec::new())).await?;
+    let mut issued = create_session(cx, &mut db, Authentication::new(&user, "oauth", Vec::new())).await?;
     db.commit().await?;
     // As in GoTrue, the response shows the identities as they were loaded, with the one that this request added.
     issued.user = User { last_sign_in_at: issued.user.last_sign_in_at, ..*user };

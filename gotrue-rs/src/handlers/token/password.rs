@@ -17,7 +17,7 @@ use crate::request_context::RequestContext;
 use crate::services::limits::Guess;
 use crate::services::passwords::AfterDisconnect;
 use crate::services::sessions::SessionExtras;
-use crate::services::sessions::create::{Proof, create_session_if_unchanged};
+use crate::services::sessions::create::{Authentication, create_session_if_unchanged};
 use crate::services::{equal_work, explanations, hooks, limits, passwords};
 use crate::store::{stored_passwords, users};
 
@@ -62,8 +62,9 @@ async fn try_sign_in(
         return Err(decision.error());
     }
     let entry = AuditEntry::new(AuditAction::Login).with_trait("provider", identifier.provider());
-    let proof = Proof { verified_hash: Some(hash), ..Proof::new(user, "password", vec![entry]) };
-    let Some(issued) = create_session_if_unchanged(cx, &mut cx.db(), proof).await? else { return Ok(None) };
+    let authentication =
+        Authentication { verified_hash: Some(hash), ..Authentication::new(user, "password", vec![entry]) };
+    let Some(issued) = create_session_if_unchanged(cx, &mut cx.db(), authentication).await? else { return Ok(None) };
     rehash_password(cx, user, &request.password).await;
     let reasons: Vec<&str> =
         weak.iter().flat_map(|weak| &weak.reasons).map(|reason| WeakPasswordReason::as_str(*reason)).collect();

@@ -15,7 +15,7 @@ use platform::journal::{Fact, FactCondition};
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::explanations;
-use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::create::{Authentication, create_session};
 use crate::services::sessions::{self, SessionExtras};
 use crate::store::flow_state::{self, Flow as StoredFlow};
 
@@ -47,8 +47,8 @@ pub(super) async fn grant_pkce(cx: &RequestContext) -> Result<Reply> {
     if flow_state::delete(&mut db, stored.id).await? == 0 {
         return Err(unknown_code());
     }
-    let proof = Proof::new(&stored.user, &stored.method, vec![entry]);
-    let issued = create_session(cx, &mut db, proof).await?;
+    let authentication = Authentication::new(&stored.user, &stored.method, vec![entry]);
+    let issued = create_session(cx, &mut db, authentication).await?;
     db.commit().await?;
     Ok(issued.reply(SessionExtras {
         provider_token: stored.provider_access_token.as_deref(),

@@ -10,7 +10,7 @@ use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::linking::{self, ExternalUser, LinkOutcome};
 use crate::services::sessions::SessionExtras;
-use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::create::{Authentication, create_session};
 use crate::store::used_messages;
 
 /// Verifies the message and returns a session of the address's user.
@@ -44,8 +44,9 @@ async fn sign_in(cx: &RequestContext, message: &SignInMessage, external_user: &E
         .with_trait("address", message.address.as_str())
         .with_trait("domain", message.domain.as_str())
         .with_trait("uri", message.uri.to_json());
-    let mut issued =
-        create_session(cx, &mut db, Proof::new(&user, WEB3_PROVIDER, vec![entry])).await.map_err(into_oauth_error)?;
+    let mut issued = create_session(cx, &mut db, Authentication::new(&user, WEB3_PROVIDER, vec![entry]))
+        .await
+        .map_err(into_oauth_error)?;
     db.commit().await?;
     // As in GoTrue, network and statement of this message are in the metadata, but not yet in the identity shown.
     issued.user.identities.clone_from(&user.identities);

@@ -62,8 +62,10 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
 /// Refuses an address or number of another user.
 async fn require_unused_contacts(cx: &RequestContext, user: &User, changes: &ContactChanges) -> Result<()> {
     if let Some(email) = &changes.email {
-        let apart: Vec<String> = cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
-        let taken = users::is_email_taken(&mut cx.db(), email.as_str(), &cx.audience(), &apart, user.id).await;
+        let own_domain_providers: Vec<String> =
+            cx.app.policy.experimental.provider_linking_domains.keys().cloned().collect();
+        let taken =
+            users::is_email_taken(&mut cx.db(), email.as_str(), &cx.audience(), &own_domain_providers, user.id).await;
         if taken.or_internal_error("Database error checking email")? {
             return Err(email_taken());
         }

@@ -15,7 +15,7 @@ use http_edge::request::is_prefetch;
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::messages::redirect_target;
-use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::create::{Authentication, create_session};
 use crate::services::verification::{TokenOutcome, apply_token};
 use crate::services::{notices, sessions};
 use crate::store::flow_state;
@@ -82,7 +82,7 @@ async fn follow_link(
         notices::send_contact_changed(cx, &good.user, &user).await;
         return with_code(target, &code).map_err(Error::other);
     }
-    let issued = create_session(cx, &mut db, Proof::new(&user, "otp", Vec::new())).await?;
+    let issued = create_session(cx, &mut db, Authentication::new(&user, "otp", Vec::new())).await?;
     db.commit().await?;
     notices::send_contact_changed(cx, &good.user, &user).await;
     issued.insert_response_headers(cx);

@@ -16,7 +16,7 @@ use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 use crate::services::explanations::{self, SecretKind};
 use crate::services::messages::require_provider_approval;
-use crate::services::sessions::create::{Proof, create_session};
+use crate::services::sessions::create::{Authentication, create_session};
 use crate::services::sessions::{self, SessionExtras};
 use crate::services::verification::{TokenOutcome, VerifiedToken, apply_token, prepare_token};
 use crate::services::{equal_work, limits, notices};
@@ -39,7 +39,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
         db.commit().await?;
         return Ok(Reply::json(&FirstConfirmationJson { code: "200", msg: FIRST_CONFIRMATION_ACCEPTED }));
     };
-    let issued = create_session(&cx, &mut db, Proof::new(&user, "otp", Vec::new())).await?;
+    let issued = create_session(&cx, &mut db, Authentication::new(&user, "otp", Vec::new())).await?;
     db.commit().await?;
     notices::send_contact_changed(&cx, &good.user, &user).await;
     Ok(issued.reply(SessionExtras::default()))

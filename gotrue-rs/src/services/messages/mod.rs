@@ -47,16 +47,16 @@ pub enum ContactConfirmation<'a> {
 pub async fn send_confirmation<'a>(
     cx: &RequestContext,
     user: &User,
-    newcomer: &'a SignUpContact,
+    sign_up_contact: &'a SignUpContact,
     pkce: bool,
 ) -> Result<ContactConfirmation<'a>> {
-    match &newcomer.contact {
+    match &sign_up_contact.contact {
         Contact::Email(email) => {
             let email_message = TokenEmail { purpose: Purpose::SignUp, to: email.as_str(), pkce, new_email: None };
             Ok(ContactConfirmation::Email(email_message, Box::new(send_email(cx, user, email_message).await?)))
         }
         Contact::Phone(phone) => {
-            let sms_message = TokenSms { purpose: Purpose::Sms, to: phone.as_str(), channel: &newcomer.channel };
+            let sms_message = TokenSms { purpose: Purpose::Sms, to: phone.as_str(), channel: &sign_up_contact.channel };
             Ok(ContactConfirmation::Sms(phone.as_str(), send_sms(cx, user, sms_message).await?))
         }
     }

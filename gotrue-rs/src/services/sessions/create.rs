@@ -1,4 +1,4 @@
-//! Creates a session from a proof of authentication.
+//! Creates a session after an authentication.
 
 use gotrue_rules::domain::audit::AuditEntry;
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
@@ -16,9 +16,9 @@ use crate::services::{audit, sealing};
 use crate::store::sessions;
 use crate::store::sessions::NewSession;
 
-/// A proof of authentication: the user, the method, and the properties of the new session.
+/// An authentication that succeeded: the user, the method, and the properties of the new session.
 #[derive(Debug)]
-pub struct Proof<'a> {
+pub struct Authentication<'a> {
     /// The user, as it was loaded.
     pub user: &'a User,
     /// The method in the claim `amr`.
@@ -35,34 +35,38 @@ pub struct Proof<'a> {
     pub scopes: Option<&'a str>,
 }
 
-impl<'a> Proof<'a> {
-    /// A proof without optional properties.
+impl<'a> Authentication<'a> {
+    /// An authentication without optional properties.
     pub fn new(user: &'a User, method: &'a str, audit: Vec<AuditEntry>) -> Self {
         Self { user, method, audit, not_after: None, verified_hash: None, oauth_client: None, scopes: None }
     }
 }
 
 /// Creates a session and issues its first tokens. On a pooled connection this is one statement.
-pub async fn create_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'_>) -> Result<IssuedTokens> {
-    let issued = create_session_if_unchanged(cx, db, proof).await?;
+pub async fn create_session(
+    cx: &RequestContext,
+    db: &mut Connection,
+    authentication: Authentication<'_>,
+) -> Result<IssuedTokens> {
+    let issued = create_session_if_unchanged(cx, db, authentication).await?;
     issued.ok_or_else(|| Error::internal("Database error granting user"))
 }
 
-/// Creates a session, or returns `None` if the user changed since the proof was verified.
+/// Creates a session, or returns `None` if the user changed since it was authenticated.
 pub async fn create_session_if_unchanged(
     cx: &RequestContext,
     db: &mut Connection,
-    proof: Proof<'_>,
+    authentication: Authentication<'_>,
 ) -> Result<Option<IssuedTokens>> {
     if cx.app.policy.sessions.should_reject_banned_sign_in {
-        require_not_banned(proof.user, BannedAttempt::Access, cx.now)?;
+        require_not_banned(authentication.user, BannedAttempt::Access, cx.now)?;
     }
     if db.is_transaction() || !cx.app.hooks.is_in_database(HookKind::CustomAccessToken) {
-        return insert_session(cx, db, proof).await;
+        return insert_session(cx, db, authentication).await;
     }
     // The database function sees the session, which is rolled back if the function refuses.
     let mut db = cx.begin().await?;
-    let issued = insert_session(cx, &mut db, proof).await?;
+    let issued = insert_session(cx, &mut db, authentication).await?;
     db.commit().await?;
     Ok(issued)
 }
@@ -70,30 +74,38 @@ pub async fn create_session_if_unchanged(
 /// An HTTP hook is called before the write, because it does not see it.
 ///
 /// On a pooled connection none is held then.
-async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'_>) -> Result<Option<IssuedTokens>> {
+async fn insert_session(
+    cx: &RequestContext,
+    db: &mut Connection,
+    authentication: Authentication<'_>,
+) -> Result<Option<IssuedTokens>> {
     let id = cx.entropy.uuid();
     let (refresh_token, hmac_key) = first_refresh_token(cx, id);
     let new = NewSession {
         id,
-        user_id: proof.user.id,
+        user_id: authentication.user.id,
         now: cx.now,
-        not_after: proof.not_after,
+        not_after: authentication.not_after,
         user_agent: cx.request.user_agent(),
         ip: cx.client_ip(),
-        oauth_client_id: proof.oauth_client,
-        scopes: proof.scopes.map(str::to_owned),
+        oauth_client_id: authentication.oauth_client,
+        scopes: authentication.scopes.map(str::to_owned),
         refresh_token: refresh_token.counter.is_none().then(|| refresh_token.text.clone()),
         hmac_key,
         amr_id: cx.entropy.uuid(),
-        method: proof.method.to_owned(),
-        expected_password_hash: proof.verified_hash.map(str::to_owned),
-        audit: audit::build_rows(cx, proof.user, proof.audit),
+        method: authentication.method.to_owned(),
+        expected_password_hash: authentication.verified_hash.map(str::to_owned),
+        audit: audit::build_rows(cx, authentication.user, authentication.audit),
     };
     let session = session_of_row(&new);
     // As in GoTrue, the response has the headers of a session that the access token hook refuses.
     let add_headers = |_: &Error| insert_token_headers(cx, &session, &refresh_token);
     let hook_claims = if cx.app.hooks.is_http(HookKind::CustomAccessToken) {
-        Some(build_claims(cx, db, proof.user, &session, proof.method).await.inspect_err(add_headers)?)
+        Some(
+            build_claims(cx, db, authentication.user, &session, authentication.method)
+                .await
+                .inspect_err(add_headers)?,
+        )
     } else {
         None
     };
@@ -103,8 +115,8 @@ async fn insert_session(cx: &RequestContext, db: &mut Connection, proof: Proof<'
         claims
     } else {
         // As in GoTrue, the claims do not include identities that were linked by this sign-in.
-        let stored = std::mem::replace(&mut user.identities, proof.user.identities.clone());
-        let claims = build_claims(cx, db, &user, &session, proof.method).await.inspect_err(add_headers)?;
+        let stored = std::mem::replace(&mut user.identities, authentication.user.identities.clone());
+        let claims = build_claims(cx, db, &user, &session, authentication.method).await.inspect_err(add_headers)?;
         user.identities = stored;
         claims
     };

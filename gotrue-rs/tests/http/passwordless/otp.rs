@@ -66,7 +66,7 @@ async fn autoconfirm_mails_a_magic_link_to_new_users() {
 async fn test_number_signs_up_and_in_with_its_fixed_code() {
     let world = World::with(with_test_number).await;
     let new = world.post("/otp", json!({ "phone": "+1 555 010 0001", "data": { "name": "Ann" } })).await.expect(200);
-    assert_eq!(new.json, json!({}), "a newcomer's message has no id");
+    assert_eq!(new.json, json!({}), "the message of a new user has no id");
     let code = json!({ "type": "sms", "phone": NUMBER, "token": FIXED });
     let first = world.post("/verify", code.clone()).await.expect(200);
     assert_eq!((first.str("user/phone"), first.str("user/user_metadata/name")), (NUMBER, "Ann"));

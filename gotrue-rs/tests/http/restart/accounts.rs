@@ -13,7 +13,7 @@ async fn administer(world: &World, method: Method, path: &str, body: Option<Valu
 #[tokio::test]
 async fn created_user_exists_after_restart() {
     in_turns(async |turn| {
-        let email = turn.newcomer();
+        let email = turn.new_address();
         let body =
             json!({"email": email, "password": PASSWORD, "email_confirm": true, "app_metadata": {"plan": "free"}});
         let made = administer(turn.first, Method::POST, "/admin/users", Some(body)).await;
@@ -32,7 +32,7 @@ async fn created_user_exists_after_restart() {
 #[tokio::test]
 async fn generated_link_works_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let body = json!({"type": "recovery", "email": ann.email});
         let made = administer(turn.first, Method::POST, "/admin/generate_link", Some(body)).await;
         let code = json!({"type": "recovery", "token_hash": made["hashed_token"]});
@@ -44,7 +44,7 @@ async fn generated_link_works_after_restart() {
 #[tokio::test]
 async fn admin_user_stays_administrator_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let path = format!("/admin/users/{}", ann.id);
         administer(turn.first, Method::PUT, &path, Some(json!({"role": "service_role"}))).await;
         let boss = turn.second.sign_in(&ann.email).await;
@@ -57,7 +57,7 @@ async fn admin_user_stays_administrator_after_restart() {
 #[tokio::test]
 async fn invitation_is_accepted_after_restart() {
     in_turns(async |turn| {
-        let email = turn.newcomer();
+        let email = turn.new_address();
         administer(turn.first, Method::POST, "/invite", Some(json!({"email": email}))).await;
         let link = turn.first.link(&email);
         assert!(turn.second.get(&link).await.expect(303).header("location").contains("type=invite"));
@@ -69,7 +69,7 @@ async fn invitation_is_accepted_after_restart() {
 async fn anonymous_user_becomes_permanent_after_restart() {
     in_turns(async |turn| {
         let unknown = TestUser::from_session(&turn.first.post("/signup", json!({"data": {"cart": 1}})).await);
-        let email = turn.newcomer();
+        let email = turn.new_address();
         turn.second.put_as(&unknown.access_token, "/user", json!({"email": email})).await.expect(200);
         turn.first.get(&turn.second.link(&email)).await.expect(303);
         let user = turn.second.get_as(&unknown.access_token, "/user").await.expect(200);

@@ -12,7 +12,7 @@ fn assurance(claims: &Value) -> &str {
 #[tokio::test]
 async fn totp_factor_elevates_a_session_after_restart() {
     in_turns(async |turn| {
-        let (ann, app) = turn.first.create_user_with_totp(&turn.newcomer()).await;
+        let (ann, app) = turn.first.create_user_with_totp(&turn.new_address()).await;
         turn.first.advance(TimeDelta::seconds(30));
         let again = turn.second.sign_in(&ann.email).await;
         let lifted = turn.second.elevate_session(&again, &app).await;
@@ -26,7 +26,7 @@ async fn totp_factor_elevates_a_session_after_restart() {
 #[tokio::test]
 async fn totp_enrollment_is_verified_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let app = turn.first.enroll_totp(&ann, "app").await;
         let response = turn.first.create_challenge(&ann.access_token, &app.id).await.expect(200);
         let code = turn.first.totp_code(&app);
@@ -45,7 +45,7 @@ async fn totp_enrollment_is_verified_after_restart() {
 #[tokio::test]
 async fn sms_challenge_is_answered_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let phone = format!("1555020{}", turn.number);
         let body = json!({"factor_type": "phone", "phone": phone, "friendly_name": "mobile"});
         let factor = turn.first.enroll(&ann.access_token, body).await.expect(200).str("id").to_owned();
@@ -61,7 +61,7 @@ async fn sms_challenge_is_answered_after_restart() {
 #[tokio::test]
 async fn security_key_works_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let (ann, factor, mut device) = turn.first.enroll_security_key(&ann, "key").await;
         let again = turn.second.sign_in(&ann.email).await;
         let lifted = turn.second.verify_security_key(&again, &factor, &mut device).await.expect(200);
@@ -73,7 +73,7 @@ async fn security_key_works_after_restart() {
 #[tokio::test]
 async fn passkey_opens_a_session_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let (_, mut device) = turn.first.create_passkey(&ann).await;
         for world in [turn.second, turn.first] {
             assert_eq!(world.sign_in_with_passkey(&mut device).await.expect(200).str("user/id"), ann.id);
@@ -85,7 +85,7 @@ async fn passkey_opens_a_session_after_restart() {
 #[tokio::test]
 async fn passkey_challenge_is_answered_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let token = &ann.access_token;
         let mut device = new_authenticator();
         let response = turn.first.post_as(token, "/passkeys/registration/options", json!({})).await.expect(200);

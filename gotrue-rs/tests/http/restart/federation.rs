@@ -10,7 +10,7 @@ const PKCE: &str = "&code_challenge_method=s256&code_challenge=";
 #[tokio::test]
 async fn social_sign_in_completes_after_restart() {
     in_turns(async |turn| {
-        let email = turn.newcomer();
+        let email = turn.new_address();
         turn.github.add_github_user(turn.number, &email, true);
         let sent = turn.second.finish_provider_sign_in(&turn.first.start_provider_sign_in("github").await).await;
         let user = turn.first.get_as(sent.fragment("access_token"), "/user").await.expect(200);
@@ -28,7 +28,7 @@ async fn social_sign_in_completes_after_restart() {
 #[tokio::test]
 async fn linked_identity_is_unlinked_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         turn.github.add_github_user(turn.number, &ann.email, true);
         turn.first.finish_provider_sign_in(&turn.first.start_provider_sign_in("github").await).await;
         let user = turn.second.get_as(&ann.access_token, "/user").await.expect(200);
@@ -47,7 +47,7 @@ async fn linked_identity_is_unlinked_after_restart() {
 #[tokio::test]
 async fn oauth_code_is_exchanged_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let app = turn.first.create_oauth_client(json!({})).await;
         let path = turn.first.request_authorization(&app, &[("scope", "openid email")]).await;
         turn.second.get_as(&ann.access_token, &path).await.expect(200);
@@ -66,7 +66,7 @@ async fn oauth_code_is_exchanged_after_restart() {
 #[tokio::test]
 async fn registered_client_and_consent_exist_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let body = json!({"client_name": "Registered", "redirect_uris": [gotrue_rs::testing::CALLBACK]});
         let app = OAuthClient::from_registration(&turn.first.post("/oauth/clients/register", body).await.expect(201));
         let code = turn.first.obtain_code(&app, &ann, "openid").await;

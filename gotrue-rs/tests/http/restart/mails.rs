@@ -12,7 +12,7 @@ async fn followed(world: &World, email: &str) -> RedirectTarget {
 #[tokio::test]
 async fn sign_up_is_confirmed_after_restart() {
     in_turns(async |turn| {
-        let email = turn.newcomer();
+        let email = turn.new_address();
         turn.first.post("/signup", json!({"email": email, "password": PASSWORD})).await.expect(200);
         assert_eq!(turn.second.try_password(&email, PASSWORD).await.refusal(), (400, "email_not_confirmed"));
         let sent = followed(turn.second, &email).await;
@@ -27,7 +27,7 @@ async fn sign_up_is_confirmed_after_restart() {
 #[tokio::test]
 async fn code_is_redeemed_once_across_servers() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         for (path, kind) in [("/recover", "recovery"), ("/otp", "email"), ("/magiclink", "magiclink")] {
             turn.first.advance(TimeDelta::seconds(1));
             turn.first.post(path, json!({"email": ann.email})).await.expect(200);
@@ -55,7 +55,7 @@ async fn sms_code_is_redeemed_after_restart() {
 #[tokio::test]
 async fn email_change_is_confirmed_across_servers() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let new = format!("new{}@example.com", turn.number);
         turn.first.put_as(&ann.access_token, "/user", json!({"email": new})).await.expect(200);
         let (old_link, new_link) = (turn.first.link(&ann.email), turn.first.link(&new));
@@ -71,7 +71,7 @@ async fn email_change_is_confirmed_across_servers() {
 #[tokio::test]
 async fn reauthentication_code_is_accepted_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         turn.first.advance(TimeDelta::hours(25));
         let ann = TestUser::from_session(&turn.first.refresh(&ann.refresh_token).await);
         turn.first.get_as(&ann.access_token, "/reauthenticate").await.expect(200);
@@ -88,7 +88,7 @@ async fn reauthentication_code_is_accepted_after_restart() {
 #[tokio::test]
 async fn pkce_code_is_exchanged_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         // Requested and followed at one server or at both; exchanged at the other.
         for follower in [turn.first, turn.second] {
             turn.first.advance(TimeDelta::seconds(1));

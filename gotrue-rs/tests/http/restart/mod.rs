@@ -27,7 +27,7 @@ struct Turn<'a> {
 
 impl Turn<'_> {
     /// An e-mail address that is unused in this database.
-    fn newcomer(&self) -> String {
+    fn new_address(&self) -> String {
         format!("ann{}@example.com", self.number)
     }
 }

@@ -64,7 +64,7 @@ async fn schema_description_detects_differences() {
 #[tokio::test]
 async fn server_start_changes_nothing_in_a_used_database() {
     in_turns(async |turn| {
-        turn.first.create_user(&turn.newcomer()).await;
+        turn.first.create_user(&turn.new_address()).await;
         let database = &turn.first.database;
         let rows = "SELECT count(*) FROM auth.users";
         let before = (described(database).await, database.query(rows).await);

@@ -7,7 +7,7 @@ use super::in_turns;
 #[tokio::test]
 async fn user_signs_in_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let again = turn.second.sign_in(&ann.email).await;
         assert_eq!(again.id, ann.id);
         turn.first.get_as(&again.access_token, "/user").await.expect(200);
@@ -20,7 +20,7 @@ async fn user_signs_in_after_restart() {
 #[tokio::test]
 async fn session_is_refreshed_across_servers() {
     in_turns(async |turn| {
-        let mut ann = turn.first.create_user(&turn.newcomer()).await;
+        let mut ann = turn.first.create_user(&turn.new_address()).await;
         for world in [turn.second, turn.first, turn.second] {
             world.advance(TimeDelta::minutes(59));
             world.get_as(&ann.access_token, "/user").await.expect(200);
@@ -36,7 +36,7 @@ async fn session_is_refreshed_across_servers() {
 #[tokio::test]
 async fn used_token_is_known_as_used_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let child = TestUser::from_session(&turn.first.refresh(&ann.refresh_token).await);
         let grandchild = TestUser::from_session(&turn.second.refresh(&child.refresh_token).await);
         turn.first.advance(TimeDelta::minutes(1));
@@ -52,7 +52,7 @@ async fn used_token_is_known_as_used_after_restart() {
 #[tokio::test]
 async fn sign_out_is_effective_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         let other = turn.second.sign_in(&ann.email).await;
         turn.second.post_as(&ann.access_token, "/logout?scope=local", json!({})).await.expect(204);
         let refused = turn.first.get_as(&ann.access_token, "/user").await;
@@ -66,7 +66,7 @@ async fn sign_out_is_effective_after_restart() {
 #[tokio::test]
 async fn changed_password_is_effective_after_restart() {
     in_turns(async |turn| {
-        let ann = turn.first.create_user(&turn.newcomer()).await;
+        let ann = turn.first.create_user(&turn.new_address()).await;
         turn.second.put_as(&ann.access_token, "/user", json!({"password": "battery staple"})).await.expect(200);
         turn.first.try_password(&ann.email, "battery staple").await.expect(200);
         let old = turn.first.try_password(&ann.email, PASSWORD).await;
