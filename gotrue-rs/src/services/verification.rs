@@ -52,7 +52,10 @@ pub async fn prepare_token(
 ) -> Result<VerifiedToken> {
     let effect = decide_effect(kind, &hash, &user, &cx.app.policy);
     let password = match effect {
-        VerificationEffect::ConfirmEmail { should_set_password: true } => Some(passwords::unusable_hash(cx, user.id)),
+        VerificationEffect::ConfirmEmail { should_set_password: true }
+        | VerificationEffect::RecoverAndConfirm { should_set_password: true } => {
+            Some(passwords::unusable_hash(cx, user.id))
+        }
         _ => None,
     };
     Ok(VerifiedToken { kind, hash, user, effect, password })
@@ -61,16 +64,12 @@ pub async fn prepare_token(
 /// Applies the effect of the token.
 pub async fn apply_token(cx: &RequestContext, db: &mut Connection, good: &VerifiedToken) -> Result<TokenOutcome> {
     match good.effect {
-        VerificationEffect::ConfirmEmail { should_set_password: with_password } => {
+        VerificationEffect::ConfirmEmail { .. } => {
             let entry = AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", "email");
             let confirmation = UserConfirmation { should_verify_identity: true, ..build_confirmation(cx, good, entry) };
             let confirmed =
                 accounts::confirm_email(db, confirmation).await.or_internal_error("Error confirming user")?;
-            if with_password {
-                // Rows are locked in this order: the user first, then sessions.
-                let ended = sessions::delete(db, good.user.id, SessionSelection::All, Vec::new()).await;
-                ended.or_internal_error("Error storing password")?;
-            }
+            end_sessions_of_new_password(db, good).await?;
             require_applied(confirmed)
         }
         VerificationEffect::ConfirmPhone => {
@@ -83,10 +82,12 @@ pub async fn apply_token(cx: &RequestContext, db: &mut Connection, good: &Verifi
                 accounts::consume_recovery(db, build_confirmation(cx, good, AuditEntry::new(AuditAction::Login))).await;
             require_applied(recovered.or_internal_error("Database error updating user")?)
         }
-        VerificationEffect::RecoverAndConfirm => {
+        VerificationEffect::RecoverAndConfirm { .. } => {
             let entry = AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", "email");
             let recovered = accounts::consume_recovery_and_confirm(db, build_confirmation(cx, good, entry)).await;
-            require_applied(recovered.or_internal_error("Database error updating user")?)
+            let recovered = recovered.or_internal_error("Database error updating user")?;
+            end_sessions_of_new_password(db, good).await?;
+            require_applied(recovered)
         }
         VerificationEffect::FirstEmailConfirmation(slot) => {
             if contact_change::store_first_confirmation(cx, db, &good.user, slot).await? {
@@ -101,6 +102,15 @@ pub async fn apply_token(cx: &RequestContext, db: &mut Connection, good: &Verifi
             require_applied(contact_change::apply_confirmed(cx, db, &good.user, ContactKind::Phone).await?)
         }
     }
+}
+
+/// Deletes the sessions of the user if the effect sets a password. Rows are locked in this order: the user, then sessions.
+async fn end_sessions_of_new_password(db: &mut Connection, good: &VerifiedToken) -> Result<()> {
+    if good.password.is_some() {
+        let ended = sessions::delete(db, good.user.id, SessionSelection::All, Vec::new()).await;
+        ended.or_internal_error("Error storing password")?;
+    }
+    Ok(())
 }
 
 /// Completes the change, because the other confirmation was stored since the user was loaded.

@@ -97,6 +97,23 @@ async fn refresh_with_reused_token_inside_the_interval_succeeds() {
     assert_eq!(world.refresh(&child).await.refusal(), USED);
 }
 
+/// Without the switch, the token that was active at the reuse is accepted for the reuse interval, and the session goes on.
+#[tokio::test]
+async fn reuse_revokes_the_session_for_good_with_hardened_policy() {
+    for (is_served, last_status) in [(false, 200), (true, 400)] {
+        let policy =
+            |policy: &mut gotrue_rules::domain::policy::Policy| policy.refresh.reuse_interval = Duration::from_secs(10);
+        let world = World::builder();
+        let world = if is_served { world.as_served() } else { world }.policy(policy).build().await;
+        let user = world.create_user(ANN).await;
+        let child = token(&world.refresh(&user.refresh_token).await);
+        let of_thief = token(&world.refresh(&child).await.expect(200));
+        world.advance(TimeDelta::seconds(11));
+        assert_eq!(world.refresh(&user.refresh_token).await.refusal(), USED);
+        assert_eq!(world.refresh(&of_thief).await.status, last_status, "as served: {is_served}");
+    }
+}
+
 #[tokio::test]
 async fn session_ends_after_its_time_box() {
     let world = World::with(|policy| policy.sessions.timebox = Some(Duration::from_hours(24))).await;

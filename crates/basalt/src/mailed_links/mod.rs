@@ -23,7 +23,7 @@ use gotrue_rules::domain::policy::MailBrand;
 use gotrue_rules::domain::redirect::{RedirectRequest, is_loopback_url};
 use http::header::{ACCEPT, LOCATION};
 use http::{Method, StatusCode};
-use http_edge::request::{is_prefetch, is_without_user};
+use http_edge::request::{is_prefetch, is_sent_by_foreign_page, is_without_user};
 use serde_json::json;
 use tokio::sync::watch;
 use url::{Position, Url, form_urlencoded};
@@ -257,6 +257,10 @@ impl MailedLinks {
     /// Answers a form of a page.
     async fn answer_form(&self, auth: &Router, request: Request) -> Response {
         let sender = Sender::of(&request);
+        // A page of another site would have its visitors send mails, each from a network of its own.
+        if is_sent_by_foreign_page(request.headers()) {
+            return self.page(&sender, |texts| texts.failed).with_status(StatusCode::FORBIDDEN).respond();
+        }
         let Some(form) = read_form(request).await else {
             return self.page(&sender, |texts| texts.failed).with_status(StatusCode::BAD_REQUEST).respond();
         };

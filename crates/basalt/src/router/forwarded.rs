@@ -8,7 +8,7 @@ use functions_rs::gateway::CheckStanding;
 use gateway::{Gateway, Route, RouteAccess, Service, build_error};
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
-use http_edge::request::{ApiKeyRole, BearerWhitespace, cors, parse_bearer};
+use http_edge::request::{ApiKeyRole, BearerWhitespace, cors, is_sent_by_foreign_page, parse_bearer};
 
 use super::{Area, EdgeRouter, error_responses};
 use crate::api_keys::{ApiKeyGateway, RequestCredentials};
@@ -174,8 +174,7 @@ fn check_key(access: RouteAccess, found: RequestCredentials, is_api_key: impl Fn
 /// A browser also sends the password with requests of other sites, which may only open the dashboard.
 fn check_dashboard(gateway: &ApiKeyGateway, request: &Request) -> Permission {
     let headers = request.headers();
-    let is_foreign = headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none");
-    if is_foreign && !matches!(*request.method(), Method::GET | Method::HEAD) {
+    if is_sent_by_foreign_page(headers) && !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Permission::Blocked;
     }
     match find_password(headers) {

@@ -29,7 +29,9 @@ use http::header::{HOST, ORIGIN, STRICT_TRANSPORT_SECURITY};
 use http::uri::PathAndQuery;
 use http::{HeaderName, Method, Uri};
 use http_edge::request::forwarded::replace_forwarded_headers;
-use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest, TrustedProxies, cors};
+use http_edge::request::{
+    ClientAddress, RequestId, RequestIdSource, ResolvedRequest, TrustedProxies, cors, is_same_origin,
+};
 use orders::OrderService;
 use orders::http::{is_order_path, logged_path};
 use postgrest_rs::service::DataApi;
@@ -323,7 +325,7 @@ impl EdgeRouter {
             return self.explanations.preflight(&request, cors::GATEWAY.preflight_response(request.headers()));
         }
         let uri = strip_mount(request.uri(), "/auth/v1");
-        if !is_consent_path(uri.path()) || submission_form::is_same_origin(request.headers()) {
+        if !is_consent_path(uri.path()) || is_same_origin(request.headers()) {
             request.headers_mut().remove(ORIGIN);
         }
         let found = self.gateway.authenticate(&uri, request.headers_mut());

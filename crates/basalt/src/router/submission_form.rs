@@ -8,10 +8,10 @@ use axum::extract::Request;
 use axum::response::Response;
 use functions_rs::functions::send_submission::spam::{FORM_SIGNS, SpamSigns};
 use functions_rs::functions::send_submission::text::{InvalidSubmission, SubmissionText};
-use http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
-use http_edge::request::{APIKEY, BODY_DEADLINE, ResolvedRequest, read_body};
+use http_edge::request::{APIKEY, BODY_DEADLINE, ResolvedRequest, is_same_origin, read_body};
 use percent_encoding::percent_decode;
 use serde_json::json;
 
@@ -22,7 +22,6 @@ use crate::assets::FormOutcome;
 const MAX_BODY: usize = 1024 * 1024;
 const FORM_TYPE: &str = "application/x-www-form-urlencoded";
 const SPAM_SIGNS: HeaderName = HeaderName::from_static(FORM_SIGNS);
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// The field of the text.
 const DETAILS: &str = "description";
 /// The field that no visitor sees: only programs fill it.
@@ -101,19 +100,6 @@ fn has_form_type(headers: &HeaderMap) -> bool {
     media_type.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(FORM_TYPE))
 }
 
-/// Returns whether no page of another origin sent the request.
-///
-/// Browsers say so in `Sec-Fetch-Site`; older ones name the page's origin. Without either, it is no browser.
-pub(super) fn is_same_origin(headers: &HeaderMap) -> bool {
-    if let Some(site) = headers.get(SEC_FETCH_SITE) {
-        return site == "same-origin" || site == "none";
-    }
-    let Some(origin) = headers.get(ORIGIN) else { return true };
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-    let of_origin = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, host)| host);
-    of_origin.is_some() && of_origin == host
-}
-
 /// Returns the first value of a field of `application/x-www-form-urlencoded`; a missing one is empty.
 ///
 /// `None` if the value is not UTF-8.
@@ -166,27 +152,6 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(find_template(query), expected, "{query}");
-        }
-    }
-
-    #[test]
-    fn forms_of_other_sites_are_recognised() {
-        let cases: [(&[(&'static str, &'static str)], bool); 8] = [
-            (&[], true),
-            (&[("sec-fetch-site", "same-origin"), ("origin", "null")], true),
-            (&[("sec-fetch-site", "none")], true),
-            (&[("sec-fetch-site", "cross-site"), ("origin", "https://shop.example")], false),
-            (&[("sec-fetch-site", "same-site")], false),
-            (&[("origin", "https://shop.example")], true),
-            (&[("origin", "https://other.example")], false),
-            (&[("origin", "null")], false),
-        ];
-        for (given, expected) in cases {
-            let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("shop.example"))]);
-            for (name, value) in given {
-                headers.insert(*name, HeaderValue::from_static(value));
-            }
-            assert_eq!(is_same_origin(&headers), expected, "{given:?}");
         }
     }
 

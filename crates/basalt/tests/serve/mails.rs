@@ -114,3 +114,21 @@ async fn no_route_serves_the_products() {
         assert!(!answer.bytes().await.expect("a body").starts_with(b"PK"), "{path}");
     }
 }
+
+#[tokio::test]
+async fn form_of_a_link_page_is_refused_from_pages_of_other_sites() {
+    let (server, _scratch) = serve(SHOP);
+    post(&server, "/auth/v1/signup", "en", json!({"email": "ann@example.com", "password": "correct horse"})).await;
+    message_to(&server, "ann@example.com").await;
+    let ask = async |site: Option<&str>| {
+        let form = [("action", "resend"), ("type", "recovery"), ("email", "ann@example.com")];
+        let request = server.client.post(server.url("/auth/v1/verify/link")).form(&form);
+        let request = if let Some(site) = site { request.header("sec-fetch-site", site) } else { request };
+        request.send().await.expect("an answer").status().as_u16()
+    };
+    assert_eq!(ask(Some("cross-site")).await, 403);
+    assert_eq!(ask(Some("same-site")).await, 403);
+    message_to(&server, "ann@example.com").await;
+    assert_eq!(ask(Some("same-origin")).await, 200);
+    assert_eq!(ask(None).await, 200, "older browsers do not name the site");
+}

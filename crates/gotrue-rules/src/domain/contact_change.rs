@@ -34,7 +34,7 @@ pub fn apply_effect(effect: VerificationEffect, mut user: User, with: Confirmati
             }
         }
         VerificationEffect::Recover => user.recovery_token.clear(),
-        VerificationEffect::RecoverAndConfirm => {
+        VerificationEffect::RecoverAndConfirm { .. } => {
             user.recovery_token.clear();
             confirm_email(&mut user, with.now);
         }
@@ -59,7 +59,7 @@ pub fn apply_effect(effect: VerificationEffect, mut user: User, with: Confirmati
 /// Returns the audit entry of the effect; the first of two email change confirmations has none.
 pub fn audit_entry(effect: VerificationEffect) -> Option<AuditEntry> {
     match effect {
-        VerificationEffect::ConfirmEmail { .. } | VerificationEffect::RecoverAndConfirm => {
+        VerificationEffect::ConfirmEmail { .. } | VerificationEffect::RecoverAndConfirm { .. } => {
             Some(AuditEntry::new(AuditAction::UserSignedUp).with_trait("provider", "email"))
         }
         VerificationEffect::ConfirmPhone => {
@@ -198,7 +198,8 @@ mod tests {
         let confirmed = User { email_confirmed_at: Some(Time::MAX_UTC), ..user() };
         let after = apply_effect(VerificationEffect::Recover, confirmed.clone(), context());
         assert_eq!(after, User { recovery_token: String::new(), ..confirmed });
-        let after = apply_effect(VerificationEffect::RecoverAndConfirm, user(), context());
+        let after =
+            apply_effect(VerificationEffect::RecoverAndConfirm { should_set_password: false }, user(), context());
         assert_eq!((after.recovery_token.as_str(), after.email_confirmed_at), ("", Some(context().now)));
         assert_eq!(after.identities, user().identities);
     }
@@ -268,7 +269,11 @@ mod tests {
                 Some(AuditAction::UserSignedUp),
                 Some("email"),
             ),
-            (VerificationEffect::RecoverAndConfirm, Some(AuditAction::UserSignedUp), Some("email")),
+            (
+                VerificationEffect::RecoverAndConfirm { should_set_password: false },
+                Some(AuditAction::UserSignedUp),
+                Some("email"),
+            ),
             (VerificationEffect::ConfirmPhone, Some(AuditAction::UserSignedUp), Some("phone")),
             (VerificationEffect::Recover, Some(AuditAction::Login), None),
             (VerificationEffect::ChangeEmail, Some(AuditAction::UserModified), None),

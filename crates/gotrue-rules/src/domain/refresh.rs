@@ -110,6 +110,8 @@ pub fn decide_stored(row: &StoredRefreshToken<'_>, policy: &RefreshPolicy, now: 
     }
     match row.active {
         Some((active, Some(parent))) if parent == row.token => StoredTokenDecision::ReturnActive(active.to_owned()),
+        // A reuse has revoked the whole session: no token of it has a successor that a client waits for.
+        None if policy.is_revocation_final && policy.rotation_enabled => StoredTokenDecision::Reject,
         _ if now <= row.updated_at + policy.reuse_interval => StoredTokenDecision::Rotate,
         _ if policy.rotation_enabled => StoredTokenDecision::RevokeFamily,
         _ => StoredTokenDecision::Reject,

@@ -233,13 +233,18 @@ pub fn invalid_link() -> Error {
 pub enum VerificationEffect {
     /// The address is confirmed, also in its identities. Audit: `user_signedup`, provider `email`.
     ConfirmEmail {
-        /// An invited user without a password gets a random one, which ends all sessions.
+        /// An invited user without a password gets a random one, which ends all sessions. So does one whose password
+        /// was chosen before the invitation, where the policy drops contested passwords.
         should_set_password: bool,
     },
     /// The recovery token of a user with a confirmed address is consumed. Audit: `login`.
     Recover,
     /// As [`Self::Recover`], and the address is confirmed. Audit: `user_signedup`, provider `email`.
-    RecoverAndConfirm,
+    RecoverAndConfirm {
+        /// Where the policy drops contested passwords, a password from before the confirmation is replaced by a random
+        /// one, which ends all sessions: whoever chose it did not own the address.
+        should_set_password: bool,
+    },
     /// The number is confirmed; an anonymous user becomes permanent.
     /// Audit: `user_signedup`, provider `phone`.
     ConfirmPhone,
@@ -253,14 +258,18 @@ pub enum VerificationEffect {
 
 /// Decides about the effect. `hash` determines which side of an email change is confirmed.
 pub fn decide_effect(kind: VerificationType, hash: &TokenHash, user: &User, policy: &Policy) -> VerificationEffect {
+    let is_contested = user.has_password() && policy.sign_up.should_drop_contested_password;
     match kind {
         VerificationType::SignUp | VerificationType::Invite | VerificationType::Email => {
-            VerificationEffect::ConfirmEmail { should_set_password: user.invited_at.is_some() && !user.has_password() }
+            let should_set_password = user.invited_at.is_some() && (!user.has_password() || is_contested);
+            VerificationEffect::ConfirmEmail { should_set_password }
         }
         VerificationType::MagicLink | VerificationType::Recovery if user.is_email_confirmed() => {
             VerificationEffect::Recover
         }
-        VerificationType::MagicLink | VerificationType::Recovery => VerificationEffect::RecoverAndConfirm,
+        VerificationType::MagicLink | VerificationType::Recovery => {
+            VerificationEffect::RecoverAndConfirm { should_set_password: is_contested }
+        }
         VerificationType::Sms => VerificationEffect::ConfirmPhone,
         VerificationType::PhoneChange => VerificationEffect::ChangePhone,
         VerificationType::EmailChange => {

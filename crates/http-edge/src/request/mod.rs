@@ -15,6 +15,7 @@ mod document;
 mod prefetch;
 mod program;
 mod request_id;
+mod same_origin;
 mod whole_body;
 
 pub use self::api_keys::{ApiKeyRing, ApiKeyRole};
@@ -25,6 +26,7 @@ pub use self::document::{is_call_of_area, is_sent_by_foreign_content};
 pub use self::prefetch::is_prefetch;
 pub use self::program::{is_program, is_without_user};
 pub use self::request_id::{RequestId, RequestIdSource};
+pub use self::same_origin::{is_same_origin, is_sent_by_foreign_page};
 pub use self::whole_body::{BODY_DEADLINE, BodyError, read_body};
 
 /// What a router resolved for the services behind it; an extension of the request.

@@ -68,6 +68,39 @@ async fn b1_contested_sign_up_keeps_no_password_the_owner_did_not_choose() {
     }
 }
 
+/// An attacker signs up with the address; its owner gets in by a mail that the attacker did not cause.
+#[tokio::test]
+async fn b1_password_from_before_the_confirmation_ends_with_it() {
+    for way in ["recovery", "invite", "generated recovery", "generated magiclink"] {
+        let world = World::builder().as_served().build().await;
+        world.post("/signup", json!({"email": ANN, "password": "the attacker's"})).await.expect(200);
+        world.advance(TimeDelta::minutes(2));
+        let (kind, hash) = match way {
+            "recovery" => {
+                world.post("/recover", json!({"email": ANN})).await.expect(200);
+                ("recovery", hash_of(&world.mailbox.latest(ANN).link.expect("a link")))
+            }
+            "invite" => {
+                world.post_as(&world.service_token(), "/invite", json!({"email": ANN})).await.expect(200);
+                ("invite", hash_of(&world.mailbox.latest(ANN).link.expect("a link")))
+            }
+            generated => {
+                let kind = if generated.ends_with("recovery") { "recovery" } else { "magiclink" };
+                let link = world
+                    .post_as(&world.service_token(), "/admin/generate_link", json!({"type": kind, "email": ANN}))
+                    .await
+                    .expect(200);
+                (kind, link.str("hashed_token").to_owned())
+            }
+        };
+        let verified = world.post("/verify", json!({"type": kind, "token_hash": hash})).await.expect(200);
+        let owner = TestUser::from_session(&verified);
+        assert_eq!(world.try_password(ANN, "the attacker's").await.refusal(), (400, "invalid_credentials"), "{way}");
+        world.put_as(&owner.access_token, "/user", json!({"password": PASSWORD})).await.expect(200);
+        world.sign_in(ANN).await;
+    }
+}
+
 #[tokio::test]
 async fn b1_repeated_sign_up_with_one_password_keeps_it() {
     let world = World::builder().as_served().build().await;

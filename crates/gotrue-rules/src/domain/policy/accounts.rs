@@ -187,6 +187,8 @@ pub struct RefreshPolicy {
     pub upgrade_percentage: u8,
     /// Used tokens of version 2 are accepted at any time. Default false.
     pub allow_reuse: bool,
+    /// After a reuse has revoked all tokens of a session, the reuse interval accepts none of them. Default false.
+    pub is_revocation_final: bool,
 }
 
 impl Default for RefreshPolicy {
@@ -197,6 +199,7 @@ impl Default for RefreshPolicy {
             algorithm_version: 0,
             upgrade_percentage: 0,
             allow_reuse: false,
+            is_revocation_final: false,
         }
     }
 }

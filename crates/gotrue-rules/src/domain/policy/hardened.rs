@@ -20,6 +20,7 @@ impl Policy {
         self.sign_up.should_hide_unconfirmed_user = true;
         self.sign_up.phone_change_requires_phone_sign_up = true;
         self.sign_up.should_disclose_taken_by_kind = true;
+        self.refresh.is_revocation_final = true;
         self.site.is_redirect_validation_strict = true;
         self.jwt.is_signature_encoding_strict = true;
         self.jwt.is_critical_header_rejected = true;

@@ -74,11 +74,16 @@ pub const SWITCHES: &[HardenedSwitch] = switches! {
     sign_up.should_drop_contested_password:
         "An attacker signs up first with an address and keeps the password after its owner confirms it.",
         "CVE-2024-38351"
-        => "threats::takeover::b1_contested_sign_up_keeps_no_password_the_owner_did_not_choose",
+        => "threats::takeover::b1_contested_sign_up_keeps_no_password_the_owner_did_not_choose"
+            | "threats::takeover::b1_password_from_before_the_confirmation_ends_with_it",
     sign_up.should_hide_unconfirmed_user:
         "Whoever knows the address of an unconfirmed account reads the personal data that it was signed up with.",
         "CWE-359"
         => "threats::takeover::b1_repeated_sign_up_shows_no_stored_data",
+    refresh.is_revocation_final:
+        "A thief whose refresh token was revoked by a reuse rotates it at once, and keeps the session.",
+        "RFC 9700 §4.14.2"
+        => "refresh::reuse_revokes_the_session_for_good_with_hardened_policy",
     sign_up.phone_change_requires_phone_sign_up:
         "A number becomes confirmed, and an anonymous user permanent, by a disabled sign-up method.",
         "CVE-2024-49757"

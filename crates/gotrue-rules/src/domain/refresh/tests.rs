@@ -152,6 +152,15 @@ fn refresh_errors_have_expected_statuses() {
     }
 }
 
+#[test]
+fn revoked_family_is_rotated_within_the_interval_unless_revocation_is_final() {
+    let row = StoredRefreshToken { token: "a", revoked: true, updated_at: at(0), active: None };
+    let lenient = policy(true, 10);
+    assert_eq!(decide_stored(&row, &lenient, at(5)), StoredTokenDecision::Rotate);
+    let strict = RefreshPolicy { is_revocation_final: true, ..lenient };
+    assert_eq!(decide_stored(&row, &strict, at(5)), StoredTokenDecision::Reject);
+}
+
 proptest! {
     /// A family has at most one active token in any order of requests; rejected tokens change nothing.
     #[test]

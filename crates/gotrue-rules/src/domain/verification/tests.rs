@@ -237,7 +237,12 @@ fn every_type_has_its_effect() {
             &with_password,
             VerificationEffect::ConfirmEmail { should_set_password: false },
         ),
-        (VerificationType::MagicLink, &new, &pending, VerificationEffect::RecoverAndConfirm),
+        (
+            VerificationType::MagicLink,
+            &new,
+            &pending,
+            VerificationEffect::RecoverAndConfirm { should_set_password: false },
+        ),
         (VerificationType::Recovery, &new, &confirmed, VerificationEffect::Recover),
         (VerificationType::Sms, &new, &pending, VerificationEffect::ConfirmPhone),
         (VerificationType::PhoneChange, &new, &pending, VerificationEffect::ChangePhone),
