@@ -19,7 +19,7 @@ use reqwest::Client;
 use serde_json::{Map, Value};
 
 use super::process::build_runtime;
-use super::replay_project::ReplayProject;
+use super::replay_project::{ReplayProject, ReplayServer};
 use crate::config_file::LogFormat;
 use crate::data_folder::DataFolder;
 use crate::logging;
@@ -52,16 +52,16 @@ pub(super) struct ReplayArguments {
     flows: Vec<PathBuf>,
     /// The configuration of the project [default: config.toml, else supabase/config.toml here or above]
     #[arg(long, value_name = "FILE", global = true)]
-    pub(super) config: Option<PathBuf>,
+    config: Option<PathBuf>,
     /// Use no project: a server with the settings of the flows alone
     #[arg(long, conflicts_with_all = ["config", "against", "upgrade"])]
-    pub(super) isolated: bool,
+    isolated: bool,
     /// Create users that a flow signs in but does not create, with the key of servers
     #[arg(long)]
     seed_users: bool,
     /// Replay against this server: the URL of a project or of an auth API
     #[arg(long, value_name = "URL")]
-    pub(super) against: Option<String>,
+    against: Option<String>,
     /// With --against: the key of clients
     #[arg(long, value_name = "KEY", env = "SUPABASE_PUBLISHABLE_KEY", hide_env_values = true)]
     publishable_key: Option<String>,
@@ -76,7 +76,7 @@ pub(super) struct ReplayArguments {
     messages: Option<String>,
     /// Replay on two binaries in turn, request by request, on one database: basalt, or GoTrue's server
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "against")]
-    pub(super) upgrade: Vec<PathBuf>,
+    upgrade: Vec<PathBuf>,
     /// The largest number of flows at a time [default: the number of processors]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -159,7 +159,7 @@ pub(super) fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
 
 async fn replay(arguments: &ReplayArguments) -> anyhow::Result<Report> {
     let files = find_flows(&arguments.flows, &arguments.only)?;
-    let project = ReplayProject::find(arguments)?;
+    let project = ReplayProject::find(arguments.config.as_deref(), wanted_server(arguments))?;
     let client = build_client(arguments.upgrade.is_empty())?;
     let options = ReplayOptions {
         jobs: arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)),
@@ -198,6 +198,15 @@ async fn replay(arguments: &ReplayArguments) -> anyhow::Result<Report> {
         outcomes
     };
     finish(arguments, &files, &outcomes)
+}
+
+fn wanted_server(arguments: &ReplayArguments) -> ReplayServer<'_> {
+    match &arguments.against {
+        Some(url) => ReplayServer::Url(url),
+        None if !arguments.upgrade.is_empty() => ReplayServer::TwoBinaries,
+        None if arguments.isolated => ReplayServer::Isolated,
+        None => ReplayServer::OfProject,
+    }
 }
 
 fn against(arguments: &ReplayArguments, url: &str) -> UrlTargetsOptions {

@@ -1,10 +1,9 @@
 //! The project that a replay uses.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::replay::ReplayArguments;
 use crate::project::{Project, ProjectArguments};
 use crate::project_schema::SchemaFiles;
 
@@ -18,6 +17,19 @@ const HOOKS: [&str; 7] = [
     "before_user_created",
     "after_user_created",
 ];
+
+/// Which server a replay asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ReplayServer<'a> {
+    /// One that runs at a URL.
+    Url(&'a str),
+    /// Two binaries that answer in turn.
+    TwoBinaries,
+    /// A test server with the settings of the flows alone.
+    Isolated,
+    /// A test server of the project around the command.
+    OfProject,
+}
 
 /// What the servers of a replay have beside the settings of the flows.
 #[derive(Debug)]
@@ -51,28 +63,29 @@ impl ReplayProject {
     /// # Errors
     /// The configuration or a file of the project cannot be read.
     #[expect(clippy::disallowed_methods, reason = "basalt exec passes a server on by the environment")]
-    pub(super) fn find(arguments: &ReplayArguments) -> anyhow::Result<Self> {
+    pub(super) fn find(config: Option<&Path>, server: ReplayServer<'_>) -> anyhow::Result<Self> {
         let none = |reason: String| Ok(Self::None { reason });
-        if let Some(url) = &arguments.against {
-            return none(format!("Replaying against {url}, with its settings."));
-        }
-        if !arguments.upgrade.is_empty() {
-            return none("Replaying on two binaries in turn, with the settings of the flows.".to_owned());
-        }
-        if arguments.isolated {
-            return none("Replaying without a project, with the settings of the flows.".to_owned());
+        match server {
+            ReplayServer::Url(url) => return none(format!("Replaying against {url}, with its settings.")),
+            ReplayServer::TwoBinaries => {
+                return none("Replaying on two binaries in turn, with the settings of the flows.".to_owned());
+            }
+            ReplayServer::Isolated => {
+                return none("Replaying without a project, with the settings of the flows.".to_owned());
+            }
+            ReplayServer::OfProject => {}
         }
         if let (Ok(url), Ok(key)) = (std::env::var("BASALT_TEST_URL"), std::env::var("BASALT_TEST_KEY")) {
             return Ok(Self::OfExec { url, key });
         }
-        let project = Project::load(&ProjectArguments { config: arguments.config.clone(), data: None })?;
+        let project = Project::load(&ProjectArguments { config: config.map(Path::to_owned), data: None })?;
         let schema = SchemaFiles::read(&project)?;
         if !project.layout.has_config && !schema.is_any() {
             return none(
                 "Replaying without a project: none is here or above. The flows have their own settings.".to_owned(),
             );
         }
-        let config = arguments.config.as_ref().map(std::path::absolute).transpose();
+        let config = config.map(std::path::absolute).transpose();
         Ok(Self::Project {
             start: std::env::current_dir().context("finding the current folder")?,
             config: config.context("finding the folder of config.toml")?,

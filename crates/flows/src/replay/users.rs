@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use http_edge::request::APIKEY;
 use serde_json::{Map, Value, json};
 
 use crate::format::{Action, Flow, RequestBody, RequestStep, Service};
@@ -48,7 +49,7 @@ impl MissingUser {
             method: "POST".to_owned(),
             path: "/admin/users".to_owned(),
             bearer: Some("{{keys.secret}}".into()),
-            headers: Map::from_iter([("apikey".to_owned(), "{{keys.secret}}".into())]),
+            headers: Map::from_iter([(APIKEY.to_string(), "{{keys.secret}}".into())]),
             body: RequestBody::Json(user),
             repeat: 1,
             ..RequestStep::default()
