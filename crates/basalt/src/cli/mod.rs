@@ -25,6 +25,7 @@ mod postgrest;
 mod process;
 mod record;
 mod replay;
+mod replay_project;
 mod serve;
 mod status;
 mod storage;

@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use flows::FlowError;
 use flows::format::Profile;
 use flows::replay::{
-    FileOutcome, FlowFile, Permissions, ReplayOptions, Report, build_client, find_flows, format_json, format_junit,
-    format_text, replay_all, update_file,
+    FileOutcome, FlowFile, Permissions, ReplayOptions, Report, build_client, find_flows, find_missing_users,
+    format_json, format_junit, format_text, replay_all, update_file,
 };
 use flows::sources::MessageSource;
 use flows::targets::{TestServer, UpgradeOptions, UpgradeTargets, UrlTargets, UrlTargetsOptions, WorldTargets};
@@ -19,6 +19,7 @@ use reqwest::Client;
 use serde_json::{Map, Value};
 
 use super::process::build_runtime;
+use super::replay_project::{ReplayProject, ReplayServer};
 use crate::config_file::LogFormat;
 use crate::data_folder::DataFolder;
 use crate::logging;
@@ -27,8 +28,9 @@ use crate::serve::generate_test_signing_key;
 /// The long help of the command.
 pub(super) const REPLAY_HELP: &str = "Replay recorded flows and report every difference
 
-Each flow runs in a world of its own, on a test server that this command starts, with the profile and the settings that
-its file names. Codes in messages, one-time passwords, passkeys and consents come from that world. With --against the
+Each flow runs in a world of its own, on a test server that this command starts. The server is that of the project around
+the command, if there is one: its config.toml, migrations, seed and hooks; --isolated uses none. Settings that a flow
+names come on top, except those that the recorder has only inferred. The first lines say what is used. Codes in messages, one-time passwords, passkeys and consents come from that world. With --against the
 same flows run against another server: a hosted project, a container, a version of the reference. With --upgrade two
 binaries answer in turn on one database, as during a rolling update, with the profile and the settings of each flow.
 
@@ -39,6 +41,8 @@ Exit status: 0 if every flow is as recorded, 1 if one differs or cannot be finis
 #[command(after_help = "Examples:
   basalt replay flows/                                   every flow below a folder
   basalt replay flows/ --only 'sign_up.*' --jobs 4       some of them
+  basalt replay flows/ --isolated                        without the project around the command
+  basalt replay flows/ --seed-users                      create users that flows sign in but do not create
   basalt replay flows/ --update                          accept the differences
   basalt replay flows/ --junit replay.xml                for CI
   basalt replay flows/ --against http://127.0.0.1:9999 --jwt-secret \"$JWT_SECRET\" --messages http://127.0.0.1:8025")]
@@ -46,6 +50,15 @@ pub(super) struct ReplayArguments {
     /// Files of flows, or folders with them
     #[arg(required = true, value_name = "FLOWS")]
     flows: Vec<PathBuf>,
+    /// The configuration of the project [default: config.toml, else supabase/config.toml here or above]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// Use no project: a server with the settings of the flows alone
+    #[arg(long, conflicts_with_all = ["config", "against", "upgrade"])]
+    isolated: bool,
+    /// Create users that a flow signs in but does not create, with the key of servers
+    #[arg(long)]
+    seed_users: bool,
     /// Replay against this server: the URL of a project or of an auth API
     #[arg(long, value_name = "URL")]
     against: Option<String>,
@@ -146,13 +159,17 @@ pub(super) fn run(arguments: &ReplayArguments) -> anyhow::Result<ExitCode> {
 
 async fn replay(arguments: &ReplayArguments) -> anyhow::Result<Report> {
     let files = find_flows(&arguments.flows, &arguments.only)?;
+    let project = ReplayProject::find(arguments.config.as_deref(), wanted_server(arguments))?;
     let client = build_client(arguments.upgrade.is_empty())?;
     let options = ReplayOptions {
         jobs: arguments.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(2, usize::from)),
         profile: arguments.profile.map(Profile::from),
         given: arguments.given.iter().cloned().collect::<Map<_, _>>(),
         permissions: Permissions::from(&arguments.reach),
+        has_project: project.has_settings(),
+        seeds_users: arguments.seed_users,
     };
+    introduce(arguments, &project, &files, &options.given);
     let print = |file: &FileOutcome| {
         if !arguments.json {
             let _ = writeln!(std::io::stdout(), "{}", format_text(file));
@@ -163,7 +180,7 @@ async fn replay(arguments: &ReplayArguments) -> anyhow::Result<Report> {
         replay_all(files.clone(), Arc::new(targets), &client, &options, print).await
     } else {
         let folder = DataFolder::open_ephemeral(&Entropy::from_system().base32(12))?;
-        let server = start_server(&client, &folder, arguments.upgrade.is_empty()).await?;
+        let server = start_server(&client, &folder, &project).await?;
         if let [old, new] = arguments.upgrade.as_slice() {
             let upgrade = upgrade_options(old, new, &folder)?;
             let targets = Arc::new(UpgradeTargets::new(server, client.clone(), upgrade));
@@ -181,6 +198,15 @@ async fn replay(arguments: &ReplayArguments) -> anyhow::Result<Report> {
         outcomes
     };
     finish(arguments, &files, &outcomes)
+}
+
+fn wanted_server(arguments: &ReplayArguments) -> ReplayServer<'_> {
+    match &arguments.against {
+        Some(url) => ReplayServer::Url(url),
+        None if !arguments.upgrade.is_empty() => ReplayServer::TwoBinaries,
+        None if arguments.isolated => ReplayServer::Isolated,
+        None => ReplayServer::OfProject,
+    }
 }
 
 fn against(arguments: &ReplayArguments, url: &str) -> UrlTargetsOptions {
@@ -208,13 +234,40 @@ fn upgrade_options(old: &Path, new: &Path, folder: &DataFolder) -> anyhow::Resul
 }
 
 /// Starts a test server of this binary, or uses the one of `basalt exec`.
-#[expect(clippy::disallowed_methods, reason = "basalt exec passes a server on by the environment")]
-async fn start_server(client: &Client, folder: &DataFolder, may_attach: bool) -> anyhow::Result<TestServer> {
-    if let (true, Ok(url), Ok(key)) = (may_attach, std::env::var("BASALT_TEST_URL"), std::env::var("BASALT_TEST_KEY")) {
-        return Ok(TestServer::attach(client.clone(), url, key));
-    }
+async fn start_server(client: &Client, folder: &DataFolder, project: &ReplayProject) -> anyhow::Result<TestServer> {
     let binary = std::env::current_exe()?;
-    Ok(TestServer::start(client.clone(), &binary, folder.path(), &[]).await?)
+    match project {
+        ReplayProject::OfExec { url, key } => Ok(TestServer::attach(client.clone(), url.clone(), key.clone())),
+        ReplayProject::Project { start, config, .. } => {
+            let given = config.as_ref().map(|config| config.display().to_string());
+            let arguments: Vec<&str> = given.iter().flat_map(|config| ["--config", config.as_str()]).collect();
+            Ok(TestServer::start(client.clone(), &binary, start, &arguments).await?)
+        }
+        ReplayProject::None { .. } => Ok(TestServer::start(client.clone(), &binary, folder.path(), &[]).await?),
+    }
+}
+
+/// Prints what the replay uses, and which users the flows miss.
+fn introduce(arguments: &ReplayArguments, project: &ReplayProject, files: &[FlowFile], given: &Map<String, Value>) {
+    let mut lines = vec![project.describe()];
+    for file in files {
+        for user in find_missing_users(&file.flow, given) {
+            let (flow, step, address) = (&file.flow.name, user.step, &user.address);
+            let set: Vec<String> = user.variables().iter().map(|name| format!("--set {name}=VALUE")).collect();
+            let (set, missing) =
+                (set.join(" "), format!("{flow} signs in {address} in step {step} and does not create it"));
+            lines.push(match (arguments.seed_users, set.is_empty()) {
+                (true, _) => format!("{missing}: it is created before that step"),
+                (false, true) => format!("{missing}: --seed-users creates it"),
+                (false, false) => format!("{missing}: --seed-users creates it, {set} names one that exists"),
+            });
+        }
+    }
+    // With --json, standard output is one document.
+    for line in lines {
+        let _ =
+            if arguments.json { writeln!(std::io::stderr(), "{line}") } else { writeln!(std::io::stdout(), "{line}") };
+    }
 }
 
 fn finish(arguments: &ReplayArguments, files: &[FlowFile], outcomes: &[FileOutcome]) -> anyhow::Result<Report> {

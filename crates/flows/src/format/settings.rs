@@ -20,6 +20,8 @@ pub struct Settings {
     pub config: Map<String, Value>,
     /// Statements that run before the start.
     pub sql: Vec<String>,
+    /// Whether the recorder guessed them, so that the settings of a project are better.
+    pub are_inferred: bool,
     /// Members that stand-ins read.
     pub others: Map<String, Value>,
     /// The folder of the first file, to which paths in values are relative.
@@ -34,6 +36,19 @@ pub struct Settings {
 /// A file that they extend is missing or invalid, or lies elsewhere.
 pub fn load_settings(flow: &Flow, folder: &Path, root: Option<&Path>) -> Result<Settings, FlowError> {
     load(flow.settings.clone(), folder, root, 0)
+}
+
+impl Settings {
+    /// Returns the settings for a server that has those of a project.
+    ///
+    /// Of inferred ones only the simulated providers remain.
+    #[must_use]
+    pub fn for_project(mut self) -> Self {
+        if self.are_inferred {
+            self.config.retain(|name, _| name == "basalt");
+        }
+        self
+    }
 }
 
 fn load(
@@ -70,7 +85,8 @@ fn load(
             ("sql", Value::Array(statements)) => {
                 settings.sql.extend(statements.into_iter().filter_map(|one| one.as_str().map(str::to_owned)));
             }
-            ("env" | "config" | "sql", _) => {
+            ("inferred", Value::Bool(inferred)) => settings.are_inferred = inferred,
+            ("env" | "config" | "sql" | "inferred", _) => {
                 return Err(FlowError::new(format!("settings.{name} has another type"), HINT));
             }
             (_, value) => merge(&mut settings.others, Map::from_iter([(name, value)])),

@@ -13,6 +13,7 @@ pub(super) fn infer_settings(session: &FlowSession, announced: &Value) -> Map<St
     Map::from_iter([
         ("config".to_owned(), facts.config(session)),
         ("env".to_owned(), Value::Object(facts.env(session))),
+        ("inferred".to_owned(), true.into()),
     ])
 }
 

@@ -4,6 +4,7 @@ mod files;
 mod outcome;
 mod report;
 mod update;
+mod users;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,11 +21,12 @@ pub use self::files::{FlowFile, find_flows};
 pub use self::outcome::FileOutcome;
 pub use self::report::{Report, format_json, format_junit, format_text};
 pub use self::update::update_file;
+pub use self::users::{MissingUser, find_missing_users};
 pub use crate::permissions::Permissions;
 
 use crate::FlowError;
 use crate::format::{Profile, load_settings};
-use crate::runner::{FlowOutcome, run_flow};
+use crate::runner::{FlowOutcome, run_flow, send_setup};
 use crate::sources::Scope;
 use crate::standins::{self, StartedStandIns};
 use crate::targets::{Target, Targets, WantedServer};
@@ -43,6 +45,10 @@ pub struct ReplayOptions {
     pub given: Map<String, Value>,
     /// What the flows may reach.
     pub permissions: Permissions,
+    /// Whether the servers have the settings of a project, which replace inferred ones of the files.
+    pub has_project: bool,
+    /// Whether users are created that a flow signs in but does not create.
+    pub seeds_users: bool,
 }
 
 /// Creates the HTTP client of replays: without redirects and proxies.
@@ -123,8 +129,14 @@ async fn replay_file(file: &FlowFile, targets: &dyn Targets, client: Client, opt
         Err(error) => return failed(error.at("starting the server")),
     };
     let scope = Arc::new(build_scope(&wanted, Arc::clone(&target), client, (&started, options)));
-    let before =
-        |number: usize| -> BoxFuture<'_, Result<(), FlowError>> { Box::pin(targets.before_step(&target, number)) };
+    let users = if options.seeds_users { find_missing_users(&file.flow, &options.given) } else { Vec::new() };
+    let before = |number: usize| -> BoxFuture<'_, Result<(), FlowError>> {
+        let (seeding, prepared) = (seed(&users, number, &scope), targets.before_step(&target, number));
+        Box::pin(async move {
+            seeding.await?;
+            prepared.await
+        })
+    };
     let mut outcome = run_flow(&file.flow, &scope, Some(&before)).await;
     if let Err(error) = targets.close(&target).await {
         outcome.error.get_or_insert(error.at("ending the server"));
@@ -132,10 +144,23 @@ async fn replay_file(file: &FlowFile, targets: &dyn Targets, client: Client, opt
     outcome
 }
 
+/// Creates the users that the request of this number signs in.
+async fn seed(users: &[MissingUser], number: usize, scope: &Arc<Scope>) -> Result<(), FlowError> {
+    for user in users.iter().filter(|user| user.request == number) {
+        scope.set(users::USER_ID, scope.entropy.uuid().to_string().into());
+        let created = send_setup(&user.creation(), scope).await;
+        created.map_err(|error| error.at(&format!("creating the user {}", user.address)))?;
+    }
+    Ok(())
+}
+
 async fn prepare(file: &FlowFile, options: &ReplayOptions) -> Result<(WantedServer, Vec<StartedStandIns>), FlowError> {
     let folder = file.path.parent().unwrap_or(std::path::Path::new("."));
     let root = if options.permissions.files { None } else { Some(file.root.as_path()) };
     let mut settings = load_settings(&file.flow, folder, root)?;
+    if options.has_project {
+        settings = settings.for_project();
+    }
     options.permissions.check_settings(&mut settings, &file.root)?;
     let mut started = Vec::new();
     for each in standins::all() {

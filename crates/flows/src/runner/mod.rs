@@ -97,6 +97,13 @@ pub async fn run_flow(flow: &Flow, scope: &Arc<Scope>, before_step: Option<Befor
     outcome
 }
 
+/// Sends a request that prepares the server; it must succeed.
+pub(crate) async fn send_setup(step: &RequestStep, scope: &Arc<Scope>) -> Result<(), FlowError> {
+    let prepared = request::prepare(step, scope).await?;
+    let response = request::send(&prepared, scope).await?;
+    request::check_setup(step, &response)
+}
+
 /// The differences of a recorded step, and what was observed.
 type Compared = Vec<(Vec<Difference>, Value)>;
 

@@ -32,7 +32,14 @@ async fn flow_whose_replay_panics_has_failed_and_the_others_keep_their_places() 
         let flow = Flow::parse(&json!({ "flow": name, "steps": steps }).to_string()).unwrap();
         FlowFile { path: format!("{name}.json").into(), root: ".".into(), flow }
     });
-    let options = ReplayOptions { jobs: 2, profile: None, given: Map::new(), permissions: Permissions::ALL };
+    let options = ReplayOptions {
+        jobs: 2,
+        profile: None,
+        given: Map::new(),
+        permissions: Permissions::ALL,
+        has_project: false,
+        seeds_users: false,
+    };
     let mut reported = 0;
     let done = |_: &FileOutcome| reported += 1;
     let client = build_client(true).unwrap();
