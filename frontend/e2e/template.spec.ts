@@ -210,6 +210,20 @@ test("shows the email on a desktop, on a phone, in a dark mailbox and with image
   expect(seen.size).toBe(4);
 });
 
+test("the live mail is reached and scrolled by keyboard", async ({ page }) => {
+  await openWithScript(page, paths.template(3));
+  await page.getByRole("button", { name: "Open the live email" }).click();
+  const mail = page.frameLocator("main iframe");
+  await expect(mail.getByRole("heading", { level: 1 })).toBeVisible();
+  await page.getByRole("tab", { selected: true }).focus();
+  await page.keyboard.press("Tab");
+  await expect(page.locator("main iframe")).toBeFocused();
+  await page.keyboard.press("PageDown");
+  await expect
+    .poll(() => mail.locator("html").evaluate((it) => it.ownerDocument.defaultView?.scrollY ?? 0))
+    .toBeGreaterThan(100);
+});
+
 test("the live mail is a frame without scripts and origin, for each letter of a series", async ({
   page,
 }) => {
