@@ -8,6 +8,7 @@ test("every mail is there for its frame, without targets of links and without re
   expect(mails.map(({ path }) => path)).toContain("/mails/3-3.html");
   for (const { path, html } of mails) {
     expect(html, path).not.toMatch(/<a [^>]*href=|<script|\ssrc="|@import|<link\b/i);
+    expect(html.match(/<body tabindex="0"/g), path).toHaveLength(1);
     expect(html, path).toContain("<style>a{text-decoration:underline");
   }
 });

@@ -25,15 +25,16 @@ export function siteFiles(): Plugin {
 /** In the frame links lead nowhere, and look as they do in a mail. */
 const INERT_LINKS = "<style>a{text-decoration:underline;cursor:default}</style></head>";
 
-/** Returns the sources of all mails, without the targets of their links. */
+/** Returns the sources of all mails, without the targets of their links. The body takes the focus in place of the links, for scrolling by keyboard. */
 export function listLiveMails(): { path: string; html: string }[] {
   return EMAILS.flatMap((email) =>
     listMails(email).map(({ source }, index) => {
       const file = join(import.meta.dirname, "..", "emails", email.folder, `${source}.html`);
       const html = readFileSync(file, "utf8").replaceAll(/<a href="[^"]*"/g, "<a");
+      const focusable = html.replace("<body", '<body tabindex="0"');
       return {
         path: paths.mail(email.id, index + 1),
-        html: html.replace("</head>", INERT_LINKS),
+        html: focusable.replace("</head>", INERT_LINKS),
       };
     }),
   );

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Browser, expect, test } from "@playwright/test";
 import sharp from "sharp";
-import { fontFaces } from "../emails/fonts.mjs";
+import { setFonts } from "../emails/fonts.mjs";
 import { EMAILS, listMails } from "../emails/list.mjs";
 import { buildProduct, HTML } from "../emails/ship/product.mjs";
 
@@ -26,7 +26,12 @@ const COMPARED_WIDTH = 150;
 const SAME = 4;
 
 /** Draws a mail of a product as its pictures are drawn. */
-async function draw(browser: Browser, address: string, scale: number): Promise<Buffer> {
+async function draw(
+  browser: Browser,
+  address: string,
+  scale: number,
+  machine?: "windows",
+): Promise<Buffer> {
   const page = await browser.newPage({
     viewport: { width: 600, height: 750 },
     deviceScaleFactor: scale,
@@ -35,8 +40,7 @@ async function draw(browser: Browser, address: string, scale: number): Promise<B
     offline: true,
   });
   await page.goto(address);
-  await page.addStyleTag({ content: fontFaces() });
-  await page.evaluate(() => Promise.all([...document.fonts].map((face) => face.load())));
+  await setFonts(page, machine);
   const shot = await page.screenshot({ fullPage: true });
   await page.close();
   return shot;
@@ -90,6 +94,9 @@ for (const email of EMAILS) {
       const dark = previewFile(`${number}-dark-840.avif`);
       expect(await difference(shot, dark), `${email.folder} in dark`).toBeGreaterThan(SAME);
     }
+    const windows = await draw(browser, `file://${join(folder, HTML)}`, 1.2, "windows");
+    const picture = previewFile(`${number}-windows-720.avif`);
+    expect(await difference(windows, picture), `${email.folder} on Windows`).toBeLessThan(SAME);
     rmSync(folder, { recursive: true });
   });
 }
@@ -118,8 +125,7 @@ for (const { email, place, name } of MAILS) {
       });
       await page.goto(address);
       if (fonts) {
-        await page.addStyleTag({ content: fontFaces() });
-        await page.evaluate(() => Promise.all([...document.fonts].map((face) => face.load())));
+        await setFonts(page);
       }
       const seen = await page.evaluate(() => ({
         width: document.documentElement.scrollWidth,

@@ -193,13 +193,13 @@ function section(page: import("@playwright/test").Page, heading: string) {
     .getByRole("listitem");
 }
 
-test("shows the email on a desktop, on a phone, in a dark mailbox and with images off", async ({
+test("shows the email on a desktop, on a phone, in a dark mailbox, with images off and on Windows", async ({
   page,
 }) => {
   await openWithScript(page, paths.template(3));
   const picture = page.getByRole("tabpanel").getByRole("img");
   const seen = new Set<string>();
-  for (const name of ["Desktop", "Phone", "Dark", "Images off"]) {
+  for (const name of ["Desktop", "Phone", "Dark", "Images off", "Windows"]) {
     await page.getByRole("tab", { name, exact: true }).click();
     await expect(page.getByRole("tabpanel", { name, exact: true })).toBeVisible();
     await expect
@@ -207,7 +207,21 @@ test("shows the email on a desktop, on a phone, in a dark mailbox and with image
       .toBeGreaterThan(0);
     seen.add(await picture.evaluate((it: HTMLImageElement) => it.currentSrc));
   }
-  expect(seen.size).toBe(4);
+  expect(seen.size).toBe(5);
+});
+
+test("the live mail is reached and scrolled by keyboard", async ({ page }) => {
+  await openWithScript(page, paths.template(3));
+  await page.getByRole("button", { name: "Open the live email" }).click();
+  const mail = page.frameLocator("main iframe");
+  await expect(mail.getByRole("heading", { level: 1 })).toBeVisible();
+  await page.getByRole("tab", { selected: true }).focus();
+  await page.keyboard.press("Tab");
+  await expect(page.locator("main iframe")).toBeFocused();
+  await page.keyboard.press("PageDown");
+  await expect
+    .poll(() => mail.locator("html").evaluate((it) => it.ownerDocument.defaultView?.scrollY ?? 0))
+    .toBeGreaterThan(100);
 });
 
 test("the live mail is a frame without scripts and origin, for each letter of a series", async ({

@@ -129,21 +129,94 @@ const FACES = [
   ],
 ];
 
-/** Returns the paths of missing font files; previews can be rendered if there are none. */
-export function missingFonts() {
-  return FACES.map(fontPath).filter((path) => !existsSync(path));
+/**
+ * The fonts that Windows has without further programs, and that the mails name: what is shown there, and by the web pages of
+ * Gmail and Outlook, which load no font either. Gelasio, Arimo and Caladea have the widths of the fonts that they stand in for.
+ */
+const WINDOWS_FACES = [
+  ...FACES.filter(([family]) =>
+    ["Georgia", "Courier New", "Arial", "Arial Black", "Impact"].includes(family),
+  ),
+  [
+    "Segoe UI",
+    "@fontsource-variable/open-sans",
+    "open-sans-latin-wght-normal",
+    "300 800",
+    "normal",
+  ],
+  [
+    "Segoe UI",
+    "@fontsource-variable/open-sans",
+    "open-sans-latin-wght-italic",
+    "300 800",
+    "italic",
+  ],
+  ...fourFaces("Trebuchet MS", "fira-sans"),
+  ...fourFaces("Cambria", "caladea"),
+  ...fourFaces("Candara", "carlito"),
+  ...fourFaces("Palatino Linotype", "gentium-book-plus"),
+];
+
+/** Returns the rows of a family with two weights and two styles. */
+function fourFaces(family, name) {
+  return ["400", "700"].flatMap((weight) =>
+    ["normal", "italic"].map((style) => [
+      family,
+      `@fontsource/${name}`,
+      `${name}-latin-${weight}-${style}`,
+      weight,
+      style,
+    ]),
+  );
 }
 
-/** Returns the `@font-face` rules for a page, with the files as data URIs. */
-export function fontFaces() {
-  return FACES.map((face) => {
-    const [family, , , weight, style, stretch] = face;
-    const data = readFileSync(fontPath(face)).toString("base64");
-    const width = stretch ? `font-stretch:${stretch};` : "";
-    return `@font-face{font-family:"${family}";font-style:${style};font-weight:${weight};${width}src:url(data:font/woff2;base64,${data}) format("woff2")}`;
-  }).join("\n");
+/** The names of the fonts that Windows has. */
+export const WINDOWS_FAMILIES = [...new Set(WINDOWS_FACES.map(([family]) => family))];
+
+/** Returns the paths of missing font files; previews can be rendered if there are none. */
+export function missingFonts() {
+  return [...FACES, ...WINDOWS_FACES].map(fontPath).filter((path) => !existsSync(path));
+}
+
+/** Returns the `@font-face` rules for a page, with the files as data URIs: of designers' machines, or of Windows. */
+export function fontFaces(machine = "designer") {
+  return (machine === "windows" ? WINDOWS_FACES : FACES)
+    .map((face) => {
+      const [family, , , weight, style, stretch] = face;
+      const data = readFileSync(fontPath(face)).toString("base64");
+      const width = stretch ? `font-stretch:${stretch};` : "";
+      return `@font-face{font-family:"${family}";font-style:${style};font-weight:${weight};${width}src:url(data:font/woff2;base64,${data}) format("woff2")}`;
+    })
+    .join("\n");
 }
 
 function fontPath([, pkg, stem]) {
   return join(MODULES, pkg, "files", `${stem}.woff2`);
+}
+
+/**
+ * Draws a page with the fonts of a machine. For Windows, other names are removed from the lists of fonts: the machine that draws
+ * may have fonts of these names, or replace them.
+ *
+ * @param {import("playwright-core").Page} page
+ * @param {"designer" | "windows"} machine
+ */
+export async function setFonts(page, machine = "designer") {
+  await page.addStyleTag({ content: fontFaces(machine) });
+  if (machine === "windows") await page.evaluate(keepFamilies, WINDOWS_FAMILIES);
+  await page.evaluate(() => Promise.all([...document.fonts].map((face) => face.load())));
+}
+
+/** Runs in the page. */
+function keepFamilies(known) {
+  const shown = [...document.querySelectorAll("body, body *")].map((element) => [
+    element,
+    getComputedStyle(element)
+      .fontFamily.split(",")
+      .map((name) => name.trim().replaceAll(/^["']|["']$/g, "")),
+  ]);
+  for (const [element, names] of shown) {
+    const family = names.find((name) => known.includes(name));
+    if (family) element.style.setProperty("font-family", `"${family}"`, "important");
+  }
 }

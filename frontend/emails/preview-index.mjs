@@ -1,5 +1,5 @@
 /** The views of an e-mail, in the order of the table. */
-const VIEWS = ["card", "detail", "phone", "dark", "unloaded"];
+const VIEWS = ["card", "detail", "phone", "dark", "unloaded", "windows"];
 
 /** Returns the names of the picture files of an e-mail. */
 export function previewFiles(email) {
@@ -27,7 +27,7 @@ export interface Picture {
   height: number;
 }
 
-/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, with pictures off, and the other letters of a series. */
+/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, with pictures off, with the fonts of Windows, and the other letters of a series. */
 export interface Preview {
   alt: string;
   card: Picture;
@@ -35,6 +35,7 @@ export interface Preview {
   phone: Picture;
   dark: Picture;
   unloaded: Picture;
+  windows: Picture;
   /** The further letters of a series. */
   letters?: (Picture & { alt: string })[];
 }
@@ -58,7 +59,7 @@ function entry(email) {
   const views = VIEWS.map((view) => `    ${view}: ${picture(email[view])},`);
   const letters = (email.letters ?? []).map(
     ({ alt }, at) =>
-      `      { ...${picture(email.letterPictures[at])}, alt: ${JSON.stringify(alt)} },\n`,
+      `      {\n        ...${picture(email.letterPictures[at])},\n        alt: ${JSON.stringify(alt)},\n      },\n`,
   );
   if (letters.length > 0) views.push(`    letters: [\n${letters.join("")}    ],`);
   return `  ${email.id}: {

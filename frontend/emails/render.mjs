@@ -1,8 +1,9 @@
-// Renders what buyers get of every e-mail with Chromium: desktop, phone, dark mailbox, and with pictures off. Writes AVIF and WebP files and their index into src/previews, and optionally PNG
+// Renders what buyers get of every e-mail with Chromium: desktop, phone, dark mailbox, with pictures off, and with the fonts of Windows. Writes AVIF and WebP files and their index into src/previews, and optionally PNG
 // files for review. The output is reproducible on one machine: fonts come from packages, there are no requests and no clock.
 //   npm run emails:render                    all twelve
 //   npm run emails:render -- --proof DIR     PNG proofs only: 600 and 390 px, light and dark
 //   … --only 3,8                             some of them
+//   … --view windows                         one view; the files of the others stay
 import {
   existsSync,
   mkdirSync,
@@ -18,7 +19,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 import sharp from "sharp";
-import { fontFaces, missingFonts } from "./fonts.mjs";
+import { missingFonts, setFonts } from "./fonts.mjs";
 import { EMAILS, listMails } from "./list.mjs";
 import { previewFiles, previewIndex } from "./preview-index.mjs";
 import { appearanceDigest, buildProduct, HTML } from "./ship/product.mjs";
@@ -39,6 +40,7 @@ const VIEWS = {
   phone: { avif: { 720: 32 }, webp: {}, width: PHONE },
   dark: { avif: { 840: 32 }, webp: {}, dark: true },
   unloaded: { avif: { 720: 30 }, webp: {}, pictures: false },
+  windows: { avif: { 720: 32 }, webp: {}, machine: "windows" },
 };
 /** How the further letters of a series are drawn. */
 const LETTER = { avif: { 720: 32 }, webp: {} };
@@ -48,16 +50,19 @@ sharp.concurrency(1);
 sharp.cache(false);
 
 const { values: options } = parseArgs({
-  options: { only: { type: "string" }, proof: { type: "string" } },
+  options: { only: { type: "string" }, proof: { type: "string" }, view: { type: "string" } },
 });
 const only = options.only?.split(",").map(Number);
 const emails = EMAILS.filter(({ id }) => !only || only.includes(id));
+
+if (options.view && !VIEWS[options.view]) {
+  fail(`${options.view} is none of ${Object.keys(VIEWS).join(", ")}.`);
+}
 
 const missing = missingFonts();
 if (missing.length > 0) {
   fail(`These font files are missing: run "npm install" in frontend/.\n  ${missing.join("\n  ")}`);
 }
-const fonts = fontFaces();
 const unpacked = mkdtempSync(join(tmpdir(), "emails-"));
 const browser = await launch();
 try {
@@ -100,7 +105,8 @@ async function unpack(email) {
 }
 
 /** Opens an e-mail at a width, with loaded fonts; the caller closes the page. */
-async function open(email, { width = DESKTOP, scale, dark = false, pictures = true, place = "" }) {
+async function open(email, options) {
+  const { width = DESKTOP, scale, dark = false, pictures = true, place = "", machine } = options;
   const page = await browser.newPage({
     viewport: { width, height: Math.round(width * CARD_RATIO) },
     deviceScaleFactor: scale,
@@ -110,8 +116,7 @@ async function open(email, { width = DESKTOP, scale, dark = false, pictures = tr
   });
   if (!pictures) await page.route(/\.png$/, (route) => route.abort());
   await page.goto(pathToFileURL(join(await unpack(email), place, HTML)).href);
-  await page.addStyleTag({ content: fonts });
-  await page.evaluate(() => Promise.all([...document.fonts].map((face) => face.load())));
+  await setFonts(page, machine);
   const needed = await page.evaluate(() => document.documentElement.scrollWidth);
   if (needed > width) fail(`${email.folder} is ${needed} px wide in a window of ${width} px.`);
   return page;
@@ -138,11 +143,13 @@ async function writePreviews() {
   const all = [];
   for (const email of EMAILS) {
     const wanted = emails.includes(email);
-    all.push({ ...email, ...(wanted ? await writePictures(email) : await readPictures(email)) });
+    if (wanted && options.view) await writeView(email, options.view);
+    const isWhole = wanted && !options.view;
+    all.push({ ...email, ...(isWhole ? await writePictures(email) : await readPictures(email)) });
     if (wanted) console.info(email.folder);
   }
   writeFileSync(join(PREVIEWS, "index.ts"), previewIndex(all));
-  recordRendered();
+  if (!options.view) recordRendered();
   removeUnlistedPictures(all);
 }
 
@@ -166,13 +173,7 @@ function removeUnlistedPictures(all) {
 
 async function writePictures(email) {
   const result = {};
-  for (const [kind, view] of Object.entries(VIEWS)) {
-    const { width = DESKTOP } = view;
-    const page = await open(email, { ...view, scale: Math.max(...widths(view, "avif")) / width });
-    const shot = await page.screenshot({ fullPage: view.ratio === undefined });
-    result[kind] = await encode(email, kind, view, shot);
-    await page.close();
-  }
+  for (const kind of Object.keys(VIEWS)) result[kind] = await writeView(email, kind);
   const letterPictures = [];
   for (const { place } of listMails(email).slice(1)) {
     const scale = Math.max(...widths(LETTER, "avif")) / DESKTOP;
@@ -182,6 +183,16 @@ async function writePictures(email) {
     await page.close();
   }
   return { ...result, letterPictures };
+}
+
+/** Writes the files of a view; returns its table entry. */
+async function writeView(email, kind) {
+  const view = VIEWS[kind];
+  const { width = DESKTOP } = view;
+  const page = await open(email, { ...view, scale: Math.max(...widths(view, "avif")) / width });
+  const shot = await page.screenshot({ fullPage: view.ratio === undefined });
+  await page.close();
+  return encode(email, kind, view, shot);
 }
 
 /** `letter2` for the first of the further letters. */

@@ -93,6 +93,7 @@ const PREVIEW: BuiltInPreview = {
   phone: LATER,
   dark: LATER,
   unloaded: LATER,
+  windows: LATER,
 };
 
 interface Rendering {

@@ -8,6 +8,7 @@ import avif01Detail720 from "./01-detail-720.avif";
 import avif01Detail1200 from "./01-detail-1200.avif";
 import avif01Phone720 from "./01-phone-720.avif";
 import avif01Unloaded720 from "./01-unloaded-720.avif";
+import avif01Windows720 from "./01-windows-720.avif";
 import avif02Card360 from "./02-card-360.avif";
 import webp02Card480 from "./02-card-480.webp";
 import avif02Card720 from "./02-card-720.avif";
@@ -17,6 +18,7 @@ import avif02Detail720 from "./02-detail-720.avif";
 import avif02Detail1200 from "./02-detail-1200.avif";
 import avif02Phone720 from "./02-phone-720.avif";
 import avif02Unloaded720 from "./02-unloaded-720.avif";
+import avif02Windows720 from "./02-windows-720.avif";
 import avif03Card360 from "./03-card-360.avif";
 import webp03Card480 from "./03-card-480.webp";
 import avif03Card720 from "./03-card-720.avif";
@@ -28,6 +30,7 @@ import avif03Letter2720 from "./03-letter2-720.avif";
 import avif03Letter3720 from "./03-letter3-720.avif";
 import avif03Phone720 from "./03-phone-720.avif";
 import avif03Unloaded720 from "./03-unloaded-720.avif";
+import avif03Windows720 from "./03-windows-720.avif";
 import avif04Card360 from "./04-card-360.avif";
 import webp04Card480 from "./04-card-480.webp";
 import avif04Card720 from "./04-card-720.avif";
@@ -37,6 +40,7 @@ import avif04Detail720 from "./04-detail-720.avif";
 import avif04Detail1200 from "./04-detail-1200.avif";
 import avif04Phone720 from "./04-phone-720.avif";
 import avif04Unloaded720 from "./04-unloaded-720.avif";
+import avif04Windows720 from "./04-windows-720.avif";
 import avif05Card360 from "./05-card-360.avif";
 import webp05Card480 from "./05-card-480.webp";
 import avif05Card720 from "./05-card-720.avif";
@@ -46,6 +50,7 @@ import avif05Detail720 from "./05-detail-720.avif";
 import avif05Detail1200 from "./05-detail-1200.avif";
 import avif05Phone720 from "./05-phone-720.avif";
 import avif05Unloaded720 from "./05-unloaded-720.avif";
+import avif05Windows720 from "./05-windows-720.avif";
 import avif06Card360 from "./06-card-360.avif";
 import webp06Card480 from "./06-card-480.webp";
 import avif06Card720 from "./06-card-720.avif";
@@ -55,6 +60,7 @@ import avif06Detail720 from "./06-detail-720.avif";
 import avif06Detail1200 from "./06-detail-1200.avif";
 import avif06Phone720 from "./06-phone-720.avif";
 import avif06Unloaded720 from "./06-unloaded-720.avif";
+import avif06Windows720 from "./06-windows-720.avif";
 import avif07Card360 from "./07-card-360.avif";
 import webp07Card480 from "./07-card-480.webp";
 import avif07Card720 from "./07-card-720.avif";
@@ -64,6 +70,7 @@ import avif07Detail720 from "./07-detail-720.avif";
 import avif07Detail1200 from "./07-detail-1200.avif";
 import avif07Phone720 from "./07-phone-720.avif";
 import avif07Unloaded720 from "./07-unloaded-720.avif";
+import avif07Windows720 from "./07-windows-720.avif";
 import avif08Card360 from "./08-card-360.avif";
 import webp08Card480 from "./08-card-480.webp";
 import avif08Card720 from "./08-card-720.avif";
@@ -73,6 +80,7 @@ import avif08Detail720 from "./08-detail-720.avif";
 import avif08Detail1200 from "./08-detail-1200.avif";
 import avif08Phone720 from "./08-phone-720.avif";
 import avif08Unloaded720 from "./08-unloaded-720.avif";
+import avif08Windows720 from "./08-windows-720.avif";
 import avif09Card360 from "./09-card-360.avif";
 import webp09Card480 from "./09-card-480.webp";
 import avif09Card720 from "./09-card-720.avif";
@@ -82,6 +90,7 @@ import avif09Detail720 from "./09-detail-720.avif";
 import avif09Detail1200 from "./09-detail-1200.avif";
 import avif09Phone720 from "./09-phone-720.avif";
 import avif09Unloaded720 from "./09-unloaded-720.avif";
+import avif09Windows720 from "./09-windows-720.avif";
 import avif10Card360 from "./10-card-360.avif";
 import webp10Card480 from "./10-card-480.webp";
 import avif10Card720 from "./10-card-720.avif";
@@ -91,6 +100,7 @@ import avif10Detail720 from "./10-detail-720.avif";
 import avif10Detail1200 from "./10-detail-1200.avif";
 import avif10Phone720 from "./10-phone-720.avif";
 import avif10Unloaded720 from "./10-unloaded-720.avif";
+import avif10Windows720 from "./10-windows-720.avif";
 import avif11Card360 from "./11-card-360.avif";
 import webp11Card480 from "./11-card-480.webp";
 import avif11Card720 from "./11-card-720.avif";
@@ -100,6 +110,7 @@ import avif11Detail720 from "./11-detail-720.avif";
 import avif11Detail1200 from "./11-detail-1200.avif";
 import avif11Phone720 from "./11-phone-720.avif";
 import avif11Unloaded720 from "./11-unloaded-720.avif";
+import avif11Windows720 from "./11-windows-720.avif";
 import avif12Card360 from "./12-card-360.avif";
 import webp12Card480 from "./12-card-480.webp";
 import avif12Card720 from "./12-card-720.avif";
@@ -109,6 +120,7 @@ import avif12Detail720 from "./12-detail-720.avif";
 import avif12Detail1200 from "./12-detail-1200.avif";
 import avif12Phone720 from "./12-phone-720.avif";
 import avif12Unloaded720 from "./12-unloaded-720.avif";
+import avif12Windows720 from "./12-windows-720.avif";
 
 /** A rendered e-mail: AVIF, and WebP where browsers without AVIF need it. */
 export interface Picture {
@@ -119,7 +131,7 @@ export interface Picture {
   height: number;
 }
 
-/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, with pictures off, and the other letters of a series. */
+/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, with pictures off, with the fonts of Windows, and the other letters of a series. */
 export interface Preview {
   alt: string;
   card: Picture;
@@ -127,6 +139,7 @@ export interface Preview {
   phone: Picture;
   dark: Picture;
   unloaded: Picture;
+  windows: Picture;
   /** The further letters of a series. */
   letters?: (Picture & { alt: string })[];
 }
@@ -158,6 +171,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif01Phone720, 720, 4769),
     dark: single(avif01Dark840, 840, 2911),
     unloaded: single(avif01Unloaded720, 720, 2495),
+    windows: single(avif01Windows720, 720, 2495),
   },
   2: {
     alt: "Vermilion launch poster: a black reading lamp throws a cone of warm light on a pear and two books.",
@@ -176,6 +190,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif02Phone720, 720, 5430),
     dark: single(avif02Dark840, 840, 3329),
     unloaded: single(avif02Unloaded720, 720, 2854),
+    windows: single(avif02Windows720, 720, 2854),
   },
   3: {
     alt: "Welcome letter: a greeting by name in heavy green letters over a kitchen garden at sunrise, then three numbered steps.",
@@ -194,6 +209,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif03Phone720, 720, 4913),
     dark: single(avif03Dark840, 840, 3210),
     unloaded: single(avif03Unloaded720, 720, 2752),
+    windows: single(avif03Windows720, 720, 2944),
     letters: [
       {
         ...single(avif03Letter2720, 720, 2531),
@@ -222,6 +238,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif04Phone720, 720, 4246),
     dark: single(avif04Dark840, 840, 2775),
     unloaded: single(avif04Unloaded720, 720, 2378),
+    windows: single(avif04Windows720, 720, 2512),
   },
   5: {
     alt: "Night-blue invitation in slanting Didot: star trails turn above an observatory, then the date, the agenda and a map.",
@@ -240,6 +257,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif05Phone720, 720, 5171),
     dark: single(avif05Dark840, 840, 3653),
     unloaded: single(avif05Unloaded720, 720, 3131),
+    windows: single(avif05Windows720, 720, 3137),
   },
   6: {
     alt: "Order confirmation the colour of clay: jug, bowl and mugs on a shelf above a paper slip with items and totals.",
@@ -258,6 +276,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif06Phone720, 720, 3426),
     dark: single(avif06Dark840, 840, 2453),
     unloaded: single(avif06Unloaded720, 720, 2102),
+    windows: single(avif06Windows720, 720, 2102),
   },
   7: {
     alt: "Yellow survey asking how you slept, with five faces to tap from wide awake to fast asleep and a sleeping carriage beneath.",
@@ -276,6 +295,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif07Phone720, 720, 3103),
     dark: single(avif07Dark840, 840, 2241),
     unloaded: single(avif07Unloaded720, 720, 1921),
+    windows: single(avif07Windows720, 720, 1958),
   },
   8: {
     alt: "Dark green holiday card: a red house in the snow inside an arch of leaves, berries and two birds, with a greeting in gold.",
@@ -294,6 +314,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif08Phone720, 720, 3111),
     dark: single(avif08Dark840, 840, 2394),
     unloaded: single(avif08Unloaded720, 720, 2052),
+    windows: single(avif08Windows720, 720, 2362),
   },
   9: {
     alt: "One-page report on pale green: a headline, a bar chart of twelve months with the last bar in orange, and four key figures.",
@@ -312,6 +333,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif09Phone720, 720, 4156),
     dark: single(avif09Dark840, 840, 2467),
     unloaded: single(avif09Unloaded720, 720, 2114),
+    windows: single(avif09Windows720, 720, 2114),
   },
   10: {
     alt: "Quarterly update: a huge lime Q3 and a rising sun on black, then four blocks of colour with a large figure each.",
@@ -330,6 +352,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif10Phone720, 720, 4405),
     dark: single(avif10Dark840, 840, 2794),
     unloaded: single(avif10Unloaded720, 720, 2395),
+    windows: single(avif10Windows720, 720, 2395),
   },
   11: {
     alt: "Policy notice on blue-grey: the date of effect set large, then a ruled white sheet with clauses struck out and replaced.",
@@ -348,6 +371,7 @@ export const previews: Record<number, Preview> = {
     phone: single(avif11Phone720, 720, 4052),
     dark: single(avif11Dark840, 840, 2727),
     unloaded: single(avif11Unloaded720, 720, 2338),
+    windows: single(avif11Windows720, 720, 2338),
   },
   12: {
     alt: "Board invitation: an ivory card with a double gold rule on burgundy beneath an engraved rosette with an oak.",
@@ -366,5 +390,6 @@ export const previews: Record<number, Preview> = {
     phone: single(avif12Phone720, 720, 4560),
     dark: single(avif12Dark840, 840, 3072),
     unloaded: single(avif12Unloaded720, 720, 2633),
+    windows: single(avif12Windows720, 720, 2591),
   },
 };

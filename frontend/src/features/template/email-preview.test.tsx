@@ -29,6 +29,7 @@ test("shows one view of what buyers get at a time", () => {
     ["Phone", "phone"],
     ["Dark", "dark"],
     ["Images off", "unloaded"],
+    ["Windows", "windows"],
     ["Desktop", "detail"],
   ] as const) {
     fireEvent.click(tab(name));

@@ -18,6 +18,7 @@ const VIEWS = [
     view: "unloaded",
     note: "The same email with images off: a text stands in place of each picture.",
   },
+  { name: "Windows", view: "windows", note: "The same email with the fonts of Windows and Gmail." },
 ] as const;
 
 /** The displayed widths: an email is 600 pixels wide, its page on a phone 375, where the screen has room. */
@@ -34,7 +35,7 @@ const PRINTED = "print:h-96 print:object-cover print:object-top print:shadow-non
 /** A view of a mail: its picture, what it shows in place of the alternative text, and the mail of a series. */
 interface View {
   name: string;
-  view: "detail" | "phone" | "dark" | "unloaded" | "letter";
+  view: "detail" | "phone" | "dark" | "unloaded" | "windows" | "letter";
   note: string | undefined;
   picture: ShownPicture | undefined;
   mail: number;
@@ -57,8 +58,9 @@ export function EmailPreview({ template }: { template: Template }) {
   const shown = views[active] ?? views[0];
   if (!shown) return null;
   const { view, note, picture, mail } = shown;
-  // The frame shows the pictures of the mail: it cannot show the view without them.
-  const isFramed = isLive && view !== "unloaded";
+  // The frame shows the pictures of the mail, and the fonts of this machine.
+  const hasFrame = view !== "unloaded" && view !== "windows";
+  const isFramed = isLive && hasFrame;
   const panel = { role: "tabpanel", id: `${id}-panel`, "aria-labelledby": `${id}-${active}` };
   return (
     <div className="proof group/crop flex flex-col">
@@ -92,7 +94,7 @@ export function EmailPreview({ template }: { template: Template }) {
         )}
       </div>
       {!isFramed && <Slot name="crop">{isLong(preview) && <WholeButton />}</Slot>}
-      {preview.views && view !== "unloaded" && (
+      {preview.views && hasFrame && (
         <button
           type="button"
           onClick={() => setLive(!isLive)}

@@ -7,7 +7,8 @@ interface LiveMailProps {
 
 /**
  * The mail itself, in a frame without scripts and without the origin of the shop; the server sends it with the same sandbox. Its
- * links lead nowhere. Where the browser passes the colours of the frame on, a dark mailbox is shown.
+ * links lead nowhere; its body takes the focus, so that it is scrolled by keyboard. Where the browser passes the colours of the
+ * frame on, a dark mailbox is shown.
  */
 export function LiveMail({ title, path, isNarrow, isDark }: LiveMailProps) {
   return (
