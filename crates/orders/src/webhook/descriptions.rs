@@ -73,6 +73,19 @@ pub(super) fn describe_refused_lookup(
     ]
 }
 
+/// Describes a payment whose order, which names the template, PayPal refuses to show.
+pub(super) fn describe_refused_order(event: &PaymentEvent, payment: &Payment, reason: &str) -> Vec<String> {
+    let reason = reason.trim_end_matches('.');
+    vec![
+        format!("A payment names no template, and PayPal refuses to show its order: {reason}."),
+        "Nothing was delivered yet. Correct client_id and client_secret of [basalt.shop.payment.paypal]: PayPal sends the event \
+         again for three days, and the order is made as soon as PayPal shows what was bought. Otherwise look the payment up at \
+         PayPal, and deliver it in the desk, or refund it there."
+            .to_owned(),
+        describe_payment(event, payment),
+    ]
+}
+
 /// Describes a payment that the provider took back.
 pub(super) fn describe_reversal(event: &PaymentEvent, refund: &RefundReport, number: i64) -> Vec<String> {
     vec![

@@ -7,7 +7,8 @@ use platform::store::{Connection, outbox};
 use uuid::Uuid;
 
 use super::descriptions::{
-    describe_no_buyer, describe_refused_lookup, describe_reversal, describe_unknown, describe_wrong_amount,
+    describe_no_buyer, describe_refused_lookup, describe_refused_order, describe_reversal, describe_unknown,
+    describe_wrong_amount,
 };
 use super::{Delivery, WebhookOutcome, WebhookRejection};
 use crate::decision::{PaymentDecision, Product, decide_payment, find_unnamed};
@@ -95,7 +96,13 @@ impl OrderService {
         let order = match self.find_paypal_order(payment).await {
             Ok(Some(order)) => order,
             // What was bought is not known: that a template has this price says nothing, and the owner decides.
-            Ok(None) | Err(ApiError::Refused(_) | ApiError::NotConfigured(_)) => return Ok(None),
+            Ok(None) | Err(ApiError::NotConfigured(_)) => return Ok(None),
+            Err(ApiError::Refused(reason)) => {
+                // It may be for good: the owner is notified before PayPal stops sending the event again.
+                let lines = describe_refused_order(event, payment, &reason);
+                self.store_for_owner(event, payment, WebhookOutcome::UnknownTemplate, &lines).await?;
+                return Err(WebhookRejection::ProviderUnavailable(reason));
+            }
             Err(error) => return Err(WebhookRejection::ProviderUnavailable(error.to_string())),
         };
         let mut named = payment.clone();

@@ -56,7 +56,10 @@ async fn paypal_payment_is_held_if_its_order_cannot_be_read() {
     let refusing = ProviderServer::start(401, "{\"error_description\": \"Client Authentication failed\"}");
     let url = refusing.url.clone();
     let shop = TestShop::start().await.with_settings(|it| it.paypal.as_mut().expect("PayPal").api.url = url);
-    assert_eq!(shop.outcome(PayPal, &unnamed(Some("ORDER1"), "28.00")).await, "unknown_template");
+    let refused = shop.outcome(PayPal, &unnamed(Some("ORDER1"), "28.00")).await;
+    assert_eq!(refused, "provider_unavailable", "PayPal sends it again");
+    let list = held::list(&shop.service).await.expect("a list");
+    assert_eq!(list["payments"].as_array().expect("payments").len(), 1, "the owner can deliver it meanwhile: {list}");
     let (shop, _server) = shop_of_paypal(&json!([])).await;
     let mut without_order = unnamed(None, "28.00");
     without_order["resource"]["payer"] = json!({ "email_address": "ada@example.com" });

@@ -87,6 +87,35 @@ async fn payment_whose_buyer_paypal_refuses_to_name_is_reported_to_the_owner_and
 }
 
 #[tokio::test]
+async fn payment_whose_order_paypal_refuses_to_show_is_reported_to_the_owner_and_delivered_later() {
+    let is_refusing = Arc::new(AtomicBool::new(true));
+    let switch = Arc::clone(&is_refusing);
+    let server = ProviderServer::start_with(move |_| {
+        if switch.load(Ordering::SeqCst) {
+            return ProviderAnswer::new(401, "{\"error_description\": \"Client Authentication failed\"}");
+        }
+        ProviderAnswer::new(
+            200,
+            "{\"access_token\": \"t\", \"payer\": {\"email_address\": \"ada@example.com\"},
+              \"purchase_units\": [{\"custom_id\": \"template-1\"}]}",
+        )
+    });
+    let url = server.url.clone();
+    let shop = TestShop::start().await.with_settings(|it| it.paypal.as_mut().expect("PayPal").api.url = url);
+    let mut event = capture(Some("ORDER1"));
+    event["resource"].as_object_mut().expect("a capture").remove("custom_id");
+    for _ in 0..2 {
+        assert_eq!(shop.outcome(Provider::PayPal, &event).await, "provider_unavailable", "PayPal sends it again");
+    }
+    assert_eq!(shop.mails().await, ["order_notice owner@example.com"], "the owner is notified once");
+    let text = shop.database.query("SELECT text FROM basalt.outbox").await.concat();
+    assert!(text.contains("Client Authentication failed") && text.contains("client_secret"), "{text}");
+    is_refusing.store(false, Ordering::SeqCst);
+    assert_eq!(shop.outcome(Provider::PayPal, &event).await, "ordered");
+    assert_eq!((shop.orders().await, shop.mails().await.len()), (vec!["CAP1 paid".to_owned()], 2));
+}
+
+#[tokio::test]
 async fn payment_is_looked_up_again_while_paypal_is_overloaded_or_broken() {
     for (status, of_order) in [(429, false), (429, true), (500, true), (503, false), (503, true)] {
         let is_failing = Arc::new(AtomicBool::new(true));
