@@ -159,7 +159,7 @@ replay: $(SHOP) ## Compare with the recorded responses of the reference: make re
 
 soak-concurrency: ## Long concurrency tests: refresh races, all interleavings, contention; about an hour
 	@$(NEED) cargo postgres
-	@BASALT_STRESS=1 cargo test --package gotrue-rs --test http -- refresh_races interleavings newcomers quotas contention --test-threads 2
+	@BASALT_STRESS=1 cargo test --package gotrue-rs --test http -- refresh_races interleavings concurrent_sign_ups quotas contention --test-threads 2
 
 soak-orders: ## Fifty rounds of kill -9 between webhook, order, mail and download; takes minutes
 	@$(NEED) cargo postgres

@@ -93,13 +93,13 @@ export const test = shopTest.extend<{ app: App }>({
 export const PASSWORD = "correct horse battery";
 
 /** Returns an unused address. */
-export function newcomer(): string {
+export function newAddress(): string {
   return `${randomUUID()}@example.com`;
 }
 
 /** Signs a new user up with a password and follows the mailed link; the user is then signed in. */
 export async function signedUp(app: App): Promise<string> {
-  const email = newcomer();
+  const email = newAddress();
   const error = await app.page.evaluate(
     async ([email, password, url]) => {
       const { error } = await window.client.auth.signUp({

@@ -11,7 +11,7 @@ type Basalt = Awaited<ReturnType<typeof startBasalt>>;
 const test = shopTest;
 test.use({ javaScriptEnabled: false });
 
-const newcomer = () => `${randomUUID()}@example.com`;
+const newAddress = () => `${randomUUID()}@example.com`;
 
 /** Calls the auth API. */
 async function call(
@@ -37,7 +37,7 @@ async function linkTo(basalt: Basalt, email: string, kind: string): Promise<stri
 
 /** Signs a user up, with the address confirmed. */
 async function signUp(request: APIRequestContext, basalt: Basalt): Promise<string> {
-  const email = newcomer();
+  const email = newAddress();
   expect((await call(request, basalt, "/signup", { email, password: PASSWORD })).status).toBe(200);
   await request.get(await linkTo(basalt, email, "confirmation"));
   return email;
@@ -64,7 +64,7 @@ test("a link of a sign-up confirms and leads on, and says so when it was used", 
   request,
   basalt,
 }) => {
-  const email = newcomer();
+  const email = newAddress();
   await call(request, basalt, "/signup", { email, password: PASSWORD });
   const link = await linkTo(basalt, email, "confirmation");
   await page.goto(link);
@@ -107,7 +107,7 @@ test("a link of a forgotten password sets a new one", async ({ page, request, ba
 });
 
 test("an invitation welcomes and sets the password", async ({ page, request, basalt }) => {
-  const email = newcomer();
+  const email = newAddress();
   const headers = { apikey: basalt.secretKey, authorization: `Bearer ${basalt.secretKey}` };
   const invited = await request.post(`${basalt.url}/auth/v1/invite`, { headers, data: { email } });
   expect(invited.status()).toBe(200);
@@ -141,7 +141,7 @@ test("a used link sends a new one to the entered address, whether there is an ac
   const link = await askForPassword(request, basalt, email);
   await request.get(link);
   const before = (await mailsTo(basalt.inboxUrl, email)).length;
-  for (const address of [newcomer(), email]) {
+  for (const address of [newAddress(), email]) {
     await page.waitForTimeout(1_100);
     await page.goto(link);
     await page.getByLabel("Your email address").fill(address);
@@ -161,7 +161,7 @@ test("an expired link sends a new one with a click", async ({ page, request }) =
     config.replace("otp_expiry = 3600", "otp_expiry = 1"),
   );
   try {
-    const email = newcomer();
+    const email = newAddress();
     await call(request, basalt, "/signup", { email, password: PASSWORD });
     const link = await linkTo(basalt, email, "confirmation");
     await page.waitForTimeout(2_100);
@@ -215,7 +215,7 @@ test("programs do not use a link up, and its page has a button", async ({ browse
     (config) => `${config}\n[basalt.mailed_links]\nbutton = "programs"\n`,
   );
   try {
-    const email = newcomer();
+    const email = newAddress();
     await call(request, basalt, "/signup", { email, password: PASSWORD });
     const link = await linkTo(basalt, email, "confirmation");
     expect((await request.head(link)).ok()).toBe(false);
@@ -237,7 +237,7 @@ test("the operator can have the button always", async ({ page, request }) => {
     (config) => `${config}\n[basalt.mailed_links]\nbutton = "always"\n`,
   );
   try {
-    const email = newcomer();
+    const email = newAddress();
     await call(request, basalt, "/signup", { email, password: PASSWORD });
     await page.goto(await linkTo(basalt, email, "confirmation"));
     expect(await signIn(request, basalt, email, PASSWORD)).toBe(400);

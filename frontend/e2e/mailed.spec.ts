@@ -1,7 +1,7 @@
 import {
   type App,
   expect,
-  newcomer,
+  newAddress,
   PASSWORD,
   signedUp,
   signInByPassword,
@@ -48,7 +48,7 @@ test("a link of the PKCE flow signs in only the browser that requested it", asyn
   browser,
 }) => {
   await app.open("pkce");
-  const email = newcomer();
+  const email = newAddress();
   await expect.poll(() => askToSignIn(app, email)).toBeUndefined();
   const { link } = await app.mail(email, "confirmation");
 
@@ -69,7 +69,7 @@ test("a link of the PKCE flow signs in only the browser that requested it", asyn
 
 test("a mailed code signs in once", async ({ app }) => {
   await app.open("implicit");
-  const email = newcomer();
+  const email = newAddress();
   await expect.poll(() => askToSignIn(app, email)).toBeUndefined();
   const { code } = await app.mail(email, "confirmation");
 
@@ -118,7 +118,7 @@ for (const flow of ["implicit", "pkce"] as const) {
 
 test("a new address is valid after both confirmations", async ({ app }) => {
   await app.open("implicit");
-  const [before, after] = [await signedUp(app), newcomer()];
+  const [before, after] = [await signedUp(app), newAddress()];
   const pending = await app.page.evaluate(
     async ([email, url]) => {
       const { data, error } = await window.client.auth.updateUser(
@@ -149,7 +149,7 @@ test("a new address is valid after both confirmations", async ({ app }) => {
 
 test("an anonymous visitor keeps the account when it becomes permanent", async ({ app }) => {
   await app.open("implicit");
-  const email = newcomer();
+  const email = newAddress();
   const id = await app.page.evaluate(
     async () => (await window.client.auth.signInAnonymously()).data.user?.id,
   );
