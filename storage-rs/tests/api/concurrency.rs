@@ -242,3 +242,30 @@ async fn upload_whose_completion_was_not_noted_keeps_its_object() {
     let read = api.send("GET", "/object/b/a.txt", Body::empty()).await;
     assert_eq!((read.status(), &read.body()[..]), (StatusCode::OK, &b"hello"[..]));
 }
+
+#[tokio::test]
+async fn continued_download_does_not_mix_two_versions() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    send(&api.storage, "POST", "/object/b/a", &REPLACING, "first content").await;
+    let first = api.send("GET", "/object/b/a", Body::empty()).await;
+    let field = |name: &str| first.headers()[name].to_str().unwrap().to_owned();
+    let (etag, modified) = (field("etag"), field("last-modified"));
+    let rest = async |if_range: &str| {
+        let headers = [("range", "bytes=6-"), ("if-range", if_range)];
+        let answer = send(&api.storage, "GET", "/object/b/a", &headers, Body::empty()).await;
+        (answer.status().as_u16(), String::from_utf8_lossy(answer.body()).into_owned())
+    };
+    for current in [etag.as_str(), modified.as_str()] {
+        assert_eq!(rest(current).await, (206, "content".to_owned()), "{current}");
+    }
+    // Times of HTTP have seconds.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    send(&api.storage, "POST", "/object/b/a", &REPLACING, "other things").await;
+    for former in [etag.as_str(), modified.as_str(), "W/\"a\"", "nonsense"] {
+        assert_eq!(rest(former).await, (200, "other things".to_owned()), "{former}");
+    }
+    let behind = [("range", "bytes=400-"), ("if-range", etag.as_str())];
+    let answer = send(&api.storage, "GET", "/object/b/a", &behind, Body::empty()).await;
+    assert_eq!(answer.status(), StatusCode::OK, "{answer:?}");
+}
