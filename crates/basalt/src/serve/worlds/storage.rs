@@ -196,9 +196,11 @@ impl Staging for KeptFiles {
     fn remove(&self, id: Uuid) -> BoxFuture<'_, Result<(), BackendError>> {
         async move {
             match self.staging_of(id) {
-                Ok(staging) => staging.remove(id).await,
-                Err(_) => Ok(()),
+                Ok(staging) => staging.remove(id).await?,
+                Err(_) => return Ok(()),
             }
+            self.uploads.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            Ok(())
         }
         .boxed()
     }
