@@ -85,7 +85,7 @@ impl<'a> Server<'a> {
 
 /// The content that a client uploads under a name for the nth time: small and large ones.
 fn content(name: &str, number: usize) -> String {
-    let length = if number % 3 == 0 { 600_000 } else { 500 };
+    let length = if number.is_multiple_of(3) { 600_000 } else { 500 };
     format!("{name} {number} ").repeat(length / (name.len() + 4))
 }
 
@@ -210,7 +210,7 @@ async fn anonymised_copy_has_other_names_and_content() {
     let list = server.request(Method::POST, "/object/list/kept").json(&prefix).send().await.expect("a response");
     let list: serde_json::Value = list.json().await.expect("JSON");
     let name = list[0]["name"].as_str().expect("a name");
-    assert!(name.starts_with("id-") && name.ends_with(".txt"), "{name}");
+    assert!(name.strip_suffix(".txt").is_some_and(|stem| stem.starts_with("id-")), "{name}");
     let path = format!("/object/kept/6f7d4d1e-1b6f-4c59-9b50-0b8cf1d0c9a1/{name}");
     let read = server.request(Method::GET, &path).send().await.expect("a response");
     assert_eq!(read.text().await.expect("text"), "This tex");
