@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use chrono::{DateTime, Utc};
+
 use crate::error::Error;
 
 /// The bytes that the header `Range` asks for of an object of this size. An end behind the object is its end.
@@ -24,6 +26,20 @@ pub fn parse(header: &str, size: u64) -> Result<Range<u64>, Error> {
     if range.is_empty() { Err(Error::invalid_range()) } else { Ok(range) }
 }
 
+/// Whether a range counts although the request has the header `If-Range` (RFC 9110 §13.1.5): a client continues with the content
+/// that it has the beginning of, or it gets all of the present content.
+pub fn is_current(if_range: Option<&str>, etag: Option<&str>, last_modified: Option<DateTime<Utc>>) -> bool {
+    match if_range {
+        None => true,
+        Some(tag) if tag.starts_with('"') => etag == Some(tag),
+        // A weak entity tag is no time.
+        Some(time) => match (DateTime::parse_from_rfc2822(time), last_modified) {
+            (Ok(time), Some(modified)) => time.timestamp() == modified.timestamp(),
+            _ => false,
+        },
+    }
+}
+
 /// The header `Content-Range` of a range.
 pub fn content_range(range: &Range<u64>, size: u64) -> String {
     format!("bytes {}-{}/{size}", range.start, range.end.saturating_sub(1))
@@ -32,6 +48,25 @@ pub fn content_range(range: &Range<u64>, size: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn range_is_that_of_the_content_before() {
+        let modified = DateTime::from_timestamp(1_700_000_000, 123_000_000);
+        let cases = [
+            (None, true),
+            (Some("\"a\""), true),
+            (Some("\"b\""), false),
+            (Some("W/\"a\""), false),
+            (Some("Tue, 14 Nov 2023 22:13:20 GMT"), true),
+            (Some("Tue, 14 Nov 2023 22:13:21 GMT"), false),
+            (Some("yesterday"), false),
+            (Some(""), false),
+        ];
+        for (header, expected) in cases {
+            assert_eq!(is_current(header, Some("\"a\""), modified), expected, "{header:?}");
+        }
+        assert!(!is_current(Some("\"a\""), None, None));
+    }
 
     #[test]
     fn one_range_is_read() {

@@ -14,7 +14,6 @@ use crate::database::scope::Scope;
 use crate::database::{nullable, sql, text};
 use crate::error::Error;
 use crate::objects::delete_files;
-use crate::objects::write::new_version;
 use crate::service::Storage;
 use crate::sweep;
 
@@ -30,6 +29,18 @@ pub trait ObjectRules: Sync {
 
     /// The column `user_metadata` instead of this one.
     fn user_metadata(&self, metadata: &Value, owner: &str) -> Value;
+
+    /// The version of the object with this id once it is replaced: a UUID that nobody guesses. An object that has it is done.
+    fn version(&self, id: &str) -> String;
+}
+
+/// What would be replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// The name of the database and where it is.
+    pub database: String,
+    /// The objects.
+    pub objects: u64,
 }
 
 /// What was done.
@@ -39,6 +50,8 @@ pub struct Anonymised {
     pub objects: u64,
     /// Objects that another program wrote meanwhile: they are as they were.
     pub skipped: u64,
+    /// Objects that an earlier run replaced.
+    pub replaced_before: u64,
     /// Uploads that were not complete: they are deleted.
     pub uploads: u64,
 }
@@ -52,13 +65,38 @@ struct Row {
     user_metadata: Option<Value>,
 }
 
+fn scope(storage: &Storage) -> Scope {
+    Scope::of_upkeep(&storage.config().service_role, "storage.upkeep")
+}
+
+/// Tells what a run would replace.
+///
+/// # Errors
+/// The database failed.
+pub async fn survey(storage: &Storage) -> Result<Survey, Error> {
+    let statement = sql(
+        "SELECT current_database() || coalesce(' at ' || host(inet_server_addr()) || ':' || inet_server_port(), ''), \
+         (SELECT count(*) FROM storage.objects)::text",
+        [],
+    );
+    let rows = storage.database().run(&scope(storage), statement).await?;
+    let row = rows.first().ok_or_else(|| Error::internal("no row"))?;
+    let objects = column(row, 1).and_then(|count| count.parse().ok()).unwrap_or_default();
+    Ok(Survey { database: column(row, 0).unwrap_or_default(), objects })
+}
+
 /// Replaces all objects, and deletes unfinished uploads and files without a row that are older than the call. Nothing else may
-/// write meanwhile. When it is interrupted, it can be run again: what was replaced gets other pseudonyms.
+/// write meanwhile. When it is interrupted, another run with the same rules continues: what was replaced stays as it is.
+/// `report` gets what is done so far, several times.
 ///
 /// # Errors
 /// The database or the backend failed. What was replaced before stays so.
-pub async fn anonymise(storage: &Arc<Storage>, rules: &dyn ObjectRules) -> Result<Anonymised, Error> {
-    let scope = Scope::of_upkeep(&storage.config().service_role, "storage.upkeep");
+pub async fn anonymise(
+    storage: &Arc<Storage>,
+    rules: &dyn ObjectRules,
+    report: &(dyn Fn(&Anonymised) + Sync),
+) -> Result<Anonymised, Error> {
+    let scope = scope(storage);
     let started = storage.now();
     let mut done = Anonymised::default();
     let mut after = uuid::Uuid::nil().to_string();
@@ -81,8 +119,15 @@ pub async fn anonymise(storage: &Arc<Storage>, rules: &dyn ObjectRules) -> Resul
                 metadata: json_column(row, 5).unwrap_or(Value::Null),
                 user_metadata: json_column(row, 6),
             };
-            let is_replaced = replace(storage, &scope, rules, &row).await?;
-            *(if is_replaced { &mut done.objects } else { &mut done.skipped }) += 1;
+            let version = rules.version(&row.id);
+            *(if row.file.version.as_deref() == Some(version.as_str()) {
+                &mut done.replaced_before
+            } else if replace(storage, &scope, rules, &row, version).await? {
+                &mut done.objects
+            } else {
+                &mut done.skipped
+            }) += 1;
+            report(&done);
             after = row.id;
         }
         if rows.len() < BATCH {
@@ -96,7 +141,13 @@ pub async fn anonymise(storage: &Arc<Storage>, rules: &dyn ObjectRules) -> Resul
 }
 
 /// Replaces an object; `false` if another program wrote it meanwhile.
-async fn replace(storage: &Arc<Storage>, scope: &Scope, rules: &dyn ObjectRules, row: &Row) -> Result<bool, Error> {
+async fn replace(
+    storage: &Arc<Storage>,
+    scope: &Scope,
+    rules: &dyn ObjectRules,
+    row: &Row,
+    version: String,
+) -> Result<bool, Error> {
     let backend = storage.backend();
     let member = |name: &str| row.metadata.get(name).and_then(Value::as_str).unwrap_or_default();
     let headers = ContentHeaders {
@@ -107,8 +158,7 @@ async fn replace(storage: &Arc<Storage>, scope: &Scope, rules: &dyn ObjectRules,
     let media_type = headers.content_type.clone();
     let content = tokio::task::spawn_blocking(move || neutral::content(&media_type, size, &prefix));
     let content = content.await.map_err(Error::internal)?;
-    let file =
-        FileKey { bucket: row.file.bucket.clone(), name: rules.name(&row.file.name), version: Some(new_version()) };
+    let file = FileKey { bucket: row.file.bucket.clone(), name: rules.name(&row.file.name), version: Some(version) };
     let facts = backend.put(&file, &headers, stream::iter([Ok(content.into())]).boxed()).await?;
     let changes = json!({ "eTag": facts.etag, "size": facts.size, "contentLength": facts.size });
     let statement = sql(

@@ -27,6 +27,19 @@ pub enum BackendSettings {
     S3(S3BackendSettings),
 }
 
+impl BackendSettings {
+    /// Says where the files are, for people.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Disk { folder } => format!("the folder {}", folder.display()),
+            Self::S3(S3BackendSettings { bucket, endpoint: Some(endpoint), .. }) => {
+                format!("the bucket {bucket} of {endpoint}")
+            }
+            Self::S3(S3BackendSettings { bucket, region, .. }) => format!("the bucket {bucket} of AWS, {region}"),
+        }
+    }
+}
+
 /// A bucket of a server that speaks the S3 protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct S3BackendSettings {

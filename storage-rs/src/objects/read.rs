@@ -262,7 +262,8 @@ async fn open(
         describe(call, found, expires, &mut headers);
         return Ok(build(StatusCode::NOT_MODIFIED, headers, Body::empty()));
     }
-    let bytes = match call.header("range") {
+    let is_current = || range::is_current(call.header("if-range"), found.etag(), found.last_modified());
+    let bytes = match call.header("range").filter(|_| is_current()) {
         None => None,
         Some(header) => {
             let size = match found.size() {

@@ -278,23 +278,15 @@ async fn put(
 async fn finish_small(
     call: Call,
     upload: Upload,
-    object: NewObject,
+    mut object: NewObject,
     announcement: Announcement,
     facts: FileFacts,
 ) -> Result<String, Error> {
     let service = call.service_scope();
     let caller = if upload.is_signed { service.clone() } else { call.scope() };
     let check = content_check(&call, &upload, &announcement, Some(facts.size));
-    let mut written = object.clone();
-    complete_columns(&call, &mut written, &announcement, &facts);
-    let storage = std::sync::Arc::clone(&call.storage);
-    if let Some(written) = complete(write::write_small(storage, service, caller, written, check)).await? {
-        return Ok(written.id);
-    }
-    let stored = StoredFile { call: &call, object: &object, is_kept: false };
-    begin(&call, &upload, &announcement).await?;
-    stored.keep();
-    finish(call, object, announcement, &facts).await
+    complete_columns(&call, &mut object, &announcement, &facts);
+    complete(write::write_small(call.storage, service, caller, object, check)).await.map(|written| written.id)
 }
 
 /// Sets what is known when the content is there.

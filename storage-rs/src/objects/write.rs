@@ -4,7 +4,8 @@
 //! which is rolled back. The row is written by the server afterwards, under a lock on the name that is the same for all servers.
 //!
 //! Small content is stored first; one transaction then checks the limits of the bucket and writes the row by the right of the
-//! caller.
+//! caller. Where triggers of the application see the row, that transaction is only the test: it is rolled back, and the server
+//! writes the row, as that of large content.
 
 use std::sync::Arc;
 
@@ -318,8 +319,9 @@ pub(crate) async fn test(
     Ok((limits, tested))
 }
 
-/// Writes the row of a small file that is there, by the right of the caller; `None`, and nothing is done, if triggers of the
-/// application need another transaction. On failure the file is deleted; on success the one that it replaces.
+/// Writes the row of a small file that is there, by the right of the caller. Triggers of the application see the statement of
+/// the caller, which is rolled back, and that of the server, as in the reference: what they do stays once. On failure the file is
+/// deleted; on success the one that it replaces.
 ///
 /// # Errors
 /// 404: there is no such bucket. 403: the caller may not. 409: the object exists and is not to be replaced. Those of the check.
@@ -329,9 +331,13 @@ pub(crate) async fn write_small(
     caller: Scope,
     object: NewObject,
     check: ContentCheck,
-) -> Result<Option<Written>, Error> {
-    let outcome = write_row_as_caller(&storage, &service, &caller, &object, &check).await;
-    delete_superfluous(&storage, &object, outcome.as_ref().map(Option::as_ref)).await;
+) -> Result<Written, Error> {
+    let outcome = match write_row_as_caller(&storage, &service, &caller, &object, &check).await {
+        Ok(Some(written)) => Ok(written),
+        Ok(None) => write_row(&storage, &service, &object).await,
+        Err(error) => Err(error),
+    };
+    delete_superfluous(&storage, &object, outcome.as_ref()).await;
     match outcome {
         Err(error) if error.code == Code::AccessDenied => {
             Err(policies::explain(&storage, &service, &caller, policies::of_upload(object.replaces), error).await)
@@ -340,6 +346,7 @@ pub(crate) async fn write_small(
     }
 }
 
+/// Writes a row as the caller; `None`, and nothing is done, if the server has to write it because of triggers.
 async fn write_row_as_caller(
     storage: &Storage,
     service: &Scope,
@@ -382,15 +389,15 @@ fn judge(results: Results, object: &NewObject, check: &ContentCheck, new_id: Str
 /// 409: another request created the object, which is not to be replaced. 404: the bucket is gone.
 pub(crate) async fn write(storage: Arc<Storage>, service: Scope, object: NewObject) -> Result<Written, Error> {
     let outcome = write_row(&storage, &service, &object).await;
-    delete_superfluous(&storage, &object, outcome.as_ref().map(Some)).await;
+    delete_superfluous(&storage, &object, outcome.as_ref()).await;
     outcome
 }
 
 /// Deletes the file that has no row: that of an object that was not written, or the one that it replaced.
-async fn delete_superfluous(storage: &Arc<Storage>, object: &NewObject, outcome: Result<Option<&Written>, &Error>) {
+async fn delete_superfluous(storage: &Arc<Storage>, object: &NewObject, outcome: Result<&Written, &Error>) {
     match outcome {
         Ok(written) => {
-            if let Some(replaced) = written.and_then(|written| written.replaced.as_ref()) {
+            if let Some(replaced) = &written.replaced {
                 super::delete_files(storage, std::slice::from_ref(replaced)).await;
             }
         }
@@ -401,7 +408,8 @@ async fn delete_superfluous(storage: &Arc<Storage>, object: &NewObject, outcome:
 }
 
 pub(crate) async fn write_row(storage: &Storage, service: &Scope, object: &NewObject) -> Result<Written, Error> {
-    let steps = [Step::As(service), Step::Run(lock(&object.target)), Step::Run(object.write())];
+    let lock = vec![text(lock_number(&object.target.path()).to_string())];
+    let steps = [Step::ReadThenAs(LOCK, lock, service), Step::Run(object.write())];
     let mut results = storage.database().fly(&steps, End::Commit).await?.into_iter();
     let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
     next()?;

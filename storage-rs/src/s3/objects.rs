@@ -164,7 +164,9 @@ impl Request {
             Some(size) => size,
             None => backend.head(&file).await?.size,
         };
-        let bytes = self.call.header("range").map(|header| range::parse(header, size)).transpose()?;
+        let is_current = range::is_current(self.call.header("if-range"), found.etag(), found.last_modified());
+        let range = self.call.header("range").filter(|_| is_current);
+        let bytes = range.map(|header| range::parse(header, size)).transpose()?;
         let (facts, content) = match backend.get(&file, bytes.clone()).await {
             Ok(read) => read,
             Err(BackendError::NotFound) => return Ok(None),

@@ -102,7 +102,7 @@ pub(super) async fn store(
         crate::objects::delete_files(storage, &[object.file()]).await;
         return Err(Error::access_denied("Policy condition failed: the file is too small"));
     }
-    let (announced, etag) = (object.clone(), facts.etag.clone());
+    let etag = facts.etag.clone();
     object.metadata = write::metadata(&facts, &headers.content_type, &headers.cache_control, None);
     object.user_metadata = Some(object.user_metadata.unwrap_or_else(|| Value::Object(serde_json::Map::new())));
     let (service, caller) = (call.service_scope(), call.scope());
@@ -110,18 +110,10 @@ pub(super) async fn store(
     complete(async move {
         if is_small {
             check.size = Some(facts.size);
-            let small =
-                write::write_small(Arc::clone(&storage), service.clone(), caller.clone(), object.clone(), check);
-            if small.await?.is_some() {
-                return Ok(());
-            }
-            let tested = write::test(&storage, &service, &caller, &announced).await;
-            if let Err(error) = tested.and_then(|(_, tested)| tested) {
-                crate::objects::delete_files(&storage, &[object.file()]).await;
-                return Err(error);
-            }
+            write::write_small(storage, service, caller, object, check).await
+        } else {
+            write::write(storage, service, object).await
         }
-        write::write(storage, service, object).await.map(|_| ())
     })
     .await?;
     Ok(etag)

@@ -52,8 +52,8 @@ impl Request {
         mime::check(&description.headers().content_type, &bucket.mime_types)?;
         let mut upload = self.begin(version, description).await?;
         let mut answer = Answer::new(StatusCode::CREATED);
+        let lock = self.lock(version).await?;
         if self.has_part() {
-            let lock = self.lock(version).await?;
             let written = self.write(&mut upload, body, maximum, &lock).await;
             if let Err(problem) = written {
                 // The client does not know the URL: it begins anew.
@@ -63,7 +63,7 @@ impl Request {
             answer.set("upload-offset", &upload.offset.to_string());
         }
         if upload.is_full() {
-            self.complete(&mut upload).await?;
+            self.complete(upload, lock).await?;
             answer.set("tus-complete", "1");
         }
         answer.set("location", &self.location(&id));

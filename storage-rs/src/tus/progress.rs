@@ -1,5 +1,7 @@
 //! `PATCH`, `HEAD` and `DELETE`: an upload goes on, is asked for, and ends.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use http::StatusCode;
 use uuid::Uuid;
@@ -10,9 +12,11 @@ use super::problem::TusProblem;
 use super::upload::Upload;
 use super::{Answer, Request};
 use crate::backend::{BackendError, ContentError};
+use crate::database::scope::Scope;
 use crate::error::Error;
 use crate::objects::write::{self, NewObject};
-use crate::objects::{Target, body_content, delete_files};
+use crate::objects::{self, Target, body_content, delete_files};
+use crate::service::Storage;
 
 impl Request {
     fn parse_id(segment: &str) -> Result<UploadId, TusProblem> {
@@ -68,7 +72,7 @@ impl Request {
         let mut answer = Answer::new(StatusCode::NO_CONTENT);
         answer.set("upload-offset", &upload.offset.to_string());
         if upload.is_full() {
-            self.complete(&mut upload).await?;
+            self.complete(upload, lock).await?;
             answer.set("tus-complete", "1");
         }
         Ok(answer)
@@ -104,40 +108,24 @@ impl Request {
         }
     }
 
-    /// Makes a full upload an object.
-    pub(super) async fn complete(&self, upload: &mut Upload) -> Result<(), TusProblem> {
+    /// Makes a full upload an object, also when the client is gone by now. The lock is held until then.
+    pub(super) async fn complete(&self, upload: Upload, lock: UploadLock) -> Result<(), TusProblem> {
         if upload.description.is_complete {
             return Ok(());
         }
-        let backend = self.storage().backend();
-        let staging = backend.staging();
-        let (file, headers) = (upload.description.file(upload.id), upload.description.headers());
-        let facts = staging.finish(upload.id, &file, &headers).await.map_err(Error::from)?;
-        let object = NewObject {
-            target: Target { bucket: file.bucket.clone(), name: file.name.clone() },
-            version: upload.id.to_string(),
+        let completion = Completion {
+            storage: Arc::clone(&self.call.storage),
+            service: self.call.service_scope(),
             owner: self.owner().map(str::to_owned),
-            metadata: write::metadata(&facts, &headers.content_type, &headers.cache_control, None),
-            user_metadata: upload.description.user_metadata(),
             replaces: self.is_upsert() || upload.description.is_upsert,
+            upload,
         };
-        match write::write_row(self.storage(), &self.call.service_scope(), &object).await {
-            Ok(written) => {
-                if let Some(replaced) = &written.replaced {
-                    delete_files(&self.call.storage, std::slice::from_ref(replaced)).await;
-                }
-            }
-            Err(error) => {
-                // After a failure of the database the file waits for the next request; otherwise it never becomes an object.
-                if error.status < 500 {
-                    delete_files(&self.call.storage, std::slice::from_ref(&file)).await;
-                    staging.remove(upload.id).await.map_err(Error::from)?;
-                }
-                return Err(error.into());
-            }
-        }
-        upload.description.is_complete = true;
-        Ok(upload.save(staging).await?)
+        Ok(objects::complete(async move {
+            let completed = completion.run().await;
+            drop(lock);
+            completed
+        })
+        .await?)
     }
 
     pub(super) async fn report(&mut self, segment: &str) -> Result<Answer, TusProblem> {
@@ -146,13 +134,12 @@ impl Request {
             self.verify_signature(&id)?;
         }
         let known = self.find(&id).await?;
-        let _lock = self.lock(known.id).await?;
-        let mut upload = self.find(&id).await?;
+        let lock = self.lock(known.id).await?;
+        let upload = self.find(&id).await?;
         if upload.is_full() && !upload.description.is_complete {
             // The server stopped between the last byte and the row.
-            let description = upload.description.clone();
-            self.authorize(&id, &description).await?.1?;
-            self.complete(&mut upload).await?;
+            self.authorize(&id, &upload.description).await?.1?;
+            self.complete(upload.clone(), lock).await?;
         }
         let mut answer = Answer::new(StatusCode::OK);
         answer.set("cache-control", "no-store");
@@ -181,5 +168,48 @@ impl Request {
         }
         self.storage().backend().staging().remove(upload.id).await.map_err(Error::from)?;
         Ok(Answer::new(StatusCode::NO_CONTENT))
+    }
+}
+
+/// A full upload that becomes an object.
+struct Completion {
+    storage: Arc<Storage>,
+    service: Scope,
+    owner: Option<String>,
+    replaces: bool,
+    upload: Upload,
+}
+
+impl Completion {
+    async fn run(mut self) -> Result<(), Error> {
+        let staging = self.storage.backend().staging();
+        let description = &self.upload.description;
+        let (file, headers) = (description.file(self.upload.id), description.headers());
+        let facts = staging.finish(self.upload.id, &file, &headers).await?;
+        let object = NewObject {
+            target: Target { bucket: file.bucket.clone(), name: file.name.clone() },
+            version: self.upload.id.to_string(),
+            owner: self.owner.take(),
+            metadata: write::metadata(&facts, &headers.content_type, &headers.cache_control, None),
+            user_metadata: description.user_metadata(),
+            replaces: self.replaces,
+        };
+        match write::write_row(&self.storage, &self.service, &object).await {
+            Ok(written) => {
+                if let Some(replaced) = &written.replaced {
+                    delete_files(&self.storage, std::slice::from_ref(replaced)).await;
+                }
+            }
+            Err(error) => {
+                // After a failure of the database the file waits for the next request; otherwise it never becomes an object.
+                if error.status < 500 {
+                    delete_files(&self.storage, std::slice::from_ref(&file)).await;
+                    staging.remove(self.upload.id).await?;
+                }
+                return Err(error);
+            }
+        }
+        self.upload.description.is_complete = true;
+        self.upload.save(staging).await
     }
 }

@@ -1,6 +1,7 @@
 //! Anonymised copies of stored files.
 
 use std::io::Cursor;
+use std::sync::Mutex;
 
 use axum::body::Body;
 use http::StatusCode;
@@ -19,6 +20,11 @@ impl ObjectRules for Rules {
 
     fn user_metadata(&self, _: &Value, owner: &str) -> Value {
         json!({ "of": owner })
+    }
+
+    fn version(&self, id: &str) -> String {
+        // Ids are UUIDs, and a version of the same form.
+        id.chars().rev().collect::<String>().replace('-', "")
     }
 }
 
@@ -51,8 +57,11 @@ async fn every_file_and_text_is_replaced_and_rows_fit_their_files() {
         send(&api.storage, "POST", "/upload/resumable", &tus, Body::empty()).await.status(),
         StatusCode::CREATED
     );
-    let done = anonymise(&api.storage, &Rules).await.unwrap();
-    assert_eq!(done, Anonymised { objects: 2, skipped: 0, uploads: 1 });
+    let reports = Mutex::new(Vec::new());
+    let report = |done: &Anonymised| reports.lock().unwrap().push(done.objects);
+    let done = anonymise(&api.storage, &Rules, &report).await.unwrap();
+    assert_eq!(done, Anonymised { objects: 2, uploads: 1, ..Anonymised::default() });
+    assert_eq!(*reports.lock().unwrap(), [1, 2]);
     let letter = api.send("GET", "/object/b/other/14", Body::empty()).await;
     assert_eq!((&letter.body()[..], &letter.headers()["content-length"]), (&b"This tex"[..], &"8".parse().unwrap()));
     let face = api.send("GET", "/object/b/other/8", Body::empty()).await;
@@ -68,4 +77,35 @@ async fn every_file_and_text_is_replaced_and_rows_fit_their_files() {
     let report = sweep::compare(&api.storage).await.unwrap();
     assert_eq!((report.rows, report.files, report.orphans, report.missing), (2, 2, 0, 0));
     assert_eq!(api.count_files(), 2, "files of before and of the upload are deleted");
+}
+
+#[tokio::test]
+async fn interrupted_run_continues_without_new_pseudonyms() {
+    let api = TestApi::start(&[]).await;
+    api.admin.batch_execute("INSERT INTO storage.buckets (id, name) VALUES ('b', 'b')").await.unwrap();
+    for name in ["a", "bb", "ccc"] {
+        let answer = send(&api.storage, "POST", &format!("/object/b/{name}"), &[], name).await;
+        assert_eq!(answer.status(), StatusCode::OK, "{answer:?}");
+    }
+    // The second object cannot be written yet.
+    let refusal = "CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF (SELECT count(*) FROM storage.objects WHERE name LIKE 'other/%') > 0 THEN RAISE 'later'; END IF;
+            RETURN new; END $$;
+        CREATE TRIGGER refuse BEFORE UPDATE ON storage.objects FOR EACH ROW EXECUTE FUNCTION public.refuse()";
+    api.admin.batch_execute(refusal).await.unwrap();
+    assert!(anonymise(&api.storage, &Rules, &|_| ()).await.is_err());
+    let names = async || {
+        let rows = api.admin.query("SELECT name FROM storage.objects ORDER BY length(name), name", &[]).await.unwrap();
+        rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>()
+    };
+    let interrupted = names().await;
+    assert_eq!(interrupted.iter().filter(|name| name.starts_with("other/")).count(), 1, "{interrupted:?}");
+    api.admin.batch_execute("DROP TRIGGER refuse ON storage.objects").await.unwrap();
+    let done = anonymise(&api.storage, &Rules, &|_| ()).await.unwrap();
+    assert_eq!(done, Anonymised { objects: 2, replaced_before: 1, ..Anonymised::default() });
+    assert_eq!(names().await, ["other/1", "other/2", "other/3"]);
+    let done = anonymise(&api.storage, &Rules, &|_| ()).await.unwrap();
+    assert_eq!(done, Anonymised { replaced_before: 3, ..Anonymised::default() });
+    let report = sweep::compare(&api.storage).await.unwrap();
+    assert_eq!((report.rows, report.files, report.orphans, report.missing), (3, 3, 0, 0));
 }

@@ -242,3 +242,78 @@ async fn upload_whose_completion_was_not_noted_keeps_its_object() {
     let read = api.send("GET", "/object/b/a.txt", Body::empty()).await;
     assert_eq!((read.status(), &read.body()[..]), (StatusCode::OK, &b"hello"[..]));
 }
+
+#[tokio::test]
+async fn continued_download_does_not_mix_two_versions() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    send(&api.storage, "POST", "/object/b/a", &REPLACING, "first content").await;
+    let first = api.send("GET", "/object/b/a", Body::empty()).await;
+    let field = |name: &str| first.headers()[name].to_str().unwrap().to_owned();
+    let (etag, modified) = (field("etag"), field("last-modified"));
+    let rest = async |if_range: &str| {
+        let headers = [("range", "bytes=6-"), ("if-range", if_range)];
+        let answer = send(&api.storage, "GET", "/object/b/a", &headers, Body::empty()).await;
+        (answer.status().as_u16(), String::from_utf8_lossy(answer.body()).into_owned())
+    };
+    for current in [etag.as_str(), modified.as_str()] {
+        assert_eq!(rest(current).await, (206, "content".to_owned()), "{current}");
+    }
+    // Times of HTTP have seconds.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    send(&api.storage, "POST", "/object/b/a", &REPLACING, "other things").await;
+    for former in [etag.as_str(), modified.as_str(), "W/\"a\"", "nonsense"] {
+        assert_eq!(rest(former).await, (200, "other things".to_owned()), "{former}");
+    }
+    let behind = [("range", "bytes=400-"), ("if-range", etag.as_str())];
+    let answer = send(&api.storage, "GET", "/object/b/a", &behind, Body::empty()).await;
+    assert_eq!(answer.status(), StatusCode::OK, "{answer:?}");
+}
+
+/// A row that has content takes a while, and is counted also if it is rolled back.
+const SLOW_COMPLETION: &str = "CREATE SEQUENCE public.completions;
+    GRANT USAGE ON public.completions TO service_role;
+    CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF new.metadata ? 'eTag' THEN PERFORM nextval('public.completions'), pg_sleep(1); END IF; RETURN new; END $$;
+    CREATE TRIGGER wait BEFORE INSERT ON storage.objects FOR EACH ROW EXECUTE FUNCTION public.wait()";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn resumable_upload_is_completed_once_although_its_client_hangs_up() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    api.admin.batch_execute(SLOW_COMPLETION).await.unwrap();
+    let metadata = ("upload-metadata", "bucketName Yg==,objectName YS50eHQ=");
+    let headers = [("tus-resumable", "1.0.0"), ("upload-length", "5"), metadata];
+    let created = send(&api.storage, "POST", "/upload/resumable", &headers, Body::empty()).await;
+    assert_eq!(created.status(), StatusCode::CREATED, "{created:?}");
+    let location = created.headers()["location"].to_str().unwrap();
+    let path = location[location.find("/upload/").unwrap()..].to_owned();
+    let (storage, part_path) = (std::sync::Arc::clone(&api.storage), path.clone());
+    let part =
+        tokio::spawn(async move { send(&storage, "PATCH", &part_path, &part_headers("0"), Body::from("hello")).await });
+    let started = std::time::Instant::now();
+    let sleeping =
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    while api.admin.query_one(sleeping, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        assert!(started.elapsed() < Duration::from_secs(30), "the row is being written");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    part.abort();
+    assert!(part.await.unwrap_err().is_cancelled(), "the client hung up before the answer");
+    // The client asks how far it came. At another server this could write the row of the same version again.
+    let version = [("tus-resumable", "1.0.0")];
+    loop {
+        let reported = send(&api.storage, "HEAD", &path, &version, Body::empty()).await;
+        if reported.status() == StatusCode::OK {
+            assert_eq!(reported.headers()["upload-offset"], "5", "{reported:?}");
+            break;
+        }
+        assert_eq!(reported.status(), StatusCode::SERVICE_UNAVAILABLE, "{reported:?}");
+        assert!(started.elapsed() < Duration::from_secs(30), "the upload is free again");
+    }
+    let read = api.send("GET", "/object/b/a.txt", Body::empty()).await;
+    assert_eq!((read.status(), &read.body()[..]), (StatusCode::OK, &b"hello"[..]));
+    let completions = "SELECT last_value FROM public.completions";
+    let completions: i64 = api.admin.query_one(completions, &[]).await.unwrap().get(0);
+    assert_eq!(completions, 1, "rows that were written");
+}

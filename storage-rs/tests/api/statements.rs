@@ -194,6 +194,72 @@ async fn triggers_of_the_application_get_rows_from_the_server() {
     assert_eq!(api.count_files(), 1);
 }
 
+/// Notes each row that a trigger sees, and counts also what is rolled back.
+const COUNTING: &str = "CREATE TABLE public.seen (what text, name text);
+    GRANT INSERT ON public.seen TO service_role, authenticated;
+    CREATE SEQUENCE public.calls; GRANT USAGE ON public.calls TO service_role, authenticated;
+    CREATE FUNCTION public.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM nextval('public.calls'); INSERT INTO public.seen VALUES (TG_OP, new.name); RETURN new; END $$;
+    CREATE TRIGGER see AFTER INSERT OR UPDATE ON storage.objects FOR EACH ROW EXECUTE FUNCTION public.see()";
+
+#[tokio::test]
+async fn trigger_of_the_application_runs_for_the_test_and_for_the_row() {
+    let api = start(&[]).await;
+    create_bucket(&api, json!({"name": "b"})).await;
+    api.admin.batch_execute(&format!("{MEMBERS}; {COUNTING}")).await.unwrap();
+    let form_length = FORM.len().to_string();
+    let form = [("content-type", "multipart/form-data; boundary=x"), ("content-length", form_length.as_str())];
+    let large = "x".repeat(300 * 1024);
+    let large_length = large.len().to_string();
+    let large_headers = [("content-type", "text/plain"), ("content-length", large_length.as_str())];
+    let requests: [(&str, &str, Headers<'_>, &str, &str); 6] = [
+        ("POST", "a", &PLAIN, "hello", "INSERT"),
+        ("PUT", "a", &PLAIN, "hello", "UPDATE"),
+        ("POST", "b", &UPSERT, "hello", "INSERT"),
+        ("POST", "c", &form, FORM, "INSERT"),
+        ("POST", "d", &large_headers, large.as_str(), "INSERT"),
+        ("PUT", "d", &large_headers, large.as_str(), "UPDATE"),
+    ];
+    for (method, name, headers, content, operation) in requests {
+        let path = format!("/object/b/{name}");
+        let body = Body::from(content.to_owned());
+        let (cost, answer) = cost(&api, send_as(&api, &member(), method, &path, headers, body)).await;
+        assert_eq!(answer.status(), StatusCode::OK, "{path}: {answer:?}");
+        assert!(cost.0 == 2 && cost.1 <= 6, "{method} {path}: {cost:?}");
+        let calls = "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM public.calls";
+        let calls: i64 = api.admin.query_one(calls, &[]).await.unwrap().get(0);
+        assert_eq!(calls, 2, "{method} {path}: once for the test, which is rolled back, and once for the row");
+        let seen = api.admin.query("DELETE FROM public.seen RETURNING what, name", &[]).await.unwrap();
+        let seen: Vec<(String, String)> = seen.iter().map(|row| (row.get(0), row.get(1))).collect();
+        assert_eq!(seen, [(operation.to_owned(), name.to_owned())], "{method} {path}");
+        api.admin.batch_execute("ALTER SEQUENCE public.calls RESTART").await.unwrap();
+    }
+    assert_eq!(api.count_files(), 4, "replaced files are deleted");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn small_upload_is_written_although_its_client_hangs_up() {
+    let api = start(&[]).await;
+    create_bucket(&api, json!({"name": "b"})).await;
+    // The row takes a while, in the test and when it is written.
+    let slow = "CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            PERFORM pg_sleep(0.4); RETURN new; END $$;
+        CREATE TRIGGER wait BEFORE INSERT ON storage.objects FOR EACH ROW EXECUTE FUNCTION public.wait()";
+    api.admin.batch_execute(&format!("{MEMBERS}; {slow}")).await.unwrap();
+    for (name, after) in [("test", 200), ("row", 600)] {
+        let path = format!("/object/b/{name}");
+        let caller = member();
+        let upload = send_as(&api, &caller, "POST", &path, &PLAIN, "hello");
+        assert!(tokio::time::timeout(Duration::from_millis(after), upload).await.is_err(), "{name}");
+        let started = Instant::now();
+        while api.send("GET", &path, Body::empty()).await.status() != StatusCode::OK {
+            assert!(started.elapsed() < Duration::from_secs(30), "{name} has a row in the end");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    assert_eq!(api.count_files(), 2);
+}
+
 async fn read_public(api: &TestApi) -> (u16, Bytes) {
     let request = Request::builder().uri("/object/public/b/a").body(Body::empty()).unwrap();
     let (parts, body) = api.storage.handle(request).await.into_parts();

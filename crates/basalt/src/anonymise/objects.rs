@@ -47,4 +47,8 @@ impl ObjectRules for AnonymisedObjects<'_> {
     fn user_metadata(&self, metadata: &Value, owner: &str) -> Value {
         self.anonymisation.row_rules().replace_document(metadata, owner)
     }
+
+    fn version(&self, id: &str) -> String {
+        self.anonymisation.pseudonyms.object_version(id)
+    }
 }

@@ -176,12 +176,21 @@ impl Pseudonyms {
     /// Returns an identifier, which is a UUID for a UUID.
     pub(crate) fn identifier(&self, id: &str) -> String {
         if id.parse::<Uuid>().is_ok() {
-            let digest = self.digest("identifier", &id.to_lowercase());
-            let mut bytes = [0; 16];
-            bytes.copy_from_slice(&digest[..16]);
-            return uuid::Builder::from_random_bytes(bytes).into_uuid().to_string();
+            return self.uuid("identifier", &id.to_lowercase());
         }
         if id.is_empty() { String::new() } else { format!("id-{}", self.hex("identifier", id, 20)) }
+    }
+
+    /// Returns the version of the stored object with this id: a UUID.
+    pub(crate) fn object_version(&self, id: &str) -> String {
+        self.uuid("object version", id)
+    }
+
+    fn uuid(&self, kind: &str, value: &str) -> String {
+        let digest = self.digest(kind, value);
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
     }
 
     /// Returns a secret of a TOTP factor, in Base32.

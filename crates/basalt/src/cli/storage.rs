@@ -2,12 +2,14 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 use gotrue_rs::config::JwtKeys;
+use storage_rs::anonymise::{self, Anonymised, Survey};
 use storage_rs::config::{Config, Environment};
 use storage_rs::error::Error;
 use storage_rs::seed;
@@ -18,9 +20,13 @@ use super::process::build_runtime;
 use crate::announce::RunningServer;
 use crate::anonymise::{Anonymisation, AnonymisationArguments, AnonymisedObjects};
 use crate::config_file::LogFormat;
+use crate::confirmation::confirm;
 use crate::project::{Project, ProjectArguments};
 use crate::serve::storage as project_storage;
 use crate::{api_keys, logging, storage};
+
+/// How often long work reports how far it is.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(super) const STORAGE_HELP: &str =
     "Run as a drop-in replacement for Supabase Storage; seed buckets, compare rows and files
@@ -47,7 +53,7 @@ enum StorageCommand {
     /// Replace the names, the metadata and the content of all objects of a copy for good
     ///
     /// Of the project whose server runs, or, with `DATABASE_URL` and `FILE_STORAGE_BACKEND_PATH`, of `basalt storage`. Nothing else
-    /// may write meanwhile.
+    /// may write meanwhile. If it is interrupted, the same command with the same seed continues.
     Anonymise(AnonymiseArguments),
 }
 
@@ -55,7 +61,7 @@ enum StorageCommand {
 struct AnonymiseArguments {
     #[command(flatten)]
     project: ProjectArguments,
-    /// Confirm that this is a copy: the files are replaced for good
+    /// Confirm that this is a copy: the files are replaced for good. Without it the command asks
     #[arg(long)]
     yes: bool,
     /// The seed of the pseudonyms, at least 16 characters, as secret as the data [default: a random one]
@@ -150,9 +156,6 @@ fn open_store(arguments: &ProjectArguments) -> anyhow::Result<Arc<Storage>> {
 }
 
 fn run_anonymise(arguments: AnonymiseArguments) -> anyhow::Result<ExitCode> {
-    if !arguments.yes {
-        bail!("nothing was changed: this replaces the files for good, so use a copy and confirm with --yes");
-    }
     let options = AnonymisationArguments {
         seed: arguments.seed,
         password: String::new(),
@@ -162,20 +165,42 @@ fn run_anonymise(arguments: AnonymiseArguments) -> anyhow::Result<ExitCode> {
     let done = build_runtime()?.block_on(async {
         let anonymisation = Anonymisation::prepare(&options).await?;
         let storage = open_store(&arguments.project)?;
+        let survey = anonymise::survey(&storage).await.map_err(|error| describe(&error));
+        let Survey { database, objects } = survey.context("counting the objects")?;
+        let files = storage.config().backend.describe();
+        eprintln!("Database: {database}\nFiles: {files}\nObjects: {objects}");
+        let question =
+            "Is this a copy, and shall the names, the metadata and the content of its objects be replaced for good?";
+        confirm(arguments.yes, question, "nothing was changed")?;
         if let Some(seed) = &anonymisation.new_seed {
-            eprintln!("The seed is {seed}: --seed makes the same pseudonyms again.");
+            eprintln!("The seed is {seed}: --seed continues with it, or makes the same pseudonyms again.");
         }
         let rules = AnonymisedObjects { anonymisation: &anonymisation, keeps_names: arguments.keep_names };
-        let done = storage_rs::anonymise::anonymise(&storage, &rules).await;
-        done.map_err(|error| describe(&error)).context("replacing objects; the same command continues")
+        let reported = Mutex::new(Instant::now());
+        let report = |done: &Anonymised| report_progress(&reported, done, objects);
+        let done = anonymise::anonymise(&storage, &rules, &report).await;
+        done.map_err(|error| describe(&error))
+            .context("replacing objects; the same command with the same seed continues")
     })?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "{} objects were replaced, {} incomplete uploads deleted.", done.objects, done.uploads)?;
+    if done.replaced_before > 0 {
+        writeln!(out, "{} objects had been replaced before.", done.replaced_before)?;
+    }
     if done.skipped > 0 {
         writeln!(out, "{} objects were written meanwhile and are as they were.", done.skipped)?;
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints how far a run is, unless it did so a moment ago.
+fn report_progress(reported: &Mutex<Instant>, done: &Anonymised, objects: u64) {
+    let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
+    if reported.elapsed() >= PROGRESS_INTERVAL {
+        *reported = Instant::now();
+        eprintln!("{} of {objects} objects", done.objects + done.skipped + done.replaced_before);
+    }
 }
 
 fn run_check(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {

@@ -65,6 +65,7 @@ mod shipped_config;
 mod shutdown;
 mod social;
 mod storage_buckets;
+mod storage_durability;
 mod submissions;
 mod support;
 mod telemetry;

@@ -99,19 +99,62 @@ async fn resumable_uploads_have_urls_below_the_world() {
     let server = TestServer::start();
     let world = server.world(json!({})).await;
     create_bucket(&server, &world).await;
+    let location = begin_upload(&server, &world).await;
+    let url = format!("{}/storage/v1/upload/resumable", world.text("url"));
+    assert!(location.starts_with(&url), "{location}");
+    assert_eq!(continue_upload(&server, &world, &location).await, 204);
+    assert_eq!(read(&server, &world, "tus.txt").await.as_deref(), Some("hello"));
+}
+
+/// Begins a resumable upload of five bytes and returns its URL.
+async fn begin_upload(server: &TestServer, world: &World<'_>) -> String {
     let url = format!("{}/storage/v1/upload/resumable", world.text("url"));
     let create = server.0.client.post(&url).header("apikey", world.text("secret_key"));
     let create = create.header("tus-resumable", "1.0.0").header("upload-length", "5");
     let create = create.header("upload-metadata", "bucketName cGFwZXJz,objectName dHVzLnR4dA==").send().await;
     let created = create.expect("an answer");
     assert_eq!(created.status(), StatusCode::CREATED);
-    let location = created.headers()["location"].to_str().expect("text").to_owned();
-    assert!(location.starts_with(&url), "{location}");
-    let part = server.0.client.patch(&location).header("apikey", world.text("secret_key"));
+    created.headers()["location"].to_str().expect("text").to_owned()
+}
+
+async fn continue_upload(server: &TestServer, world: &World<'_>, url: &str) -> u16 {
+    let part = server.0.client.patch(url).header("apikey", world.text("secret_key"));
     let part = part.header("tus-resumable", "1.0.0").header("upload-offset", "0");
     let part = part.header("content-type", "application/offset+octet-stream").body("hello").send().await;
-    assert_eq!(part.expect("an answer").status(), StatusCode::NO_CONTENT);
+    part.expect("an answer").status().as_u16()
+}
+
+#[tokio::test]
+async fn resumable_upload_belongs_to_its_world_and_ends_with_a_reset() {
+    let server = TestServer::start();
+    let (world, other) = (server.world(json!({})).await, server.world(json!({})).await);
+    create_bucket(&server, &world).await;
+    create_bucket(&server, &other).await;
+    let location = begin_upload(&server, &world).await;
+    let elsewhere = location.replace(world.text("url"), other.text("url"));
+    assert_eq!(continue_upload(&server, &other, &elsewhere).await, 404, "another world");
+    world.ok(Method::POST, "/reset", None).await;
+    create_bucket(&server, &world).await;
+    assert_eq!(continue_upload(&server, &world, &location).await, 404, "after a reset");
+    assert_eq!(read(&server, &world, "tus.txt").await, None);
+    let again = begin_upload(&server, &world).await;
+    assert_eq!(continue_upload(&server, &world, &again).await, 204);
     assert_eq!(read(&server, &world, "tus.txt").await.as_deref(), Some("hello"));
+}
+
+#[tokio::test]
+async fn refused_upload_in_a_world_names_the_missing_policies() {
+    let server = TestServer::start();
+    let world = server.world(json!({})).await;
+    create_bucket(&server, &world).await;
+    let url = format!("{}/storage/v1/object/papers/a.txt", world.text("url"));
+    let upload = server.0.client.post(url).header("apikey", world.text("publishable_key"));
+    let answer = upload.header("content-type", "text/plain").body("a").send().await.expect("an answer");
+    let refused: Value = answer.json().await.expect("JSON");
+    assert_eq!(
+        refused["hint"],
+        "storage.object.upload needs policies on storage.objects for INSERT; anon has none for INSERT"
+    );
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
+use uuid::Uuid;
 
 use super::{Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging};
 
@@ -36,6 +37,8 @@ struct Folders {
     objects: PathBuf,
     incoming: PathBuf,
     uploads: PathBuf,
+    /// Differs each time a folder is opened.
+    opened: Uuid,
     temporary: AtomicU64,
 }
 
@@ -51,7 +54,10 @@ impl DiskBackend {
     /// # Errors
     /// A folder cannot be created.
     pub fn open(root: &Path) -> io::Result<Self> {
+        #[expect(clippy::disallowed_methods, reason = "names of temporary files only have to differ")]
+        let opened = Uuid::new_v4();
         let folders = Folders {
+            opened,
             objects: root.join("objects"),
             incoming: root.join("incoming"),
             uploads: root.join("uploads"),
@@ -92,10 +98,10 @@ impl Folders {
         self.objects.join(&name[..2]).join(name)
     }
 
-    /// A path for a temporary file, which no other process uses at the same time.
+    /// A path for a temporary file, which no other process uses, on another machine with the same folder either.
     fn temporary_path(&self) -> PathBuf {
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
-        self.incoming.join(format!("{}-{number}", std::process::id()))
+        self.incoming.join(format!("{}-{number}", self.opened))
     }
 }
 

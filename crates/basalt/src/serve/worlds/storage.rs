@@ -2,11 +2,13 @@
 //!
 //! The files of all worlds are in one folder, which ends with the server. A file is named by its version, which is new with every
 //! write, and only rows name versions: a world reads nothing but what it wrote or what the world that it is a copy of wrote. So
-//! forks and snapshots copy no files, and a removal leaves the file, because a copy of the world may have its row.
+//! forks and snapshots copy no files, and a removal leaves the file, because a copy of the world may have its row. A resumable
+//! upload that is not complete belongs to the API that began it: it ends with a reset and with a change of settings.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
@@ -20,11 +22,12 @@ use http_edge::ShutdownSignal;
 use platform::store::migrate::DatabaseName;
 use storage_rs::backend::disk::DiskBackend;
 use storage_rs::backend::{
-    Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging,
+    Appended, Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging,
 };
 use storage_rs::seed;
 use storage_rs::service::{Clock, Storage};
 use test_bench::backend::BackendPlan;
+use uuid::Uuid;
 
 use super::faults::WorldFaults;
 use crate::api_keys::ApiKeys;
@@ -43,7 +46,7 @@ const CONNECTED_WITHOUT_USE: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub(super) struct WorldFiles {
     data: PathBuf,
-    backend: Arc<dyn Backend>,
+    disk: Arc<DiskBackend>,
 }
 
 impl WorldFiles {
@@ -51,8 +54,13 @@ impl WorldFiles {
     pub(super) fn open(data: &Path) -> anyhow::Result<Self> {
         let folder = data.join(FOLDER);
         create_folder(&folder)?;
-        let backend = DiskBackend::open(&folder).context("opening the folder of stored files")?;
-        Ok(Self { data: data.to_owned(), backend: Arc::new(KeptFiles(backend)) })
+        let disk = DiskBackend::open(&folder).context("opening the folder of stored files")?;
+        Ok(Self { data: data.to_owned(), disk: Arc::new(disk) })
+    }
+
+    /// The files as one API uses them.
+    fn backend(&self) -> Arc<dyn Backend> {
+        Arc::new(KeptFiles { disk: Arc::clone(&self.disk), uploads: Mutex::default() })
     }
 
     /// Creates the buckets of the project in the databases that worlds begin with.
@@ -72,7 +80,7 @@ impl WorldFiles {
         for database in databases {
             let url = with_database(&url, database.as_str());
             let config = build_settings(&self.inputs(project, &url, keys, &jwt))?;
-            let api = Storage::new(config, Arc::clone(&self.backend), Clock::of_machine());
+            let api = Storage::new(config, self.backend(), Clock::of_machine());
             let api = api.map_err(|error| anyhow!("preparing the storage API: {error}"))?;
             let seeded = seed::apply(&api, &seeds).await;
             api.database().pool().renew();
@@ -117,7 +125,7 @@ impl WorldFiles {
         let clock = Arc::clone(&plan.clock);
         let clock = Clock::new(move || clock.now());
         let faults = Arc::new(WorldFaults::new(&plan.faults));
-        let api = Storage::with_faults(settings, Arc::clone(&self.backend), clock, Some(faults));
+        let api = Storage::with_faults(settings, self.backend(), clock, Some(faults));
         let api = api.map_err(|error| anyhow!("preparing the storage API of a world: {error}"))?;
         Ok(Some(RunningStorage { api }))
     }
@@ -139,9 +147,68 @@ pub(super) async fn maintain(running: RunningStorage, mut closing: ShutdownSigna
     pool.renew();
 }
 
-/// Files on disk that stay.
+/// Files on disk that stay, and the resumable uploads that began here.
 #[derive(Debug)]
-struct KeptFiles(DiskBackend);
+struct KeptFiles {
+    disk: Arc<DiskBackend>,
+    uploads: Mutex<HashSet<Uuid>>,
+}
+
+impl KeptFiles {
+    /// The uploads, if this one began here.
+    fn staging_of(&self, id: Uuid) -> Result<&dyn Staging, BackendError> {
+        let is_own = self.uploads.lock().unwrap_or_else(PoisonError::into_inner).contains(&id);
+        if is_own { Ok(self.disk.staging()) } else { Err(BackendError::NotFound) }
+    }
+}
+
+impl Staging for KeptFiles {
+    fn create<'a>(&'a self, id: Uuid, description: &'a [u8]) -> BoxFuture<'a, Result<(), BackendError>> {
+        self.uploads.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        self.disk.staging().create(id, description)
+    }
+
+    fn describe<'a>(&'a self, id: Uuid, description: &'a [u8]) -> BoxFuture<'a, Result<(), BackendError>> {
+        async move { self.staging_of(id)?.describe(id, description).await }.boxed()
+    }
+
+    fn description(&self, id: Uuid) -> BoxFuture<'_, Result<Vec<u8>, BackendError>> {
+        async move { self.staging_of(id)?.description(id).await }.boxed()
+    }
+
+    fn size(&self, id: Uuid) -> BoxFuture<'_, Result<u64, BackendError>> {
+        async move { self.staging_of(id)?.size(id).await }.boxed()
+    }
+
+    fn append(&self, id: Uuid, offset: u64, content: Content) -> BoxFuture<'_, Result<Appended, BackendError>> {
+        async move { self.staging_of(id)?.append(id, offset, content).await }.boxed()
+    }
+
+    fn finish<'a>(
+        &'a self,
+        id: Uuid,
+        target: &'a FileKey,
+        headers: &'a ContentHeaders,
+    ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
+        async move { self.staging_of(id)?.finish(id, target, headers).await }.boxed()
+    }
+
+    fn remove(&self, id: Uuid) -> BoxFuture<'_, Result<(), BackendError>> {
+        async move {
+            match self.staging_of(id) {
+                Ok(staging) => staging.remove(id).await?,
+                Err(_) => return Ok(()),
+            }
+            self.uploads.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn list_idle(&self, since: DateTime<Utc>) -> BoxFuture<'_, Result<Vec<Uuid>, BackendError>> {
+        self.disk.staging().list_idle(since)
+    }
+}
 
 impl Backend for KeptFiles {
     fn put<'a>(
@@ -150,7 +217,7 @@ impl Backend for KeptFiles {
         headers: &'a ContentHeaders,
         content: Content,
     ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
-        self.0.put(key, headers, content)
+        self.disk.put(key, headers, content)
     }
 
     fn get<'a>(
@@ -158,11 +225,11 @@ impl Backend for KeptFiles {
         key: &'a FileKey,
         range: Option<Range<u64>>,
     ) -> BoxFuture<'a, Result<(FileFacts, Content), BackendError>> {
-        self.0.get(key, range)
+        self.disk.get(key, range)
     }
 
     fn head<'a>(&'a self, key: &'a FileKey) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
-        self.0.head(key)
+        self.disk.head(key)
     }
 
     fn copy<'a>(
@@ -171,7 +238,7 @@ impl Backend for KeptFiles {
         target: &'a FileKey,
         headers: &'a ContentHeaders,
     ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
-        self.0.copy(source, target, headers)
+        self.disk.copy(source, target, headers)
     }
 
     fn delete<'a>(&'a self, _: &'a [FileKey]) -> BoxFuture<'a, Result<(), BackendError>> {
@@ -179,11 +246,11 @@ impl Backend for KeptFiles {
     }
 
     fn identify(&self, key: &FileKey) -> String {
-        self.0.identify(key)
+        self.disk.identify(key)
     }
 
     fn list(&self) -> BoxStream<'_, Result<ListedFile, BackendError>> {
-        self.0.list()
+        self.disk.list()
     }
 
     fn delete_listed<'a>(&'a self, _: &'a ListedFile) -> BoxFuture<'a, Result<(), BackendError>> {
@@ -191,14 +258,14 @@ impl Backend for KeptFiles {
     }
 
     fn space(&self) -> BoxFuture<'_, Result<Option<Space>, BackendError>> {
-        self.0.space()
+        self.disk.space()
     }
 
     fn staging(&self) -> &dyn Staging {
-        self.0.staging()
+        self
     }
 
     fn delete_leftovers(&self, older_than: DateTime<Utc>) -> BoxFuture<'_, Result<u64, BackendError>> {
-        self.0.delete_leftovers(older_than)
+        self.disk.delete_leftovers(older_than)
     }
 }

@@ -1,0 +1,217 @@
+//! `basalt storage` that is killed during uploads, and its memory during large ones.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use reqwest::{Body, Method, StatusCode};
+use serde_json::json;
+
+use crate::support::{Basalt, TempFolder, basalt, free_port};
+
+/// How often the server is killed.
+const KILLS: usize = 8;
+/// The clients that upload at the same time.
+const CLIENTS: usize = 4;
+/// The size of the large object, in MiB.
+const LARGE: usize = 300;
+/// How much more memory a large upload or download may need, in KiB.
+const MORE_MEMORY: u64 = 16 * 1024;
+
+/// `basalt storage` with its files in a folder.
+struct Server<'a> {
+    child: Child,
+    url: String,
+    owner: &'a Basalt,
+}
+
+impl Drop for Server<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn variables(owner: &Basalt, folder: &str, port: u16) -> [(&'static str, String); 9] {
+    [
+        ("DATABASE_URL", owner.text("database_url")),
+        ("AUTH_JWT_SECRET", owner.text("jwt_secret")),
+        ("ANON_KEY", owner.text("anon_key")),
+        ("SERVICE_KEY", owner.text("service_role_key")),
+        ("SERVER_HOST", "127.0.0.1".to_owned()),
+        ("SERVER_PORT", port.to_string()),
+        ("STORAGE_BACKEND", "file".to_owned()),
+        ("FILE_STORAGE_BACKEND_PATH", folder.to_owned()),
+        ("FILE_SIZE_LIMIT", (1_u64 << 30).to_string()),
+    ]
+}
+
+impl<'a> Server<'a> {
+    async fn start(owner: &'a Basalt, folder: &str) -> Self {
+        let port = free_port();
+        let mut command = basalt();
+        let command = command.arg("storage").envs(variables(owner, folder, port)).stderr(Stdio::null());
+        let child = command.spawn().expect("the program starts");
+        let server = Self { child, url: format!("http://127.0.0.1:{port}"), owner };
+        let started = Instant::now();
+        while owner.client.get(format!("{}/status", server.url)).send().await.is_err() {
+            assert!(started.elapsed() < Duration::from_secs(30), "basalt storage answers");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        server
+    }
+
+    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        let request = self.owner.client.request(method, format!("{}{path}", self.url));
+        request.bearer_auth(self.owner.text("service_role_key"))
+    }
+
+    async fn create_bucket(&self) {
+        let created = self.request(Method::POST, "/bucket").json(&json!({"name": "kept"})).send().await;
+        assert_eq!(created.expect("a response").status(), StatusCode::OK);
+    }
+
+    fn memory(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a status");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+
+    fn reset_peak(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("the peak is reset");
+    }
+}
+
+/// The content that a client uploads under a name for the nth time: small and large ones.
+fn content(name: &str, number: usize) -> String {
+    let length = if number.is_multiple_of(3) { 600_000 } else { 500 };
+    format!("{name} {number} ").repeat(length / (name.len() + 4))
+}
+
+/// What a client knows about its objects: the last number that was acknowledged, and the last that was sent.
+type Known = BTreeMap<String, (Option<usize>, usize)>;
+
+/// Uploads until the server is gone.
+async fn upload_until_it_ends(server: &Server<'_>, client: usize, known: &mut Known) {
+    for number in known.len().. {
+        // One object is new each time, one is replaced.
+        for (name, replaces) in [(format!("new-{client}-{number}"), "false"), (format!("same-{client}"), "true")] {
+            known.entry(name.clone()).or_default().1 = number;
+            let request = server.request(Method::POST, &format!("/object/kept/{name}")).header("x-upsert", replaces);
+            let request = request.header("content-type", "text/plain").body(content(&name, number));
+            match request.send().await {
+                Ok(answer) if answer.status() == StatusCode::OK => {
+                    known.entry(name).or_default().0 = Some(number);
+                }
+                Ok(answer) => panic!("{name}: {}", answer.text().await.unwrap_or_default()),
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_server_loses_no_acknowledged_upload_and_keeps_no_orphan() {
+    let owner = Basalt::serve(&["--ephemeral"]);
+    let folder = TempFolder::new();
+    let files = folder.path("files");
+    std::fs::create_dir_all(&files).expect("a folder");
+    let mut known: Vec<Known> = vec![Known::new(); CLIENTS];
+    for round in 0..KILLS {
+        let mut server = Server::start(&owner, &files).await;
+        if round == 0 {
+            server.create_bucket().await;
+        }
+        let mut child = std::process::Command::new("sleep").arg("0").spawn().expect("a process");
+        std::mem::swap(&mut child, &mut server.child);
+        let clients = known.iter_mut().enumerate().map(|(client, known)| upload_until_it_ends(&server, client, known));
+        let kill = async {
+            tokio::time::sleep(Duration::from_millis(150 + 70 * round as u64)).await;
+            child.kill().expect("SIGKILL");
+            child.wait().expect("an end");
+        };
+        tokio::join!(futures::future::join_all(clients), kill);
+    }
+    let server = Server::start(&owner, &files).await;
+    let (mut acknowledged, mut objects) = (0, 0);
+    for (name, (last, sent)) in known.iter().flatten() {
+        let read = server.request(Method::GET, &format!("/object/kept/{name}")).send().await.expect("a response");
+        let (status, text) = (read.status(), read.text().await.expect("text"));
+        objects += usize::from(status == StatusCode::OK);
+        let Some(last) = last else { continue };
+        acknowledged += 1;
+        assert_eq!(status, StatusCode::OK, "{name} was acknowledged");
+        assert!((*last..=*sent).any(|number| text == content(name, number)), "{name} has the content of an upload");
+    }
+    assert!(acknowledged > KILLS * CLIENTS, "{acknowledged} uploads");
+    drop(server);
+    let mut command = basalt();
+    let command = command.args(["storage", "check", "--delete", "--older-than", "0"]);
+    let check = command.envs(variables(&owner, &files, 0)).output().expect("the command runs");
+    let report = String::from_utf8_lossy(&check.stdout);
+    assert!(check.status.success(), "{report}{}", String::from_utf8_lossy(&check.stderr));
+    assert!(report.contains(&format!("{objects} objects, {objects} files")), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_upload_and_download_need_little_memory() {
+    let owner = Basalt::serve(&["--ephemeral"]);
+    let folder = TempFolder::new();
+    let files = folder.path("files");
+    std::fs::create_dir_all(&files).expect("a folder");
+    let server = Server::start(&owner, &files).await;
+    server.create_bucket().await;
+    let transfer = async |megabytes: usize| {
+        let part = bytes::Bytes::from(vec![7_u8; 1 << 20]);
+        let parts = futures::stream::iter((0..megabytes).map(move |_| Ok::<_, std::io::Error>(part.clone())));
+        let path = format!("/object/kept/{megabytes}");
+        let upload = server.request(Method::POST, &path).body(Body::wrap_stream(parts)).send().await;
+        assert_eq!(upload.expect("a response").status(), StatusCode::OK);
+        let mut content = server.request(Method::GET, &path).send().await.expect("a response").bytes_stream();
+        let mut length = 0;
+        while let Some(part) = content.next().await {
+            length += part.expect("content").len();
+        }
+        assert_eq!(length, megabytes << 20);
+    };
+    transfer(4).await;
+    let before = server.memory("VmRSS:");
+    server.reset_peak();
+    transfer(LARGE).await;
+    let more = server.memory("VmHWM:").saturating_sub(before);
+    assert!(more <= MORE_MEMORY, "{more} KiB more than {before} KiB");
+}
+
+#[tokio::test]
+async fn anonymised_copy_has_other_names_and_content() {
+    let owner = Basalt::serve(&["--ephemeral"]);
+    let folder = TempFolder::new();
+    let files = folder.path("files");
+    std::fs::create_dir_all(&files).expect("a folder");
+    let server = Server::start(&owner, &files).await;
+    server.create_bucket().await;
+    let path = "/object/kept/6f7d4d1e-1b6f-4c59-9b50-0b8cf1d0c9a1/ann-smith.txt";
+    let upload = server.request(Method::POST, path).header("content-type", "text/plain").body("dear Ann").send().await;
+    assert_eq!(upload.expect("a response").status(), StatusCode::OK);
+    drop(server);
+    let run = |more: &[&str]| {
+        let mut command = basalt();
+        let command = command.args(["storage", "anonymise", "--seed", "a seed of the tests"]).args(more);
+        command.envs(variables(&owner, &files, 0)).output().expect("the command runs")
+    };
+    assert!(!run(&[]).status.success(), "without --yes");
+    let done = run(&["--yes"]);
+    let output = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{output}{}", String::from_utf8_lossy(&done.stderr));
+    assert!(output.contains("1 objects were replaced, 0 incomplete uploads deleted."), "{output}");
+    let server = Server::start(&owner, &files).await;
+    let prefix = json!({"prefix": "6f7d4d1e-1b6f-4c59-9b50-0b8cf1d0c9a1"});
+    let list = server.request(Method::POST, "/object/list/kept").json(&prefix).send().await.expect("a response");
+    let list: serde_json::Value = list.json().await.expect("JSON");
+    let name = list[0]["name"].as_str().expect("a name");
+    assert!(name.strip_suffix(".txt").is_some_and(|stem| stem.starts_with("id-")), "{name}");
+    let path = format!("/object/kept/6f7d4d1e-1b6f-4c59-9b50-0b8cf1d0c9a1/{name}");
+    let read = server.request(Method::GET, &path).send().await.expect("a response");
+    assert_eq!(read.text().await.expect("text"), "This tex");
+}
