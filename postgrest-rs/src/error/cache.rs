@@ -1,9 +1,11 @@
 //! Errors of the comparison with the schema cache: `PGRST2xx`.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::Error;
-use super::fuzzy::FuzzySet;
+use super::fuzzy::{FuzzySet, MAXIMUM_NAME};
 use crate::request::media_type::MediaType;
 
 /// The lowest similarity of a table or function that a hint may name.
@@ -11,6 +13,27 @@ const NAME_SCORE: f64 = 0.75;
 
 /// The lowest similarity of parameters or relations that a hint may name.
 const DEFAULT_SCORE: f64 = 0.33;
+
+/// The most characters of a name in a text. Names of PostgreSQL have at most 63 bytes.
+const MAXIMUM_SHOWN: usize = 200;
+
+/// The most characters of the names of all arguments in a text. A function has at most 100.
+const MAXIMUM_LIST: usize = 100 * 65;
+
+/// The beginning of a text that is longer than this number of characters.
+fn shorten(text: &str, maximum: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(maximum) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// The names of arguments, separated by commas.
+fn list_arguments(names: &[String]) -> String {
+    // Each name has a separator of two characters: further ones are not shown.
+    let names: Vec<_> = names.iter().take(MAXIMUM_LIST).map(|name| shorten(name, MAXIMUM_SHOWN)).collect();
+    shorten(&names.join(", "), MAXIMUM_LIST).into_owned()
+}
 
 /// A relationship that an ambiguous embed may mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +86,8 @@ impl Error {
         schema: &str,
         suggestion: Option<String>,
     ) -> Self {
+        let (parent, child) = (shorten(parent, MAXIMUM_SHOWN), shorten(child, MAXIMUM_SHOWN));
+        let hint = hint.map(|hint| shorten(hint, MAXIMUM_SHOWN));
         let using = hint.map(|hint| format!("' using the hint '{hint}")).unwrap_or_default();
         let mut error = Self::new(
             400,
@@ -103,8 +128,8 @@ impl Error {
 
     /// No function with these parameters.
     pub fn function_not_found(call: &FunctionCall<'_>, suggestion: Option<String>) -> Self {
-        let function = format!("{}.{}", call.schema, call.name);
-        let list = call.arguments.join(", ");
+        let function = format!("{}.{}", call.schema, shorten(call.name, MAXIMUM_SHOWN));
+        let list = list_arguments(call.arguments);
         let described = match (call.arguments.len(), call.has_unnamed_body()) {
             (_, true) => String::new(),
             (0, _) => " without parameters".to_owned(),
@@ -148,11 +173,13 @@ impl Error {
 
     /// No such column.
     pub fn column_not_found(table: &str, column: &str) -> Self {
+        let column = shorten(column, MAXIMUM_SHOWN);
         Self::new(400, "PGRST204", format!("Could not find the '{column}' column of '{table}' in the schema cache"))
     }
 
     /// No such table or view.
     pub fn table_not_found(schema: &str, table: &str, suggestion: Option<String>) -> Self {
+        let table = shorten(table, MAXIMUM_SHOWN);
         let mut error =
             Self::new(404, "PGRST205", format!("Could not find the table '{schema}.{table}' in the schema cache"));
         error.hint = suggestion;
@@ -181,6 +208,7 @@ pub fn suggest_relationship<'a>(
     } else {
         (parent, FuzzySet::new(parents).find_best(parent, DEFAULT_SCORE)?)
     };
+    let wrong = shorten(wrong, MAXIMUM_SHOWN);
     Some(format!("Perhaps you meant '{right}' instead of '{wrong}'."))
 }
 
@@ -196,6 +224,10 @@ pub fn suggest_function<'a>(
         names.sort();
         format!("({})", names.join(", "))
     };
+    let length = call.arguments.iter().fold(call.name.len(), |sum, name| sum + name.len());
+    if length > MAXIMUM_NAME {
+        return None;
+    }
     let best = if overloads.is_empty() {
         FuzzySet::new(functions).find_best(call.name, NAME_SCORE)?
     } else {

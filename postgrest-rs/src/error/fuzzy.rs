@@ -1,13 +1,16 @@
 //! Names similar to a name that was not found, as the Haskell library `fuzzyset` finds them: candidates share trigrams or else
 //! bigrams with it, and are ordered by the Levenshtein distance.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The sizes of the parts that names are compared by, in the order tried.
 const GRAM_SIZES: [usize; 2] = [3, 2];
 
 /// The most candidates whose distance is computed.
 const MAXIMUM_CANDIDATES: usize = 50;
+
+/// The longest name that is searched, in bytes: the time of a search grows with its square.
+pub const MAXIMUM_NAME: usize = 1024;
 
 /// Names that can be searched by similarity.
 #[derive(Debug, Clone, Default)]
@@ -29,9 +32,10 @@ impl FuzzySet {
     /// A set of these names.
     pub fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
         let mut set = Self::default();
+        let mut found = HashSet::new();
         for name in names {
             let lower = name.to_lowercase();
-            if set.entries.iter().any(|entry| entry.lower == lower) {
+            if !found.insert(lower.clone()) {
                 continue;
             }
             let vectors = GRAM_SIZES.map(|size| count_grams(&lower, size));
@@ -50,7 +54,11 @@ impl FuzzySet {
     }
 
     /// The names with at least this score (0 to 1), most similar first. A name that differs in case alone is the only one.
+    /// None is similar to a name longer than [`MAXIMUM_NAME`].
     pub fn find(&self, name: &str, minimum: f64) -> Vec<(f64, &str)> {
+        if name.len() > MAXIMUM_NAME {
+            return Vec::new();
+        }
         let lower = name.to_lowercase();
         if let Some(entry) = self.entries.iter().find(|entry| entry.lower == lower) {
             return vec![(1.0, &entry.name)];
@@ -61,16 +69,16 @@ impl FuzzySet {
 
     fn find_by_grams(&self, lower: &str, minimum: f64, size: usize) -> Vec<(f64, &str)> {
         let vector = count_grams(lower, GRAM_SIZES[size]);
-        let mut products: std::collections::BTreeMap<usize, u32> = std::collections::BTreeMap::new();
+        let mut products: BTreeMap<usize, f64> = BTreeMap::new();
         for (gram, count) in &vector {
             for (index, other) in self.grams.get(gram).into_iter().flatten() {
-                *products.entry(*index).or_default() += count * other;
+                *products.entry(*index).or_default() += f64::from(*count) * f64::from(*other);
             }
         }
         let length = norm(&vector);
         let mut candidates: Vec<_> = products
             .into_iter()
-            .map(|(index, product)| (f64::from(product) / (length * self.entries[index].norms[size]), index))
+            .map(|(index, product)| (product / (length * self.entries[index].norms[size]), index))
             .collect();
         candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
         candidates.truncate(MAXIMUM_CANDIDATES);
@@ -96,7 +104,7 @@ fn count_grams(lower: &str, size: usize) -> HashMap<String, u32> {
 }
 
 fn norm(counts: &HashMap<String, u32>) -> f64 {
-    f64::from(counts.values().map(|count| count * count).sum::<u32>()).sqrt()
+    counts.values().map(|count| f64::from(*count).powi(2)).sum::<f64>().sqrt()
 }
 
 /// 1 less the Levenshtein distance as a part of the longer length.
@@ -123,7 +131,31 @@ fn similarity(a: &str, b: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn every_name_is_found_and_scores_are_sorted(
+            names in prop::collection::vec("\\PC{0,12}", 1..8),
+            part in "\\PC{1,4}",
+            times in 1_usize..20_000,
+        ) {
+            let set = FuzzySet::new(names.iter().map(String::as_str));
+            for name in &names {
+                let found = set.find_best(name, 0.75).map(|found| found.to_lowercase());
+                prop_assert_eq!(found, Some(name.to_lowercase()));
+            }
+            let long = part.repeat(times);
+            let found = set.find(&long, 0.33);
+            prop_assert!(found.is_sorted_by(|a, b| a.0 >= b.0));
+            prop_assert!(found.iter().all(|(score, _)| (0.33..=1.0).contains(score)));
+            prop_assert!(long.len() <= MAXIMUM_NAME || found.is_empty());
+            let set = FuzzySet::new(std::iter::once(long.as_str()));
+            prop_assert_eq!(set.find_best(&long, 0.75).is_some(), long.len() <= MAXIMUM_NAME);
+        }
+    }
 
     #[test]
     fn similar_name_is_found_from_the_minimum_score_on() {

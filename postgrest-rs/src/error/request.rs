@@ -34,6 +34,11 @@ impl Error {
         Self::new(400, "PGRST102", message)
     }
 
+    /// A body, or the rows that are read from it, with more bytes than allowed.
+    pub fn body_too_large() -> Self {
+        Self::new(413, "PGRST102", "The body is too large")
+    }
+
     /// The range cannot be satisfied.
     pub fn invalid_range(error: RangeError) -> Self {
         let details = match error {

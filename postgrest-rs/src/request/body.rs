@@ -15,7 +15,8 @@ use crate::error::Error;
 /// The deepest JSON value. The stack of PostgreSQL is exhausted by a few thousand levels.
 const MAXIMUM_NESTING: usize = 1000;
 
-/// Reads the body, where the action takes one, and the columns that it writes.
+/// Reads the body, where the action takes one, and the columns that it writes. Rows that are longer as JSON than in the body
+/// have at most `maximum` bytes.
 ///
 /// # Errors
 /// `PGRST102`
@@ -24,6 +25,7 @@ pub fn parse(
     content_type: &MediaType,
     query: &QueryParams,
     action: &Action,
+    maximum: usize,
 ) -> Result<(Option<Payload>, BTreeSet<String>), Error> {
     let (is_function, takes_columns) = match action {
         Action::Mutate { mutation: Mutation::Insert | Mutation::Update, .. } => (false, true),
@@ -39,7 +41,7 @@ pub fn parse(
     let payload = match content_type {
         MediaType::Json if listed.is_some() => Payload::UnreadJson(body.clone()),
         MediaType::Json => parse_json(body, is_function)?,
-        MediaType::Csv => parse_csv(body)?,
+        MediaType::Csv => parse_csv(body, maximum)?,
         MediaType::Form => parse_form(body, is_function)?,
         MediaType::Text | MediaType::Xml | MediaType::OctetStream if is_function => Payload::Raw(body.clone()),
         other => return Err(Error::invalid_body(format!("Content-Type not acceptable: {}", other.name()))),
@@ -229,28 +231,95 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
     }
 }
 
-/// Lines under a header line; `NULL` is null. A line may be shorter than the header when all are.
-fn parse_csv(body: &Bytes) -> Result<Payload, Error> {
+/// The columns of a CSV header. Equal names are one key, of which the last field counts.
+struct CsvHeader {
+    /// The distinct names as JSON texts, sorted by name.
+    keys: Vec<Vec<u8>>,
+    /// The index in `keys`, by column.
+    key_of_column: Vec<usize>,
+    /// The number of distinct names among the first columns, by the number of columns.
+    distinct: Vec<usize>,
+}
+
+impl CsvHeader {
+    fn new(header: &csv::StringRecord) -> Result<Self, Error> {
+        let names: BTreeSet<&str> = header.iter().collect();
+        let indices: HashMap<&str, usize> = names.iter().enumerate().map(|(index, name)| (*name, index)).collect();
+        let key_of_column: Vec<usize> = header.iter().map(|name| indices[name]).collect();
+        let mut is_found = vec![false; names.len()];
+        let mut distinct = vec![0];
+        let mut count = 0;
+        for key in &key_of_column {
+            count += usize::from(!std::mem::replace(&mut is_found[*key], true));
+            distinct.push(count);
+        }
+        let keys: Result<_, _> = names.into_iter().map(serde_json::to_vec).collect();
+        Ok(Self { keys: keys.map_err(|error| Error::internal(error.to_string()))?, key_of_column, distinct })
+    }
+
+    /// The keys of lines with this number of fields, sorted, each with the field that counts.
+    fn layout(&self, fields: usize) -> Vec<(usize, usize)> {
+        let mut last: BTreeMap<usize, usize> = BTreeMap::new();
+        last.extend(self.key_of_column.iter().take(fields).enumerate().map(|(field, key)| (*key, field)));
+        last.into_iter().collect()
+    }
+}
+
+/// The most bytes that the escape of a byte adds to a JSON text.
+const fn escape_length(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' => 1,
+        0..=0x1f => 5,
+        _ => 0,
+    }
+}
+
+/// Lines under a header line; `NULL` is null. A line may be shorter than the header when all are. The rows as JSON, which
+/// repeat the header, have at most this number of bytes.
+fn parse_csv(body: &Bytes, maximum: usize) -> Result<Payload, Error> {
     if body.is_empty() {
         return Err(Error::invalid_body("parse error (not enough input) at \"\""));
     }
     let unreadable = |error: csv::Error| Error::invalid_body(format!("parse error ({error})"));
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(body.as_ref());
-    let header = reader.headers().map_err(unreadable)?.clone();
-    let mut rows = Vec::new();
-    let mut keys: Option<BTreeSet<String>> = None;
-    for record in reader.records() {
-        let record = record.map_err(unreadable)?;
-        let row: BTreeMap<&str, Option<String>> =
-            header.iter().zip(&record).map(|(key, value)| (key, (value != "NULL").then(|| value.to_owned()))).collect();
-        let found: BTreeSet<String> = row.keys().map(|key| (*key).to_owned()).collect();
-        if keys.get_or_insert_with(|| found.clone()) != &found {
+    let names = reader.headers().map_err(unreadable)?.clone();
+    let header = CsvHeader::new(&names)?;
+    let mut raw = vec![b'['];
+    let mut record = csv::StringRecord::new();
+    let mut fields = None;
+    let mut layout = Vec::new();
+    while reader.read_record(&mut record).map_err(unreadable)? {
+        let found = record.len().min(names.len());
+        if fields.is_some_and(|fields: usize| header.distinct[fields] != header.distinct[found]) {
             return Err(Error::invalid_body("All lines must have same number of fields"));
         }
-        rows.push(serde_json::to_value(row).map_err(|error| Error::internal(error.to_string()))?);
+        if fields.replace(found) != Some(found) {
+            layout = header.layout(found);
+        }
+        raw.extend_from_slice(if raw.len() == 1 { b"{" } else { b",{" });
+        for (number, (key, field)) in layout.iter().enumerate() {
+            let (key, value) = (&header.keys[*key], &record[*field]);
+            let escapes: usize = value.bytes().map(escape_length).sum();
+            // Comma, colon, two quotes and two brackets.
+            if raw.len() + key.len() + value.len() + escapes + 6 > maximum {
+                return Err(Error::body_too_large());
+            }
+            if number > 0 {
+                raw.push(b',');
+            }
+            raw.extend_from_slice(key);
+            raw.push(b':');
+            let value = Some(value).filter(|value| *value != "NULL");
+            serde_json::to_writer(&mut raw, &value).map_err(|error| Error::internal(error.to_string()))?;
+        }
+        raw.push(b'}');
+        if raw.len() >= maximum {
+            return Err(Error::body_too_large());
+        }
     }
-    let Some(keys) = keys else { return Ok(no_rows()) };
-    let raw = serde_json::to_vec(&rows).map_err(|error| Error::internal(error.to_string()))?;
+    let Some(fields) = fields else { return Ok(no_rows()) };
+    raw.push(b']');
+    let keys = names.iter().take(fields).map(str::to_owned).collect();
     Ok(Payload::Json { raw: raw.into(), keys })
 }
 

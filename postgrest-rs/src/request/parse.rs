@@ -26,6 +26,8 @@ pub struct RequestRules<'a> {
     pub describes_root: bool,
     /// Whether `Prefer: tx=` is allowed.
     pub allows_transaction: bool,
+    /// The most bytes of a body and of the rows that are read from it.
+    pub maximum_body: usize,
 }
 
 /// What the path names.
@@ -55,7 +57,7 @@ impl ApiRequest {
         let query = QueryParams::parse(parts.uri.query().unwrap_or_default(), is_function_read)?;
         let (top_level_range, ranges) = find_ranges(method, &query, headers)?;
         let content_type = text(headers, "content-type").map_or(MediaType::Json, |it| MediaType::parse(&it));
-        let (payload, columns) = body::parse(content, &content_type, &query, &action)?;
+        let (payload, columns) = body::parse(content, &content_type, &query, &action, rules.maximum_body)?;
         let prefer: Vec<_> = headers.get_all("prefer").iter().map(|value| lossy(value.as_bytes())).collect();
         let preferences = Preferences::parse(prefer.iter().map(String::as_str), rules.allows_transaction, is_timezone);
         Ok(Self {

@@ -135,9 +135,9 @@ proptest! {
             mutation: super::Mutation::Insert,
         };
         let body = bytes::Bytes::from(text.clone());
-        let result = super::body::parse(&body, &super::media_type::MediaType::Json, &QueryParams::default(), &action);
+        let result = super::body::parse(&body, &super::media_type::MediaType::Json, &QueryParams::default(), &action, 1 << 20);
         prop_assert_eq!(result.is_ok() || serde_json::from_str::<serde_json::Value>(&text).is_err()
             || result.unwrap_err().message == "All object keys must match", true);
-        let _ = super::body::parse(&body, &super::media_type::MediaType::Csv, &QueryParams::default(), &action);
+        let _ = super::body::parse(&body, &super::media_type::MediaType::Csv, &QueryParams::default(), &action, 1 << 20);
     }
 }

@@ -5,13 +5,13 @@ mod call;
 pub mod dependencies;
 pub mod explanation;
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
-use tokio::sync::{Mutex, OwnedMutexGuard, watch};
+use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, watch};
 
 use self::cache::LiveCache;
 use self::call::Call;
@@ -31,6 +31,12 @@ use crate::sql::settings::RoleSettings;
 
 /// The longest target of a request, in bytes.
 const MAXIMUM_TARGET: usize = 64 * 1024;
+
+/// The longest body that is read by the thread that answers the request, in bytes.
+const SHORT_BODY: usize = 64 * 1024;
+
+/// Longer bodies that are read at the same time.
+static LONG_BODIES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(4)));
 
 /// What the settings of a moment make: all of it is replaced together.
 #[derive(Debug)]
@@ -321,14 +327,8 @@ impl DataApi {
         }
         let on_demand = matches!(self.presence(), Presence::OnDemand(_));
         let mut cache = self.cache.wait(on_demand).await?;
-        let rules = RequestRules {
-            schemas: &config.db_schemas,
-            root_function: config.db_root_spec.as_ref(),
-            describes_root: config.openapi_mode != OpenApiMode::Disabled,
-            allows_transaction: config.db_tx_end.allows_override,
-        };
         let started = Instant::now();
-        let request = ApiRequest::parse(parts, body, &rules, |name| cache.timezones.contains(name))?;
+        let request = parse_request(config, &cache, parts, body).await?;
         timing.record("parse", started);
         let started = Instant::now();
         let mut plan = Plan::build(Context { cache: &cache, config, request: &request });
@@ -349,6 +349,37 @@ impl DataApi {
         }
         Ok(reply)
     }
+}
+
+/// Reads a request, one with a long body outside of the threads that answer requests.
+async fn parse_request(
+    config: &Arc<Config>,
+    cache: &Arc<SchemaCache>,
+    parts: &Parts,
+    body: &Bytes,
+) -> Result<ApiRequest, Error> {
+    let parse = |config: &Config, cache: &SchemaCache, parts: &Parts, body: &Bytes| {
+        let rules = RequestRules {
+            schemas: &config.db_schemas,
+            root_function: config.db_root_spec.as_ref(),
+            describes_root: config.openapi_mode != OpenApiMode::Disabled,
+            allows_transaction: config.db_tx_end.allows_override,
+            maximum_body: config.server_max_body_size,
+        };
+        ApiRequest::parse(parts, body, &rules, |name| cache.timezones.contains(name))
+    };
+    if body.len() <= SHORT_BODY {
+        return parse(config, cache, parts, body);
+    }
+    let internal = || Error::internal("The body could not be read");
+    let permit = Arc::clone(&LONG_BODIES).acquire_owned().await.map_err(|_| internal())?;
+    let (config, cache, parts, body) = (Arc::clone(config), Arc::clone(cache), parts.clone(), body.clone());
+    let parsed = tokio::task::spawn_blocking(move || {
+        // Reading goes on where the client goes away: the place is taken until it ends.
+        let _permit = permit;
+        parse(&config, &cache, &parts, &body)
+    });
+    parsed.await.map_err(|_| internal())?
 }
 
 /// Logs a request as the level demands.

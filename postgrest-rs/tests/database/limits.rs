@@ -83,6 +83,98 @@ async fn bytes_that_are_no_text_are_refused() {
     assert_eq!(body.status(), 400);
 }
 
+/// The response to a request with a body of this type.
+async fn post(api: &DataApi, target: &str, content_type: &str, body: String) -> Response<Bytes> {
+    let request = Request::post(target).header("content-type", content_type);
+    let (parts, ()) = request.body(()).unwrap().into_parts();
+    crate::api::collect(api.handle(&parts, Bytes::from(body)).await).await
+}
+
+#[tokio::test]
+async fn csv_with_a_long_header_is_refused_before_its_rows_are_larger_than_a_body() {
+    let api = TestApi::start(TABLES, &[]).await;
+    // 170 KB, 2 GB as JSON.
+    let one_name = format!("{},title\n{}", "c".repeat(50_000), ",1\n".repeat(40_000));
+    let names: Vec<String> = (0..2000).map(|number| format!("column_{number:030}")).collect();
+    let many_names = format!("{}\n{}", names.join(","), format!("{}\n", ",".repeat(1999)).repeat(1500));
+    // 12 MB of a byte that is six in JSON.
+    let escapes = format!("name\n{}", "\u{1}".repeat(12 << 20));
+    for (target, body) in [
+        ("/nonexistent", one_name.clone()),
+        ("/boats?columns=name", one_name),
+        ("/boats?columns=name", many_names),
+        ("/boats", escapes),
+    ] {
+        let refused = post(&api.api, target, "text/csv", body).await;
+        let expected = "{\"code\":\"PGRST102\",\"details\":null,\"hint\":null,\"message\":\"The body is too large\"}";
+        assert_eq!((refused.status().as_u16(), &*text(&refused)), (413, expected), "{target}");
+    }
+}
+
+#[tokio::test]
+async fn csv_below_the_limit_of_a_body_is_written() {
+    let api = TestApi::start(TABLES, &[("server-max-body-size", "300000")]).await;
+    let lines: Vec<String> = (10..10_010).map(|id| format!("{id},NULL\n")).collect();
+    let written = post(&api.api, "/boats", "text/csv", format!("id,name\n{}", lines.concat())).await;
+    assert_eq!(written.status(), 201, "{}", text(&written));
+    let written = post(&api.api, "/boats", "text/csv", "name,id,name\na,3,\"b \"\"\n\"\nc,4,NULL\n".to_owned()).await;
+    assert_eq!(written.status(), 201, "{}", text(&written));
+    let rows = api.get("/boats?select=id,name&id=in.(3,4,10009)&order=id").await;
+    let rows: serde_json::Value = serde_json::from_slice(rows.body()).unwrap();
+    let expected =
+        serde_json::json!([{"id": 3, "name": "b \"\n"}, {"id": 4, "name": null}, {"id": 10_009, "name": null}]);
+    assert_eq!(rows, expected);
+    let lines: Vec<String> = (20_000..40_000).map(|id| format!("{id},\n")).collect();
+    assert_eq!(post(&api.api, "/boats", "text/csv", format!("id,name\n{}", lines.concat())).await.status(), 413);
+    let uneven = post(&api.api, "/boats", "text/csv", "id,name\n5\n6,a\n".to_owned()).await;
+    assert!(text(&uneven).contains("All lines must have same number of fields"), "{}", text(&uneven));
+}
+
+#[tokio::test]
+async fn requests_are_answered_while_a_long_body_is_read() {
+    let api = TestApi::start(TABLES, &[]).await;
+    assert_eq!(api.get("/boats?select=id").await.status(), 200);
+    let rows: Vec<String> = (0..1_000_000).map(|number| format!("{{\"key_{number}\": [1, 2, 3]}}")).collect();
+    let long = post(&api.api, "/boats", "application/json", format!("[{}]", rows.join(",")));
+    tokio::pin!(long);
+    // The test has one thread: nothing else is answered while it reads.
+    let answered = tokio::select! {
+        biased;
+        _ = &mut long => panic!("the long body is read first"),
+        answered = api.get("/boats?select=id") => answered,
+    };
+    assert_eq!(answered.status(), 200);
+    let refused = long.await;
+    assert!(text(&refused).contains("All object keys must match"), "{}", text(&refused));
+}
+
+#[tokio::test]
+async fn long_name_is_searched_and_shown_in_part() {
+    let function = "CREATE FUNCTION echo(word text) RETURNS text LANGUAGE sql AS $$ SELECT word $$;";
+    let api = TestApi::start(&format!("{TABLES} {function}"), &[]).await;
+    let near = post(&api.api, "/rpc/echo", "application/json", "{\"wordd\": 1}".to_owned()).await;
+    assert!(text(&near).contains("Perhaps you meant to call the function"), "{}", text(&near));
+    let many: Vec<String> = (0..100_000).map(|number| format!("\"word{number}\": 1")).collect();
+    let bodies = [
+        ("/rpc/echo", format!("{{\"{}\": 1}}", "k".repeat(66_000))),
+        ("/rpc/echo", format!("{{\"{}\": 1}}", "k".repeat(10_000_000))),
+        ("/rpc/echo", format!("{{{}}}", many.join(","))),
+        ("/boats", format!("{{\"{}\": 1}}", "é".repeat(10_000_000))),
+    ];
+    for (target, body) in bodies {
+        let refused = post(&api.api, target, "application/json", body).await;
+        assert!([400, 404].contains(&refused.status().as_u16()), "{}", refused.status());
+        assert!(refused.body().len() < 20_000, "{target}: {} bytes", refused.body().len());
+        assert!(text(&refused).contains("\"hint\":null"), "{}", text(&refused));
+    }
+    let long = "b".repeat(50_000);
+    for target in [format!("/{long}"), format!("/rpc/{long}"), format!("/boats?select={long}(*)")] {
+        let refused = api.get(&target).await;
+        assert!([400, 404].contains(&refused.status().as_u16()), "{}", refused.status());
+        assert!(refused.body().len() < 2_000, "{} bytes", refused.body().len());
+    }
+}
+
 #[tokio::test]
 async fn request_waits_for_the_first_load_and_fails_with_it() {
     let api = TestApi::start(TABLES, &[]).await;
