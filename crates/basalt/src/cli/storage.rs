@@ -18,6 +18,7 @@ use super::process::build_runtime;
 use crate::announce::RunningServer;
 use crate::anonymise::{Anonymisation, AnonymisationArguments, AnonymisedObjects};
 use crate::config_file::LogFormat;
+use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::serve::storage as project_storage;
 use crate::{api_keys, logging, storage};
@@ -134,7 +135,8 @@ fn run_seed(arguments: &ProjectArguments) -> anyhow::Result<ExitCode> {
         seed::apply(&storage, &seeds).await.map_err(|error| describe(&error))
     })?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} buckets are ready; {} objects were uploaded.", seeded.buckets, seeded.objects)?;
+    let (buckets, objects) = (format_count(seeded.buckets, "bucket"), format_count(seeded.objects, "object"));
+    writeln!(out, "Created what was missing of {buckets}; uploaded {objects}.")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -170,9 +172,10 @@ fn run_anonymise(arguments: AnonymiseArguments) -> anyhow::Result<ExitCode> {
         done.map_err(|error| describe(&error)).context("replacing objects; the same command continues")
     })?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} objects were replaced, {} incomplete uploads deleted.", done.objects, done.uploads)?;
+    let (objects, uploads) = (format_count(done.objects, "object"), format_count(done.uploads, "incomplete upload"));
+    writeln!(out, "Replaced {objects}, deleted {uploads}.")?;
     if done.skipped > 0 {
-        writeln!(out, "{} objects were written meanwhile and are as they were.", done.skipped)?;
+        writeln!(out, "Left {} as written meanwhile.", format_count(done.skipped, "object"))?;
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
@@ -194,12 +197,14 @@ fn run_check(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
 
 fn print_report(report: &Report) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} objects, {} files of {} bytes", report.rows, report.files, report.bytes)?;
+    let (rows, files) = (format_count(report.rows, "object"), format_count(report.files, "file"));
+    writeln!(out, "{rows}, {files} of {}", format_count(report.bytes, "byte"))?;
     if let Some(space) = report.space {
         writeln!(out, "{} of {} bytes of the file system are free", space.available, space.total)?;
     }
-    writeln!(out, "{} files without a row ({} bytes)", report.orphans, report.orphan_bytes)?;
-    writeln!(out, "{} rows without a file", report.missing)?;
+    let orphans = format_count(report.orphans, "file");
+    writeln!(out, "{orphans} without a row ({})", format_count(report.orphan_bytes, "byte"))?;
+    writeln!(out, "{} without a file", format_count(report.missing, "row"))?;
     for name in &report.missing_names {
         writeln!(out, "  {name}")?;
     }

@@ -21,6 +21,7 @@ pub(crate) use arguments::{
 };
 
 use crate::catalogue::Catalogue;
+use crate::plural::format_count;
 use crate::private_file::PrivateFile;
 use crate::users::UserDatabase;
 use text::{format_details, format_entry};
@@ -137,12 +138,8 @@ pub(crate) async fn delete(submissions: &Submissions, arguments: &SubmissionDele
     }
     match submissions.delete(&arguments.ids).await? {
         0 => bail!("there is no submission with such an id; `basalt submissions list` shows the ids"),
-        deleted => print(&format!("Deleted {}.", format_count(deleted))),
+        deleted => print(&format!("Deleted {}.", format_count(deleted, "submission"))),
     }
-}
-
-fn format_count(count: u64) -> String {
-    format!("{count} submission{}", if count == 1 { "" } else { "s" })
 }
 
 fn print(text: &str) -> anyhow::Result<()> {

@@ -173,7 +173,7 @@ async fn reset_recreates_the_database_and_keeps_the_keys() {
     project.write("seed.sql", "INSERT INTO notes VALUES ('changed', NULL);");
     let (output, text) = project.run(&["db", "reset", "--yes"]);
     assert!(output.status.success(), "{text}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("2 files of the project were applied"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("2 files of the project applied"));
     let server = project.serve();
     assert_eq!(server.text("secret_key"), key);
     assert_eq!(notes(&server).await, ["changed"]);
