@@ -124,7 +124,7 @@ async fn write_parts(
 
 /// Deletes submissions after confirmation.
 pub(crate) async fn delete(submissions: &Submissions, arguments: &SubmissionDeleteArguments) -> anyhow::Result<()> {
-    let count = format_count(arguments.ids.len() as u64);
+    let count = format_count(arguments.ids.len(), "submission");
     if !arguments.yes {
         if !std::io::stdin().is_terminal() {
             bail!("nothing was deleted: there is no terminal to ask at; --yes does not ask");
