@@ -152,6 +152,8 @@ async fn configuration_selects_seeds_and_disables_migrations() {
     stop(server);
     project.write("config.toml", "[db.migrations]\nenabled = false\n[db.seed]\nenabled = false\n");
     let (output, text) = project.run(&["db", "reset"]);
+    assert!(!output.status.success() && text.contains("public.notes: 2"), "no enabled file makes them: {text}");
+    let (output, text) = project.run(&["db", "reset", "--yes"]);
     assert!(output.status.success(), "{text}");
     let server = project.serve();
     let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'";
