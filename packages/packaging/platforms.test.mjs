@@ -45,9 +45,19 @@ function packPostgres({ name, os, cpu }) {
 
 const { version } = JSON.parse(readFileSync(new URL("../js/package.json", import.meta.url)));
 
+/** Writes stand-ins of what `basalt manual` and `basalt completions` print. */
+function writePages() {
+  const pages = join(folder, "pages");
+  for (const name of ["man1", "completions"]) mkdirSync(join(pages, name), { recursive: true });
+  writeFileSync(join(pages, "man1/basalt.1"), ".TH basalt 1\n");
+  writeFileSync(join(pages, "man1/basalt-serve.1"), ".TH basalt-serve 1\n");
+  writeFileSync(join(pages, "completions/basalt.bash"), "complete -F _basalt basalt\n");
+  return pages;
+}
+
 before(() => {
   const programs = PLATFORMS.map(({ name }) => `${name}=${writeProgram(name)}`);
-  execFileSync("node", [script, packed, "library", ...programs]);
+  execFileSync("node", [script, packed, `pages=${writePages()}`, "library", ...programs]);
   PLATFORMS.forEach(packPostgres);
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -61,6 +71,17 @@ test("each platform has a package for its system and processor", () => {
     assert.equal(library.optionalDependencies[manifest.name], manifest.version);
   }
   assert.equal(Object.keys(library.optionalDependencies).length, PLATFORMS.length);
+});
+
+test("each platform's package has manual pages and completions", () => {
+  for (const { name } of PLATFORMS) {
+    const archive = join(packed, `basalt-cli-${name}-${version}.tgz`);
+    const { man } = readManifest(archive);
+    assert.deepEqual(man, ["share/man/man1/basalt-serve.1", "share/man/man1/basalt.1"]);
+    const files = execFileSync("tar", ["-tzf", archive], { encoding: "utf8" }).split("\n");
+    for (const file of [...man, "share/completions/basalt.bash"])
+      assert.ok(files.includes(`package/${file}`), file);
+  }
 });
 
 test("npm installs the binary of the platform alone", async () => {

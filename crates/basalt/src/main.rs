@@ -31,6 +31,7 @@ mod order_commands;
 mod otlp;
 mod outbound;
 mod parity;
+mod plural;
 mod postgrest;
 mod private_file;
 mod product;

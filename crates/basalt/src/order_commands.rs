@@ -18,6 +18,7 @@ use crate::announce::RunningServer;
 use crate::api_keys;
 use crate::app::SharedPorts;
 use crate::dev::KeptMessages;
+use crate::plural::format_count;
 use crate::private_file::PrivateFile;
 use crate::profiles;
 use crate::project::Project;
@@ -239,7 +240,7 @@ pub(crate) async fn export(database: &OrderDatabase, arguments: &OrderExportArgu
     let mut out = PrivateFile::create(file, arguments.force)?;
     let count = write_orders(database, arguments, &mut out).await?;
     out.finish()?;
-    eprintln!("Wrote {count} orders to {}.", file.display());
+    eprintln!("Wrote {} to {}.", format_count(count, "order"), file.display());
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::plural::format_count;
 use anyhow::{Context, bail};
 use aws_lc_rs::digest;
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -115,8 +116,8 @@ impl Manifest {
     /// Returns a description in one sentence.
     pub(crate) fn describe(&self) -> String {
         format!(
-            "{} files with {} MB of PostgreSQL {}, {}, complete up to {}",
-            self.files.len(),
+            "{} with {} MB of PostgreSQL {}, {}, complete up to {}",
+            format_count(self.files.len(), "file"),
             self.bytes().div_ceil(1_000_000),
             self.postgres_major,
             format_users(self.users),
@@ -127,7 +128,7 @@ impl Manifest {
 
 /// Formats a number of users.
 pub(crate) fn format_users(count: u64) -> String {
-    if count == 1 { "1 user".to_owned() } else { format!("{count} users") }
+    format_count(count, "user")
 }
 
 /// Formats a time with microseconds, the precision of the database.

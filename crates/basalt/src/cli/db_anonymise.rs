@@ -19,6 +19,7 @@ use crate::anonymise::{
 use crate::config_file::LogFormat;
 use crate::data_folder::DataFolder;
 use crate::embedded_postgres::TcpPort;
+use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::serve::{DatabaseOptions, find_database};
 use crate::{api_keys, database, logging};
@@ -146,11 +147,11 @@ fn print_summary(summary: &AnonymisationSummary, arguments: &AnonymiseArguments)
     let mut out = std::io::stdout().lock();
     let (mut replaced, mut deleted) = (0, 0);
     for (table, of_table, gone) in &summary.tables {
-        writeln!(out, "{table}: {of_table} rows changed, {gone} deleted")?;
+        writeln!(out, "{table}: {} changed, {gone} deleted", format_count(of_table, "row"))?;
         replaced += of_table;
         deleted += gone;
     }
-    writeln!(out, "{replaced} rows were changed, and {deleted} deleted.")?;
+    writeln!(out, "Changed {}, deleted {deleted}.", format_count(replaced, "row"))?;
     if !arguments.anonymisation.remove_passwords {
         writeln!(out, "The password of all users that had one is {:?}.", arguments.anonymisation.password)?;
     }

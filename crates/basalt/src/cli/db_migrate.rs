@@ -107,7 +107,8 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
         files.schema = ProjectSchema { roles: None, migrations, seeds };
     }
     if database.target == TargetDatabase::External {
-        refuse_transaction_pooler(&config.database, &database.url).await?;
+        let settings = DatabaseSettings { url: Secret::from(database.url.as_str()), ..config.database.clone() };
+        refuse_transaction_pooler(&settings).await?;
     }
     let options = ApplyOptions {
         target: database.target,
@@ -125,10 +126,9 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
 ///
 /// # Errors
 /// The database cannot be reached, or a pooler in transaction mode is in between.
-async fn refuse_transaction_pooler(settings: &DatabaseSettings, url: &str) -> anyhow::Result<()> {
-    let settings = DatabaseSettings { url: Secret::from(url), ..settings.clone() };
+pub(super) async fn refuse_transaction_pooler(settings: &DatabaseSettings) -> anyhow::Result<()> {
     let doing = "connecting to the database";
-    let pools = [database::build_migration_pool(&settings).await?, database::build_migration_pool(&settings).await?];
+    let pools = [database::build_migration_pool(settings).await?, database::build_migration_pool(settings).await?];
     let mut connections =
         [acquire_connection(&pools[0]).await.context(doing)?, acquire_connection(&pools[1]).await.context(doing)?];
     let mut sessions = [BTreeSet::new(), BTreeSet::new()];

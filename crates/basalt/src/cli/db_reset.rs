@@ -1,5 +1,6 @@
 //! `basalt db reset`: a new embedded database from migrations and seed files.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -15,9 +16,10 @@ use crate::config_file::LogFormat;
 use crate::confirmation::confirm;
 use crate::data_folder::DataFolder;
 use crate::embedded_postgres::EmbeddedPostgres;
+use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::project_database::{ProjectDatabase, read_settings};
-use crate::project_schema::{INCOMPLETE_STATUS, ProjectReport};
+use crate::project_schema::{INCOMPLETE_STATUS, ProjectReport, ScratchDatabase};
 use crate::{database, logging, project_schema};
 
 /// The long help of the command.
@@ -25,8 +27,8 @@ pub(super) const RESET_HELP: &str =
     "Delete the embedded database with all its data, and create it again from migrations and seed files
 
 The keys are kept, and what `basalt db upgrade` has kept. A server that uses the database must be stopped first. The
-command asks before it deletes accounts, orders, submissions, messages that wait or objects of the storage, and says how many, or a
-database in another data folder than .basalt.";
+command asks before it deletes accounts, orders, submissions, messages that wait, objects of the storage or rows of the project's
+own tables that its files do not make again, and says how many, or a database in another data folder than .basalt.";
 
 const EXAMPLES: &str = "Examples:
   basalt db reset
@@ -44,6 +46,26 @@ const CONTENTS: [(&str, &str, &str, &str); 6] = [
     ("basalt.outbox", "sent_at IS NULL AND failed_at IS NULL", "a message that waits", "messages that wait"),
     ("storage.objects", "true", "a stored object", "stored objects"),
 ];
+
+/// The most tables that are named.
+const MAX_NAMED_TABLES: usize = 5;
+
+/// Lists the tables of the project with rows of their own; those of extensions are not the project's.
+const LIST_OWN_TABLES: &str = "SELECT format('%I.%I', n.nspname, c.relname)
+    FROM pg_catalog.pg_class AS c
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE c.relkind = 'r'
+      AND n.nspname !~ '^pg_'
+      AND n.nspname NOT IN (
+          'information_schema', 'auth', 'basalt', 'storage', 'realtime', '_realtime', '_analytics', 'vault', 'cron', 'net',
+          'supabase_functions', 'supabase_migrations', 'extensions', 'graphql', 'graphql_public', 'pgbouncer', 'pgsodium',
+          'pgsodium_masks', 'pgtle'
+      )
+      AND NOT EXISTS (
+          SELECT FROM pg_catalog.pg_depend AS d
+          WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'e'
+      )
+    ORDER BY 1";
 
 /// The arguments of `basalt db reset`.
 #[derive(Debug, Args)]
@@ -67,7 +89,8 @@ pub(super) fn run(arguments: &ResetArguments) -> anyhow::Result<ExitCode> {
     }
     let (applied, report) = build_runtime()?.block_on(Box::pin(reset(&project, arguments.yes)))?;
     let count = applied.ran.len();
-    writeln!(std::io::stdout(), "The database was recreated; {count} files of the project were applied to it.")?;
+    let files = format_count(count, "file");
+    writeln!(std::io::stdout(), "The database was recreated, and {files} of the project applied to it.")?;
     write!(std::io::stderr(), "{}", report.to_text())?;
     Ok(if report.is_incomplete() { ExitCode::from(INCOMPLETE_STATUS) } else { ExitCode::SUCCESS })
 }
@@ -113,7 +136,7 @@ async fn list_contents(
 ) -> anyhow::Result<(Option<Vec<String>>, DataFolder)> {
     let (contents, folder) = match Box::pin(ProjectDatabase::start(project, folder, &mut config)).await {
         Ok(database) => {
-            let contents = read_contents(&database.url).await;
+            let contents = read_contents(project, &config, &database.url).await;
             (contents, database.close().await?)
         }
         Err(error) => (Err(error), None),
@@ -124,8 +147,8 @@ async fn list_contents(
     Ok((contents.ok(), folder))
 }
 
-/// Counts the rows that no file of the project creates again.
-async fn read_contents(url: &str) -> anyhow::Result<Vec<String>> {
+/// Counts what would be missed.
+async fn read_contents(project: &Project, config: &Config, url: &str) -> anyhow::Result<Vec<String>> {
     let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
     let pool = database::build_migration_pool(&settings).await?;
     let mut found = Vec::new();
@@ -138,15 +161,74 @@ async fn read_contents(url: &str) -> anyhow::Result<Vec<String>> {
             Err(error) => outcome = Err(error),
         }
     }
+    let own = count_own_rows(&pool).await;
     pool.close().await;
-    outcome.context("counting the contents").map(|()| found)
+    outcome.context("counting the contents")?;
+    let own = own.context("counting the rows of the project's tables")?;
+    let lost = if own.is_empty() { own } else { subtract_made_again(own, project, config).await? };
+    found.extend(describe_own_rows(&lost));
+    Ok(found)
 }
 
 /// Returns the number of rows of a table that meet a condition; 0 if it does not exist.
-async fn count_rows(pool: &PgPool, table: &'static str, condition: &'static str) -> sqlx::Result<i64> {
+async fn count_rows(pool: &PgPool, table: &str, condition: &str) -> sqlx::Result<i64> {
     let exists: bool = sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL").bind(table).fetch_one(pool).await?;
     if !exists {
         return Ok(0);
     }
-    sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {table} WHERE {condition}"))).fetch_one(pool).await
+    sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM ONLY {table} WHERE {condition}")))
+        .fetch_one(pool)
+        .await
+}
+
+/// Returns the rows of the project's own tables that have some.
+async fn count_own_rows(pool: &PgPool) -> sqlx::Result<BTreeMap<String, i64>> {
+    let tables: Vec<String> = sqlx::query_scalar(LIST_OWN_TABLES).fetch_all(pool).await?;
+    let mut counts = BTreeMap::new();
+    for table in tables {
+        let count = count_rows(pool, &table, "true").await?;
+        if count > 0 {
+            counts.insert(table, count);
+        }
+    }
+    Ok(counts)
+}
+
+/// Leaves the rows that migrations and seed files do not make again, as many as they make in a scratch database.
+async fn subtract_made_again(
+    mut counts: BTreeMap<String, i64>,
+    project: &Project,
+    config: &Config,
+) -> anyhow::Result<BTreeMap<String, i64>> {
+    let Some(scratch) = ScratchDatabase::start(project).await? else { return Ok(counts) };
+    let made = count_made(project, config, &scratch.url()).await;
+    scratch.stop().await?;
+    for (table, count) in made? {
+        if let Some(rows) = counts.get_mut(&table) {
+            *rows -= count;
+        }
+    }
+    counts.retain(|_, rows| *rows > 0);
+    Ok(counts)
+}
+
+async fn count_made(project: &Project, config: &Config, url: &str) -> anyhow::Result<BTreeMap<String, i64>> {
+    project_schema::apply(project, url, &config.database, &config.policy.hooks).await?;
+    let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
+    let pool = database::build_migration_pool(&settings).await?;
+    let counts = count_own_rows(&pool).await;
+    pool.close().await;
+    counts.context("counting the rows of the scratch database")
+}
+
+/// Describes rows that would be lost, those of the largest tables first.
+fn describe_own_rows(lost: &BTreeMap<String, i64>) -> Option<String> {
+    let sum: i64 = lost.values().sum();
+    let mut tables: Vec<(&String, &i64)> = lost.iter().collect();
+    tables.sort_by_key(|(table, count)| (std::cmp::Reverse(**count), *table));
+    let named = tables.iter().take(MAX_NAMED_TABLES).map(|(table, count)| format!("{table}: {count}"));
+    let more = tables.len().checked_sub(MAX_NAMED_TABLES).filter(|more| *more > 0);
+    let parts: Vec<String> = named.chain(more.map(|more| format_count(more, "more table"))).collect();
+    let rows = format_count(sum, "row");
+    (sum > 0).then(|| format!("{rows} that the files of the project do not make ({})", parts.join(", ")))
 }

@@ -9,6 +9,7 @@ use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::database_upgrade::{UpgradeOutcome, upgrade};
 use crate::logging;
+use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 
 /// The long help of the command.
@@ -53,7 +54,8 @@ pub(super) fn run(arguments: &UpgradeArguments) -> anyhow::Result<()> {
             )?;
         }
         UpgradeOutcome::Upgraded { release, summary, kept } => {
-            writeln!(out, "The database is now of {release}: {} rows of {} tables.", summary.rows, summary.tables)?;
+            let (rows, tables) = (format_count(summary.rows, "row"), format_count(summary.tables, "table"));
+            writeln!(out, "The database is now of {release}: {rows} of {tables}.")?;
             writeln!(out, "The old one is kept in {}; remove it when the new one has proved itself.", kept.display())?;
             writeln!(out, "Make a new backup: earlier ones are restored by the old release of PostgreSQL only.")?;
             if project.file.basalt.archive.is_some() {

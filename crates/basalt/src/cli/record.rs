@@ -19,6 +19,7 @@ use tokio::runtime::Builder;
 
 use crate::config_file::LogFormat;
 use crate::logging;
+use crate::plural::format_count;
 use crate::shutdown::Shutdown;
 
 /// The port of the proxy if none is given.
@@ -190,7 +191,12 @@ fn announce(arguments: &RecordArguments, url: &str, upstream: &str) -> anyhow::R
 fn report(arguments: &RecordArguments, steps: u64, files: u64) -> anyhow::Result<()> {
     if !arguments.json {
         let folder = arguments.out.display();
-        writeln!(std::io::stdout(), "Recorded {steps} requests in {files} flows in {folder}.")?;
+        writeln!(
+            std::io::stdout(),
+            "Recorded {} in {} in {folder}.",
+            format_count(steps, "request"),
+            format_count(files, "flow")
+        )?;
     }
     Ok(())
 }

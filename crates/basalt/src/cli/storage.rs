@@ -21,6 +21,7 @@ use crate::announce::RunningServer;
 use crate::anonymise::{Anonymisation, AnonymisationArguments, AnonymisedObjects};
 use crate::config_file::LogFormat;
 use crate::confirmation::confirm;
+use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::serve::storage as project_storage;
 use crate::{api_keys, logging, storage};
@@ -140,7 +141,8 @@ fn run_seed(arguments: &ProjectArguments) -> anyhow::Result<ExitCode> {
         seed::apply(&storage, &seeds).await.map_err(|error| describe(&error))
     })?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} buckets are ready; {} objects were uploaded.", seeded.buckets, seeded.objects)?;
+    let (buckets, objects) = (format_count(seeded.buckets, "bucket"), format_count(seeded.objects, "object"));
+    writeln!(out, "Created what was missing of {buckets}; uploaded {objects}.")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -183,12 +185,13 @@ fn run_anonymise(arguments: AnonymiseArguments) -> anyhow::Result<ExitCode> {
             .context("replacing objects; the same command with the same seed continues")
     })?;
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} objects were replaced, {} incomplete uploads deleted.", done.objects, done.uploads)?;
+    let (objects, uploads) = (format_count(done.objects, "object"), format_count(done.uploads, "incomplete upload"));
+    writeln!(out, "Replaced {objects}, deleted {uploads}.")?;
     if done.replaced_before > 0 {
-        writeln!(out, "{} objects had been replaced before.", done.replaced_before)?;
+        writeln!(out, "{} replaced before.", format_count(done.replaced_before, "object"))?;
     }
     if done.skipped > 0 {
-        writeln!(out, "{} objects were written meanwhile and are as they were.", done.skipped)?;
+        writeln!(out, "Left {} as written meanwhile.", format_count(done.skipped, "object"))?;
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
@@ -219,12 +222,14 @@ fn run_check(arguments: &CheckArguments) -> anyhow::Result<ExitCode> {
 
 fn print_report(report: &Report) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{} objects, {} files of {} bytes", report.rows, report.files, report.bytes)?;
+    let (rows, files) = (format_count(report.rows, "object"), format_count(report.files, "file"));
+    writeln!(out, "{rows}, {files} of {}", format_count(report.bytes, "byte"))?;
     if let Some(space) = report.space {
         writeln!(out, "{} of {} bytes of the file system are free", space.available, space.total)?;
     }
-    writeln!(out, "{} files without a row ({} bytes)", report.orphans, report.orphan_bytes)?;
-    writeln!(out, "{} rows without a file", report.missing)?;
+    let orphans = format_count(report.orphans, "file");
+    writeln!(out, "{orphans} without a row ({})", format_count(report.orphan_bytes, "byte"))?;
+    writeln!(out, "{} without a file", format_count(report.missing, "row"))?;
     for name in &report.missing_names {
         writeln!(out, "  {name}")?;
     }

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use sqlx::PgConnection;
 
 use super::store::{self, CatalogObject};
+use crate::plural::format_count;
 use crate::progress::progress_bar;
 
 /// The largest number of differences in a message.
@@ -77,7 +78,7 @@ async fn compare_rows(
     differences: &mut Vec<String>,
 ) -> anyhow::Result<ContentSummary> {
     let tables = store::list_tables(old).await.context("listing the tables")?;
-    eprintln!("Comparing {} tables …", tables.len());
+    eprintln!("Comparing {} …", format_count(tables.len(), "table"));
     let bar = progress_bar(tables.len() as u64, false);
     let mut rows = 0;
     for table in &tables {
@@ -86,7 +87,7 @@ async fn compare_rows(
         let (in_old, in_new) = tokio::join!(store::sum_rows(old, table), store::sum_rows(new, table));
         let (in_old, in_new) = (in_old.with_context(doing)?, in_new.with_context(doing)?);
         if in_old != in_new {
-            let text = format!("{} has {} rows and had {}", table.name, in_new.rows, in_old.rows);
+            let text = format!("{} has {} and had {}", table.name, format_count(in_new.rows, "row"), in_old.rows);
             differences.push(if in_old.rows == in_new.rows { format!("{text}, with other values") } else { text });
         }
         rows += in_old.rows;

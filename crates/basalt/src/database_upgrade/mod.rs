@@ -16,6 +16,7 @@ use platform::store::migrate::read_project_versions;
 
 use crate::data_folder::DataFolder;
 use crate::embedded_postgres::{ClusterUpgrade, EmbeddedPostgres, NewServer, PlannedUpgrade};
+use crate::plural::format_count;
 use crate::progress::progress_bar;
 use crate::project::Project;
 use crate::serve::find_binaries;
@@ -183,7 +184,7 @@ async fn fill(
 async fn copy_rows(old: &mut UpgradeSession, new: &mut UpgradeSession) -> anyhow::Result<()> {
     let tables = store::list_tables(&mut old.connection).await.context("listing the tables")?;
     let bytes = tables.iter().map(|table| table.bytes).sum();
-    eprintln!("Copying {} tables ({} MB) …", tables.len(), bytes >> 20);
+    eprintln!("Copying {} ({} MB) …", format_count(tables.len(), "table"), bytes >> 20);
     store::begin_load(&mut new.connection).await?;
     store::truncate(&mut new.connection, &tables).await.context("emptying the new tables")?;
     let bar = progress_bar(bytes, true);

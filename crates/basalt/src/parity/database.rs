@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::lists::{mark, write_list};
 use crate::database::build_bulk_pool;
+use crate::plural::format_count;
 
 /// The highest cost of bcrypt that is verified.
 const MAX_BCRYPT_COST: u32 = 16;
@@ -203,7 +204,7 @@ impl Inspection<'_> {
         for (name, count) in figures {
             let kind = name.split(' ').next().unwrap_or_default();
             if !known.contains(&kind) {
-                let text = format!("{count} factors of type {kind}, which are listed and cannot be verified");
+                let text = format!("{} of type {kind}: listed, and cannot be verified", format_count(count, "factor"));
                 self.report.warnings.push(text);
             }
         }
@@ -211,15 +212,20 @@ impl Inspection<'_> {
 
     fn check_custom_providers(&mut self, figures: &[Figure]) {
         for (_, count) in figures.iter().filter(|(name, _)| name == "private_key_jwt") {
-            let text =
-                format!("{count} custom providers use private_key_jwt, which is not served: sign-ins there fail");
+            let text = format!(
+                "{} with private_key_jwt, which is not served: sign-ins there fail",
+                format_count(count, "custom provider")
+            );
             self.report.warnings.push(text);
         }
     }
 
     fn check_scim_tokens(&mut self, figures: &[Figure]) {
         for (_, count) in figures.iter().filter(|(_, count)| *count > 0) {
-            let text = format!("{count} SCIM tokens: identity providers cannot provision users here, /scim/v2 is 404");
+            let text = format!(
+                "{}: identity providers cannot provision users here, /scim/v2 is 404",
+                format_count(count, "SCIM token")
+            );
             self.report.warnings.push(text);
         }
     }
@@ -227,7 +233,10 @@ impl Inspection<'_> {
     async fn read_stranded_users(&mut self, disabled: &[String]) {
         let outcome = async { inspection::count_stranded_users(&mut self.begin().await?, disabled).await }.await;
         if let Some(users) = self.keep("users without an enabled provider", outcome).filter(|users| *users > 0) {
-            let text = format!("{users} users have only identities of providers that the settings do not enable");
+            let text = format!(
+                "{} with identities only of providers that the settings do not enable",
+                format_count(users, "user")
+            );
             self.report.warnings.push(text);
         }
     }

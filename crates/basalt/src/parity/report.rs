@@ -9,6 +9,7 @@ use super::finding::{Finding, Verdict};
 use super::lists::{mark, write_list};
 use super::services::{ServiceFinding, ServiceOutcome};
 use super::switch::SwitchPlan;
+use crate::plural::format_count;
 
 /// Everything that is reported.
 #[derive(Debug, Default)]
@@ -64,9 +65,9 @@ pub(crate) fn write_text(report: &Report, out: &mut dyn Write) -> io::Result<()>
     let unknown = report.select(|verdict| matches!(verdict, Verdict::Unknown(_)));
     writeln!(
         out,
-        "{}: {} settings honoured, {} without effect, {} different, {} unknown",
+        "{}: {} honoured, {} without effect, {} different, {} unknown",
         report.title,
-        honoured.len(),
+        format_count(honoured.len(), "setting"),
         without_effect.len(),
         different.len(),
         unknown.len()

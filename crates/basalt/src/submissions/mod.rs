@@ -21,6 +21,7 @@ pub(crate) use arguments::{
 };
 
 use crate::catalogue::Catalogue;
+use crate::plural::format_count;
 use crate::private_file::PrivateFile;
 use crate::users::UserDatabase;
 use text::{format_details, format_entry};
@@ -123,7 +124,7 @@ async fn write_parts(
 
 /// Deletes submissions after confirmation.
 pub(crate) async fn delete(submissions: &Submissions, arguments: &SubmissionDeleteArguments) -> anyhow::Result<()> {
-    let count = format_count(arguments.ids.len() as u64);
+    let count = format_count(arguments.ids.len(), "submission");
     if !arguments.yes {
         if !std::io::stdin().is_terminal() {
             bail!("nothing was deleted: there is no terminal to ask at; --yes does not ask");
@@ -137,12 +138,8 @@ pub(crate) async fn delete(submissions: &Submissions, arguments: &SubmissionDele
     }
     match submissions.delete(&arguments.ids).await? {
         0 => bail!("there is no submission with such an id; `basalt submissions list` shows the ids"),
-        deleted => print(&format!("Deleted {}.", format_count(deleted))),
+        deleted => print(&format!("Deleted {}.", format_count(deleted, "submission"))),
     }
-}
-
-fn format_count(count: u64) -> String {
-    format!("{count} submission{}", if count == 1 { "" } else { "s" })
 }
 
 fn print(text: &str) -> anyhow::Result<()> {

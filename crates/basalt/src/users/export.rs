@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::arguments::ExportArguments;
 use super::database::UserDatabase;
 use crate::anonymise::{self, Anonymisation, RowRules};
+use crate::plural::format_count;
 use crate::private_file::PrivateFile;
 use crate::progress::progress_bar;
 
@@ -35,7 +36,7 @@ pub(crate) async fn export(database: &UserDatabase, arguments: &ExportArguments)
     let count = write_accounts(&mut db, &mut out, rules.as_ref()).await?;
     out.finish()?;
     let note = if rules.is_some() { "It holds pseudonyms." } else { "It holds password hashes: keep it safe." };
-    eprintln!("Wrote {count} accounts to {}. {note}", file.display());
+    eprintln!("Wrote {} to {}. {note}", format_count(count, "account"), file.display());
     Ok(())
 }
 

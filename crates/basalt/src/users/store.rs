@@ -9,6 +9,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::import::Import;
+use crate::plural::format_count;
 
 impl Import<'_> {
     /// Stores the waiting accounts.
@@ -22,7 +23,7 @@ impl Import<'_> {
         let outcome = self.store(&mut open, &batch).await;
         self.end(open, is_dry_run, outcome).await?;
         let stored = self.done.stored;
-        self.bar.set_message(format!("{stored} accounts"));
+        self.bar.set_message(format_count(stored, "account"));
         Ok(())
     }
 

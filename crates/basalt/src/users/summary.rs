@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::plural::format_count;
 use anyhow::bail;
 use gotrue_rules::domain::bulk::{ImportTable, ImportedUser};
 use serde_json::{Map, Value, json};
@@ -34,10 +35,6 @@ pub(super) struct ImportSummary {
     pub lost: BTreeMap<&'static str, u64>,
     /// Members and tables that were left out, with their number of values.
     pub omitted: BTreeMap<String, u64>,
-}
-
-fn format_count(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 impl ImportSummary {

@@ -161,7 +161,7 @@ async fn no_original_value_remains_and_the_known_password_works() {
 
     let done = run(&confirmed);
     assert!(done.status.success(), "{}", output_text(&done));
-    assert!(output_text(&done).contains("auth.users: 1 rows changed"), "{}", output_text(&done));
+    assert!(output_text(&done).contains("auth.users: 1 row changed"), "{}", output_text(&done));
     let server = Basalt::serve(&["--config", &config, "--data", &data]);
     let url = server.text("database_url");
     assert_nothing_planted(&dump(&url).await, &token);

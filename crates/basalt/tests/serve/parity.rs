@@ -228,7 +228,9 @@ async fn database_is_read_by_a_role_that_may_only_read() {
     );
     assert!(sections["Schema auth"]["schema"].to_string().contains("served: a newer Supabase Auth"), "{sections}");
     let warnings = database["warnings"].to_string();
-    for expected in ["identities of github", "bcrypt cost 18", "other format", "1 users have only identities"] {
+    for expected in
+        ["identities of github", "bcrypt cost 18", "other format", "1 user with identities only of providers"]
+    {
         assert!(warnings.contains(expected), "{expected}: {warnings}");
     }
     assert!(!warnings.contains("20990101000000"), "it is served: {warnings}");
@@ -272,7 +274,7 @@ async fn what_a_newer_auth_stored_and_is_not_served_is_named() {
     sqlx::raw_sql(rows).execute(&mut db).await.expect("the test's SQL is right");
     let found = report(&run_with(&arguments, &[]))["database"].clone();
     let warnings = found["warnings"].to_string();
-    for expected in ["1 factors of type unknown_proof", "1 custom providers use private_key_jwt", "2 SCIM tokens"] {
+    for expected in ["1 factor of type unknown_proof", "1 custom provider with private_key_jwt", "2 SCIM tokens"] {
         assert!(warnings.contains(expected), "{expected}: {warnings}");
     }
 }

@@ -196,6 +196,85 @@ async fn difference_is_what_was_changed_without_a_migration() {
 }
 
 #[tokio::test]
+async fn migration_of_a_difference_is_recorded_where_it_was_found() {
+    let project = TestProject::new(&[("migrations/1_notes.sql", NOTES)]);
+    let server = project.serve();
+    let mut connection = connect(&server).await;
+    sqlx::raw_sql("CREATE TABLE tags (id int)").execute(&mut connection).await.expect("a table");
+    let (output, text) = project.run(&["db", "diff", "--file", "tags"]);
+    assert!(output.status.success() && text.contains("recorded as applied"), "{text}");
+    let recorded = "SELECT name || ' ' || array_to_string(statements, ' ') FROM supabase_migrations.schema_migrations
+        WHERE name = 'tags'";
+    let recorded = texts(&mut connection, recorded).await;
+    assert!(recorded.len() == 1 && recorded[0].contains("CREATE TABLE public.tags"), "{recorded:?}");
+    drop(connection);
+    let (output, text) = project.run(&["db", "migrate"]);
+    assert!(output.status.success(), "{text}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "No file of the project is new.\n");
+    stop(server);
+    // The stopped database, and a start after it.
+    let (output, text) = project.run(&["db", "migrate"]);
+    assert!(output.status.success(), "{text}");
+    let server = project.serve();
+    assert_eq!(server.announcement["skipped_statements"], Value::Null);
+    stop(server);
+}
+
+#[tokio::test]
+async fn difference_of_another_database_is_recorded_when_asked_for() {
+    let owner = Basalt::serve(&["--ephemeral"]);
+    let url = owner.text("database_url");
+    let project = TestProject::new(&[("migrations/1_notes.sql", NOTES)]);
+    let (output, text) = project.run(&["db", "migrate", "--database-url", &url]);
+    assert!(output.status.success(), "{text}");
+    let mut connection = connect(&owner).await;
+    sqlx::raw_sql("CREATE TABLE tags (id int)").execute(&mut connection).await.expect("a table");
+    let (output, text) = project.run(&["db", "diff", "--file", "tags", "--database-url", &url]);
+    assert!(output.status.success() && text.contains("not recorded in that database"), "{text}");
+    assert_eq!(texts(&mut connection, VERSIONS).await, ["1"]);
+    // The migration of the first call is not applied there.
+    let arguments = ["db", "diff", "--file", "more", "--record", "--database-url", &url];
+    let (output, text) = project.run(&arguments);
+    assert!(!output.status.success() && text.contains("run `basalt db migrate` first"), "{text}");
+    let folder = project.0.0.join("supabase/migrations");
+    for entry in fs::read_dir(&folder).expect("the folder").flatten() {
+        if entry.file_name() != "1_notes.sql" {
+            fs::remove_file(entry.path()).expect("removed");
+        }
+    }
+    let (output, text) = project.run(&arguments);
+    assert!(output.status.success(), "{text}");
+    assert_eq!(texts(&mut connection, VERSIONS).await.len(), 2);
+    let (output, text) = project.run(&["db", "migrate", "--database-url", &url]);
+    assert!(output.status.success(), "{text}");
+}
+
+#[tokio::test]
+async fn reset_names_rows_of_the_project_that_its_files_do_not_make() {
+    let project = TestProject::new(&[
+        ("migrations/1_notes.sql", NOTES),
+        ("migrations/2_tags.sql", "CREATE SCHEMA app; CREATE TABLE app.tags (id int);"),
+        ("seed.sql", "INSERT INTO notes VALUES (1, 'seeded');"),
+    ]);
+    stop(project.serve());
+    let (output, text) = project.run(&["db", "reset"]);
+    assert!(output.status.success(), "seeded rows are made again: {text}");
+    let server = project.serve();
+    let add = "INSERT INTO notes VALUES (2, 'typed'); INSERT INTO app.tags VALUES (1), (2)";
+    sqlx::raw_sql(add).execute(&mut connect(&server).await).await.expect("rows");
+    stop(server);
+    let (output, text) = project.run(&["db", "reset"]);
+    let expected =
+        "with 3 rows that the files of the project do not make (app.tags: 2, public.notes: 1) was not deleted";
+    assert!(!output.status.success() && text.contains(expected), "{text}");
+    let server = project.serve();
+    assert_eq!(texts(&mut connect(&server).await, "SELECT text FROM notes ORDER BY 1").await, ["seeded", "typed"]);
+    stop(server);
+    let (output, text) = project.run(&["db", "reset", "--yes"]);
+    assert!(output.status.success(), "{text}");
+}
+
+#[tokio::test]
 async fn reset_asks_before_it_deletes_accounts_or_another_folder() {
     let project = TestProject::new(&[("migrations/1_notes.sql", NOTES)]);
     stop(project.serve());

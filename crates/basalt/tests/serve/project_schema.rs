@@ -152,6 +152,8 @@ async fn configuration_selects_seeds_and_disables_migrations() {
     stop(server);
     project.write("config.toml", "[db.migrations]\nenabled = false\n[db.seed]\nenabled = false\n");
     let (output, text) = project.run(&["db", "reset"]);
+    assert!(!output.status.success() && text.contains("public.notes: 2"), "no enabled file makes them: {text}");
+    let (output, text) = project.run(&["db", "reset", "--yes"]);
     assert!(output.status.success(), "{text}");
     let server = project.serve();
     let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'";
@@ -173,7 +175,7 @@ async fn reset_recreates_the_database_and_keeps_the_keys() {
     project.write("seed.sql", "INSERT INTO notes VALUES ('changed', NULL);");
     let (output, text) = project.run(&["db", "reset", "--yes"]);
     assert!(output.status.success(), "{text}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("2 files of the project were applied"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("2 files of the project applied"));
     let server = project.serve();
     assert_eq!(server.text("secret_key"), key);
     assert_eq!(notes(&server).await, ["changed"]);

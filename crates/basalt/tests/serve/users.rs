@@ -314,3 +314,24 @@ fn recovery_codes_survive_export_and_import() {
         assert!(text.contains(expected), "{text}");
     }
 }
+
+#[tokio::test]
+async fn recovery_codes_without_their_tables_are_named_and_end_with_a_failure() {
+    let accounts = AccountCommands::new();
+    let config = accounts.scratch.path("config.toml");
+    let server = Basalt::serve(&["--config", &config, "--data", &accounts.data()]);
+    let mut database = server.connect_after_indexes().await;
+    let drop = "DROP TABLE auth.mfa_recovery_codes, auth.mfa_recovery_code_sets";
+    sqlx::raw_sql(drop).execute(&mut database).await.expect("the tables of the embedded database");
+    let line = json!({
+        "email": "ann@example.com",
+        "factors": [{"factor_type": "recovery_code", "status": "verified", "friendly_name": "Recovery codes"}],
+        "recovery_codes": {"codes": [{"code_hash": CODE_HASH}]},
+    });
+    let file = accounts.scratch.write("users.jsonl", &line.to_string());
+    let output = accounts.run(&["import", &file]);
+    let text = output_text(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("Imported 1 account"), "{text}");
+    assert!(text.contains("enable [auth.mfa.recovery_codes], start the server once and repeat the import"), "{text}");
+}

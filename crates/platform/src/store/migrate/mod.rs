@@ -18,7 +18,7 @@ pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use project::{
     AppliedFiles, ApplyOptions, OlderMigrations, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema,
     SkippedBefore, SkippedStatement, TargetDatabase, apply_project, concatenate_files, list_needed_extensions,
-    prepare_project_database, read_project_versions, read_skipped_statements,
+    list_pending, prepare_project_database, read_project_versions, read_skipped_statements, record_applied,
 };
 pub use roles::{ROLES, create_roles};
 pub use script::{ScriptStatement, split_script};

@@ -198,6 +198,42 @@ pub async fn apply_project(
     applied
 }
 
+/// Records a migration as applied without running it: the database has already what it makes.
+///
+/// # Errors
+/// The database cannot be used, or another process keeps applying files.
+pub async fn record_applied(
+    pool: &PgPool,
+    migration: &ProjectMigration,
+    target: TargetDatabase,
+) -> Result<(), ProjectFileError> {
+    let mut connection = acquire_connection(pool).await.during("connecting to the database")?;
+    lock_files(&mut connection).await?;
+    let recorded = async {
+        if target == TargetDatabase::External {
+            preparation::prepare_records(&mut connection).await?;
+        }
+        let statements = split_script(&migration.file.text);
+        record_migration(&mut connection, migration, &statements).await.during("recording a migration")
+    }
+    .await;
+    drop(connection.close().await);
+    Ok(recorded?)
+}
+
+/// Returns the migrations that are not recorded in the database.
+///
+/// # Errors
+/// The database cannot be read.
+pub async fn list_pending<'a>(
+    pool: &PgPool,
+    migrations: &'a [ProjectMigration],
+) -> Result<Vec<&'a ProjectMigration>, MigrateError> {
+    let mut connection = acquire_connection(pool).await.during("connecting to the database")?;
+    let recorded = read_project_versions(&mut connection).await?.unwrap_or_default();
+    Ok(migrations.iter().filter(|migration| !recorded.contains(&migration.version)).collect())
+}
+
 /// Waits until no other process applies files, and takes the lock of the session.
 ///
 /// It asks repeatedly: a session that waits in a statement would keep `CREATE INDEX CONCURRENTLY` of the other one waiting.
