@@ -80,7 +80,6 @@ pub struct Answer {
     pub status: StatusCode,
     /// The media type of the body.
     pub content_type: &'static str,
-    /// The body.
     pub body: Bytes,
 }
 
@@ -119,7 +118,6 @@ pub struct FunctionError {
 pub struct Cause {
     /// The attempted operation: `reading the submission`.
     pub doing: &'static str,
-    /// The error.
     #[source]
     pub error: Box<dyn std::error::Error + Send + Sync>,
 }

@@ -286,7 +286,6 @@ fn admin_passkey_routes() -> Vec<RouteEntry> {
 /// A route of the table, for tests and documentation.
 #[derive(Debug)]
 pub struct RouteSummary {
-    /// The method.
     pub method: Method,
     /// The full path.
     pub path: String,

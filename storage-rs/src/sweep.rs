@@ -30,7 +30,6 @@ const MAXIMUM_NAMES: usize = 1000;
 /// What a comparison found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The files.
     pub files: u64,
     /// Their size in bytes.
     pub bytes: u64,

@@ -51,7 +51,6 @@ pub(crate) struct Announcement<'a> {
 /// The address and the key of the test API.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TestAccess {
-    /// Its URL.
     pub test_url: String,
     /// Its key, a bearer token.
     pub test_key: String,
@@ -210,7 +209,6 @@ impl<'a> Announcement<'a> {
 pub(crate) struct RunningServer {
     /// The URL for clients.
     pub url: String,
-    /// The URL of its database.
     pub database_url: String,
     /// Whether it has started its database itself.
     #[serde(default)]

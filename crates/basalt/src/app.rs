@@ -21,7 +21,6 @@ use crate::{database, outbound};
 /// What several applications of one process share, or what a test replaces.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedPorts {
-    /// The clock.
     pub clock: SharedClock,
     /// The threads that hash passwords.
     pub hashing: Arc<HashingPool>,

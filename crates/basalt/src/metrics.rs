@@ -52,7 +52,6 @@ impl MetricSources {
     }
 }
 
-/// Records a response.
 pub(crate) fn record_response(area: &'static str, method: &Method, response: &Response, duration: Duration) {
     if !is_enabled() {
         return;

@@ -61,7 +61,6 @@ impl Sender {
 /// A call of the auth API.
 #[derive(Debug)]
 pub(crate) struct AuthCall<'a> {
-    /// The method.
     pub method: Method,
     /// The path from the root of the auth API, with a query.
     pub path: &'a str,
@@ -74,9 +73,7 @@ pub(crate) struct AuthCall<'a> {
 /// An answer of the auth API.
 #[derive(Debug)]
 pub(crate) struct AuthAnswer {
-    /// The status.
     pub status: StatusCode,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body, `null` if it is empty.
     pub body: Value,

@@ -25,7 +25,6 @@ pub(crate) struct Device {
     pub user_id: Uuid,
     /// The digest of its token.
     pub token_hash: Vec<u8>,
-    /// Its token.
     pub token: String,
 }
 

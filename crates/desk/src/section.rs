@@ -24,7 +24,6 @@ pub struct Owner {
 /// A request of a signed-in owner; origin and token against forged requests are checked.
 #[derive(Debug)]
 pub struct OwnerCall {
-    /// The method.
     pub method: Method,
     /// The segments of the path below the section's name, undecoded.
     pub segments: Vec<String>,

@@ -50,7 +50,6 @@ impl SignInMethod {
 /// The session of a signed-in owner.
 #[derive(Debug)]
 pub(crate) struct DeskSession {
-    /// Its id.
     pub id: Uuid,
     /// The owner.
     pub user: User,

@@ -9,7 +9,6 @@ use crate::visit::Visit;
 /// What the desk knows about its shop.
 #[derive(Debug, Clone)]
 pub struct DeskSettings {
-    /// The name of the shop.
     pub shop_name: String,
     /// The URLs of the site, whose pages may send requests; the first is that of the server.
     pub own_urls: Vec<Url>,

@@ -4,7 +4,6 @@ use http::HeaderMap;
 
 /// The path of the auth API in projects.
 pub const AUTH_PATH: &str = "/auth/v1";
-/// The path of the functions.
 pub const FUNCTIONS_PATH: &str = "/functions/v1";
 /// The header by which a client names the flow of a request.
 pub const FLOW_HEADER: &str = "x-flow-name";
@@ -14,7 +13,6 @@ pub const FLOW_HEADER: &str = "x-flow-name";
 pub enum Api {
     /// The auth API.
     Auth,
-    /// The functions.
     Functions,
 }
 
@@ -36,11 +34,9 @@ impl Default for CapturedBody {
 /// A request and its response.
 #[derive(Debug, Clone)]
 pub struct Capture {
-    /// The method.
     pub method: String,
     /// Path and query below the API.
     pub path: String,
-    /// The API.
     pub api: Api,
     /// The headers of the request.
     pub headers: HeaderMap,
@@ -48,9 +44,7 @@ pub struct Capture {
     pub body: CapturedBody,
     /// The status of the response.
     pub status: u16,
-    /// The headers of the response.
     pub response_headers: HeaderMap,
-    /// The body of the response.
     pub response_body: CapturedBody,
     /// When the request arrived, in seconds.
     pub at: f64,

@@ -32,7 +32,6 @@ pub(super) trait ServerStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> ServerStream for S {}
 
-/// Connects to the server.
 pub(super) type ConnectServer =
     Box<dyn Fn() -> BoxFuture<'static, Result<Box<dyn ServerStream>, BoxError>> + Send + Sync>;
 

@@ -40,7 +40,6 @@ pub(crate) struct UrlParts<'a> {
     pub fragment: &'a str,
 }
 
-/// Splits a URL.
 pub(crate) fn split_url(text: &str) -> UrlParts<'_> {
     let (rest, fragment) = text.split_once('#').unwrap_or((text, ""));
     let (base, query) = rest.split_once('?').unwrap_or((rest, ""));

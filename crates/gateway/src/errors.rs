@@ -36,7 +36,6 @@ pub(crate) enum ForwardError {
 }
 
 impl ForwardError {
-    /// Returns the response.
     pub(crate) fn to_response(self, service: Service) -> Response {
         let name = service.name();
         let (status, message, hint) = match self {

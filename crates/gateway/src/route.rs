@@ -24,7 +24,6 @@ pub enum RouteAccess {
 /// The route of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
-    /// The service.
     pub service: Service,
     /// Who may use it.
     pub access: RouteAccess,

@@ -7,15 +7,12 @@ use crate::store::MessageSender;
 /// The sender and the recipients of a mail.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses {
-    /// `From`.
     pub from: Mailbox,
     /// `To`.
     pub to: Vec<Mailbox>,
-    /// `Cc`.
     pub cc: Vec<Mailbox>,
     /// Recipients that no header names.
     pub bcc: Vec<Mailbox>,
-    /// `Reply-To`.
     pub reply_to: Vec<Mailbox>,
 }
 

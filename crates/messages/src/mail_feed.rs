@@ -14,7 +14,6 @@ use crate::store::{MAX_LATEST, MessageStore, StoreError};
 /// The interval of looking for changes that other processes make; this process signals its own.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A change of a mail.
 #[derive(Debug)]
 pub(crate) enum MailChange {
     /// The mail is new.

@@ -12,13 +12,11 @@ use crate::store::StoreError;
 /// A request to one of the APIs.
 #[derive(Debug, Clone, Copy)]
 pub struct MailboxRequest<'a> {
-    /// The method.
     pub method: &'a Method,
     /// The path below the base URL of the API, such as `/api/v1/messages`.
     pub path: &'a str,
     /// The query without `?`.
     pub query: &'a str,
-    /// The body.
     pub body: &'a [u8],
 }
 

@@ -13,7 +13,6 @@ use crate::kind::kind_of_purpose;
 pub enum Channel {
     /// An e-mail.
     Email,
-    /// An SMS.
     Sms,
 }
 
@@ -37,7 +36,6 @@ impl Channel {
 pub struct Message {
     /// The id, a cursor for later messages.
     pub id: Uuid,
-    /// The channel.
     pub channel: Channel,
     /// The time of writing.
     pub at: Time,

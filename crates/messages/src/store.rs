@@ -28,7 +28,6 @@ pub(crate) const MAX_LATEST: i64 = 500;
 pub struct MessageSender {
     /// The name; empty for none.
     pub name: String,
-    /// The address.
     pub address: String,
 }
 

@@ -40,7 +40,6 @@ impl OrderList {
 /// An order with its mails and events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderDetails {
-    /// The order.
     pub order: Order,
     /// The mails with links that the outbox still has.
     pub mails: Vec<MailEntry>,

@@ -12,7 +12,6 @@ const MIN_LINK_ID: usize = 8;
 pub struct Product {
     /// The template's id.
     pub template: u16,
-    /// Its title.
     pub title: String,
     /// Its price in cents.
     pub price_minor: i64,

@@ -10,7 +10,6 @@ pub const CATALOGUE_CURRENCY: &str = "USD";
 /// A verified event of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PaymentEvent {
-    /// The provider.
     pub provider: Provider,
     /// Its id; the same for repeated deliveries.
     pub id: String,
@@ -39,7 +38,6 @@ pub struct Payment {
     /// What may identify it in parameters of the payment link, which buyers can change.
     #[serde(default)]
     pub buyer_references: Vec<String>,
-    /// The buyer.
     pub buyer: Buyer,
     /// The paid amount in the smallest unit of the currency, with taxes.
     pub amount_minor: i64,

@@ -18,9 +18,7 @@ use crate::webhook::{WebhookOutcome, WebhookRejection};
 /// A payment that waits for the owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldPayment {
-    /// The provider.
     pub provider: Provider,
-    /// The id of its event.
     pub event_id: String,
     /// The time of the event.
     pub received_at: Time,
@@ -28,7 +26,6 @@ pub struct HeldPayment {
     pub outcome: String,
     /// The reason as a sentence.
     pub detail: Option<String>,
-    /// The payment.
     pub payment: Payment,
 }
 
@@ -100,9 +97,7 @@ pub async fn list(service: &OrderService) -> store::Result<Value> {
 /// What the owner decides about a payment that waits.
 #[derive(Debug, Clone, Copy)]
 pub struct HeldChoice<'a> {
-    /// The provider.
     pub provider: Provider,
-    /// The id of the event.
     pub event_id: &'a str,
     /// The template to deliver.
     pub template: u16,

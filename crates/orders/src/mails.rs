@@ -17,14 +17,12 @@ use crate::shop_facts::ShopFacts;
 pub struct MailContext<'a> {
     /// The time of writing.
     pub now: Time,
-    /// The shop.
     pub facts: &'a ShopFacts,
 }
 
 /// The mail with a download link.
 #[derive(Debug, Clone, Copy)]
 pub struct DeliveryMail<'a> {
-    /// The order.
     pub order: Uuid,
     /// The number of the link.
     pub generation: i32,
@@ -38,7 +36,6 @@ pub struct DeliveryMail<'a> {
     pub expires_at: Time,
     /// The downloads that it allows.
     pub downloads: u16,
-    /// The receipt.
     pub receipt: Receipt<'a>,
 }
 
@@ -51,7 +48,6 @@ struct DeliveryTexts {
     renewal: &'static str,
 }
 
-/// Returns the texts of a delivery.
 fn delivery_texts(language: Language) -> DeliveryTexts {
     match language {
         Language::English => DeliveryTexts {
@@ -150,7 +146,6 @@ pub fn build_delivery(context: MailContext<'_>, language: Language, mail: Delive
 /// The mail about a refund.
 #[derive(Debug, Clone, Copy)]
 pub struct RefundMail<'a> {
-    /// The order.
     pub order: Uuid,
     /// The buyer's address.
     pub to: &'a str,

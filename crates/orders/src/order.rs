@@ -12,11 +12,8 @@ use uuid::Uuid;
 /// A payment provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provider {
-    /// Stripe.
     Stripe,
-    /// PayPal.
     PayPal,
-    /// Lemon Squeezy.
     LemonSqueezy,
 }
 
@@ -95,7 +92,6 @@ impl OrderState {
 /// A purchase of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// Its id.
     pub id: Uuid,
     /// Its number, in the order of writing.
     pub number: i64,
@@ -113,7 +109,6 @@ pub struct Order {
     pub amount_minor: i64,
     /// The currency (ISO 4217).
     pub currency: String,
-    /// Its state.
     pub state: OrderState,
     /// Whether no money was moved.
     pub is_test: bool,

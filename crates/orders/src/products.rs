@@ -23,7 +23,6 @@ const MAX_INDEX: u64 = 1024 * 1024;
 /// A file for buyers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductFile {
-    /// Its path.
     pub path: PathBuf,
     /// The name that browsers save it under.
     pub name: String,

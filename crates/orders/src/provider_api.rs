@@ -10,7 +10,6 @@ use crate::order::{Order, Provider};
 use crate::settings::{ApiEndpoint, PayPalSettings, PaymentSettings};
 use crate::webhook::json::{find_address, find_reference, find_text};
 
-/// The limits of a response.
 const LIMITS: ResponseLimits = ResponseLimits { bytes: 256 * 1024, time: Duration::from_secs(15) };
 /// The longest reason of a provider that is passed on, in characters.
 const MAX_REASON: usize = 300;
@@ -57,7 +56,6 @@ pub struct PayPalOrder {
     pub email: Option<String>,
     /// What may identify the template: `custom_id` and `invoice_id` of the purchase, `sku` of its items.
     pub references: Vec<String>,
-    /// The names of the items.
     pub item_names: Vec<String>,
 }
 

@@ -25,9 +25,7 @@ pub struct Receipt<'a> {
     pub amount_minor: i64,
     /// The taxes in it, if the provider says them.
     pub tax_minor: Option<i64>,
-    /// The discounts.
     pub discount_minor: Option<i64>,
-    /// The currency.
     pub currency: &'a str,
     /// Whether no money was moved.
     pub is_test: bool,

@@ -43,7 +43,6 @@ pub struct ServicePorts {
     pub pool: Pool,
     /// The queue of mails.
     pub outbox: Arc<Outbox>,
-    /// The clock.
     pub clock: SharedClock,
     /// Randomness.
     pub entropy: Entropy,
@@ -179,7 +178,6 @@ impl OrderService {
 /// The order that a link belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LinkOf<'a> {
-    /// The order.
     pub order: Uuid,
     /// The number of the link.
     pub generation: i32,
@@ -195,6 +193,5 @@ pub(crate) struct LinkOf<'a> {
     pub ends_at: Time,
     /// The downloads that it allows.
     pub downloads: u16,
-    /// The receipt.
     pub receipt: Receipt<'a>,
 }

@@ -25,7 +25,6 @@ pub struct StripeSettings {
     pub webhook_secret: Secret,
     /// The key of the API, for refunds.
     pub api_key: Option<Secret>,
-    /// The API.
     pub api: ApiEndpoint,
 }
 
@@ -51,7 +50,6 @@ pub struct LemonSqueezySettings {
     pub webhook_secret: Secret,
     /// The key of the API, for refunds.
     pub api_key: Option<Secret>,
-    /// The API.
     pub api: ApiEndpoint,
 }
 

@@ -16,7 +16,6 @@ const MAX_TEXT: usize = 100;
 /// What a link gives access to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DownloadGrant {
-    /// The order.
     pub order: Uuid,
     /// The number of the link; only the latest of an order is valid.
     pub generation: i32,

@@ -61,9 +61,7 @@ pub struct ResponseLimits {
 /// A response with its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpResponse {
-    /// The status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body, truncated at the limit.
     pub body: Vec<u8>,

@@ -22,7 +22,6 @@ pub struct KnownDevice(pub String);
 /// The data of a request without its body.
 #[derive(Debug, Clone)]
 pub struct RequestInfo {
-    /// The method.
     pub method: Method,
     /// The raw path, neither decoded nor normalized.
     pub path: String,
@@ -32,7 +31,6 @@ pub struct RequestInfo {
     pub query: Vec<(String, String)>,
     /// How many of these pairs are of the form.
     pub form_length: usize,
-    /// The headers.
     pub headers: HeaderMap,
     /// The address of the peer's socket, if known.
     pub peer: Option<IpAddr>,

@@ -54,7 +54,6 @@ pub struct Authenticator {
     pub has_counter: bool,
     /// The user handle in base64url.
     pub user_handle: Option<String>,
-    /// The key pair.
     pub key: EcdsaKeyPair,
 }
 

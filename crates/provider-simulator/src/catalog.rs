@@ -77,7 +77,6 @@ pub(crate) struct ProviderEntry {
 pub(crate) struct ResourceTemplate {
     /// The end of its path.
     pub path: String,
-    /// Its body.
     pub body: Value,
 }
 
@@ -85,7 +84,6 @@ pub(crate) struct ResourceTemplate {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TokenErrorTemplate {
-    /// The status.
     pub status: u16,
     /// The body; `$error` is the error code.
     pub body: Value,

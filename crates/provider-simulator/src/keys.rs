@@ -70,7 +70,6 @@ impl SigningKeys {
     }
 }
 
-/// A signing key.
 pub(crate) enum SigningKey {
     /// For ES256.
     Ec(EcdsaKeyPair),

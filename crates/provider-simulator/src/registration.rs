@@ -15,7 +15,6 @@ use crate::parameters::Parameters;
 /// The client registration of the auth API at a provider.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientRegistration {
-    /// The client id.
     pub client_id: String,
     /// The client secret.
     pub secret: Secret,

@@ -71,7 +71,6 @@ impl std::fmt::Debug for Simulator {
 /// Where a request goes: a provider and the path at one of its hosts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Location<'a> {
-    /// The provider.
     pub entry: &'static ProviderEntry,
     /// Its host; empty at the plain OpenID provider.
     pub host: &'a str,

@@ -14,7 +14,6 @@ use crate::users::ProviderUser;
 const MAX_ENTRIES: usize = 1000;
 const SECRET_LENGTH: usize = 40;
 
-/// The lifetime of a code.
 pub(crate) const CODE_LIFETIME: TimeDelta = TimeDelta::minutes(1);
 /// The lifetime of an access token.
 pub(crate) const TOKEN_LIFETIME: TimeDelta = TimeDelta::hours(1);
@@ -26,7 +25,6 @@ pub(crate) const REFRESH_LIFETIME: TimeDelta = TimeDelta::days(180);
 pub(crate) struct Grant {
     /// The name of the provider.
     pub provider: &'static str,
-    /// The user.
     pub user: ProviderUser,
     /// What is unusual about the sign-in.
     pub deviation: Deviation,

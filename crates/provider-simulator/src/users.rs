@@ -26,11 +26,9 @@ const CONFIRMED_AT: &str = "2020-01-01T00:00:00Z";
 pub(crate) struct ProviderUser {
     /// `sub`.
     pub subject: String,
-    /// `name`.
     pub name: String,
     /// `email`; empty if there is none.
     pub email: String,
-    /// `email_verified`.
     pub is_email_verified: bool,
     /// Claims that replace or complete those of the provider.
     pub claims: Map<String, Value>,

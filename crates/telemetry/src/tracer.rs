@@ -76,7 +76,6 @@ pub enum SpanKind {
 /// The value of a span's attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AttributeValue {
-    /// A text.
     Text(Cow<'static, str>),
     /// A whole number.
     Integer(i64),
@@ -87,15 +86,11 @@ pub enum AttributeValue {
 /// A span that has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishedSpan {
-    /// The id of the trace.
     pub trace_id: u128,
-    /// The id of the span.
     pub span_id: u64,
     /// The parent, if there is one.
     pub parent_id: Option<u64>,
-    /// The name.
     pub name: Cow<'static, str>,
-    /// The kind.
     pub kind: SpanKind,
     /// The start, in nanoseconds since 1970.
     pub started: u64,
@@ -103,7 +98,6 @@ pub struct FinishedSpan {
     pub ended: u64,
     /// Whether it has failed.
     pub is_error: bool,
-    /// The attributes.
     pub attributes: Vec<(&'static str, AttributeValue)>,
 }
 

@@ -94,13 +94,10 @@ pub struct WorldKeys {
 pub struct BackendPlan {
     /// The URL for clients, without a trailing slash.
     pub url: String,
-    /// Its keys.
     pub keys: Arc<WorldKeys>,
-    /// Its settings.
     pub settings: WorldSettings,
     /// Its database, with all schemas.
     pub database: DatabaseName,
-    /// Its clock.
     pub clock: SharedClock,
     /// The rules by which its requests and what is behind them fail.
     pub faults: Arc<FaultRules>,
@@ -119,7 +116,6 @@ pub struct DatabaseUrls {
 
 /// Builds backends; the server implements it.
 pub trait BackendBuilder: Send + Sync + 'static {
-    /// Generates keys.
     fn generate_keys(&self) -> Result<WorldKeys, TestApiError>;
 
     /// Builds a backend and starts its background tasks.

@@ -11,7 +11,6 @@ pub enum SubmissionError {
     /// There is no such submission, note or message.
     #[error("there is no {0} with this id; it may have been deleted")]
     NotFound(&'static str),
-    /// The input is invalid.
     #[error("{}", .0.message)]
     Invalid(InvalidInput),
     /// The operation does not apply to the present state.

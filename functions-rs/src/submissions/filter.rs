@@ -58,9 +58,7 @@ impl SubmissionStatus {
 pub struct SubmissionFilter {
     /// Text whose words must all begin a word of the submission.
     pub search: Option<String>,
-    /// The status.
     pub status: Option<SubmissionStatus>,
-    /// The template.
     pub template: Option<u16>,
     /// The first time.
     pub from: Option<Time>,
@@ -73,7 +71,6 @@ pub struct SubmissionFilter {
 pub struct SubmissionCursor {
     /// The time of the submission.
     pub created_at: Time,
-    /// Its id.
     pub id: Uuid,
 }
 

@@ -14,7 +14,6 @@ const EXCERPT_LENGTH: usize = 160;
 /// A stored submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmissionRecord {
-    /// Its id.
     pub id: Uuid,
     /// The text.
     pub description: String,
@@ -43,9 +42,7 @@ pub struct SubmissionRecord {
 /// A note of the owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteRecord {
-    /// Its id.
     pub id: Uuid,
-    /// The text.
     pub text: String,
     /// Who wrote it.
     pub author: String,
@@ -62,7 +59,6 @@ pub struct MessageRecord {
     pub kind: String,
     /// The recipient's address.
     pub recipient: String,
-    /// The subject.
     pub subject: String,
     /// The text of a reply, without the quoted submission.
     pub text: Option<String>,
@@ -83,7 +79,6 @@ pub struct MessageRecord {
 /// A submission with everything that is known about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmissionDetails {
-    /// The submission.
     pub submission: SubmissionRecord,
     /// Its notes, oldest first.
     pub notes: Vec<NoteRecord>,

@@ -16,13 +16,11 @@ pub struct Config {
     pub policy: Policy,
     /// The address of the API.
     pub listen: ListenAddress,
-    /// The database.
     pub database: DatabaseSettings,
     /// The mail server; without one, mail is dropped silently.
     pub smtp: Option<SmtpSettings>,
     /// The keys of access tokens.
     pub jwt: JwtKeys,
-    /// The log settings.
     pub log: LogSettings,
     /// The address of the metrics endpoint; `None` if it is disabled.
     pub metrics: Option<ListenAddress>,
@@ -104,7 +102,6 @@ impl Default for DatabaseSettings {
 /// The mail server. The minimum interval between two mails is `policy.mail.max_frequency`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmtpSettings {
-    /// The host.
     pub host: String,
     /// The port; 465 means implicit TLS. Default 587.
     pub port: u16,

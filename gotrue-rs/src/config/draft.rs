@@ -18,7 +18,6 @@ pub(super) type Texts = BTreeMap<String, String>;
 pub struct Draft {
     /// Everything except the policy.
     pub config: Config,
-    /// The policy.
     pub policy: Policy,
     /// The problems so far.
     pub problems: Vec<Problem>,

@@ -47,7 +47,6 @@ pub enum Family {
     Single,
     /// A built-in provider.
     Providers,
-    /// A hook.
     Hooks,
     /// A kind of mail.
     Mails,

@@ -28,7 +28,6 @@ pub struct TelemetrySettings {
 /// The destination of one kind of data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtlpExport {
-    /// The URL.
     pub url: String,
     /// Additional headers, which may contain keys.
     pub headers: Vec<(String, Secret)>,
@@ -61,9 +60,7 @@ pub struct TelemetryDraft {
     pub metrics: SignalDraft,
     /// The time limit in milliseconds; zero for the default.
     pub timeout: u64,
-    /// The name of the service.
     pub service_name: String,
-    /// The attributes of the resource.
     pub resource_attributes: String,
     /// The name of the sampler.
     pub sampler: String,
@@ -84,7 +81,6 @@ pub struct SignalDraft {
     pub exporter: String,
     /// The URL.
     pub endpoint: String,
-    /// The headers.
     pub headers: Secret,
     /// The encoding.
     pub protocol: String,

@@ -46,7 +46,6 @@ pub enum RouteEntry {
 
 /// A method and a path with its handler.
 pub struct Route {
-    /// The method.
     pub method: Method,
     /// The path below the group: `/` for the group's own, `{name}` for one segment.
     pub path: &'static str,

@@ -30,7 +30,6 @@ pub struct SamlServiceProvider {
     pub service: ServiceProvider,
     /// The current key.
     pub key: SamlKey,
-    /// The next key.
     pub next_key: Option<SamlKey>,
     fetch_attempts: Mutex<HashMap<Uuid, Time>>,
 }

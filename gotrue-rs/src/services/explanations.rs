@@ -109,7 +109,6 @@ pub enum SecretKind {
     Link,
     /// A code of an e-mail.
     EmailCode,
-    /// A code of an SMS.
     SmsCode,
 }
 

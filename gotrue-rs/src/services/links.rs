@@ -103,7 +103,6 @@ fn invitation_message(user: &User) -> TokenEmail<'_> {
 /// A requested link.
 #[derive(Debug)]
 pub struct LinkRequest<'a> {
-    /// The type of the link.
     pub kind: LinkType,
     /// The new address, for an e-mail change.
     pub new_email: Option<&'a Email>,

@@ -109,7 +109,6 @@ pub async fn send_identity_changed(cx: &RequestContext, user: &User, news: Ident
     send_if_enabled(cx, user, user.email.as_deref(), notice).await;
 }
 
-/// The variables of a notification.
 struct NotificationVariables<'a> {
     kind: MailKind,
     old_email: Option<&'a str>,

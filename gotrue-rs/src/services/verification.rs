@@ -26,7 +26,6 @@ pub struct VerifiedToken {
     pub kind: VerificationType,
     /// The token hash as presented.
     pub hash: TokenHash,
-    /// The user.
     pub user: User,
     /// The effect of the token.
     effect: VerificationEffect,

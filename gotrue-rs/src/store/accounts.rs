@@ -284,13 +284,7 @@ pub async fn insert_within(db: &mut Connection, user: &User, audit: Vec<AuditRow
 
 /// Returns a new user without what the reference sets by updates.
 pub(super) fn without_later_steps(user: &User) -> User {
-    User {
-        role: String::new(),
-        email_confirmed_at: None,
-        phone_confirmed_at: None,
-        banned_until: None,
-        ..user.clone()
-    }
+    User { role: String::new(), email_confirmed_at: None, phone_confirmed_at: None, banned_until: None, ..user.clone() }
 }
 
 /// Sets role, confirmations and ban of an inserted user, one update each.

@@ -19,7 +19,7 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::rows::{UserAndSession, UserRow, SessionRow, account_columns, session_columns};
+use super::rows::{SessionRow, UserAndSession, UserRow, account_columns, session_columns};
 
 macro_rules! select_token {
     () => {

@@ -13,7 +13,7 @@ use sqlx::types::ipnetwork::IpNetwork;
 use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::rows::{UserRow, SessionRow, account_columns, session_columns};
+use super::rows::{SessionRow, UserRow, account_columns, session_columns};
 
 statements! {
     CREATE = "sessions.create": concat!(

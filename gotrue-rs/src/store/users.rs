@@ -9,7 +9,7 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::rows::{
-    UserAndSession, UserRow, Standing, UserToRead, account_columns, session_columns, shown_user_columns,
+    Standing, UserAndSession, UserRow, UserToRead, account_columns, session_columns, shown_user_columns,
     user_list_columns,
 };
 
@@ -177,11 +177,7 @@ statements! {
 pub const INSTANCE: Uuid = Uuid::nil();
 
 /// Returns the user of that id, and the session of that id, which may belong to another user.
-pub async fn find_with_session(
-    db: &mut Connection,
-    id: Uuid,
-    session: Option<Uuid>,
-) -> Result<Option<UserAndSession>> {
+pub async fn find_with_session(db: &mut Connection, id: Uuid, session: Option<Uuid>) -> Result<Option<UserAndSession>> {
     db.fetch_optional(bind!(WITH_SESSION, user_id: id, session_id: session, instance_id: INSTANCE)).await
 }
 

@@ -41,7 +41,6 @@ pub const RSA_SHA256: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
 /// A SAML identity provider with one key.
 #[derive(Debug)]
 pub struct IdentityProvider {
-    /// The entity id.
     pub entity_id: String,
     /// The certificate of the key.
     pub certificate: &'static str,
@@ -71,9 +70,7 @@ pub struct SamlAssertion {
     pub not_before: i64,
     /// `NotOnOrAfter` of conditions and confirmation.
     pub not_on_or_after: i64,
-    /// `SessionNotOnOrAfter`.
     pub session_not_on_or_after: Option<i64>,
-    /// The audience.
     pub audience: String,
     /// `Recipient` of the confirmation.
     pub recipient: String,

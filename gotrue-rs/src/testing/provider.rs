@@ -33,13 +33,9 @@ type Answerer = Arc<dyn Fn(&RecordedRequest) -> BoxFuture<'static, Response> + S
 /// A received request.
 #[derive(Debug, Clone)]
 pub struct RecordedRequest {
-    /// The method.
     pub method: Method,
-    /// The path.
     pub path: String,
-    /// The query.
     pub query: BTreeMap<String, String>,
-    /// The headers.
     pub headers: HeaderMap,
     /// The members of a form body.
     pub form: BTreeMap<String, String>,
@@ -131,9 +127,7 @@ impl FakeProvider {
 pub struct RedirectTarget {
     /// The URL up to its query.
     pub base: String,
-    /// The query.
     pub query: BTreeMap<String, String>,
-    /// The fragment.
     pub fragment: BTreeMap<String, String>,
 }
 

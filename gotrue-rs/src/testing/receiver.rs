@@ -33,7 +33,6 @@ type Answerer = Arc<dyn Fn(HookCall) -> BoxFuture<'static, Response> + Send + Sy
 pub struct HookCall {
     /// The path of the URL.
     pub path: String,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body as received.
     pub body: Bytes,

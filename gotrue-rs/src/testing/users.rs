@@ -15,9 +15,7 @@ pub struct TestUser {
     pub id: String,
     /// The e-mail address; empty if the user has none.
     pub email: String,
-    /// The access token.
     pub access_token: String,
-    /// The refresh token.
     pub refresh_token: String,
     /// The id of the session.
     pub session: String,

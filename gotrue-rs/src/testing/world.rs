@@ -45,7 +45,6 @@ pub const SECRET: &str = "a-secret-for-tests-that-is-long-enough";
 /// The environment of one test.
 #[derive(Debug)]
 pub struct World {
-    /// The database.
     pub database: TestDatabase,
     /// The clock; it does not advance by itself.
     pub clock: FakeClock,

@@ -53,7 +53,6 @@ pub struct RelationshipCandidate {
 /// The call of a function that was not found.
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionCall<'a> {
-    /// The schema.
     pub schema: &'a str,
     /// The function.
     pub name: &'a str,

@@ -14,9 +14,7 @@ pub struct DatabaseError<'a> {
     pub code: &'a str,
     /// The primary message.
     pub message: &'a str,
-    /// DETAIL
     pub detail: Option<&'a str>,
-    /// HINT
     pub hint: Option<&'a str>,
 }
 

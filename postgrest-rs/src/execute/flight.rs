@@ -23,7 +23,6 @@ use crate::sql::Sql;
 pub struct Flight {
     /// `BEGIN` with its modes.
     pub begin: String,
-    /// The settings.
     pub settings: Sql,
     /// The function before the statement.
     pub pre_request: Option<Sql>,

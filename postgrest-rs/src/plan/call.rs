@@ -21,7 +21,6 @@ pub struct CallPlan {
     pub parameters: Vec<Parameter>,
     /// The single parameter has no name.
     pub is_positional: bool,
-    /// The arguments.
     pub arguments: Arguments,
     /// It returns one value.
     pub returns_scalar: bool,

@@ -50,7 +50,6 @@ pub struct ColumnRef {
 /// A column selected.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SelectField {
-    /// The column.
     pub column: ColumnRef,
     /// The aggregate function.
     pub aggregate: Option<AggregateFunction>,
@@ -71,12 +70,10 @@ pub enum Condition {
         negated: bool,
         /// How they are joined.
         operator: LogicOperator,
-        /// The conditions.
         conditions: Vec<Condition>,
     },
     /// A condition on a column.
     Filter {
-        /// The column.
         column: ColumnRef,
         /// `not.`
         negated: bool,
@@ -87,7 +84,6 @@ pub enum Condition {
     NullEmbed {
         /// It has some.
         negated: bool,
-        /// The alias.
         alias: String,
     },
 }
@@ -97,9 +93,7 @@ pub enum Condition {
 pub struct OrderBy {
     /// The alias of the embed whose column it is.
     pub relation: Option<String>,
-    /// The column.
     pub column: ColumnRef,
-    /// The direction.
     pub direction: Option<OrderDirection>,
     /// Where nulls are.
     pub nulls: Option<OrderNulls>,
@@ -187,14 +181,12 @@ pub struct StatementPlan {
 pub enum PlanKind {
     /// Reads a relation.
     Read {
-        /// The relation.
         relation: QualifiedName,
         /// HEAD
         headers_only: bool,
     },
     /// Writes a relation.
     Mutate {
-        /// The relation.
         relation: QualifiedName,
         /// The write.
         mutation: Mutation,
@@ -203,9 +195,7 @@ pub enum PlanKind {
     },
     /// Calls a function.
     Call {
-        /// The function.
         function: Box<Function>,
-        /// The method.
         method: InvokeMethod,
         /// How.
         plan: Box<CallPlan>,
@@ -215,11 +205,9 @@ pub enum PlanKind {
 /// The plan of a request.
 #[derive(Debug, Clone)]
 pub enum Plan {
-    /// A statement.
     Statement(Box<StatementPlan>),
     /// The description of a schema.
     Describe {
-        /// The schema.
         schema: String,
         /// HEAD
         headers_only: bool,
@@ -235,11 +223,9 @@ pub enum Plan {
 /// What is needed to resolve names.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// The schema cache.
     pub cache: &'a SchemaCache,
     /// The settings.
     pub config: &'a Config,
-    /// The request.
     pub request: &'a ApiRequest,
 }
 
@@ -334,7 +320,6 @@ pub(crate) const ALL_ROWS: RowRange = RowRange::ALL;
 /// The relationship of an embed, and the alias by which a function of it names the origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// The relationship.
     pub relationship: Relationship,
     /// What the origin is called in the statement.
     pub origin: QualifiedName,

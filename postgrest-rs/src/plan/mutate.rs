@@ -15,7 +15,6 @@ use crate::schema_cache::{Cardinality, Relationship, Table};
 /// A write.
 #[derive(Debug, Clone)]
 pub enum MutatePlan {
-    /// INSERT
     Insert {
         /// The relation.
         table: QualifiedName,
@@ -34,7 +33,6 @@ pub enum MutatePlan {
         /// Missing members get the default of their column.
         applies_defaults: bool,
     },
-    /// UPDATE
     Update {
         /// The relation.
         table: QualifiedName,
@@ -49,7 +47,6 @@ pub enum MutatePlan {
         /// Missing members get the default of their column.
         applies_defaults: bool,
     },
-    /// DELETE
     Delete {
         /// The relation.
         table: QualifiedName,

@@ -3,15 +3,10 @@
 /// The options of `application/vnd.pgrst.plan`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PlanOption {
-    /// `analyze`
     Analyze,
-    /// `verbose`
     Verbose,
-    /// `settings`
     Settings,
-    /// `buffers`
     Buffers,
-    /// `wal`
     Wal,
 }
 

@@ -53,7 +53,6 @@ pub enum Mutation {
     Insert,
     /// PATCH
     Update,
-    /// DELETE
     Delete,
     /// PUT
     SingleUpsert,
@@ -77,15 +76,9 @@ pub enum Action {
         mutation: Mutation,
     },
     /// GET, HEAD or POST of a function.
-    Invoke {
-        /// The function.
-        function: QualifiedName,
-        /// The method.
-        method: InvokeMethod,
-    },
+    Invoke { function: QualifiedName, method: InvokeMethod },
     /// GET or HEAD of the root: the `OpenAPI` description of a schema.
     ReadSchema {
-        /// The schema.
         schema: String,
         /// HEAD
         headers_only: bool,
@@ -156,7 +149,6 @@ pub struct ApiRequest {
     pub columns: BTreeSet<String>,
     /// The header fields, names in lower case, without `Cookie`, in the order sent.
     pub headers: Vec<(String, Bytes)>,
-    /// The cookies.
     pub cookies: Vec<(String, String)>,
     /// The path as sent.
     pub path: String,

@@ -20,7 +20,6 @@ pub struct QueryParams {
     pub orders: Vec<(EmbedPath, Vec<OrderTerm>)>,
     /// `and` and `or` of each level.
     pub logic: Vec<(EmbedPath, LogicTree)>,
-    /// `columns`
     pub columns: Option<BTreeSet<String>>,
     /// `select`; `*` when it is absent. Empty means all columns too.
     pub select: Vec<SelectNode>,
@@ -28,7 +27,6 @@ pub struct QueryParams {
     pub filters: Vec<(EmbedPath, Filter)>,
     /// The keys of all parameters that may be filters, operator or not (PUT compares them with the primary key).
     pub filter_fields: BTreeSet<String>,
-    /// `on_conflict`
     pub on_conflict: Option<Vec<String>>,
 }
 
@@ -47,7 +45,6 @@ impl QueryParams {
 /// An item of `select` and, when it is a relation, what is selected inside its parentheses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SelectNode {
-    /// The item.
     pub item: SelectItem,
     /// What is selected of the relation; empty for a field.
     pub children: Vec<SelectNode>,
@@ -103,15 +100,10 @@ pub enum JoinType {
 /// An aggregate function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AggregateFunction {
-    /// `sum`
     Sum,
-    /// `avg`
     Avg,
-    /// `max`
     Max,
-    /// `min`
     Min,
-    /// `count`
     Count,
 }
 
@@ -145,7 +137,6 @@ impl JsonOperation {
 /// The key or index of a step of a JSON path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum JsonOperand {
-    /// A key.
     Key(String),
     /// An index as `+3` or `-1`, of any length: only digits follow the sign.
     Index(String),
@@ -194,7 +185,6 @@ pub enum LogicTree {
         /// At least one.
         conditions: Vec<LogicTree>,
     },
-    /// A condition.
     Condition(Filter),
 }
 
@@ -203,7 +193,6 @@ pub enum LogicTree {
 pub enum LogicOperator {
     /// `and`
     And,
-    /// `or`
     Or,
 }
 
@@ -238,24 +227,17 @@ pub enum Operation {
 /// `(any)` or `(all)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantifier {
-    /// `(any)`
     Any,
-    /// `(all)`
     All,
 }
 
 /// The value of `is.`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IsValue {
-    /// `null`
     Null,
-    /// `not_null`
     NotNull,
-    /// `true`
     True,
-    /// `false`
     False,
-    /// `unknown`
     Unknown,
 }
 

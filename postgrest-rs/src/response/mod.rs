@@ -88,7 +88,6 @@ pub struct Reply {
     pub reason: Option<String>,
     /// Header fields.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Body,
 }
 

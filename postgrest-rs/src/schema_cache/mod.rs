@@ -40,7 +40,6 @@ pub struct SchemaCache {
 pub struct Table {
     /// Schema and name.
     pub schema: String,
-    /// The name.
     pub name: String,
     /// The comment.
     pub description: Option<String>,
@@ -68,7 +67,6 @@ impl Table {
 /// A column.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Column {
-    /// The name.
     pub name: String,
     /// The comment.
     pub description: Option<String>,
@@ -115,7 +113,6 @@ pub struct KeyRelationship {
 /// A relationship by a function.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ComputedRelationship {
-    /// The function.
     pub function: QualifiedName,
     /// The type of its parameter.
     pub table: QualifiedName,
@@ -152,7 +149,6 @@ pub struct ForeignKey {
 /// A table that references two others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Junction {
-    /// The table.
     pub table: QualifiedName,
     /// The constraint that references the origin.
     pub source_constraint: String,
@@ -193,9 +189,7 @@ impl Relationship {
 /// A function.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Function {
-    /// The schema.
     pub schema: String,
-    /// The name.
     pub name: String,
     /// The comment.
     pub description: Option<String>,
@@ -224,7 +218,6 @@ pub struct Function {
 pub struct Parameter {
     /// The name; empty for an unnamed one.
     pub name: String,
-    /// The type.
     pub data_type: String,
     /// The type without a largest length.
     pub wide_type: String,
@@ -289,7 +282,6 @@ pub enum MediaHandler {
     Json,
     /// A feature collection.
     GeoJson,
-    /// CSV
     Csv,
     /// A function or aggregate of the database.
     Custom(QualifiedName, HandlerTarget),

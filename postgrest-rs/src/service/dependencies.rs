@@ -81,7 +81,6 @@ pub enum StatementFailure {
     Serialization,
     /// SQLSTATE 25006.
     ReadOnly,
-    /// The connection is lost.
     LostConnection,
 }
 

@@ -62,7 +62,6 @@ pub struct Explanation {
     pub refusal: Option<String>,
     /// The rows that the request would have had without policies; at most 1000 are counted.
     pub hidden_rows: Option<i64>,
-    /// The cause.
     pub cause: Cause,
 }
 
@@ -78,7 +77,6 @@ pub enum Cause {
     },
     /// Row level security of a table.
     RowSecurity {
-        /// The table.
         table: QualifiedName,
         /// Its policies for the command and the role; without permissive ones no row is visible or allowed.
         policies: Vec<Policy>,
@@ -90,7 +88,6 @@ pub enum Cause {
 /// A policy.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Policy {
-    /// The name.
     pub name: String,
     /// Whether it allows rows, or restricts what others allow.
     pub is_permissive: bool,

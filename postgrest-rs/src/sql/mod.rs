@@ -21,7 +21,6 @@ pub enum Value {
     Bytes(Bytes),
     /// The bytes themselves, for `bytea`.
     Binary(Bytes),
-    /// Null.
     Null,
 }
 
@@ -49,7 +48,6 @@ impl ToSql for Value {
 /// A statement, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sql {
-    /// The text.
     pub text: String,
     /// The values of `$1`, `$2`, …
     pub values: Vec<Value>,
@@ -148,7 +146,6 @@ fn literal(text: &str) -> String {
     if doubled.contains('\\') { format!("E'{}'", doubled.replace('\\', "\\\\")) } else { format!("'{doubled}'") }
 }
 
-/// An array literal.
 fn array_literal<'a>(elements: impl Iterator<Item = &'a str>) -> String {
     let quoted: Vec<_> =
         elements.map(|element| format!("\"{}\"", element.replace('\\', "\\\\").replace('"', "\\\""))).collect();

@@ -131,7 +131,6 @@ pub(super) struct Relation {
     pub(super) columns: Vec<Column>,
 }
 
-/// A column.
 #[derive(Debug, Deserialize)]
 pub(super) struct Column {
     pub(super) name: String,
@@ -157,7 +156,6 @@ pub(super) struct Reference {
     pub(super) is_one_to_one: bool,
 }
 
-/// A function.
 #[derive(Debug, Deserialize)]
 pub(super) struct Function {
     pub(super) schema: String,
@@ -199,7 +197,6 @@ impl Function {
     }
 }
 
-/// A type.
 #[derive(Debug, Deserialize)]
 pub(super) struct PgType {
     pub(super) oid: u32,

@@ -3,20 +3,17 @@
 /// The longest line that is not broken.
 const WIDTH: usize = 80;
 
-/// A type.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Type {
     /// A keyword, or a reference.
     Name(String),
     /// A text.
     Literal(String),
-    /// An array of these.
     Array(Box<Type>),
     /// One of these.
     Union(Vec<Type>),
     /// These in their order.
     Tuple(Vec<Type>),
-    /// An object.
     Object(Object),
     /// An object without known members: `[_ in never]: never`.
     Nothing,

@@ -29,7 +29,6 @@ rm -rf "$2"
 pub(crate) struct Cluster {
     /// The folder of its socket and of its certificate `server.crt`.
     pub(crate) folder: PathBuf,
-    /// Its port.
     pub(crate) port: u16,
     _guard: Child,
 }

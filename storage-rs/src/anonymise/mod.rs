@@ -39,7 +39,6 @@ pub trait ObjectRules: Sync {
 pub struct Survey {
     /// The name of the database and where it is.
     pub database: String,
-    /// The objects.
     pub objects: u64,
 }
 

@@ -12,7 +12,6 @@ const DEFAULT_SIDE: u32 = 64;
 const MAXIMUM_SIDE: u32 = 2000;
 /// The colour of images.
 const GREY: Rgb<u8> = Rgb([0x99, 0x99, 0x99]);
-/// The sentence of texts.
 const SENTENCE: &str = "This text was replaced.\n";
 const SVG: &str =
     r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64"><rect width="64" height="64" fill="#999"/></svg>"##;

@@ -195,7 +195,6 @@ pub trait Staging: Debug + Send + Sync {
     /// Replaces the description.
     fn describe<'a>(&'a self, id: Uuid, description: &'a [u8]) -> BoxFuture<'a, Result<(), BackendError>>;
 
-    /// The description.
     fn description(&self, id: Uuid) -> BoxFuture<'_, Result<Vec<u8>, BackendError>>;
 
     /// The bytes that arrived; [`BackendError::NotFound`] also when the upload became a file.

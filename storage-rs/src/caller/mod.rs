@@ -23,7 +23,6 @@ pub struct Caller {
     pub owner: Option<String>,
     /// The claims as JSON.
     pub claims: String,
-    /// The token.
     pub token: String,
     /// Whether the token was verified.
     pub is_authenticated: bool,

@@ -19,10 +19,7 @@ const DATABASE_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BackendSettings {
     /// In a folder.
-    Disk {
-        /// The folder.
-        folder: PathBuf,
-    },
+    Disk { folder: PathBuf },
     /// In a bucket of a server that speaks the S3 protocol.
     S3(S3BackendSettings),
 }
@@ -43,15 +40,12 @@ impl BackendSettings {
 /// A bucket of a server that speaks the S3 protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct S3BackendSettings {
-    /// The bucket.
     pub bucket: String,
     /// The URL of the server; that of AWS when there is none.
     pub endpoint: Option<String>,
-    /// The region.
     pub region: String,
     /// The access key; when there is none the AWS variables and roles.
     pub access_key_id: Option<String>,
-    /// Its secret.
     pub secret_access_key: Option<String>,
     /// Whether the bucket is in the path of URLs instead of their host.
     pub forces_path_style: bool,
@@ -81,7 +75,6 @@ pub struct S3Settings {
     pub enforces_region: bool,
     /// The access key of the server.
     pub access_key_id: Option<String>,
-    /// Its secret.
     pub access_key_secret: Option<String>,
     /// Whether the host of signatures may come from `X-Forwarded-Host`.
     pub allows_forwarded_host: bool,
@@ -127,7 +120,6 @@ pub struct Config {
     pub service_key: Option<String>,
     /// Where the server listens.
     pub host: String,
-    /// Its port.
     pub port: u16,
     /// The path before all routes, `/storage/v1` for instance. Requests without it are answered too.
     pub prefix: String,

@@ -11,7 +11,6 @@ use crate::service::Storage;
 pub(crate) struct NeededPolicies {
     /// The name of the table.
     pub(crate) table: &'static str,
-    /// The commands.
     pub(crate) commands: &'static [&'static str],
 }
 

@@ -71,7 +71,6 @@ impl Code {
 /// An error as clients see it, and why it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// The code.
     pub code: Code,
     /// The status in bodies, and of responses of TUS and S3.
     pub status: u16,

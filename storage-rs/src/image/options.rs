@@ -20,7 +20,6 @@ pub enum Resize {
 pub enum Format {
     /// That of the source.
     Origin,
-    /// AVIF.
     Avif,
     /// WebP.
     Webp,

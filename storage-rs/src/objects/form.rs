@@ -36,9 +36,7 @@ pub(super) struct FormFields {
     user_metadata: Option<String>,
 }
 
-/// The file of a form.
 pub(super) struct FormFile {
-    /// Its type.
     pub(super) mime_type: String,
     field: Field<'static>,
 }

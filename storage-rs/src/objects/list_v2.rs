@@ -89,12 +89,10 @@ pub(crate) struct PageRequest {
     pub(crate) order: Option<String>,
 }
 
-/// A page.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Page {
     /// Folders: their names end in a slash.
     pub(crate) folders: Vec<Value>,
-    /// Objects.
     pub(crate) objects: Vec<Value>,
     /// Where the page ends, if there is another one, and the name of its last entry.
     pub(crate) next: Option<(Cursor, String)>,

@@ -96,7 +96,6 @@ impl Found {
         self.text("xRobotsTag").filter(|tag| robots::check(tag).is_ok()).unwrap_or("none")
     }
 
-    /// The file.
     pub(crate) fn file(&self, target: &Target) -> FileKey {
         FileKey { bucket: target.bucket.clone(), name: target.name.clone(), version: self.version.clone() }
     }

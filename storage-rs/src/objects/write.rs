@@ -48,7 +48,6 @@ const REPLACE: &str = "DO UPDATE SET version = excluded.version, metadata = excl
     user_metadata = coalesce(excluded.user_metadata, objects.user_metadata), owner = coalesce(excluded.owner, objects.owner), \
     owner_id = coalesce(excluded.owner_id, objects.owner_id)";
 
-/// The limits of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct BucketLimits {
     /// The largest object, in bytes.
@@ -113,7 +112,6 @@ pub(crate) struct Written {
     pub(crate) replaced: Option<FileKey>,
 }
 
-/// A new version.
 pub(crate) fn new_version() -> String {
     #[expect(clippy::disallowed_methods, reason = "versions only have to differ")]
     uuid::Uuid::new_v4().to_string()

@@ -23,7 +23,6 @@ pub struct Call {
     pub parts: Parts,
     /// The path behind the prefix of the API, as it was sent.
     pub path: String,
-    /// The query.
     pub query: Query,
     /// The name of the operation, for policies.
     pub operation: &'static str,

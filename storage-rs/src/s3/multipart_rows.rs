@@ -23,7 +23,6 @@ use crate::service::Storage;
 /// The attempts to change the reserved bytes while other requests do.
 const ATTEMPTS: usize = 20;
 
-/// An upload.
 #[derive(Debug, Clone)]
 pub(super) struct UploadRow {
     pub id: String,
@@ -223,7 +222,6 @@ fn read_part(row: &Row) -> PartRow {
     }
 }
 
-/// The file of a part.
 pub(super) fn part_file(target: &Target, id: &str) -> FileKey {
     FileKey { bucket: target.bucket.clone(), name: target.name.clone(), version: Some(id.to_owned()) }
 }

@@ -131,8 +131,11 @@ impl Scope {
 /// Where a signature came from, with what it covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Covered {
-    /// A request: these headers.
-    Request { headers: Vec<String>, expires: Option<i64>, is_presigned: bool },
+    Request {
+        headers: Vec<String>,
+        expires: Option<i64>,
+        is_presigned: bool,
+    },
     /// The policy of a form, in Base64.
     Policy(String),
 }
@@ -146,7 +149,6 @@ pub(crate) struct Signature {
     pub timestamp: String,
     /// In hexadecimal.
     pub value: String,
-    /// The token of a session.
     pub session_token: Option<String>,
     /// The SHA-256 of the body as the client declared it, or the name of a way to sign chunks.
     pub content_sha256: Option<String>,
@@ -274,7 +276,6 @@ fn split_names(text: &str) -> Vec<String> {
 pub(crate) struct ServerKey<'a> {
     /// Its id.
     pub access_key: &'a str,
-    /// Its secret.
     pub secret: &'a str,
     /// The region of the server.
     pub region: &'a str,

@@ -17,7 +17,6 @@ const DEFAULT_TYPE: &str = "application/octet-stream";
 /// What is kept of an upload beside its content.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Description {
-    /// The bucket.
     pub bucket: String,
     /// The name of the object.
     pub name: String,

@@ -51,7 +51,6 @@ const MAX_DEPTH: usize = 100;
 
 /// Replaces the values of documents.
 pub(crate) struct DocumentRules<'a> {
-    /// The pseudonyms.
     pub pseudonyms: &'a Pseudonyms,
     /// Further keys whose values are kept.
     pub kept: &'a [String],

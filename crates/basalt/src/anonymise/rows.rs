@@ -8,7 +8,6 @@ use super::rules::{ColumnRule, FACTORS, IDENTITIES, USERS};
 
 /// What a row's values are replaced with.
 pub(crate) struct RowRules<'a> {
-    /// The pseudonyms.
     pub pseudonyms: &'a Pseudonyms,
     /// Keys of documents whose values are kept.
     pub kept: &'a [String],

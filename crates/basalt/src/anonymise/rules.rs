@@ -26,15 +26,12 @@ pub(crate) enum ColumnRule {
     Phone,
     /// An e-mail address or a name.
     Contact,
-    /// A text.
     Text,
-    /// A URL.
     Url,
     /// An IP address.
     Ip,
     /// An IP address or a network.
     Network,
-    /// A user agent.
     UserAgent,
     /// A domain of e-mail addresses.
     Domain,

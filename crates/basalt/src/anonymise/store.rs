@@ -22,10 +22,8 @@ const LIST_COLUMNS: &str = "
     LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
     WHERE n.nspname IN ";
 
-/// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
-    /// Its name.
     pub(crate) name: String,
     /// Its type, without a length: `character varying`.
     pub(crate) type_name: String,
@@ -35,7 +33,6 @@ pub(crate) struct Column {
     pub(crate) is_key: bool,
 }
 
-/// A table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Table {
     /// Its name with that of its schema: `auth.users`.
@@ -54,11 +51,9 @@ impl Table {
 /// Some columns of a table, read and written by its primary key of one column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Selection<'a> {
-    /// The table.
     pub(crate) table: &'a Table,
     /// The primary key.
     pub(crate) key: &'a Column,
-    /// The columns.
     pub(crate) columns: &'a [&'a Column],
 }
 

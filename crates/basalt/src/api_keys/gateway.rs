@@ -25,7 +25,6 @@ type VerifyToken = dyn Fn(&str, TimeDelta) -> Option<Arc<Map<String, Value>>> + 
 /// How long the data API accepts a token after its end, for clocks that differ.
 const SERVICE_LEEWAY: TimeDelta = TimeDelta::seconds(30);
 
-/// The credentials of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestCredentials {
     /// One of the project's API keys.

@@ -22,7 +22,6 @@ pub(crate) struct ShownKeys {
     pub publishable_key: String,
     /// The token with which the role `anon` is sent to the services.
     pub anon_token: String,
-    /// The token of the role `service_role`.
     pub service_role_token: String,
     /// Whether these tokens are accepted as API keys, too.
     pub are_tokens_keys: bool,

@@ -16,7 +16,6 @@ const BROTLI_QUALITY: i32 = 9;
 pub(super) enum Coding {
     /// `br`.
     Brotli,
-    /// `gzip`.
     Gzip,
 }
 

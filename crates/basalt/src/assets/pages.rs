@@ -32,7 +32,6 @@ const NAMES: [&str; 13] = [
     "not-found",
 ];
 const PICTURES: &str = "pages/pictures.json";
-/// The path of the form.
 pub(super) const FORM_PATH: &str = "/submit";
 /// The prefix of the paths of templates.
 const TEMPLATE_PREFIX: &str = "/template/";

@@ -14,7 +14,6 @@ use crate::serve::{DatabaseOptions, DatabaseSource, find_database};
 
 /// The embedded database of a project.
 pub(super) struct OpenDatabase {
-    /// The session.
     pub session: BackupSession,
     /// The database that was started for the command, and its folder.
     started: Option<(DatabaseSource, DataFolder)>,

@@ -9,7 +9,6 @@ const MAX_NAME: usize = 100;
 /// The largest size that the field of a header holds in octal digits.
 const MAX_SIZE: u64 = 0o777_7777_7777;
 
-/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
     File,

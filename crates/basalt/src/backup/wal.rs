@@ -12,7 +12,6 @@ const NAME_LENGTH: usize = 24;
 pub(super) struct Segment {
     /// The number among the segments of all timelines.
     pub number: u64,
-    /// The timeline.
     pub timeline: u32,
 }
 
@@ -30,7 +29,6 @@ impl Segment {
         (u64::from(segment) < in_file).then_some(Self { number, timeline })
     }
 
-    /// Returns the name.
     pub(super) fn name(self, size: u64) -> String {
         let in_file = segments_in_file(size).unwrap_or(1);
         format!("{:08X}{:08X}{:08X}", self.timeline, self.number / in_file, self.number % in_file)
@@ -59,7 +57,6 @@ pub(super) fn parse_position(text: &str) -> Option<u64> {
     Some(parse(high)? << 32 | parse(low)?)
 }
 
-/// Formats a position.
 pub(super) fn format_position(position: u64) -> String {
     format!("{:X}/{:X}", position >> 32, position & 0xFFFF_FFFF)
 }

@@ -40,9 +40,7 @@ const MAX_REFERENCES: usize = 20;
 pub(super) struct Entries {
     /// The ids that come first, with the line of the list.
     pub order: Vec<u16>,
-    /// The line of the order.
     pub order_line: usize,
-    /// The templates.
     pub templates: Vec<TemplateEntry>,
     /// The categories; the one of all others has no name.
     pub categories: Vec<CategoryEntry>,

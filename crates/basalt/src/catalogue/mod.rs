@@ -44,7 +44,6 @@ pub(crate) struct Catalogue {
 pub(crate) struct Template {
     /// The number in the path of its page.
     pub id: u16,
-    /// Its title.
     pub title: String,
     /// The name of its category.
     pub category: String,
@@ -72,7 +71,6 @@ pub(crate) struct Template {
 pub(crate) struct Category {
     /// Its name, as on badges and filters.
     pub name: String,
-    /// The tagline.
     pub tagline: String,
     /// Three benefits.
     pub benefits: Vec<String>,

@@ -20,7 +20,6 @@ const MAX_PIXELS: u32 = 10_000;
 pub(crate) struct OwnPicture {
     /// Its path on the site, which contains a digest of its content.
     pub src: String,
-    /// The media type.
     #[serde(rename = "type")]
     pub media_type: &'static str,
     /// In pixels.

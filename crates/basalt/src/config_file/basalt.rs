@@ -38,7 +38,6 @@ pub(crate) struct BasaltSettings {
     pub metrics_host: IpAddr,
     /// `log_level`: a level or filter as in `RUST_LOG`, such as `info` or `debug`.
     pub log_level: Option<String>,
-    /// `log_format`.
     pub log_format: LogFormat,
     /// `trusted_proxies`: networks whose `X-Forwarded-For` is trusted.
     pub trusted_proxies: Vec<IpNet>,

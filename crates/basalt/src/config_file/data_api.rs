@@ -2,7 +2,6 @@
 
 use super::read::Values;
 
-/// The settings of the data API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DataApiSettings {
     /// `[api] enabled`: whether it is served.

@@ -8,7 +8,6 @@ use super::problem::Problem;
 use super::read::{is_service_requested, line_number};
 use super::suggestion::suggest_name;
 
-/// The effect of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeyEffect {
     /// It has an effect.

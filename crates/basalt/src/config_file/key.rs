@@ -7,7 +7,6 @@ pub(super) enum Kind {
     Bool,
     /// A whole number, zero or more.
     Count,
-    /// Text.
     Text,
     /// A length of time in Go's notation: `90s`, `1h30m`.
     Duration,

@@ -6,18 +6,15 @@ pub(crate) enum LinkButton {
     /// Never on this machine, elsewhere for requests that look like those of programs.
     #[default]
     Automatic,
-    /// Always.
     Always,
     /// For requests that look like those of programs.
     Programs,
-    /// Never.
     Never,
 }
 
 /// The settings of the pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct MailedLinkSettings {
-    /// `button`.
     pub button: LinkButton,
     /// `refused = "page"`: also refused links to applications show the page.
     pub are_refusals_shown: bool,

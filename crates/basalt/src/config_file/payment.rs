@@ -11,7 +11,6 @@ use url::Url;
 use super::chosen_secrets::{MIN_SECRET_LENGTH, SHORT_SECRET};
 use super::read::Values;
 
-/// The table.
 const TABLE: &str = "basalt.shop.payment";
 /// The addresses of the providers' APIs.
 const STRIPE_API: &str = "https://api.stripe.com/";

@@ -15,7 +15,6 @@ use super::suggestion::suggest_name;
 /// A value in the notation of the auth server: `true`, `3600`, `a,b`.
 #[derive(Debug, Clone)]
 pub(crate) struct Value {
-    /// Its text.
     pub text: String,
     /// Its items, for a list.
     pub items: Vec<String>,

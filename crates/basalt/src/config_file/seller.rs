@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use gotrue_rules::domain::contact::Email;
 
-/// The table.
 const TABLE: &str = "basalt.shop.seller";
 /// Maximum length of name and address, in characters.
 const MAX_LENGTH: usize = 200;

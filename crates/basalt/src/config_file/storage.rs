@@ -36,11 +36,8 @@ pub(crate) struct StoreSettings {
     pub bucket: String,
     /// The URL of the server; that of AWS when there is none.
     pub endpoint: Option<String>,
-    /// The region.
     pub region: String,
-    /// The access key.
     pub access_key_id: String,
-    /// Its secret.
     pub secret_access_key: String,
     /// Whether the bucket is in the path of URLs instead of their host.
     pub has_path_style: bool,

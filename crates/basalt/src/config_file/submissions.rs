@@ -6,13 +6,11 @@ use gotrue_rs::config::{check_webhook_url, is_webhook_secret};
 use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
 
-/// The shortest retention.
 const SHORTEST_RETENTION: Duration = Duration::from_hours(24);
 const URL: &str = "basalt.shop.submission_webhook";
 const SECRET: &str = "basalt.shop.submission_webhook_secret";
 const RETENTION: &str = "basalt.retention.submissions";
 
-/// The jobs of submissions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SubmissionJobs {
     /// `daily_digest`: whether the owner gets a mail about each day; off by default.
@@ -32,7 +30,6 @@ pub(crate) struct WebhookAddress {
     pub secret: Secret,
 }
 
-/// Parses the jobs.
 pub(super) fn parse_jobs(
     text: &impl Fn(&str) -> Option<String>,
     refuse: &mut impl FnMut(&str, &str),

@@ -8,10 +8,8 @@ use gotrue_rules::wire::go_duration::GoDuration;
 
 use super::read::Values;
 
-/// The table.
 const TABLE: &str = "basalt.upstreams";
 
-/// The range of valid timeouts.
 pub(super) const VALID_TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_hours(1);
 
 /// Parses the addresses of the services.

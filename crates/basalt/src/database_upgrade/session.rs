@@ -16,7 +16,6 @@ use crate::serve::{migrate_embedded, recreate_database};
 /// A server, which ends when this is dropped.
 pub(super) struct UpgradeSession {
     server: Arc<EmbeddedPostgres>,
-    /// The connection.
     pub connection: PgConnection,
 }
 

@@ -61,7 +61,6 @@ pub(crate) struct MailboxPorts {
     pub smtp: Option<u16>,
 }
 
-/// The open ports.
 #[derive(Debug, Default)]
 pub(crate) struct OpenMailboxPorts {
     /// The base URL of the APIs of Mailpit and Inbucket.

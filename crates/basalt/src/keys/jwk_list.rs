@@ -12,7 +12,6 @@ use super::key_set::{KeyKind, KeySet, KeyState, ManagedKey};
 /// A list of signing keys.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct JwkList {
-    /// Its keys.
     pub keys: KeySet,
 }
 

@@ -33,9 +33,7 @@ pub(crate) struct KeySetStore {
 /// A key set with its version; 0 if none is stored.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct VersionedKeys {
-    /// The version.
     pub version: i64,
-    /// The keys.
     pub keys: KeySet,
 }
 

@@ -43,13 +43,11 @@ const EXPIRED: &str = ErrorCode::OtpExpired.as_str();
 
 /// What the pages know about their project.
 pub(crate) struct LinkFacts {
-    /// Its name.
     pub name: String,
     /// Its look.
     pub brand: MailBrand,
     /// Whether the site at its address is the built-in one.
     pub is_built_in: bool,
-    /// The settings.
     pub settings: MailedLinkSettings,
 }
 

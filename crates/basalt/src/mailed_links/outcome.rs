@@ -3,12 +3,9 @@
 use gotrue_rules::domain::redirect::is_loopback_url;
 use url::{Url, form_urlencoded};
 
-/// The outcome of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LinkOutcome {
-    /// A session.
     Session {
-        /// Its access token.
         access_token: String,
         /// The `type` of the verification.
         kind: String,

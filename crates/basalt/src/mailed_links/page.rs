@@ -27,7 +27,6 @@ const STYLE: &str = include_str!("page.css");
 /// The project as the pages show it.
 #[derive(Debug, Clone)]
 pub(super) struct LinkBrand {
-    /// Its name.
     pub name: String,
     /// Colour and picture.
     pub brand: MailBrand,
@@ -182,7 +181,6 @@ pub(super) fn format_password_field(texts: &LinkTexts, min_length: usize, is_inv
     )
 }
 
-/// Formats the field of an address.
 pub(super) fn format_address_field(texts: &LinkTexts, is_invalid: bool) -> String {
     format!(
         "<p><label for=\"email\">{}</label>\n<input id=\"email\" name=\"email\" type=\"email\" required maxlength=\"255\" autocomplete=\"email\"{}></p>\n",

@@ -22,7 +22,6 @@ pub(super) struct ComposeFile {
 /// A service of a Compose file.
 #[derive(Debug, Default, Clone)]
 pub(super) struct ComposeService {
-    /// Its name.
     pub name: String,
     /// The image; empty if it is built.
     pub image: String,

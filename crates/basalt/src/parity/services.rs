@@ -5,7 +5,6 @@ use super::compose::ComposeService;
 /// What becomes of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceFinding {
-    /// Its name.
     pub name: String,
     /// What becomes of it.
     pub outcome: ServiceOutcome,

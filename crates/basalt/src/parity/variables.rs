@@ -56,7 +56,6 @@ const INTERNAL_ENDS: &[&str] = &[
 const MINOR: &[&str] =
     &["GOTRUE_DB_", "GOTRUE_LOG_", "GOTRUE_TRACING_", "GOTRUE_OPERATOR_TOKEN", "GOTRUE_API_ENDPOINT"];
 
-/// The known variables.
 pub(super) type KnownVariables = BTreeMap<String, &'static Setting>;
 
 /// Returns what becomes of a variable of the auth server; `None` for a variable of another program.

@@ -24,7 +24,6 @@ pub(super) enum Yaml {
     Null,
     /// A text, a number or a switch, as it is written.
     Text(String),
-    /// A list.
     List(Vec<Yaml>),
     /// A map, in the order of the text; a later value of a key replaces an earlier one.
     Map(Vec<(String, Yaml)>),
@@ -35,7 +34,6 @@ pub(super) enum Yaml {
 pub(super) struct YamlError {
     /// The line, from 1.
     pub line: usize,
-    /// The problem.
     pub problem: String,
 }
 

@@ -20,7 +20,6 @@ pub(crate) use fingerprints::{
     Fingerprints, SIGNING_KEYS, accepts_digest, digest_of_signing_key, digest_of_value, uses_digest,
 };
 
-/// The interval of heartbeats.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(5);
 /// A replica that was not seen for this time counts as ended.
 const EXPIRY: Duration = Duration::from_secs(20);

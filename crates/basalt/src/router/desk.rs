@@ -13,7 +13,6 @@ use crate::assets::{DeskFiles, Shop};
 
 /// The desk of a shop.
 pub(crate) struct DeskArea {
-    /// The API.
     pub api: Desk,
     /// The files of the application.
     pub files: DeskFiles,

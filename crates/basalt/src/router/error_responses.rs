@@ -30,7 +30,6 @@ pub(super) fn insufficient_scope(scope: &str) -> Response {
     json(StatusCode::FORBIDDEN, "The token does not open this service", &hint)
 }
 
-/// The token is no access token.
 pub(super) fn no_access_token() -> Response {
     let hint = "An ID token tells a client who the user is. Send the access token instead.";
     json(StatusCode::UNAUTHORIZED, "The token is no access token", hint)

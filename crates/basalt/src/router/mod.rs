@@ -106,9 +106,7 @@ pub(crate) struct EdgeRouter {
     pub form_visits: FormVisits,
     /// The orders of the shop, if there is one.
     pub orders: Option<Arc<OrderService>>,
-    /// The development pages.
     pub dev: DevelopmentPages,
-    /// API keys.
     pub gateway: ApiKeyGateway,
     /// Whose requests are answered while the keys are published.
     pub senders: AllowedSenders,

@@ -37,7 +37,6 @@ pub(super) struct SchemaObject {
 /// The objects of a database, by kind and name.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
-    /// The objects.
     pub objects: BTreeMap<(String, String), SchemaObject>,
     /// Kind and name of the object of an id.
     pub keys: BTreeMap<String, (String, String)>,

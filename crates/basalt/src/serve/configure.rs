@@ -39,15 +39,12 @@ pub(super) struct Configured {
 /// What the settings of a backend are made of.
 #[derive(Clone, Copy)]
 pub(super) struct BackendInputs<'a> {
-    /// The project.
     pub project: &'a Project,
     /// Where the backend is reached.
     pub addresses: &'a Addresses,
-    /// Its API keys.
     pub keys: &'a ApiKeys,
     /// Generates secrets.
     pub entropy: &'a Entropy,
-    /// The clock.
     pub clock: &'a SharedClock,
     /// For test servers: the signing key of access tokens.
     pub test_signing_key: Option<&'a Map<String, Value>>,

@@ -23,7 +23,6 @@ const LOGIN_ROLE: &str = "authenticator";
 /// The role of requests without a token of a user.
 const ANONYMOUS_ROLE: &str = "anon";
 
-/// The running data API.
 #[derive(Clone)]
 pub(super) struct RunningDataApi {
     /// Answers requests.

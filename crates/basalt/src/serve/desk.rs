@@ -58,7 +58,6 @@ fn build_app(app: &App, config: &Config, url: &str, outbox: Arc<Outbox>) -> anyh
 /// What the desk shares with the other services.
 #[derive(Clone, Copy)]
 pub(super) struct DeskInputs<'a> {
-    /// The project.
     pub project: &'a Project,
     /// The settings of the auth API.
     pub config: &'a Config,
@@ -68,7 +67,6 @@ pub(super) struct DeskInputs<'a> {
     pub url: &'a str,
     /// The queue of mails.
     pub outbox: &'a Arc<Outbox>,
-    /// The shop.
     pub shop: &'a watch::Receiver<Arc<Shop>>,
     /// The orders of the shop.
     pub orders: &'a Option<Arc<OrderService>>,

@@ -22,7 +22,6 @@ pub(super) struct Endpoint {
     pub listener: TcpListener,
     /// The certificate, if TLS is served.
     pub tls: Option<Arc<TlsCertificate>>,
-    /// Its addresses.
     pub addresses: Addresses,
     /// The keys of the configuration and the data folder.
     pub keys: Arc<ApiKeys>,

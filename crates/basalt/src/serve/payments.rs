@@ -30,7 +30,6 @@ use crate::serve::shop::build_shop;
 
 /// What orders are built from.
 pub(crate) struct OrderInputs<'a> {
-    /// The project.
     pub project: &'a Project,
     /// The settings of the auth API.
     pub config: &'a Config,
@@ -42,7 +41,6 @@ pub(crate) struct OrderInputs<'a> {
     pub pool: Pool,
     /// The queue of mails.
     pub outbox: Arc<Outbox>,
-    /// The clock.
     pub clock: SharedClock,
     /// Randomness.
     pub entropy: Entropy,
@@ -77,7 +75,6 @@ impl<'a> OrderInputs<'a> {
 pub(super) struct ShopServices {
     /// Replaces the shop.
     pub replace: watch::Sender<Arc<Shop>>,
-    /// The shop.
     pub shop: watch::Receiver<Arc<Shop>>,
     /// The orders, if there is a shop.
     pub orders: Option<Arc<OrderService>>,

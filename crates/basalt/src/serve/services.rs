@@ -51,7 +51,6 @@ pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
 pub(super) struct Replacements {
     /// The application of the auth API.
     pub app: watch::Sender<Arc<App>>,
-    /// The shop.
     pub shop: watch::Sender<Arc<Shop>>,
     /// The application of the owner's desk, if there is one.
     pub desk: Option<DeskReplacement>,
@@ -83,9 +82,7 @@ pub(super) struct Services {
 
 /// Dependencies of the services.
 pub(super) struct Dependencies<'a> {
-    /// The project.
     pub project: &'a Project,
-    /// Its API keys.
     pub keys: &'a LiveApiKeys,
     /// The database, migrated.
     pub pool: Pool,
@@ -99,7 +96,6 @@ pub(super) struct Dependencies<'a> {
     pub addresses: &'a Addresses,
     /// Records what happens, which only test servers do.
     pub events: Option<EventLog>,
-    /// Signals shutdown.
     pub closing: ShutdownSignal,
     /// The provider simulator, if it is enabled.
     pub provider: Option<Arc<Simulator>>,

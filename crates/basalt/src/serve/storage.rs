@@ -48,7 +48,6 @@ fn is_served(project: &Project) -> bool {
 
 /// What the settings of the storage API are made of.
 pub(crate) struct StorageInputs<'a> {
-    /// The project.
     pub project: &'a Project,
     /// The database with its login role.
     pub database_url: &'a str,

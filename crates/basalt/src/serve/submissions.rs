@@ -30,7 +30,6 @@ const DUPLICATE_SUBMISSION_WINDOW: Duration = Duration::from_mins(2);
 pub(super) struct JobLifetime {
     /// The lease, if several servers may use the database.
     lease: Option<JobLease>,
-    /// Signals shutdown.
     closing: ShutdownSignal,
 }
 

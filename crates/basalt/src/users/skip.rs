@@ -5,7 +5,6 @@
 /// What is open at the end of the text so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Open {
-    /// Nothing.
     #[default]
     Nothing,
     /// A literal; whether a backslash escapes.

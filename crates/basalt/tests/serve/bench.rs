@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::support::Basalt;
 
-/// A test server.
 pub(crate) struct TestServer(pub(crate) Basalt);
 
 /// A world: URL and keys as the test API described it.

@@ -204,7 +204,7 @@ async fn anonymised_copy_has_other_names_and_content() {
     let done = run(&["--yes"]);
     let output = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success(), "{output}{}", String::from_utf8_lossy(&done.stderr));
-    assert!(output.contains("1 objects were replaced, 0 incomplete uploads deleted."), "{output}");
+    assert!(output.contains("Replaced 1 object, deleted 0 incomplete uploads."), "{output}");
     let server = Server::start(&owner, &files).await;
     let prefix = json!({"prefix": "6f7d4d1e-1b6f-4c59-9b50-0b8cf1d0c9a1"});
     let list = server.request(Method::POST, "/object/list/kept").json(&prefix).send().await.expect("a response");

@@ -32,7 +32,6 @@ pub(crate) fn basalt() -> Command {
     command
 }
 
-/// Returns a free port.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
 }

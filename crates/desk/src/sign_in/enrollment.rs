@@ -12,7 +12,6 @@ use crate::auth_session::AuthSession;
 use crate::http::error::DeskError;
 use crate::store::tickets::Purpose;
 
-/// The name of the factor.
 const FACTOR_NAME: &str = "Owner's desk";
 
 /// Enrolls a TOTP factor; returns what the page shows, and the ticket of its first code.

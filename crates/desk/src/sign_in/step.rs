@@ -34,7 +34,6 @@ pub(crate) const ATTEMPT_WINDOW: TimeDelta = TimeDelta::minutes(30);
 pub(crate) struct SignIn<'a> {
     /// The auth API.
     pub auth: &'a AuthClient,
-    /// The settings of the desk.
     pub settings: &'a DeskSettings,
     /// The request.
     pub visit: &'a Visit,

@@ -15,7 +15,6 @@ const MAX_TEXT: usize = 8 << 20;
 pub enum Part<'a> {
     /// Text as it stands.
     Text(Cow<'a, str>),
-    /// A placeholder.
     Placeholder {
         /// The path of the value, such as `mail1.link`.
         path: &'a str,
@@ -157,7 +156,6 @@ fn missing(path: &str, variables: &Map<String, Value>) -> FlowError {
 pub struct Call<'a> {
     /// The name of the source.
     pub name: &'a str,
-    /// Its arguments.
     pub arguments: &'a Value,
 }
 

@@ -35,7 +35,6 @@ pub enum HeaderComparison {
 /// A flow as its file has it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Flow {
-    /// Its name.
     pub name: String,
     /// A text for its readers.
     pub about: Option<String>,
@@ -94,7 +93,6 @@ pub enum Service {
     /// The auth API.
     #[default]
     Auth,
-    /// The functions.
     Functions,
 }
 
@@ -104,7 +102,6 @@ pub enum RequestBody {
     /// No body.
     #[default]
     None,
-    /// JSON.
     Json(Value),
     /// URL-encoded pairs: an object, or a list of pairs.
     Form(Value),
@@ -117,7 +114,6 @@ pub enum RequestBody {
 /// A request, and what its response was.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RequestStep {
-    /// The method.
     pub method: String,
     /// Path and query below the API, or an absolute URL.
     pub path: String,
@@ -127,7 +123,6 @@ pub struct RequestStep {
     pub bearer: Option<Value>,
     /// Headers; null removes one, a list is several lines.
     pub headers: Map<String, Value>,
-    /// The body.
     pub body: RequestBody,
     /// Variables and where in the response their values are.
     pub captures: Vec<(String, String)>,
@@ -149,7 +144,6 @@ pub enum SetupStatus {
     Success,
     /// This one.
     Exactly(u16),
-    /// Any.
     Any,
 }
 

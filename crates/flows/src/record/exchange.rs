@@ -22,7 +22,6 @@ pub struct ParsedBodies {
 /// A request and its response.
 #[derive(Debug, Clone, Default)]
 pub struct Exchange {
-    /// The method.
     pub method: String,
     /// Path and query below the API.
     pub path: String,
@@ -34,9 +33,7 @@ pub struct Exchange {
     pub body: RecordedBody,
     /// The status of the response.
     pub status: u16,
-    /// The headers of the response.
     pub response_headers: HeaderMap,
-    /// The body of the response.
     pub response_body: RecordedBody,
     /// When the request arrived, in seconds.
     pub at: f64,

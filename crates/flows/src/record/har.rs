@@ -22,7 +22,6 @@ const MAX_FILE: u64 = 512 << 20;
 /// How a HAR file is imported.
 #[derive(Debug, Clone)]
 pub struct HarOptions {
-    /// The file.
     pub file: PathBuf,
     /// The folder of the flows.
     pub folder: PathBuf,

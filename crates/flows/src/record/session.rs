@@ -26,7 +26,6 @@ pub struct RecordedUrls {
 pub(super) struct ExpectedMessage {
     /// The placeholder of its recipient.
     pub to: String,
-    /// Its channel.
     pub channel: &'static str,
     /// The number of messages to this recipient since the last one that was used.
     pub count: u32,

@@ -31,7 +31,6 @@ const SETTINGS: [&str; 9] = [
 /// A running cluster, which is deleted when dropped.
 #[derive(Debug)]
 pub(super) struct Cluster {
-    /// Its port.
     pub port: u16,
     folder: PathBuf,
     process: Child,

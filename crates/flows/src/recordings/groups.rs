@@ -24,7 +24,6 @@ const STEP: u64 = 15;
 pub(super) struct Group {
     /// The name of its database and of its log.
     pub name: String,
-    /// The settings.
     pub settings: Arc<Settings>,
     /// The flows, in the order of their names.
     pub flows: Vec<FlowFile>,

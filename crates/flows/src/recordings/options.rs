@@ -14,7 +14,6 @@ pub struct RecordingsOptions {
     pub certificates: PathBuf,
     /// The statements that prepare a database.
     pub bootstrap: PathBuf,
-    /// The server.
     pub server: ServerCommand,
     /// Globs over names of flows; all if there are none.
     pub only: Vec<String>,
@@ -41,7 +40,6 @@ pub struct RecordingsOptions {
 /// How a server is started: `PROGRAM ARGUMENTS serve`, after one `PROGRAM ARGUMENTS migrate`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerCommand {
-    /// The program.
     pub program: PathBuf,
     /// The arguments before `serve` and `migrate`.
     pub arguments: Vec<String>,

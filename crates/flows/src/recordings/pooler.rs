@@ -16,7 +16,6 @@ const START: Duration = Duration::from_secs(10);
 /// A running pgbouncer, which ends when dropped.
 #[derive(Debug)]
 pub(super) struct Pooler {
-    /// Its port.
     pub port: u16,
     folder: PathBuf,
     process: Child,

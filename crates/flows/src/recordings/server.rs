@@ -25,9 +25,7 @@ const STOP: Duration = Duration::from_secs(10);
 /// What a server is started with.
 #[derive(Debug)]
 pub(super) struct ServerOptions<'a> {
-    /// Its command.
     pub command: &'a ServerCommand,
-    /// The settings.
     pub settings: &'a Settings,
     /// The names that stand-ins gave.
     pub names: &'a Map<String, Value>,

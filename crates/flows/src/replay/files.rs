@@ -16,7 +16,6 @@ const MAX_DEPTH: usize = 8;
 /// A flow and its file.
 #[derive(Debug, Clone)]
 pub struct FlowFile {
-    /// The path.
     pub path: PathBuf,
     /// The folder in which its files may be: the one that the caller named, or its own.
     pub root: PathBuf,

@@ -20,11 +20,9 @@ const MAX_BODY: usize = 64 << 20;
 /// A request whose target is not changed.
 #[derive(Debug)]
 pub(super) struct ExactRequest<'a> {
-    /// The method.
     pub method: &'a Method,
     /// The URL, of the scheme http.
     pub url: &'a str,
-    /// The headers.
     pub headers: &'a HeaderMap,
     /// The body.
     pub content: &'a [u8],

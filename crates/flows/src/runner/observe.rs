@@ -29,11 +29,8 @@ const MAX_TEXT: usize = 2000;
 /// A response with its whole body.
 #[derive(Debug, Clone, Default)]
 pub struct ReceivedResponse {
-    /// The status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
-    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -59,11 +56,8 @@ pub(crate) fn observe(response: &ReceivedResponse, symbols: &mut Symbols, now: f
 /// A response whose body is parsed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResponseParts<'a> {
-    /// The status.
     pub status: u16,
-    /// The headers.
     pub headers: &'a HeaderMap,
-    /// The body.
     pub body: &'a [u8],
     /// The body as JSON, null if it is none.
     pub json: &'a Value,

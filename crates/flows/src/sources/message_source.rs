@@ -20,9 +20,7 @@ pub enum MessageSource {
         /// The bearer token.
         key: Option<String>,
     },
-    /// Mailpit.
     Mailpit {
-        /// Its URL.
         url: String,
     },
 }

@@ -107,7 +107,6 @@ impl Scope {
         self.symbols().hide_credentials();
     }
 
-    /// Returns the sources.
     pub(super) fn sources(&self) -> &[Arc<dyn Sources>] {
         &self.sources
     }

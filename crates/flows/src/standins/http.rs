@@ -105,7 +105,6 @@ impl HttpServer {
         }
     }
 
-    /// Returns the calls.
     pub(super) fn calls(&self) -> Vec<Value> {
         self.state().calls.clone()
     }

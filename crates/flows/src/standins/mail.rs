@@ -27,7 +27,6 @@ struct Mailbox {
 /// A mail server on a loopback port that stores what it receives.
 #[derive(Debug)]
 pub(super) struct MailServer {
-    /// The port.
     pub port: u16,
     mailbox: Arc<Mailbox>,
     task: JoinHandle<()>,

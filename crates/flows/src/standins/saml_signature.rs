@@ -19,7 +19,6 @@ pub(super) fn key() -> Value {
     serde_json::from_str(KEY).unwrap_or_default()
 }
 
-/// Returns the certificate.
 pub(super) fn certificate() -> String {
     key()["certificate"].as_str().unwrap_or_default().to_owned()
 }

@@ -11,7 +11,6 @@ pub(super) enum TimeForm {
     Zero,
     /// With `Z`.
     Utc,
-    /// With an offset.
     Offset,
 }
 

@@ -69,7 +69,6 @@ pub struct WantedServer {
     pub flow: String,
     /// The behaviour.
     pub profile: Profile,
-    /// The settings.
     pub settings: Arc<Settings>,
     /// The names that stand-ins gave, for placeholders in settings.
     pub names: Map<String, Value>,

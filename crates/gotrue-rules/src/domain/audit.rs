@@ -137,7 +137,6 @@ impl AuditAction {
 /// An audited action with its traits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditEntry {
-    /// The action.
     pub action: AuditAction,
     /// Additional members; omitted when empty.
     pub traits: Map<String, Value>,

@@ -8,7 +8,6 @@ use super::user::{Time, User};
 pub enum BannedAttempt {
     /// A request with an access token, or a sign-in by any method not listed below.
     Access,
-    /// A sign-in with a password.
     PasswordSignIn,
     /// A refresh of a session.
     Refresh,

@@ -37,7 +37,6 @@ pub struct Error {
 pub struct WrappingError {
     /// The status, except in the legacy API version.
     pub status: u16,
-    /// The code.
     pub code: ErrorCode,
 }
 
@@ -106,9 +105,7 @@ pub struct DatabaseError {
     pub sqlstate: String,
     /// The database's message.
     pub message: String,
-    /// Its hint.
     pub hint: Option<String>,
-    /// Its detail.
     pub detail: Option<String>,
     /// The message of the error it was wrapped in.
     pub wrapped: PublicText,

@@ -19,7 +19,6 @@ pub const HTTP_TIMEOUT_SECONDS: u64 = 5;
 /// An HTTP response of a hook.
 #[derive(Debug, Clone, Copy)]
 pub struct HookResponse<'a> {
-    /// The status.
     pub status: u16,
     /// `Content-Type`, empty if absent.
     pub content_type: &'a str,

@@ -8,11 +8,8 @@ pub enum Language {
     /// English, also for readers of other languages.
     #[default]
     English,
-    /// German.
     German,
-    /// French.
     French,
-    /// Spanish.
     Spanish,
 }
 

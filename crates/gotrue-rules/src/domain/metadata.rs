@@ -46,7 +46,6 @@ fn require_within_limits(name: &str, size: MetadataSize, limits: MetadataLimits)
     Ok(())
 }
 
-/// The size of metadata.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct MetadataSize {
     members: usize,

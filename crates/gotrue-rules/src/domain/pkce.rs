@@ -64,7 +64,6 @@ pub fn s256_challenge(verifier: &str) -> String {
 pub struct Challenge {
     /// The value of the challenge.
     pub value: String,
-    /// Its method.
     pub method: ChallengeMethod,
 }
 
@@ -118,9 +117,7 @@ pub struct FlowState {
     pub challenge: Option<Challenge>,
     /// `authentication_method`.
     pub method: String,
-    /// `created_at`.
     pub created_at: Time,
-    /// `auth_code_issued_at`.
     pub auth_code_issued_at: Option<Time>,
 }
 

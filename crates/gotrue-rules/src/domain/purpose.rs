@@ -102,9 +102,7 @@ pub enum VerificationType {
     SignUp,
     /// An invitation.
     Invite,
-    /// A magic link.
     MagicLink,
-    /// A recovery.
     Recovery,
     /// A sign-up or a magic link, depending on the column with the hash.
     Email,
@@ -112,7 +110,6 @@ pub enum VerificationType {
     EmailChange,
     /// A phone number.
     Sms,
-    /// A phone change.
     PhoneChange,
 }
 

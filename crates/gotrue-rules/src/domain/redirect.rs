@@ -40,7 +40,6 @@ struct Pattern {
 pub struct RedirectPatternError {
     /// The configured pattern.
     pub pattern: String,
-    /// The error.
     pub why: GlobError,
 }
 

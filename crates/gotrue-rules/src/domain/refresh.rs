@@ -79,9 +79,7 @@ pub fn require_same_client(session: &Session, client: Option<Uuid>) -> Result<()
 /// A version 1 token as read under the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredRefreshToken<'a> {
-    /// The token.
     pub token: &'a str,
-    /// `revoked`.
     pub revoked: bool,
     /// `updated_at`: the revocation time of a revoked token.
     pub updated_at: Time,

@@ -8,9 +8,7 @@ use super::user::Time;
 /// A row of `auth.sessions` with its `auth.mfa_amr_claims`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Session {
-    /// `id`.
     pub id: Uuid,
-    /// `user_id`.
     pub user_id: Uuid,
     /// `aal`: `aal1`, `aal2` or `aal3`; NULL counts as `aal1`.
     pub aal: Aal,
@@ -20,11 +18,9 @@ pub struct Session {
     pub not_after: Option<Time>,
     /// `refreshed_at`: UTC without a time zone, as in the column.
     pub refreshed_at: Option<NaiveDateTime>,
-    /// `user_agent`.
     pub user_agent: Option<String>,
     /// `ip` in text form, without a mask.
     pub ip: Option<String>,
-    /// `tag`.
     pub tag: Option<String>,
     /// `oauth_client_id`: set for sessions of the OAuth server.
     pub oauth_client_id: Option<Uuid>,
@@ -34,9 +30,7 @@ pub struct Session {
     pub refresh_token_hmac_key: Option<String>,
     /// `refresh_token_counter` of version 2.
     pub refresh_token_counter: Option<i64>,
-    /// `created_at`.
     pub created_at: Time,
-    /// `updated_at`.
     pub updated_at: Time,
     /// The authentication methods, in any order.
     pub amr: Vec<AmrClaim>,

@@ -38,11 +38,9 @@ impl SessionValidity {
 /// Values that determine the validity of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionContext<'a> {
-    /// The session.
     pub session: &'a Session,
     /// The user of the session.
     pub user: &'a User,
-    /// The session policy.
     pub policy: &'a SessionPolicy,
     /// `updated_at` of the version 1 token, used if the session was never refreshed.
     pub token_time: Option<Time>,

@@ -64,12 +64,10 @@ pub enum SignInDecision<'a> {
     Banned,
     /// The password must be compared with this hash.
     Compare {
-        /// The user.
         user: &'a User,
         /// The stored hash.
         hash: &'a str,
     },
-    /// The password is wrong.
     WrongPassword,
     /// The password is right, the address is not confirmed.
     EmailNotConfirmed,

@@ -10,7 +10,6 @@ pub type Time = DateTime<Utc>;
 /// A user: the columns of `auth.users` that rules use, with identities and factors.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct User {
-    /// `id`.
     pub id: Uuid,
     /// `aud`: the audience of the user.
     pub aud: String,
@@ -22,21 +21,16 @@ pub struct User {
     pub phone: Option<String>,
     /// `encrypted_password`: the stored hash; absent or empty means no password.
     pub encrypted_password: Option<String>,
-    /// `email_confirmed_at`.
     pub email_confirmed_at: Option<Time>,
-    /// `phone_confirmed_at`.
     pub phone_confirmed_at: Option<Time>,
     /// `confirmed_at`: computed by the database, as of the last read.
     pub confirmed_at: Option<Time>,
-    /// `invited_at`.
     pub invited_at: Option<Time>,
     /// `confirmation_token`: a hash or `""`.
     pub confirmation_token: String,
-    /// `confirmation_sent_at`.
     pub confirmation_sent_at: Option<Time>,
     /// `recovery_token`: a hash or `""`.
     pub recovery_token: String,
-    /// `recovery_sent_at`.
     pub recovery_sent_at: Option<Time>,
     /// `email_change_token_current`: a hash or `""`.
     pub email_change_token_current: String,
@@ -44,7 +38,6 @@ pub struct User {
     pub email_change_token_new: String,
     /// `email_change`: the pending address, `""` for none.
     pub email_change: String,
-    /// `email_change_sent_at`.
     pub email_change_sent_at: Option<Time>,
     /// `email_change_confirm_status`: 0, or 1 after the first of two confirmations.
     pub email_change_confirm_status: i16,
@@ -52,31 +45,21 @@ pub struct User {
     pub phone_change_token: String,
     /// `phone_change`: the pending number, `""` for none.
     pub phone_change: String,
-    /// `phone_change_sent_at`.
     pub phone_change_sent_at: Option<Time>,
     /// `reauthentication_token`: a hash or `""`.
     pub reauthentication_token: String,
-    /// `reauthentication_sent_at`.
     pub reauthentication_sent_at: Option<Time>,
-    /// `last_sign_in_at`.
     pub last_sign_in_at: Option<Time>,
     /// `raw_app_meta_data`; a NULL column is an empty object.
     pub app_metadata: Map<String, Value>,
     /// `raw_user_meta_data`; a NULL column is an empty object.
     pub user_metadata: Map<String, Value>,
-    /// `is_super_admin`.
     pub is_super_admin: Option<bool>,
-    /// `is_sso_user`.
     pub is_sso_user: bool,
-    /// `is_anonymous`.
     pub is_anonymous: bool,
-    /// `banned_until`.
     pub banned_until: Option<Time>,
-    /// `deleted_at`.
     pub deleted_at: Option<Time>,
-    /// `created_at`.
     pub created_at: Time,
-    /// `updated_at`.
     pub updated_at: Time,
     /// The rows of `auth.identities`, oldest first.
     pub identities: Vec<Identity>,
@@ -116,28 +99,22 @@ impl User {
 pub struct Identity {
     /// `id`: the id of the row.
     pub id: Uuid,
-    /// `user_id`.
     pub user_id: Uuid,
     /// `provider`: `email`, `phone`, `google`, `sso:<uuid>` and others.
     pub provider: String,
     /// `provider_id`: the subject at the provider; the user's id for `email` and `phone`.
     pub provider_id: String,
-    /// `identity_data`.
     pub identity_data: Map<String, Value>,
     /// `email`: computed by the database from the data, lower case.
     pub email: Option<String>,
-    /// `last_sign_in_at`.
     pub last_sign_in_at: Option<Time>,
-    /// `created_at`.
     pub created_at: Time,
-    /// `updated_at`.
     pub updated_at: Time,
 }
 
 /// A second factor: a row of `auth.mfa_factors` without its secret.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Factor {
-    /// `id`.
     pub id: Uuid,
     /// `friendly_name`; `""` for none.
     pub friendly_name: String,
@@ -147,15 +124,10 @@ pub struct Factor {
     pub status: String,
     /// `phone`, digits; `""` for none.
     pub phone: String,
-    /// `last_challenged_at`.
     pub last_challenged_at: Option<Time>,
-    /// `web_authn_aaguid`.
     pub web_authn_aaguid: Option<Uuid>,
-    /// `last_webauthn_challenge_data`.
     pub last_webauthn_challenge_data: Option<Value>,
-    /// `created_at`.
     pub created_at: Time,
-    /// `updated_at`.
     pub updated_at: Time,
 }
 

@@ -14,7 +14,6 @@ use crate::wire::requests::VerifyRequest;
 /// The token of a verification request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PresentedToken {
-    /// The token of a link.
     Link(LinkToken),
     /// A code with its recipient.
     Code(OneTimeCode),
@@ -25,7 +24,6 @@ pub enum PresentedToken {
 pub struct OneTimeCode {
     /// The address or number of the request.
     pub contact: Contact,
-    /// The digits.
     pub digits: String,
     /// The hash of recipient and code.
     pub hash: TokenHash,
@@ -55,7 +53,6 @@ impl OneTimeCode {
 pub struct VerificationRequest {
     /// The `type`; `None` for an unknown one.
     pub verification_type: Option<VerificationType>,
-    /// The token.
     pub token: PresentedToken,
 }
 

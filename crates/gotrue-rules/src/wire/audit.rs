@@ -41,7 +41,6 @@ impl<'a> AuditSearch<'a> {
 /// An audit log entry.
 #[derive(Debug, Serialize)]
 pub struct AuditEntryJson {
-    /// `id`.
     pub id: Uuid,
     /// Action, target and actor.
     pub payload: Value,

@@ -69,9 +69,7 @@ impl From<JsonError> for CredentialError {
 /// The result of a registration ceremony.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedCredential {
-    /// `id`.
     pub id: String,
-    /// `rawId`.
     pub raw_id: Vec<u8>,
     /// `authenticatorAttachment`: `platform` or `cross-platform`; empty for anything else.
     pub attachment: &'static str,
@@ -79,11 +77,9 @@ pub struct CreatedCredential {
     pub client_data: Vec<u8>,
     /// The parsed `clientDataJSON`.
     pub client: ClientData,
-    /// `attestationObject`.
     pub attestation_object: Vec<u8>,
     /// `authenticatorData`, a copy of a part of the attestation object, if sent.
     pub authenticator_data: Option<Vec<u8>>,
-    /// `publicKeyAlgorithm`.
     pub public_key_algorithm: i64,
     /// `transports`; `None` if empty.
     pub transports: Option<Vec<String>>,
@@ -118,17 +114,13 @@ impl CreatedCredential {
 /// The result of an authentication ceremony.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssertedCredential {
-    /// `id`.
     pub id: String,
-    /// `rawId`.
     pub raw_id: Vec<u8>,
     /// `clientDataJSON`.
     pub client_data: Vec<u8>,
     /// The parsed `clientDataJSON`.
     pub client: ClientData,
-    /// `authenticatorData`.
     pub authenticator_data: Vec<u8>,
-    /// `signature`.
     pub signature: Vec<u8>,
     /// `userHandle`, if the authenticator returned one.
     pub user_handle: Option<Vec<u8>>,

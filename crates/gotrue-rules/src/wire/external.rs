@@ -5,6 +5,5 @@ use serde::Serialize;
 /// The URL that a client must redirect the browser to.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct UrlJson<'a> {
-    /// `url`.
     pub url: &'a str,
 }

@@ -49,9 +49,7 @@ impl<'a> From<&'a Factor> for FactorJson<'a> {
 /// The response to an enrollment.
 #[derive(Debug, Serialize)]
 pub struct EnrolledJson<'a> {
-    /// `id`.
     pub id: Uuid,
-    /// `type`.
     #[serde(rename = "type")]
     pub factor_type: &'a str,
     /// `friendly_name`, also if empty.
@@ -72,7 +70,6 @@ pub struct RecoveryCodesStatusJson {
     /// `type`: `recovery_code`.
     #[serde(rename = "type")]
     pub factor_type: &'static str,
-    /// `total`.
     pub total: i64,
     /// `remaining`: those that were not used.
     pub remaining: i64,
@@ -89,9 +86,7 @@ pub struct RecoveryCodesJson<'a> {
     /// `friendly_name`; omitted if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub friendly_name: &'a str,
-    /// `total`.
     pub total: usize,
-    /// `codes`.
     pub codes: &'a [String],
 }
 
@@ -109,7 +104,6 @@ pub struct TotpJson<'a> {
     pub qr_code: &'a str,
     /// `secret`, base32.
     pub secret: &'a str,
-    /// `uri`.
     pub uri: &'a str,
 }
 
@@ -123,9 +117,7 @@ impl std::fmt::Debug for TotpJson<'_> {
 /// The response to a challenge.
 #[derive(Debug, Serialize)]
 pub struct ChallengeJson<'a> {
-    /// `id`.
     pub id: Uuid,
-    /// `type`.
     #[serde(rename = "type")]
     pub factor_type: &'a str,
     /// `expires_at`, seconds since the epoch.
@@ -135,7 +127,6 @@ pub struct ChallengeJson<'a> {
 /// The response to a WebAuthn challenge.
 #[derive(Debug, Serialize)]
 pub struct WebAuthnChallengeJson<'a, O> {
-    /// The challenge.
     #[serde(flatten)]
     pub challenge: ChallengeJson<'a>,
     /// `webauthn`: the options for the browser.
@@ -148,14 +139,12 @@ pub struct WebAuthnOptionsJson<O> {
     /// `type`: `create` or `request`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// `credential_options`.
     pub credential_options: PublicKeyOptionsJson<O>,
 }
 
 /// The argument of `navigator.credentials.create()` or `get()`.
 #[derive(Debug, Serialize)]
 pub struct PublicKeyOptionsJson<O> {
-    /// `publicKey`.
     #[serde(rename = "publicKey")]
     pub public_key: O,
 }
@@ -163,7 +152,6 @@ pub struct PublicKeyOptionsJson<O> {
 /// The last verified challenge of a factor: `last_webauthn_challenge_data`.
 #[derive(Debug, Serialize)]
 pub struct LastChallengeJson<'a> {
-    /// `challenge`: the verified challenge.
     pub challenge: VerifiedChallengeJson<'a>,
     /// `type`: `create` or `request`.
     #[serde(rename = "type")]
@@ -175,16 +163,11 @@ pub struct LastChallengeJson<'a> {
 /// A verified challenge.
 #[derive(Debug, Serialize)]
 pub struct VerifiedChallengeJson<'a> {
-    /// `challenge_id`.
     pub challenge_id: Uuid,
-    /// `factor_id`.
     pub factor_id: Uuid,
-    /// `created_at`.
     #[serde(serialize_with = "time::serialize")]
     pub created_at: Time,
-    /// `ip_address`.
     pub ip_address: String,
-    /// `web_authn_session_data`.
     pub web_authn_session_data: &'a SessionData,
 }
 
@@ -204,6 +187,5 @@ pub struct CredentialJson<'a> {
 /// The response to an unenrollment.
 #[derive(Debug, Serialize)]
 pub struct UnenrolledJson {
-    /// `id`.
     pub id: Uuid,
 }

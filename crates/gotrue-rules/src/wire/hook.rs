@@ -45,7 +45,6 @@ fn name<S: serde::Serializer>(kind: &HookKind, serializer: S) -> Result<S::Ok, S
 /// A user that is about to be stored, or was just stored.
 #[derive(Debug, Serialize)]
 pub struct UserCreated<'a> {
-    /// The user.
     pub user: UserJson<'a>,
 }
 
@@ -54,7 +53,6 @@ pub struct UserCreated<'a> {
 pub struct AccessToken<'a> {
     /// The user's id.
     pub user_id: Uuid,
-    /// Its claims.
     pub claims: &'a Map<String, Value>,
     /// The authentication method of the sign-in; `token_refresh` at a refresh.
     pub authentication_method: &'a str,
@@ -74,7 +72,6 @@ pub struct PasswordAttempt {
 pub struct MfaAttempt<'a> {
     /// The user's id.
     pub user_id: Uuid,
-    /// The factor.
     pub factor_id: Uuid,
     /// `totp` or `phone`.
     pub factor_type: &'a str,

@@ -21,13 +21,10 @@ pub struct LinkJson<'a> {
 /// The link and its one-time token.
 #[derive(Clone, Copy)]
 pub struct GeneratedLink<'a> {
-    /// The link.
     pub link: &'a str,
-    /// The code.
     pub code: &'a str,
     /// The hash of the code and the user's address.
     pub hash: &'a str,
-    /// The link type.
     pub link_type: LinkType,
     /// The final redirect target of the link.
     pub redirect_to: &'a str,

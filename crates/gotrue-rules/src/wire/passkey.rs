@@ -9,12 +9,10 @@ use crate::domain::user::Time;
 /// A passkey, for its user and for administrators.
 #[derive(Debug, Serialize)]
 pub struct PasskeyJson<'a> {
-    /// `id`.
     pub id: Uuid,
     /// `friendly_name`; omitted if empty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub friendly_name: &'a str,
-    /// `created_at`.
     #[serde(serialize_with = "time::serialize")]
     pub created_at: Time,
     /// `last_used_at`; omitted until the first use.

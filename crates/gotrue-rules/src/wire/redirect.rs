@@ -8,9 +8,7 @@ use crate::domain::redirect::go_url::{Url, UrlError, form_encode};
 /// The session members in the fragment of an implicit flow.
 #[derive(Debug, Clone, Copy)]
 pub struct ImplicitFlowTokens<'a> {
-    /// `access_token`.
     pub access_token: &'a str,
-    /// `refresh_token`.
     pub refresh_token: &'a str,
     /// `expires_in`, seconds.
     pub expires_in: i64,

@@ -15,9 +15,7 @@ pub struct SessionJson<'a> {
     pub expires_in: i64,
     /// Expiry of the access token, seconds since the epoch.
     pub expires_at: i64,
-    /// The refresh token.
     pub refresh_token: &'a str,
-    /// The user.
     pub user: UserJson<'a>,
     /// The provider's access token, returned once.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -86,6 +86,5 @@ impl<'a> From<&'a [SsoProvider]> for SsoProvidersJson<'a> {
 /// The URL of the identity provider, for a client that redirects the browser itself.
 #[derive(Debug, Serialize)]
 pub struct SignOnUrlJson<'a> {
-    /// `url`.
     pub url: &'a str,
 }

@@ -145,7 +145,6 @@ impl<'a> RequestOptions<'a> {
 /// The stored session data of a ceremony.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionData {
-    /// The challenge.
     pub challenge: String,
     #[serde(rename = "rpId", default)]
     rp_id: String,
@@ -222,7 +221,6 @@ pub struct CredentialRecord {
     pub public_key: Vec<u8>,
     /// The attestation format.
     pub attestation_type: String,
-    /// The transports.
     pub transport: Option<Vec<String>>,
     /// The flags at registration.
     pub flags: CredentialFlags,

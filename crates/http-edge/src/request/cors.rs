@@ -49,7 +49,6 @@ pub const FORWARDED: PublicCors = PublicCors {
     removed: &[ACCESS_CONTROL_ALLOW_CREDENTIALS],
 };
 
-/// The functions.
 pub const FUNCTIONS: PublicCors = PublicCors {
     allowed_methods: "GET, POST, PUT, PATCH, DELETE, OPTIONS",
     default_allowed_headers: "authorization, x-client-info, apikey, content-type, x-region, x-retry-count, idempotency-key, \

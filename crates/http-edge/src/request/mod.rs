@@ -35,7 +35,6 @@ pub use self::whole_body::{BODY_DEADLINE, BodyError, read_body};
 /// header of the auth API's own settings.
 #[derive(Debug, Clone)]
 pub struct ResolvedRequest {
-    /// The request id.
     pub id: RequestId,
     /// The client's address; `None` if the connection has none.
     pub client: Option<ClientAddress>,

@@ -163,7 +163,6 @@ fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
 pub struct Mailbox {
     /// The name; empty if there is none.
     pub name: String,
-    /// The address.
     pub address: String,
 }
 

@@ -20,7 +20,6 @@ pub enum Command {
     },
     /// `RCPT TO:<address>`.
     Recipient(String),
-    /// `DATA`.
     Data,
     /// `AUTH PLAIN`, with the credentials or without.
     AuthPlain {
@@ -34,11 +33,9 @@ pub enum Command {
     },
     /// `RSET`.
     Reset,
-    /// `NOOP`.
     Noop,
     /// `VRFY`.
     Verify,
-    /// `QUIT`.
     Quit,
 }
 

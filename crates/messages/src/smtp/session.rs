@@ -29,7 +29,6 @@ pub enum Effect {
 pub struct Envelope {
     /// The sender; empty for a delivery report.
     pub from: String,
-    /// The recipients.
     pub recipients: Vec<String>,
     /// The mail in the format of RFC 5322.
     pub content: Vec<u8>,

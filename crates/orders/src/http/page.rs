@@ -21,7 +21,6 @@ const STYLE: &str = include_str!("page.css");
 pub struct MessagePage {
     /// The heading.
     pub title: &'static str,
-    /// The paragraphs.
     pub paragraphs: [&'static str; 2],
     /// The label of the link to the shop.
     pub back: &'static str,

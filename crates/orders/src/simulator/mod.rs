@@ -61,7 +61,6 @@ pub fn simulate(settings: PaymentSettings, api: &Url, entropy: &Entropy) -> Paym
 /// How an event is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryMode {
-    /// Once.
     Once,
     /// Twice, with the same content.
     Repeated,
@@ -99,7 +98,6 @@ impl DeliveryMode {
 /// A purchase at a simulated provider.
 #[derive(Debug, Clone, Copy)]
 pub struct Purchase<'a> {
-    /// The provider.
     pub provider: Provider,
     /// What is bought.
     pub product: &'a Product,
@@ -114,7 +112,6 @@ pub struct Purchase<'a> {
 pub struct SignedEvent {
     /// The headers of the signature.
     pub headers: HeaderMap,
-    /// The body.
     pub body: Vec<u8>,
 }
 

@@ -84,7 +84,6 @@ pub struct Delivery<'a> {
 /// Why an event was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookRejection {
-    /// The provider is not configured.
     #[error("[basalt.shop.payment.{0}] is not configured")]
     NotConfigured(Provider),
     /// The signature is missing or cannot be read.

@@ -17,13 +17,9 @@ use crate::order::Provider;
 
 /// The headers of a transmission.
 pub const TRANSMISSION_ID: &str = "paypal-transmission-id";
-/// The time of the transmission.
 pub const TRANSMISSION_TIME: &str = "paypal-transmission-time";
-/// The signature of the transmission.
 pub const TRANSMISSION_SIGNATURE: &str = "paypal-transmission-sig";
-/// The URL of the certificate.
 pub const CERTIFICATE_URL: &str = "paypal-cert-url";
-/// The algorithm.
 pub const ALGORITHM: &str = "paypal-auth-algo";
 /// The only algorithm.
 pub const RSA_SHA256: &str = "SHA256withRSA";
@@ -33,9 +29,7 @@ const TOLERANCE: TimeDelta = TimeDelta::days(4);
 /// What a transmission says about its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transmission {
-    /// The URL of the certificate.
     pub certificate_url: String,
-    /// The signature.
     pub signature: Vec<u8>,
     id: String,
     time: String,

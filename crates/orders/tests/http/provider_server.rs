@@ -12,7 +12,6 @@ pub(crate) struct ProviderServer {
     requests: Arc<Mutex<Vec<String>>>,
 }
 
-/// An answer of a provider.
 pub(crate) struct ProviderAnswer {
     pub status: u16,
     /// The target of a redirect.

@@ -40,11 +40,9 @@ impl EventKind {
 /// Something that happened, without its id.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEvent {
-    /// The kind.
     pub kind: EventKind,
     /// The time by the clock of the backend.
     pub at: Time,
-    /// The id of the request.
     pub request_id: String,
     /// The user, if one is known.
     pub user_id: Option<Uuid>,
@@ -59,7 +57,6 @@ pub struct NewEvent {
 pub struct Event {
     /// The id; later events have greater ones.
     pub id: u64,
-    /// The kind.
     pub kind: EventKind,
     /// The user, if one is known.
     pub user_id: Option<Uuid>,

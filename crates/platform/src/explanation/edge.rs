@@ -12,7 +12,6 @@ pub use http_edge::request::cors::EXPLAIN_HEADER;
 pub struct EdgeRefusal<'a> {
     /// The id of the request.
     pub id: &'a str,
-    /// The method.
     pub method: &'a str,
     /// The path, without the query.
     pub path: &'a str,

@@ -19,15 +19,12 @@ const MAX_ENTRIES: usize = 5_000;
 /// A request that used or ended something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestRef {
-    /// Its id.
     pub id: String,
     /// Method and path template.
     pub route: String,
-    /// Its time.
     pub at: Time,
     /// The client's address.
     pub client: Option<IpAddr>,
-    /// The user agent.
     pub user_agent: Option<String>,
 }
 
@@ -55,7 +52,6 @@ pub struct SecretRecord {
     pub superseded_by: Option<Arc<RequestRef>>,
 }
 
-/// The end of sessions.
 #[derive(Debug, Clone)]
 struct SessionEnd {
     sessions: EndedSessions,

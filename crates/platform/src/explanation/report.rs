@@ -49,9 +49,7 @@ pub trait SettingNames: fmt::Debug + Send + Sync + 'static {
 /// A request and its response.
 #[derive(Debug, Clone, Copy)]
 pub struct ExplainedRequest<'a> {
-    /// The id.
     pub id: &'a str,
-    /// The method.
     pub method: &'a str,
     /// The path, without the query.
     pub path: &'a str,
@@ -65,7 +63,6 @@ pub struct ExplainedRequest<'a> {
     pub finished_at: Time,
     /// The client's address.
     pub client: Option<IpAddr>,
-    /// The user agent.
     pub user_agent: Option<&'a str>,
 }
 
@@ -74,7 +71,6 @@ pub struct ExplainedRequest<'a> {
 pub struct RefusedResponse<'a> {
     /// The error code, if there is one.
     pub code: Option<&'a str>,
-    /// The message.
     pub message: &'a str,
 }
 

@@ -24,14 +24,7 @@ pub enum OutboundEffect {
     /// No response arrives in time.
     TimeOut,
     /// This response arrives, and nothing is sent.
-    Respond {
-        /// The status.
-        status: u16,
-        /// The headers.
-        headers: HeaderMap,
-        /// The body.
-        body: Vec<u8>,
-    },
+    Respond { status: u16, headers: HeaderMap, body: Vec<u8> },
 }
 
 /// Selects the faults of outbound calls; for test environments.

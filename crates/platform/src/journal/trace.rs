@@ -29,7 +29,6 @@ pub struct Trace {
 /// A statement that was sent to the database.
 #[derive(Debug, Clone)]
 pub struct TracedStatement {
-    /// The name.
     pub name: &'static str,
     /// The number of returned or affected rows; `None` if it failed.
     pub rows: Option<u64>,
@@ -44,9 +43,7 @@ pub struct TracedStatement {
 pub enum Fact {
     /// An audit entry was written.
     Audit {
-        /// Its time.
         at: Time,
-        /// Its payload.
         payload: Value,
     },
     /// A message was queued or sent.
@@ -60,18 +57,15 @@ pub enum Fact {
         /// The subject, for an e-mail.
         subject: Option<String>,
     },
-    /// Sessions ended.
     SessionsEnded(EndedSessions),
     /// A secret was issued, by its digest; earlier ones with the same purpose and owner are superseded.
     SecretIssued {
-        /// The digest.
         digest: SecretDigest,
         /// What the secret is for, and its owner.
         slot: String,
     },
     /// A secret was used, by its digest.
     SecretUsed {
-        /// The digest.
         digest: SecretDigest,
     },
 }

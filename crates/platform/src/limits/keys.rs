@@ -11,7 +11,6 @@ use ipnet::IpNet;
 /// The data of a request that can identify its sender.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientRequest<'a> {
-    /// The headers.
     pub headers: &'a HeaderMap,
     /// The address of the TCP peer.
     pub peer: Option<IpAddr>,

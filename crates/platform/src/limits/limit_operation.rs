@@ -12,7 +12,6 @@ use super::counters::QuotaKind;
 pub enum LimitOperation<'a> {
     /// Takes a token of the key's bucket.
     Take {
-        /// The event.
         what: CountedEvent,
         /// The caller or target.
         key: &'a str,
@@ -21,7 +20,6 @@ pub enum LimitOperation<'a> {
     },
     /// Takes a token for an attempt, and waits while attempts hold all remaining tokens of the bucket.
     Reserve {
-        /// The event.
         what: CountedEvent,
         /// The target.
         key: &'a str,

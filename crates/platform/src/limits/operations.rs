@@ -41,7 +41,6 @@ pub struct Counted {
 pub struct CountedGuess {
     /// The event that counts guesses at the target.
     pub what: CountedEvent,
-    /// The target.
     pub target: String,
     counted: Option<Counted>,
 }

@@ -6,9 +6,7 @@ use serde_json::Value;
 /// A response of the server.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status.
     pub status: StatusCode,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body as text.
     pub text: String,

@@ -68,7 +68,6 @@ impl Postgres {
         server
     }
 
-    /// The folder of the socket.
     pub(super) fn socket_folder(&self) -> &Path {
         &self.folder
     }

@@ -25,7 +25,6 @@ pub struct Recording {
 pub struct RecordedSpan {
     id: u64,
     parent: Option<u64>,
-    /// The name.
     pub name: &'static str,
     /// The fields that have a value.
     pub fields: RecordedFields,
@@ -34,7 +33,6 @@ pub struct RecordedSpan {
 /// A log event.
 #[derive(Debug)]
 pub struct RecordedEvent {
-    /// The level.
     pub level: Level,
     /// The module or log target.
     pub target: &'static str,

@@ -47,7 +47,6 @@ impl Simulator {
         Ok(format_metadata(&self.saml_entity_id(), key.certificate(), &self.sign_on_url()))
     }
 
-    /// Answers with the metadata.
     pub(crate) async fn answer_metadata(&self) -> Response {
         match self.saml_metadata().await {
             Ok(metadata) => responses::metadata(metadata),

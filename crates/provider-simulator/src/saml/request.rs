@@ -14,7 +14,6 @@ const REFUSAL: &str = "SAMLRequest is missing or no authentication request: begi
 /// An authentication request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AuthnRequest {
-    /// `ID`.
     pub id: String,
     /// `AssertionConsumerServiceURL`.
     pub consumer_url: String,

@@ -24,7 +24,6 @@ const LIFETIME: TimeDelta = TimeDelta::minutes(5);
 /// How long before its issue an assertion is valid.
 const LEEWAY: TimeDelta = TimeDelta::minutes(1);
 
-/// The content of a response.
 pub(super) struct ResponseContent<'a> {
     /// The entity id of the identity provider.
     pub entity_id: String,

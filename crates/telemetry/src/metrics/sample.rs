@@ -17,11 +17,9 @@ pub enum MetricKind {
 /// Name, description and labels of a metric.
 #[derive(Debug)]
 pub struct MetricDescription {
-    /// The name.
     pub name: &'static str,
     /// What it measures.
     pub help: &'static str,
-    /// The kind.
     pub kind: MetricKind,
     /// The names of the labels.
     pub labels: &'static [&'static str],
@@ -32,16 +30,13 @@ pub struct MetricDescription {
 pub struct Sample {
     /// The values of the labels, in their order.
     pub labels: Vec<String>,
-    /// The value.
     pub value: SampleValue,
 }
 
 /// The value of a sample.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SampleValue {
-    /// A number.
     Number(f64),
-    /// A histogram.
     Histogram(HistogramValue),
 }
 

@@ -17,24 +17,18 @@ struct OtlpField {
     value: FieldValue,
 }
 
-/// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum FieldValue {
-    /// `string`.
     Text(String),
     /// `bytes`, which OTLP uses for ids.
     Id(Vec<u8>),
-    /// `bool`.
     Bool(bool),
     /// `int64`.
     Integer(i64),
-    /// An enumeration.
     Enumeration(u32),
     /// `fixed64`.
     Fixed64(u64),
-    /// `double`.
     Double(f64),
-    /// A message.
     Message(OtlpMessage),
     /// Repeated messages.
     Messages(Vec<OtlpMessage>),

@@ -35,16 +35,13 @@ pub enum FaultEffect {
     Continue,
     /// The answer is an error of the catalogue.
     Error {
-        /// The status.
         status: u16,
-        /// The code.
         code: ErrorCode,
         /// The value of `Retry-After`, in seconds.
         retry_after: Option<u64>,
     },
     /// The answer has this status and body.
     Respond {
-        /// The status.
         status: u16,
         /// The body: a text, or JSON.
         body: Option<Value>,

@@ -4,7 +4,6 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
-/// The content of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResponseContent {
     pub(super) headers: HeaderMap,

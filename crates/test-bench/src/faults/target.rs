@@ -19,7 +19,6 @@ pub enum FaultTarget {
     Hook(String),
     /// An external provider, by its name, such as `google`.
     Provider(String),
-    /// The database.
     Database,
 }
 

@@ -8,14 +8,12 @@ use url::Url;
 /// The longest value of a cookie; a longer session is stored in several cookies.
 const MAX_CHUNK: usize = 3180;
 
-/// A cookie of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SessionCookie {
     name: String,
     value: String,
 }
 
-/// The origin of an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ApplicationOrigin {
     text: String,
@@ -51,7 +49,6 @@ pub(super) fn encode_cookies(storage_key: &str, session: &str) -> Vec<SessionCoo
     chunks.map(cookie).collect()
 }
 
-/// Formats the header `Cookie`.
 pub(super) fn format_cookie_header(cookies: &[SessionCookie]) -> String {
     let pairs: Vec<String> = cookies.iter().map(|cookie| format!("{}={}", cookie.name, cookie.value)).collect();
     pairs.join("; ")

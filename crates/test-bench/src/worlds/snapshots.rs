@@ -20,9 +20,7 @@ pub(crate) struct Snapshot {
     world: String,
     /// The database with the rows.
     pub database: DatabaseName,
-    /// The settings.
     settings: WorldSettings,
-    /// The clock.
     pub clock: ClockState,
 }
 
@@ -88,7 +86,6 @@ impl Worlds {
         Ok(())
     }
 
-    /// Returns a snapshot.
     pub(super) fn find_snapshot(&self, name: &str) -> Result<Arc<Snapshot>, TestApiError> {
         lock(&self.0.snapshots).get(name).cloned().ok_or_else(|| {
             TestApiError::not_found(

@@ -31,9 +31,7 @@ pub struct World {
     pub(crate) name: Option<String>,
     /// The URL that clients take as the project's URL.
     pub(crate) url: String,
-    /// Its keys.
     pub(crate) keys: Arc<WorldKeys>,
-    /// Its clock.
     pub(crate) clock: VirtualClock,
     /// The rules by which its requests and what is behind them fail.
     pub(crate) faults: Arc<FaultRules>,
@@ -63,7 +61,6 @@ pub(crate) struct Origin {
 pub(crate) struct WorldState {
     /// `None` after the world was deleted, or when a change failed halfway.
     pub backend: Option<Backend>,
-    /// Its settings.
     pub settings: WorldSettings,
 }
 
@@ -88,15 +85,11 @@ pub(crate) struct WorldIdentity {
     pub id: String,
     /// The name given by the test.
     pub name: Option<String>,
-    /// Its URL.
     pub url: String,
-    /// Its keys.
     pub keys: Arc<WorldKeys>,
-    /// Its database.
     pub database: DatabaseName,
     /// The rules of its faults.
     pub faults: Arc<FaultRules>,
-    /// Its events.
     pub events: EventLog,
 }
 

@@ -12,7 +12,6 @@ pub struct EmailAddress(String);
 pub enum FoundAddresses {
     /// No valid one.
     None,
-    /// One.
     One(EmailAddress),
     /// Several that differ, so that none is certain.
     Several,

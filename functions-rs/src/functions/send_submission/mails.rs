@@ -104,7 +104,6 @@ struct ConfirmationTexts {
     reference: &'static str,
 }
 
-/// Returns the texts of a confirmation.
 fn confirmation_texts(language: Language) -> ConfirmationTexts {
     match language {
         Language::English => ConfirmationTexts {

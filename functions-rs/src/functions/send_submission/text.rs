@@ -18,7 +18,6 @@ pub struct SubmissionText(String);
 /// A valid body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubmissionBody {
-    /// The text.
     pub text: SubmissionText,
     /// The id of the template that it is about.
     pub template: Option<u16>,

@@ -50,9 +50,7 @@ pub(super) async fn report_attempt(cx: &RequestContext, factor: &Factor, is_righ
 
 /// A challenge with a correct answer.
 pub(super) struct AnsweredChallenge {
-    /// The factor type.
     pub kind: FactorType,
-    /// The challenge.
     pub challenge_id: Uuid,
     /// The time step of the code, where codes count once.
     pub totp_step: Option<i64>,

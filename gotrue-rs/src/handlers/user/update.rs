@@ -120,8 +120,8 @@ async fn consume_nonce(cx: &RequestContext, user: &User, nonce: &str) -> Result<
     }
     guess.release_correct();
     let stored = &user.reauthentication_token;
-    let used = one_time_tokens::consume_reauthentication(&mut cx.db(), user.id, stored, cx.now).await;
-    if used.or_internal_error("Error during nonce verification")? { Ok(()) } else { Err(invalid_nonce()) }
+    let consumed = one_time_tokens::consume_reauthentication(&mut cx.db(), user.id, stored, cx.now).await;
+    if consumed.or_internal_error("Error during nonce verification")? { Ok(()) } else { Err(invalid_nonce()) }
 }
 
 /// An update that is authorized.

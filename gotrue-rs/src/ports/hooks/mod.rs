@@ -29,9 +29,7 @@ pub enum ReadyHook {
     Http(Webhook),
     /// A Postgres function.
     PgFunction {
-        /// Its schema.
         schema: String,
-        /// Its name.
         name: String,
         /// The configured URI, for error messages.
         uri: String,

@@ -13,11 +13,8 @@ use super::{IssuerSource, OidcError};
 pub struct Discovery {
     /// The issuer identifier.
     pub issuer: String,
-    /// The authorization endpoint.
     pub authorization_endpoint: String,
-    /// The token endpoint.
     pub token_endpoint: String,
-    /// The userinfo endpoint.
     pub userinfo_endpoint: String,
     /// The URL of its key set.
     pub jwks_uri: String,

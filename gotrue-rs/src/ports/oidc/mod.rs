@@ -72,7 +72,6 @@ pub enum OidcError {
     /// An unexpected status.
     #[error("{status} {}: {body}", reason(*status))]
     Status {
-        /// The status.
         status: u16,
         /// The beginning of the body.
         body: String,
@@ -234,7 +233,6 @@ impl Oidc {
 }
 
 impl IssuerSource {
-    /// Returns the URL of its document.
     fn document_url(&self) -> String {
         let usual = || {
             let base = self.issuer.strip_suffix('/').unwrap_or(&self.issuer);

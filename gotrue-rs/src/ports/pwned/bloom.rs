@@ -7,7 +7,6 @@ use gotrue_rules::domain::policy::BloomFilter;
 /// The SHA-1 of a password.
 pub(super) type Sha1 = [u8; 20];
 
-/// The filter.
 #[derive(Debug)]
 pub(super) struct Filter {
     words: Vec<u64>,

@@ -41,7 +41,6 @@ const MIN_REDACTED_BYTES: usize = 8;
 pub struct SmsMessage {
     /// The number: digits only, no `+`.
     pub to: String,
-    /// The channel.
     pub channel: SmsChannel,
     /// The text.
     pub body: String,
@@ -69,18 +68,11 @@ pub enum SmsError {
     Refused(String),
     /// The request to the sender failed.
     #[error("asking {sender}: {cause}")]
-    Transport {
-        /// The sender.
-        sender: &'static str,
-        /// The cause.
-        cause: HttpError,
-    },
+    Transport { sender: &'static str, cause: HttpError },
     /// The sender's response is not valid JSON of the expected form.
     #[error("{sender} answered {status} with what cannot be read: {reason}")]
     Unreadable {
-        /// The sender.
         sender: &'static str,
-        /// The status.
         status: u16,
         /// The parse error of the body.
         reason: go_json::GoJsonError,
@@ -123,7 +115,6 @@ pub type SharedSmsSender = Arc<dyn SmsSender>;
 /// The sender and the templates of messages, configured at start.
 #[derive(Debug)]
 pub struct SmsDelivery {
-    /// The sender.
     pub sender: SharedSmsSender,
     /// The template of messages with a one-time code.
     pub code_template: SmsTemplate,
@@ -224,7 +215,6 @@ impl SenderClient {
         self.http.send_trusted(self.name, request, self.limits).await.map_err(failed)
     }
 
-    /// Parses a response.
     fn parse_response<T: DeserializeOwned>(&self, answer: &HttpResponse) -> Result<T, SmsError> {
         let read = Document::parse_first(&answer.body).and_then(|body| body.read());
         read.map_err(|reason| SmsError::Unreadable { sender: self.name, status: answer.status, reason })

@@ -16,7 +16,6 @@ use crate::store::custom_providers;
 /// A stored provider that is enabled.
 #[derive(Debug)]
 pub struct LoadedProvider {
-    /// The provider.
     pub provider: StoredProvider,
     /// Its settings, with the decrypted client secret.
     pub settings: ExternalProviderSettings,

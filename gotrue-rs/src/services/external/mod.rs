@@ -27,7 +27,6 @@ use crate::services::custom_providers::{self, LoadProviderError, LoadedProvider}
 /// An enabled provider with its settings.
 #[derive(Debug)]
 pub struct EnabledProvider {
-    /// The provider.
     pub provider: ProviderSource,
     /// The settings of the operator or of an administrator.
     pub settings: ExternalProviderSettings,

@@ -33,16 +33,13 @@ pub(super) enum ProviderError {
     /// An address is not a URL.
     #[error("invalid provider URL: {0}")]
     InvalidUrl(#[from] url::ParseError),
-    /// A header name is invalid.
     #[error("invalid header name: {0}")]
     InvalidHeaderName(#[from] InvalidHeaderName),
-    /// A header value is invalid.
     #[error("invalid header value: {0}")]
     InvalidHeaderValue(#[from] InvalidHeaderValue),
     /// The provider returned an error status.
     #[error("the provider returned status {0}")]
     Status(u16),
-    /// The response is too large.
     #[error("the provider's response is longer than {MAX_RESPONSE_BYTES} bytes")]
     ResponseTooLarge,
     /// The provider needs too many requests.

@@ -87,7 +87,6 @@ pub(super) fn limit_error(
 
 /// A limit as its explanation names it.
 pub(super) struct LimitSetting<'a> {
-    /// The setting.
     pub setting: &'static str,
     /// What is counted, in a few words.
     pub counted: &'a str,

@@ -207,7 +207,6 @@ async fn count_message(cx: &RequestContext, to: &Contact, limits: &MessageLimits
 
 /// The limits of one channel.
 struct ChannelLimits {
-    /// The error code.
     code: ErrorCode,
     /// The minimum interval between two messages.
     frequency: Duration,

@@ -46,7 +46,6 @@ pub struct ComposedEmail {
     /// `None` if the operator's hook sends the e-mail.
     pub(super) message: Option<EmailMessage>,
     code: String,
-    /// The token of the link.
     link_token: String,
     /// The token hash to store.
     pub hash: TokenHash,
@@ -56,13 +55,11 @@ pub struct ComposedEmail {
 
 /// A new one-time token, sent in an e-mail or returned to an administrator.
 pub struct OneTimeToken {
-    /// The code.
     pub code: String,
     /// The token hash to store.
     pub hash: TokenHash,
     /// The id of the row to store.
     pub row_id: Uuid,
-    /// The token of the link.
     pub link_token: String,
     /// The link with the token; `None` for purposes that have only a code.
     pub link: Option<String>,

@@ -188,9 +188,7 @@ pub struct SentToken<'a> {
     pub purpose: Purpose,
     /// The recipient.
     pub to: &'a str,
-    /// The token hash.
     pub hash: &'a TokenHash,
-    /// The id of its row.
     pub row_id: Uuid,
 }
 

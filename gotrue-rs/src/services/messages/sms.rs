@@ -80,7 +80,6 @@ pub struct SmsCode<'a> {
     pub reason: SmsReason,
     /// The phone number, digits only.
     pub to: &'a str,
-    /// The code.
     pub code: &'a str,
     /// The channel: SMS or `WhatsApp`.
     pub channel: &'a SmsChannel,

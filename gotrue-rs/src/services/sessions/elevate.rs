@@ -32,9 +32,7 @@ pub struct Elevation {
 /// A factor that was verified.
 #[derive(Debug)]
 pub struct VerifiedFactor {
-    /// The factor id.
     pub factor_id: Uuid,
-    /// The factor type.
     pub factor_type: FactorType,
     /// The audit entry of the verification.
     pub audit: AuditEntry,

@@ -46,18 +46,15 @@ pub struct IssuedTokens {
     pub expires_at: i64,
     /// The lifetime of the access token, in seconds.
     pub expires_in: i64,
-    /// The refresh token.
     pub refresh_token: RefreshToken,
     /// The user as the response shows it.
     pub user: User,
-    /// The session.
     pub session: Session,
 }
 
 /// A refresh token in its text form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefreshToken {
-    /// The text.
     pub text: String,
     /// The counter of a token of version 2.
     pub counter: Option<i64>,
@@ -79,7 +76,6 @@ pub struct SessionExtras<'a> {
 pub struct TokenSubject {
     /// The user as the response shows it.
     pub user: User,
-    /// The session.
     pub session: Session,
     /// Its next refresh token.
     pub refresh_token: RefreshToken,

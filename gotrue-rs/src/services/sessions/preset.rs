@@ -19,7 +19,6 @@ use crate::store::{preset_sessions, sessions};
 /// A session to create without a proof of authentication.
 #[derive(Debug)]
 pub struct PresetSession<'a> {
-    /// The user.
     pub user: &'a User,
     /// The method of the first factor.
     pub first_method: AmrClaim,

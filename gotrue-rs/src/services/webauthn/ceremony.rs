@@ -75,7 +75,6 @@ pub struct RegisteredCredential {
     pub transports: Option<Vec<String>>,
     /// `platform`, `cross-platform` or `""`.
     pub attachment: &'static str,
-    /// The attestation.
     pub attestation: AttestationRecord,
     /// Whether the authenticator verified the user.
     pub user_verified: bool,

@@ -28,7 +28,6 @@ enum factor_type recovery_code
 key mfa_recovery_code_sets (user_id)
 ";
 
-/// The names of the tables.
 const TABLE_NAMES: [&str; 2] = ["mfa_recovery_code_sets", "mfa_recovery_codes"];
 
 /// The outcome of [`migrate_recovery_codes`].

@@ -83,7 +83,6 @@ async fn arbitrary_bodies_get_documented_responses_and_failures_write_nothing() 
     );
 }
 
-/// Connection losses per route.
 const CONNECTION_LOSSES_PER_ROUTE: usize = 12;
 
 #[tokio::test]

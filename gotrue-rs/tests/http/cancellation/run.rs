@@ -36,7 +36,6 @@ pub(super) struct Case {
     pub failures: &'static [&'static str],
 }
 
-/// The kind of an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InterruptionKind {
     /// It is dropped when it waits for the n-th time.
@@ -337,7 +336,6 @@ fn code(answer: &Answer) -> String {
     codes.next_back().map(|(_, code)| code.to_owned()).unwrap_or_default()
 }
 
-/// The parameters of a redirect.
 fn redirect_parameters(answer: &Answer) -> Vec<(&str, &str)> {
     answer.header("location").split(['?', '#', '&']).filter_map(|pair| pair.split_once('=')).collect()
 }

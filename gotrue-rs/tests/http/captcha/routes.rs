@@ -14,7 +14,6 @@ use super::{HCAPTCHA, asking, with_token};
 
 /// The protection of a route without a session against automated use.
 enum Protection {
-    /// A captcha.
     Captcha,
     /// Another protection, described here.
     Other(&'static str),

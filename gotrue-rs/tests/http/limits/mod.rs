@@ -15,7 +15,6 @@ use serde_json::Value;
 
 const ANN: &str = "ann@example.com";
 const NUMBER: &str = "15550100";
-/// The network of the owner.
 const OWNER_NETWORK: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7));
 
 /// A world with the hardened policy, cheap hashes and autoconfirm.

@@ -60,7 +60,6 @@ impl LeakedPasswords {
         self.inner().lines.push(line.to_owned());
     }
 
-    /// Sets the behavior.
     pub(super) fn set_behavior(&self, habit: Behavior) {
         self.inner().habit = habit;
     }

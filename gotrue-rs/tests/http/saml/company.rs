@@ -78,7 +78,6 @@ impl Company {
         AcsResponse(self.world.send(acs_form_request(response, Some(&request.relay_state))).await)
     }
 
-    /// Posts an unsolicited response.
     pub(crate) async fn post_unsolicited_response(&self, response: &str) -> AcsResponse {
         AcsResponse(self.world.send(acs_form_request(response, None)).await)
     }

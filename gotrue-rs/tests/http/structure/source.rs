@@ -29,7 +29,6 @@ pub(crate) fn list_statements() -> impl Iterator<Item = &'static Statement> {
     gotrue_rs::store::list_statements().chain(platform::store::list_statements())
 }
 
-/// The root of the repository.
 pub(crate) fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the crate lies in the repository")
 }

@@ -127,7 +127,6 @@ async fn b1_passkey_signs_in_only_its_user() {
     }
 }
 
-/// A registered key cannot be registered by another user.
 #[tokio::test]
 async fn b1_registered_key_cannot_be_registered_by_another_user() {
     let world = World::with(enable_webauthn).await;

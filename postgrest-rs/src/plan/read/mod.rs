@@ -41,9 +41,7 @@ pub struct ReadNode {
     pub join: Option<JoinType>,
     /// How it relates to its parent.
     pub link: Option<Link>,
-    /// The conditions of the join.
     pub join_conditions: Vec<JoinCondition>,
-    /// The alias of the subquery.
     pub subquery_alias: String,
     /// How its columns appear in the parent, when they do.
     pub spread: Option<Spread>,

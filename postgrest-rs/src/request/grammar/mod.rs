@@ -14,7 +14,6 @@ use super::parsec::{
 };
 use super::tree::{EmbedPath, Field, JsonOperand, JsonOperation};
 
-/// Blanks.
 fn blanks<'a>(input: &mut Input<'a>) -> Reply<&'a str> {
     take_while(input, |character| matches!(character, ' ' | '\t'))
 }

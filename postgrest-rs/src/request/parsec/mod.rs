@@ -233,7 +233,6 @@ pub(super) fn take_while<'a>(input: &mut Input<'a>, accepts: impl Fn(char) -> bo
     Reply { consumed: length > 0, error: input.found_here(), value: Some(&rest[..length]) }
 }
 
-/// A text.
 pub(super) fn text(expected: &'static str) -> impl Fn(&mut Input<'_>) -> Reply<()> {
     move |input| {
         let start = input.position;

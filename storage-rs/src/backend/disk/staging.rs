@@ -23,7 +23,6 @@ const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// How often it looks.
 const LOCK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The files of an upload.
 #[derive(Debug, Clone)]
 struct UploadFiles {
     folders: Arc<Folders>,

@@ -54,7 +54,6 @@ pub(super) struct Request {
     pub(super) query: Vec<(&'static str, String)>,
     /// Header fields, which are signed.
     pub(super) headers: Vec<(&'static str, String)>,
-    /// The body.
     pub(super) body: Bytes,
 }
 

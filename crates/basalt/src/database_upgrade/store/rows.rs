@@ -62,13 +62,11 @@ pub(crate) struct RowSum {
 pub(crate) struct SequenceState {
     /// Its quoted name with that of its schema.
     pub(crate) name: String,
-    /// The last value.
     pub(crate) last_value: i64,
     /// Whether that value was used.
     pub(crate) is_called: bool,
 }
 
-/// Lists the tables.
 pub(crate) async fn list_tables(connection: &mut PgConnection) -> Result<Vec<CopiedTable>> {
     let rows = fetch(connection, LIST_TABLES).await?;
     let table = |row: &sqlx::postgres::PgRow| {

@@ -14,7 +14,6 @@ const NAMESPACE: Uuid = Uuid::from_u128(0x6a3d_5d2e_9c1b_5f04_8a57_3e0d_71c4_92b
 /// An account of another service as an import line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ConvertedRow {
-    /// The import line.
     pub line: ImportRow,
     /// The password itself, where the file has it in place of a hash.
     pub password: Option<String>,

@@ -19,9 +19,7 @@ pub struct FirebaseHashParameters {
     pub signer_key: String,
     /// `base64_salt_separator`.
     pub salt_separator: String,
-    /// `rounds`.
     pub rounds: u32,
-    /// `mem_cost`.
     pub mem_cost: u32,
 }
 

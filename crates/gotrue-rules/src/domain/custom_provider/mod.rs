@@ -18,21 +18,17 @@ const OPENID: &str = "openid";
 /// A custom provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CustomProvider {
-    /// `id`.
     pub id: Uuid,
     /// `identifier`: the provider's name in the API, beginning with [`IDENTIFIER_PREFIX`].
     pub identifier: String,
     /// `name`, for display.
     pub name: String,
-    /// `client_id`.
     pub client_id: String,
     /// `client_secret` as stored.
     pub client_secret: Secret,
     /// `acceptable_client_ids`: further accepted audiences of ID tokens.
     pub acceptable_client_ids: Vec<String>,
-    /// `scopes`.
     pub scopes: Vec<String>,
-    /// `pkce_enabled`.
     pub pkce_enabled: bool,
     /// `attribute_mapping`: the claim mapping; see [`crate::domain::external::claims::apply_mapping`].
     pub attribute_mapping: Map<String, Value>,
@@ -40,7 +36,6 @@ pub struct CustomProvider {
     pub custom_claims_allowlist: Vec<String>,
     /// `authorization_params`: additional authorization parameters.
     pub authorization_params: Map<String, Value>,
-    /// `enabled`.
     pub enabled: bool,
     /// `email_optional`: whether users without an email address are accepted.
     pub email_optional: bool,
@@ -48,9 +43,7 @@ pub struct CustomProvider {
     pub skip_nonce_check: bool,
     /// `provider_type` and its settings.
     pub protocol: Protocol,
-    /// `created_at`.
     pub created_at: Time,
-    /// `updated_at`.
     pub updated_at: Time,
 }
 
@@ -59,18 +52,13 @@ pub struct CustomProvider {
 pub enum Protocol {
     /// `oauth2`.
     OAuth2 {
-        /// `authorization_url`.
         authorization_url: String,
-        /// `token_url`.
         token_url: String,
-        /// `userinfo_url`.
         userinfo_url: String,
         /// `jwks_uri`; stored but not used.
         jwks_uri: Option<String>,
     },
-    /// `oidc`.
     Oidc {
-        /// `issuer`.
         issuer: String,
         /// `discovery_url`, if it is not the default one below the issuer.
         discovery_url: Option<String>,
@@ -83,27 +71,20 @@ pub enum Protocol {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoredDiscovery {
-    /// `issuer`.
     pub issuer: String,
-    /// `authorization_endpoint`.
     pub authorization_endpoint: String,
-    /// `token_endpoint`.
     pub token_endpoint: String,
     /// `userinfo_endpoint`; omitted if empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub userinfo_endpoint: String,
-    /// `jwks_uri`.
     pub jwks_uri: String,
     /// `scopes_supported`; omitted if empty, like the lists below.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scopes_supported: Vec<String>,
-    /// `response_types_supported`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub response_types_supported: Vec<String>,
-    /// `grant_types_supported`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub grant_types_supported: Vec<String>,
-    /// `subject_types_supported`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subject_types_supported: Vec<String>,
 }

@@ -22,7 +22,6 @@ pub enum DecisionEffect {
 pub struct DecisionRecord {
     /// A stable name: `redirect_not_listed`.
     pub name: &'static str,
-    /// The effect.
     pub effect: DecisionEffect,
     /// Why, in one sentence without secrets and addresses.
     pub reason: Cow<'static, str>,
@@ -114,7 +113,6 @@ pub fn setting_of_code(code: ErrorCode) -> Option<SettingCause> {
 /// A setting that causes an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SettingCause {
-    /// The variable.
     pub variable: &'static str,
     /// Its value; `None` if several values cause the error.
     pub value: Option<&'static str>,

@@ -13,7 +13,6 @@ use crate::domain::user::Time;
 pub struct ReusedToken<'a> {
     /// The time of the first use, if it is known.
     pub first_use: Option<Time>,
-    /// The time of this use.
     pub second_use: Time,
     /// The rules.
     pub policy: &'a RefreshPolicy,

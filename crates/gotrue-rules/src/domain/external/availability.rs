@@ -12,13 +12,11 @@ pub enum ProviderUnavailable {
     /// The provider is disabled.
     #[error("provider is not enabled")]
     Disabled,
-    /// The client id is missing.
     #[error("missing OAuth client ID")]
     MissingClientId,
     /// The client secret is missing.
     #[error("missing OAuth secret")]
     MissingSecret,
-    /// The redirect URI is missing.
     #[error("missing redirect URI")]
     MissingRedirectUri,
     /// Another missing setting, with its error text.

@@ -1,16 +1,13 @@
 //! Well-known issuers and their aliases.
 
-/// Google.
 pub const GOOGLE: &str = "https://accounts.google.com";
 /// `LinkedIn`.
 pub const LINKEDIN: &str = "https://www.linkedin.com/oauth";
-/// Kakao.
 pub const KAKAO: &str = "https://kauth.kakao.com";
 /// Vercel's marketplace.
 pub const VERCEL_MARKETPLACE: &str = "https://marketplace.vercel.com";
 /// Facebook: tokens of its limited login.
 pub const FACEBOOK: &str = "https://www.facebook.com";
-/// Snapchat.
 pub const SNAPCHAT: &str = "https://accounts.snapchat.com/accounts/oauth2/token";
 
 /// Apple's old and new issuer. The discovery document of one may name the other.

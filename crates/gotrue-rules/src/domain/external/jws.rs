@@ -86,7 +86,6 @@ pub struct CompactJws<'a> {
     pub kid: String,
     /// The JWS signing input: the first two parts as sent, without white space.
     pub signing_input: Cow<'a, str>,
-    /// The signature.
     pub signature: Vec<u8>,
     /// The unverified claims.
     pub claims: Document,

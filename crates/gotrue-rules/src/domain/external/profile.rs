@@ -39,53 +39,30 @@ pub struct Claims {
     pub issued_at: f64,
     /// `exp`, seconds since the epoch; 0 if absent.
     pub expires_at: f64,
-    /// `name`.
     pub name: String,
-    /// `family_name`.
     pub family_name: String,
-    /// `given_name`.
     pub given_name: String,
-    /// `middle_name`.
     pub middle_name: String,
-    /// `nickname`.
     pub nickname: String,
-    /// `preferred_username`.
     pub preferred_username: String,
-    /// `profile`.
     pub profile: String,
-    /// `picture`.
     pub picture: String,
-    /// `website`.
     pub website: String,
-    /// `gender`.
     pub gender: String,
-    /// `birthdate`.
     pub birthdate: String,
-    /// `zoneinfo`.
     pub zoneinfo: String,
-    /// `locale`.
     pub locale: String,
-    /// `updated_at`.
     pub updated_at: Option<Time>,
-    /// `email`.
     pub email: String,
-    /// `email_verified`.
     pub email_verified: bool,
-    /// `phone`.
     pub phone: String,
-    /// `phone_verified`.
     pub phone_verified: bool,
     /// `custom_claims`: claims specific to the provider. `None` is omitted, an empty object is not.
     pub custom_claims: Option<Map<String, Value>>,
-    /// `full_name`.
     pub full_name: String,
-    /// `avatar_url`.
     pub avatar_url: String,
-    /// `slug`.
     pub slug: String,
-    /// `provider_id`.
     pub provider_id: String,
-    /// `user_name`.
     pub user_name: String,
 }
 

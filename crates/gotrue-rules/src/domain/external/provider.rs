@@ -93,7 +93,6 @@ pub enum ProviderEndpoints {
     },
     /// OpenID Connect: endpoints from the issuer's discovery document.
     Discovered {
-        /// The issuer.
         issuer: String,
         /// The URL of the discovery document, if it is not the default one below the issuer.
         discovery_url: Option<String>,
@@ -151,7 +150,6 @@ pub struct ProfileContext<'a> {
 /// A successful response of a token endpoint (RFC 6749 §5.1).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderTokenResponse {
-    /// `access_token`.
     pub access_token: String,
     /// `token_type` as sent; empty if absent.
     pub token_type: String,
@@ -201,7 +199,6 @@ pub struct IdTokenCheck {
 /// A request for user data at a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FetchRequest {
-    /// The URL.
     pub url: String,
     /// Headers besides `Authorization`.
     pub headers: Vec<(String, String)>,

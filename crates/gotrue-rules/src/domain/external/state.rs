@@ -45,7 +45,6 @@ pub fn validate(created_at: Time, is_used: bool, life: Duration, now: Time) -> R
 pub struct StoredVerifier {
     /// The provider it was created for, as named in the flow state.
     pub provider: String,
-    /// The verifier.
     pub verifier: String,
     /// The creation time.
     pub created_at: Time,

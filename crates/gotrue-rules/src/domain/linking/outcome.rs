@@ -48,7 +48,6 @@ pub struct LinkingOutcome {
 pub struct NewAccount {
     /// The user's id.
     pub id: Uuid,
-    /// The audience.
     pub audience: String,
     /// The current time.
     pub now: Time,

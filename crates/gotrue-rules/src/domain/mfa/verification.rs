@@ -16,11 +16,8 @@ use crate::domain::user::{Factor, Time, User};
 /// A stored challenge of a factor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FactorChallenge {
-    /// `id`.
     pub id: Uuid,
-    /// `created_at`.
     pub created_at: Time,
-    /// `verified_at`.
     pub verified_at: Option<Time>,
     /// `ip_address` of the request that created it.
     pub ip_address: Option<IpAddr>,

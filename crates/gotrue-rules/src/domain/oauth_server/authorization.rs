@@ -11,11 +11,8 @@ use crate::domain::user::Time;
 /// Parameters of an authorization request, after client and redirect URI are known; empty where absent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AuthorizationParameters<'a> {
-    /// `response_type`.
     pub response_type: &'a str,
-    /// `scope`.
     pub scope: &'a str,
-    /// `resource`.
     pub resource: &'a str,
     /// `code_challenge`.
     pub challenge: &'a str,
@@ -93,15 +90,11 @@ impl AuthorizationStatus {
 /// A row of `auth.oauth_authorizations`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authorization {
-    /// `id`.
     pub id: Uuid,
-    /// `client_id`.
     pub client_id: Uuid,
     /// `user_id`: the first user who opened it.
     pub user_id: Option<Uuid>,
-    /// `redirect_uri`.
     pub redirect_uri: String,
-    /// `scope`.
     pub scope: String,
     /// `state`; empty for none.
     pub state: String,
@@ -111,9 +104,7 @@ pub struct Authorization {
     pub challenge: Option<Challenge>,
     /// `nonce`; empty for none.
     pub nonce: String,
-    /// `status`.
     pub status: AuthorizationStatus,
-    /// `expires_at`.
     pub expires_at: Time,
 }
 

@@ -100,19 +100,14 @@ impl RegistrationType {
 /// A row of `auth.oauth_clients` that is not deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OAuthClient {
-    /// `id`.
     pub id: Uuid,
     /// `client_secret_hash`; empty for a public client.
     pub secret_hash: String,
-    /// `registration_type`.
     pub registration_type: RegistrationType,
-    /// `client_type`.
     pub client_type: ClientType,
     /// `token_endpoint_auth_method`.
     pub auth_method: AuthMethod,
-    /// `redirect_uris`.
     pub redirect_uris: Vec<String>,
-    /// `grant_types`.
     pub grant_types: Vec<String>,
     /// `client_name`; empty for none.
     pub name: String,
@@ -120,9 +115,7 @@ pub struct OAuthClient {
     pub uri: String,
     /// `logo_uri`; empty for none.
     pub logo_uri: String,
-    /// `created_at`.
     pub created_at: Time,
-    /// `updated_at`.
     pub updated_at: Time,
 }
 

@@ -9,11 +9,9 @@ use crate::domain::user::Time;
 /// Parameters of a code exchange; empty where absent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExchangeParameters<'a> {
-    /// `redirect_uri`.
     pub redirect_uri: &'a str,
     /// `code_verifier`.
     pub verifier: &'a str,
-    /// `resource`.
     pub resource: &'a str,
 }
 

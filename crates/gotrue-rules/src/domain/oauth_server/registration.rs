@@ -15,32 +15,25 @@ const MAX_URI_LENGTH: usize = 2048;
 /// A client registration request; texts and lists are empty where absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientRegistrationRequest {
-    /// `redirect_uris`.
     pub redirect_uris: Vec<String>,
-    /// `client_type`.
     pub client_type: String,
     /// `token_endpoint_auth_method`.
     pub auth_method: String,
-    /// `grant_types`.
     pub grant_types: Vec<String>,
     /// `client_name`.
     pub name: String,
     /// `client_uri`.
     pub uri: String,
-    /// `logo_uri`.
     pub logo_uri: String,
 }
 
 /// A validated client registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientRegistration {
-    /// `redirect_uris`.
     pub redirect_uris: Vec<String>,
-    /// `client_type`.
     pub client_type: ClientType,
     /// `token_endpoint_auth_method`.
     pub auth_method: AuthMethod,
-    /// `grant_types`.
     pub grant_types: Vec<String>,
     /// `client_name`; empty for none.
     pub name: String,
@@ -117,9 +110,7 @@ fn resolve_type_and_method(
 /// Changes of a client; absent members stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientChanges {
-    /// `redirect_uris`.
     pub redirect_uris: Option<Vec<String>>,
-    /// `grant_types`.
     pub grant_types: Option<Vec<String>>,
     /// `client_name`; empty removes it.
     pub name: Option<String>,

@@ -80,7 +80,6 @@ impl Default for PasswordPolicy {
 /// The hash algorithm of new passwords; existing hashes of all supported algorithms are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordHash {
-    /// bcrypt.
     Bcrypt {
         /// Binary logarithm of the rounds, 4–31.
         cost: u32,

@@ -19,13 +19,11 @@ pub struct MfaPolicy {
     pub totp_enroll_enabled: bool,
     /// TOTP codes are accepted. Default true.
     pub totp_verify_enabled: bool,
-    /// Phone factors.
     pub phone: PhoneFactorPolicy,
     /// WebAuthn enrollment is allowed. Default false.
     pub webauthn_enroll_enabled: bool,
     /// WebAuthn factors are accepted. Default false.
     pub webauthn_verify_enabled: bool,
-    /// Recovery codes.
     pub recovery_codes: RecoveryCodesPolicy,
     /// A TOTP code is accepted only once within its validity. Default false.
     pub is_totp_replay_rejected: bool,
@@ -141,7 +139,6 @@ impl Default for WebAuthnPolicy {
 pub struct RelyingParty {
     /// The RP id, a host name: the site's own or a parent domain.
     pub id: String,
-    /// The display name.
     pub display_name: String,
     /// Allowed origins, at least one.
     pub origins: Vec<String>,

@@ -51,7 +51,6 @@ pub enum HookKind {
     CustomAccessToken,
     /// For a second-factor attempt.
     MfaVerificationAttempt,
-    /// For a password attempt.
     PasswordVerificationAttempt,
     /// Before a user is stored.
     BeforeUserCreated,
@@ -119,7 +118,6 @@ pub enum HookTarget {
     },
     /// A database function; both names match `[A-Za-z_][A-Za-z0-9_]{0,62}`.
     PgFunction {
-        /// The schema.
         schema: String,
         /// The function name.
         name: String,

@@ -95,7 +95,6 @@ pub struct MailPolicy {
     pub otp_length: usize,
     /// Minimum interval between two messages of one kind to one user. Default 1 min.
     pub max_frequency: Duration,
-    /// The paths of links.
     pub paths: LinkPaths,
     /// Custom subjects (Go templates). Default none.
     pub subjects: BTreeMap<MailKind, String>,

@@ -62,7 +62,6 @@ pub struct Policy {
     pub mfa: MfaPolicy,
     /// The WebAuthn relying party.
     pub webauthn: WebAuthnPolicy,
-    /// Passkeys.
     pub passkeys: PasskeyPolicy,
     /// SAML single sign-on.
     pub saml: SamlPolicy,
@@ -74,7 +73,6 @@ pub struct Policy {
     pub web3: Web3Policy,
     /// Sign-in with external providers.
     pub external: ExternalPolicy,
-    /// Hooks.
     pub hooks: HooksPolicy,
     /// Audit log, clean-up, background indexes.
     pub operation: OperationPolicy,

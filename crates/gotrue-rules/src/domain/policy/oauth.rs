@@ -175,9 +175,7 @@ impl Default for CustomOAuthPolicy {
 /// Sign-in with a wallet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Web3Policy {
-    /// Solana.
     pub solana: Web3ChainPolicy,
-    /// Ethereum.
     pub ethereum: Web3ChainPolicy,
     /// The expiry of an Ethereum message is always enforced, not only if it has a start. Default false.
     pub is_expiry_always_enforced: bool,

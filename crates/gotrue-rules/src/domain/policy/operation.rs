@@ -51,7 +51,6 @@ pub struct ExperimentalPolicy {
     pub provider_linking_domains: BTreeMap<String, String>,
     /// Lists of the admin API support cursor pagination.
     pub cursor_pagination_enabled: bool,
-    /// SCIM is enabled.
     pub scim_enabled: bool,
     /// Setting a password creates an e-mail identity for a user of an external provider.
     pub create_email_identity_on_password_set: bool,

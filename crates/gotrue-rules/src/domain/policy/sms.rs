@@ -61,9 +61,7 @@ impl Default for SmsPolicy {
 pub enum SmsProvider {
     /// Twilio Programmable Messaging.
     Twilio {
-        /// The account SID.
         account_sid: String,
-        /// The auth token.
         auth_token: Secret,
         /// The messaging service SID, or the sender's number.
         message_service_sid: String,
@@ -72,32 +70,24 @@ pub enum SmsProvider {
     },
     /// Twilio Verify, which generates and verifies the codes.
     TwilioVerify {
-        /// The account SID.
         account_sid: String,
-        /// The auth token.
         auth_token: Secret,
         /// The verification service SID.
         message_service_sid: String,
     },
     /// `MessageBird`.
     Messagebird {
-        /// The access key.
         access_key: Secret,
         /// The sender name.
         originator: String,
     },
-    /// `Textlocal`.
     Textlocal {
-        /// The API key.
         api_key: Secret,
         /// The sender name.
         sender: String,
     },
-    /// Vonage.
     Vonage {
-        /// The API key.
         api_key: String,
-        /// The API secret.
         api_secret: Secret,
         /// The sender name.
         from: String,

@@ -9,17 +9,13 @@ const ELEMENT: &str = "Assertion";
 /// An assertion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assertion {
-    /// `ID`.
     pub id: String,
-    /// `Issuer`.
     pub issuer: String,
-    /// `IssueInstant`.
     pub issue_instant: Option<Time>,
     /// The subject's `NameID`.
     pub name_id: Option<NameId>,
     /// The subject confirmations; `None` without a `Subject`.
     pub confirmations: Option<Vec<SubjectConfirmation>>,
-    /// `Conditions`.
     pub conditions: Option<Conditions>,
     /// The first `SessionNotOnOrAfter` of the authentication statements.
     pub session_not_on_or_after: Option<Time>,
@@ -39,7 +35,6 @@ pub struct NameId {
 /// A subject confirmation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SubjectConfirmation {
-    /// `Method`.
     pub method: String,
     /// `SubjectConfirmationData`, if present.
     pub data: Option<SubjectConfirmationData>,
@@ -72,11 +67,8 @@ pub struct Conditions {
 /// An attribute of the subject.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SamlAttribute {
-    /// `Name`.
     pub name: String,
-    /// `FriendlyName`.
     pub friendly_name: String,
-    /// Its values.
     pub values: Vec<String>,
 }
 

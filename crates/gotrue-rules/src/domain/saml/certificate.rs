@@ -68,7 +68,6 @@ impl Certificate {
     }
 }
 
-/// A DER value.
 struct DerValue<'a> {
     tag: u8,
     content: &'a [u8],

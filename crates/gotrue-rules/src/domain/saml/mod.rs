@@ -36,7 +36,6 @@ pub enum SamlError {
     ElementCount {
         /// The required element.
         name: &'static str,
-        /// Its parent.
         parent: &'static str,
         /// The number of occurrences.
         times: usize,

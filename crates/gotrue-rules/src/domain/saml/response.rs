@@ -22,7 +22,6 @@ pub fn unverified_issuer(xml: &str) -> Result<Option<String>, SamlError> {
 pub struct ResponseCheck<'a> {
     /// The expected values.
     pub expected: SamlExpectations<'a>,
-    /// The trusted signers.
     pub signers: TrustedSigners<'a>,
     /// The decryption keys, tried in this order; empty if encrypted assertions are not accepted.
     pub keys: &'a [DecryptionKey],

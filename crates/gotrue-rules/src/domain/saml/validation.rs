@@ -36,11 +36,8 @@ pub struct SamlExpectations<'a> {
 pub struct ResponseEnvelope {
     /// Whether the response contains a signature, valid or not.
     pub is_signed: bool,
-    /// `Destination`.
     pub destination: String,
-    /// `InResponseTo`.
     pub in_response_to: String,
-    /// `IssueInstant`.
     pub issue_instant: Option<Time>,
     /// `Issuer`, if present.
     pub issuer: Option<String>,

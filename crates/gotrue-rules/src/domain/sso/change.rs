@@ -19,9 +19,7 @@ pub struct SsoProviderChange {
     pub after: SsoProvider,
     /// Whether the SAML columns are written.
     pub writes_saml: bool,
-    /// Removed domains.
     pub removed_domains: Vec<String>,
-    /// Added domains.
     pub added_domains: Vec<String>,
 }
 

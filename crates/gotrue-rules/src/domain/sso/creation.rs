@@ -63,13 +63,11 @@ fn validate_metadata_url(text: &str) -> Result<()> {
 pub struct NameOwner {
     /// Whether the name is an entity id; otherwise it is a domain.
     pub is_entity: bool,
-    /// The name.
     pub name: String,
     /// The provider's id.
     pub provider: Uuid,
 }
 
-/// Finds the owner of a domain.
 pub(super) fn find_domain_owner<'h>(holders: &'h [NameOwner], domain: &str) -> Option<&'h NameOwner> {
     holders.iter().find(|holder| !holder.is_entity && holder.name == domain)
 }
@@ -98,7 +96,6 @@ pub fn entity_already_exists(entity_id: &str) -> Error {
 /// The stored part of an identity provider's metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EntityMetadata {
-    /// `entityID`.
     pub entity_id: String,
     /// The metadata XML, unchanged.
     pub xml: String,

@@ -19,15 +19,12 @@ const DEFAULT_LIFETIME: TimeDelta = TimeDelta::hours(24);
 /// An identity provider as described by its metadata.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdentityProvider {
-    /// `entityID`.
     pub entity_id: String,
     /// The HTTP or HTTPS URL of the single sign-on service with the binding [`HTTP_REDIRECT_BINDING`].
     pub sign_on_url: Option<String>,
     /// The signing certificates: base64 DER without white space, not parsed.
     pub certificates: Vec<String>,
-    /// `validUntil`.
     pub valid_until: Option<Time>,
-    /// `cacheDuration`.
     pub cache_duration: Option<TimeDelta>,
 }
 

@@ -37,9 +37,7 @@ pub struct SsoProvider {
     pub domains: Vec<String>,
     /// The SAML settings.
     pub saml: SamlProvider,
-    /// `created_at`.
     pub created_at: Time,
-    /// `updated_at`.
     pub updated_at: Time,
 }
 
@@ -75,9 +73,7 @@ impl SsoProvider {
 /// A provider reference in the path of an admin endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SsoProviderRef {
-    /// An `id`.
     Id(Uuid),
-    /// A `resource_id`.
     ResourceId(String),
 }
 

@@ -15,7 +15,6 @@ use crate::wire::time::parse_time;
 pub struct SignInMessage {
     /// The whole text, which is signed.
     pub text: String,
-    /// The chain.
     pub chain: Chain,
     /// The domain that requests the sign-in.
     pub domain: String,
@@ -27,11 +26,9 @@ pub struct SignInMessage {
     pub uri: Url,
     /// `Chain ID`; empty if absent.
     pub chain_id: String,
-    /// `Issued At`.
     pub issued_at: Time,
     /// `Expiration Time`.
     pub expires_at: Option<Time>,
-    /// `Not Before`.
     pub not_before: Option<Time>,
 }
 

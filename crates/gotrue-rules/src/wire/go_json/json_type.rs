@@ -7,17 +7,12 @@ use super::node::Node;
 /// A JSON type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonType {
-    /// `null`.
     Null,
     /// `true` or `false`.
     Boolean,
-    /// A number.
     Number,
-    /// A string.
     String,
-    /// An array.
     Array,
-    /// An object.
     Object,
 }
 

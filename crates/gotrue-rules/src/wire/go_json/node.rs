@@ -5,7 +5,6 @@ use serde_json::{Map, Number, Value};
 /// A JSON value as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// `null`.
     Null,
     /// `true` or `false`.
     Bool(bool),
@@ -15,7 +14,6 @@ pub enum Node {
     Text(String),
     /// An array.
     List(Vec<Node>),
-    /// An object.
     Object(Vec<(String, Node)>),
 }
 

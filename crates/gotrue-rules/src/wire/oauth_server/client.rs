@@ -70,7 +70,6 @@ impl<'a> From<&'a OAuthClient> for ClientJson<'a> {
 /// All clients; omitted when there are none.
 #[derive(Debug, Serialize)]
 pub struct ClientsJson<'a> {
-    /// `clients`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientJson<'a>>,
 }

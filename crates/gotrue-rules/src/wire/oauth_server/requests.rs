@@ -79,15 +79,10 @@ pub fn parse_credentials(body: &[u8]) -> Result<(String, String), go_json::GoJso
 /// A token request; empty where absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenRequest {
-    /// `grant_type`.
     pub grant_type: String,
-    /// `code`.
     pub code: String,
-    /// `refresh_token`.
     pub refresh_token: String,
-    /// `redirect_uri`.
     pub redirect_uri: String,
-    /// `code_verifier`.
     pub code_verifier: String,
     /// `resource`; ignored in a form.
     pub resource: String,

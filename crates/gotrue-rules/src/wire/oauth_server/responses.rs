@@ -10,7 +10,6 @@ use crate::wire::time;
 /// Summary of a client for the user.
 #[derive(Debug, Serialize)]
 pub struct ClientSummaryJson<'a> {
-    /// `id`.
     pub id: Uuid,
     /// `name`; omitted when empty.
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -32,7 +31,6 @@ impl<'a> From<&'a OAuthClient> for ClientSummaryJson<'a> {
 /// Summary of the user.
 #[derive(Debug, Serialize)]
 pub struct UserSummaryJson<'a> {
-    /// `id`.
     pub id: Uuid,
     /// `email`; omitted when empty.
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -42,9 +40,7 @@ pub struct UserSummaryJson<'a> {
 /// An authorization request that requires consent.
 #[derive(Debug, Serialize)]
 pub struct AuthorizationJson<'a> {
-    /// `authorization_id`.
     pub authorization_id: &'a str,
-    /// `redirect_uri`.
     pub redirect_uri: &'a str,
     /// `client`: the requesting client.
     pub client: ClientSummaryJson<'a>,
@@ -57,18 +53,14 @@ pub struct AuthorizationJson<'a> {
 /// The redirect back to the client.
 #[derive(Debug, Serialize)]
 pub struct AuthorizationRedirectJson {
-    /// `redirect_url`.
     pub redirect_url: String,
 }
 
 /// A grant of a user to a client.
 #[derive(Debug, Serialize)]
 pub struct GrantJson<'a> {
-    /// `client`.
     pub client: ClientSummaryJson<'a>,
-    /// `scopes`.
     pub scopes: Vec<&'a str>,
-    /// `granted_at`.
     #[serde(serialize_with = "time::serialize")]
     pub granted_at: Time,
 }
@@ -76,13 +68,11 @@ pub struct GrantJson<'a> {
 /// A token response, without user.
 #[derive(Debug, Serialize)]
 pub struct OAuthTokenResponseJson<'a> {
-    /// `access_token`.
     pub access_token: &'a str,
     /// `token_type`: always `bearer`.
     pub token_type: &'static str,
     /// `expires_in`, seconds.
     pub expires_in: i64,
-    /// `refresh_token`.
     pub refresh_token: &'a str,
     /// `id_token`, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]

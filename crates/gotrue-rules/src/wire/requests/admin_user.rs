@@ -10,13 +10,9 @@ use crate::wire::go_json::Object;
 pub struct AdminUserRequest {
     /// `id`: of a new user.
     pub id: String,
-    /// `aud`.
     pub aud: String,
-    /// `role`.
     pub role: String,
-    /// `email`.
     pub email: String,
-    /// `phone`.
     pub phone: String,
     /// `password`; an empty one is present.
     pub password: Option<String>,
@@ -26,9 +22,7 @@ pub struct AdminUserRequest {
     pub email_confirm: bool,
     /// `phone_confirm`: the number is confirmed.
     pub phone_confirm: bool,
-    /// `user_metadata`.
     pub user_metadata: Option<Map<String, Value>>,
-    /// `app_metadata`.
     pub app_metadata: Option<Map<String, Value>>,
     /// `ban_duration`: a Go duration, or `none`.
     pub ban_duration: String,

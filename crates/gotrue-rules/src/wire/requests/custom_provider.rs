@@ -13,41 +13,23 @@ pub struct CustomProviderBody {
     pub provider_type: String,
     /// `identifier`; ignored in a change.
     pub identifier: String,
-    /// `name`.
     pub name: String,
-    /// `client_id`.
     pub client_id: String,
-    /// `client_secret`.
     pub client_secret: Secret,
-    /// `acceptable_client_ids`.
     pub acceptable_client_ids: Option<Vec<String>>,
-    /// `scopes`.
     pub scopes: Option<Vec<String>>,
-    /// `pkce_enabled`.
     pub pkce_enabled: Option<bool>,
-    /// `attribute_mapping`.
     pub attribute_mapping: Option<Map<String, Value>>,
-    /// `custom_claims_allowlist`.
     pub custom_claims_allowlist: Option<Vec<String>>,
-    /// `authorization_params`.
     pub authorization_params: Option<Map<String, Value>>,
-    /// `enabled`.
     pub enabled: Option<bool>,
-    /// `email_optional`.
     pub email_optional: Option<bool>,
-    /// `issuer`.
     pub issuer: String,
-    /// `discovery_url`.
     pub discovery_url: Option<String>,
-    /// `skip_nonce_check`.
     pub skip_nonce_check: Option<bool>,
-    /// `authorization_url`.
     pub authorization_url: String,
-    /// `token_url`.
     pub token_url: String,
-    /// `userinfo_url`.
     pub userinfo_url: String,
-    /// `jwks_uri`.
     pub jwks_uri: Option<String>,
 }
 

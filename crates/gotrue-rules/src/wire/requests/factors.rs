@@ -10,13 +10,10 @@ use crate::wire::uuid::parse_uuid;
 /// The body of `POST /factors`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnrollFactor {
-    /// `friendly_name`.
     pub friendly_name: String,
-    /// `factor_type`.
     pub factor_type: String,
     /// `issuer`, for TOTP.
     pub issuer: String,
-    /// `phone`.
     pub phone: String,
 }
 
@@ -36,7 +33,6 @@ impl EnrollFactor {
 /// The body of `POST /factors/recovery-codes`, which may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GenerateRecoveryCodes {
-    /// `friendly_name`.
     pub friendly_name: String,
 }
 
@@ -53,7 +49,6 @@ impl GenerateRecoveryCodes {
 /// The body of `POST /factors/recovery-codes/verify`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VerifyRecoveryCode {
-    /// `code`.
     pub code: String,
 }
 
@@ -85,7 +80,6 @@ impl ChallengeFactor {
 pub struct VerifyFactor {
     /// `challenge_id`; the nil UUID if absent.
     pub challenge_id: Uuid,
-    /// `code`.
     pub code: String,
     /// `webauthn`, if present.
     pub webauthn: Option<WebAuthnResponse>,
@@ -127,9 +121,7 @@ impl WebAuthnResponse {
 /// The body of `PUT /admin/users/{user_id}/factors/{factor_id}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AdminFactor {
-    /// `friendly_name`.
     pub friendly_name: String,
-    /// `phone`.
     pub phone: String,
 }
 

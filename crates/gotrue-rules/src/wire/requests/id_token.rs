@@ -7,17 +7,13 @@ use crate::wire::go_json::Object;
 /// The body of `grant_type=id_token`; strings are empty if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdTokenGrant {
-    /// `id_token`.
     pub id_token: String,
     /// `access_token`, issued by the provider with the ID token.
     pub access_token: String,
     /// `nonce`, before hashing.
     pub nonce: String,
-    /// `provider`.
     pub provider: String,
-    /// `client_id`.
     pub client_id: String,
-    /// `issuer`.
     pub issuer: String,
     /// `link_identity`: links the identity to the signed-in user instead of signing in.
     pub link_identity: bool,

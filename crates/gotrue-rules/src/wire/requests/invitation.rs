@@ -8,7 +8,6 @@ use crate::wire::go_json::Object;
 /// The body of `POST /invite`; `email` is `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InviteRequest {
-    /// `email`.
     pub email: String,
     /// `data`: the metadata of a new user.
     pub data: Option<Map<String, Value>>,
@@ -27,7 +26,6 @@ impl InviteRequest {
 pub struct GenerateLinkRequest {
     /// `type`.
     pub kind: String,
-    /// `email`.
     pub email: String,
     /// `new_email`: for an email change.
     pub new_email: String,

@@ -9,7 +9,6 @@ use crate::wire::go_json::{self, Object};
 /// A request for a magic link; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MagicLinkRequest {
-    /// `email`.
     pub email: String,
     /// `data`: metadata of a new user.
     pub data: Option<Map<String, Value>>,

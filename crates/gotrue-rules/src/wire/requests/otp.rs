@@ -9,9 +9,7 @@ use crate::wire::go_json::Object;
 /// A request for a one-time code or link; texts are `""` if absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtpRequest {
-    /// `email`.
     pub email: String,
-    /// `phone`.
     pub phone: String,
     /// `create_user`: whether a user may be created; `true` if absent.
     pub create_user: bool,

@@ -10,7 +10,6 @@ use crate::wire::uuid::parse_uuid;
 /// The body of a registration or authentication verification.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PasskeyVerification {
-    /// `challenge_id`.
     pub challenge_id: Uuid,
     /// `credential`, not validated.
     pub credential: Value,

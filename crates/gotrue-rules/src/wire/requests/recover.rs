@@ -7,7 +7,6 @@ use crate::wire::go_json::Object;
 /// A password recovery request; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecoverRequest {
-    /// `email`.
     pub email: String,
     /// `code_challenge` and `code_challenge_method`.
     pub pkce: PkceParameters,

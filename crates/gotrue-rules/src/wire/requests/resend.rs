@@ -9,9 +9,7 @@ use crate::wire::go_json::Object;
 pub struct ResendRequest {
     /// `type`.
     pub kind: String,
-    /// `email`.
     pub email: String,
-    /// `phone`.
     pub phone: String,
     /// `code_challenge` and `code_challenge_method`.
     pub pkce: PkceParameters,

@@ -9,11 +9,8 @@ use crate::wire::go_json::Object;
 /// A sign-up request; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SignUpRequest {
-    /// `email`.
     pub email: String,
-    /// `phone`.
     pub phone: String,
-    /// `password`.
     pub password: String,
     /// `data`: metadata of the user.
     pub data: Option<Map<String, Value>>,

@@ -16,19 +16,13 @@ use crate::wire::uuid::parse_uuid;
 pub struct AdminSsoProvider {
     /// `type`: only `saml` is supported.
     pub kind: String,
-    /// `metadata_url`.
     pub metadata_url: String,
-    /// `metadata_xml`.
     pub metadata_xml: String,
     /// `domains`; an update without them keeps the existing ones.
     pub domains: Option<Vec<String>>,
-    /// `attribute_mapping`.
     pub attribute_mapping: AttributeMapping,
-    /// `name_id_format`.
     pub name_id_format: String,
-    /// `resource_id`.
     pub resource_id: Option<String>,
-    /// `disabled`.
     pub disabled: Option<bool>,
 }
 
@@ -72,9 +66,7 @@ fn parse_attribute(value: &Value) -> Result<AttributeSource, go_json::GoJsonErro
 pub struct SsoRequest {
     /// `provider_id`; the nil UUID counts as absent.
     pub provider_id: Option<Uuid>,
-    /// `domain`.
     pub domain: String,
-    /// `redirect_to`.
     pub redirect_to: String,
     /// `skip_http_redirect`: the URL is returned in the body.
     pub skip_http_redirect: bool,

@@ -6,11 +6,8 @@ use crate::wire::go_json::Object;
 /// The body of `grant_type=password`; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PasswordGrant {
-    /// `email`.
     pub email: String,
-    /// `phone`.
     pub phone: String,
-    /// `password`.
     pub password: String,
 }
 
@@ -39,9 +36,7 @@ impl RefreshTokenGrant {
 /// The body of `grant_type=pkce`; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PkceGrant {
-    /// `auth_code`.
     pub auth_code: String,
-    /// `code_verifier`.
     pub code_verifier: String,
 }
 
@@ -56,11 +51,9 @@ impl PkceGrant {
 /// The body of `grant_type=web3`; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Web3Grant {
-    /// `chain`.
     pub chain: String,
     /// `message`: the signed text.
     pub message: String,
-    /// `signature`.
     pub signature: String,
 }
 

@@ -9,15 +9,12 @@ use crate::wire::go_json::Object;
 /// A user update; texts are `""` if absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UserUpdateRequest {
-    /// `email`.
     pub email: String,
-    /// `phone`.
     pub phone: String,
     /// `channel`: the SMS channel, `sms` or `whatsapp`; `""` means `sms`.
     pub channel: String,
     /// `password`; an empty one is present.
     pub password: Option<String>,
-    /// `current_password`.
     pub current_password: Option<String>,
     /// `nonce`: the code of `GET /reauthenticate`.
     pub nonce: String,

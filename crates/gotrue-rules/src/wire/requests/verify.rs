@@ -12,11 +12,8 @@ pub struct VerifyRequest {
     pub token: String,
     /// `token_hash`: the hash of a link.
     pub token_hash: String,
-    /// `email`.
     pub email: String,
-    /// `phone`.
     pub phone: String,
-    /// `redirect_to`.
     pub redirect_to: String,
 }
 

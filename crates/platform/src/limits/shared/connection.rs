@@ -23,7 +23,6 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 pub(super) struct Node<'a> {
     /// The host name or address.
     pub(super) host: &'a str,
-    /// The port.
     pub(super) port: u16,
 }
 

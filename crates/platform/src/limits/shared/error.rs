@@ -23,7 +23,6 @@ pub enum StoreError {
         "the store of rate limits answers without TLS at this port: use redis:// (valkey://), or its port with TLS"
     )]
     PlainText,
-    /// The reply is malformed.
     #[error(transparent)]
     Malformed(#[from] MalformedReply),
     /// The database failed.

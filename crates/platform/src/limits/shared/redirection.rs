@@ -7,7 +7,6 @@
 pub struct Redirection {
     /// The host; `None` for that of the node which answered.
     pub host: Option<String>,
-    /// The port.
     pub port: u16,
     /// Whether only this command goes there (`ASK`), because the keys are being moved.
     pub is_once: bool,

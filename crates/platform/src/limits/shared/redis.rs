@@ -15,7 +15,6 @@ use super::redirection::{Redirection, parse_redirection};
 use super::reply::RedisReply;
 use crate::limits::counters::lock;
 
-/// The script.
 const SCRIPT: &str = include_str!("count.lua");
 /// The largest number of connections, and of commands at the same time.
 const MAX_CONNECTIONS: usize = 64;

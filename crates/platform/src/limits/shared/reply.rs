@@ -12,7 +12,6 @@ pub enum RedisReply {
     Status(String),
     /// An error, such as `NOSCRIPT No matching script`.
     Error(String),
-    /// An integer.
     Integer(i64),
     /// A text; `None` for no value.
     Text(Option<Vec<u8>>),
@@ -80,7 +79,6 @@ fn parse_integer(digits: &[u8]) -> Result<i64, MalformedReply> {
     std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).ok_or(MalformedReply)
 }
 
-/// Formats a command.
 pub(super) fn format_command(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", parts.len()).into_bytes();
     for part in parts {

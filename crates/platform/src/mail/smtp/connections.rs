@@ -32,7 +32,6 @@ pub(super) struct Connections {
 
 /// A connection in use. Dropping it closes it, unless it is [kept](SmtpLease::keep).
 pub(super) struct SmtpLease<'a> {
-    /// The connection.
     pub connection: AsyncSmtpConnection,
     /// Whether it was used before: then its server may have closed it.
     pub is_reused: bool,

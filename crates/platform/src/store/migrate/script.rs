@@ -10,7 +10,6 @@ pub struct ScriptStatement {
     pub sql: String,
     /// The line where the text begins, from 1.
     pub line: usize,
-    /// The line of the first word.
     pub first_word_line: usize,
     /// The rows of `COPY … FROM stdin`, without the line that ends them.
     pub copied_rows: Option<String>,

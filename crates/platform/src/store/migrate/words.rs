@@ -117,7 +117,6 @@ pub struct CreatedObject {
     pub kind: &'static str,
     /// Its schema, if the statement names one.
     pub schema: Option<String>,
-    /// Its name.
     pub name: String,
     /// The table of a policy or trigger, with its schema if the statement names one.
     pub table: Option<String>,
@@ -222,7 +221,6 @@ pub(super) enum TransactionCommand {
     Commit,
     /// `ROLLBACK`, `ABORT`.
     Rollback,
-    /// `SAVEPOINT`.
     Savepoint,
     /// `RELEASE`, `ROLLBACK TO`.
     EndSavepoint,

@@ -19,7 +19,6 @@ use crate::services::sessions::elevate::{self, VerifiedFactor};
 use crate::services::{limits, passwords};
 use crate::store::recovery_codes;
 
-/// The kind of the factor.
 const KIND: FactorType = FactorType::RecoveryCode;
 
 /// Verifies the code and returns new tokens of the same session.

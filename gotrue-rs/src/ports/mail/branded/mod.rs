@@ -134,7 +134,6 @@ pub(super) fn content(
 /// It is no template, because templates lose the conditional comments for Outlook.
 #[derive(Debug, Clone)]
 pub(super) struct MailFrame {
-    /// The kind of mail.
     pub kind: MailKind,
     /// The language of its texts.
     pub language: Language,

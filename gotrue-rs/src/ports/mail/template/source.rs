@@ -10,7 +10,6 @@ use tokio::io::AsyncReadExt;
 /// The source of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TemplateSource {
-    /// A URL.
     Url(String),
     /// A local file.
     File(PathBuf),

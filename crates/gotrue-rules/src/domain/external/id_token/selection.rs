@@ -9,13 +9,9 @@ use crate::wire::go_quote::go_quote;
 /// The members of an ID token grant; empty if absent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PresentedIdToken<'a> {
-    /// `id_token`.
     pub id_token: &'a str,
-    /// `provider`.
     pub provider: &'a str,
-    /// `issuer`.
     pub issuer: &'a str,
-    /// `client_id`.
     pub client_id: &'a str,
 }
 
@@ -24,7 +20,6 @@ pub struct PresentedIdToken<'a> {
 pub struct AcceptedIdTokens {
     /// The provider name that the identity is stored under.
     pub provider: String,
-    /// The issuer.
     pub issuer: String,
     /// The accepted audiences.
     pub audiences: Vec<String>,

@@ -15,7 +15,6 @@ use crate::wire::go_json::Document;
 
 const ISSUER: &str = "https://appleid.apple.com";
 
-/// Apple.
 #[derive(Debug)]
 pub(super) struct Apple;
 

@@ -8,7 +8,6 @@ use super::super::provider::{
 };
 use crate::domain::policy::ExternalProviderSettings;
 
-/// Bitbucket.
 #[derive(Debug)]
 pub(super) struct Bitbucket;
 

@@ -11,7 +11,6 @@ use crate::domain::policy::ExternalProviderSettings;
 
 const PICTURES: &str = "https://cdn.discordapp.com";
 
-/// Discord.
 #[derive(Debug)]
 pub(super) struct Discord;
 

@@ -13,7 +13,6 @@ use crate::wire::hex::encode_hex;
 
 const API: &str = "graph.facebook.com";
 
-/// Facebook.
 #[derive(Debug)]
 pub(super) struct Facebook;
 

@@ -10,7 +10,6 @@ use crate::domain::policy::ExternalProviderSettings;
 
 const API: &str = "api.figma.com";
 
-/// Figma.
 #[derive(Debug)]
 pub(super) struct Figma;
 

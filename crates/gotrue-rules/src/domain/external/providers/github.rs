@@ -11,7 +11,6 @@ use crate::domain::policy::ExternalProviderSettings;
 
 const API: &str = "api.github.com";
 
-/// GitHub.
 #[derive(Debug)]
 pub(super) struct GitHub;
 

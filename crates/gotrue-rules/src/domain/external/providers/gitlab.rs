@@ -11,7 +11,6 @@ use crate::domain::policy::ExternalProviderSettings;
 
 const HOST: &str = "gitlab.com";
 
-/// GitLab.
 #[derive(Debug)]
 pub(super) struct GitLab;
 

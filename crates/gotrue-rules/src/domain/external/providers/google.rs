@@ -12,7 +12,6 @@ use crate::domain::policy::ExternalProviderSettings;
 
 const USERINFO: &str = "https://www.googleapis.com/userinfo/v2/me";
 
-/// Google.
 #[derive(Debug)]
 pub(super) struct Google;
 

@@ -9,7 +9,6 @@ use super::super::provider::{
 use super::super::response;
 use crate::domain::policy::ExternalProviderSettings;
 
-/// Kakao.
 #[derive(Debug)]
 pub(super) struct Kakao;
 

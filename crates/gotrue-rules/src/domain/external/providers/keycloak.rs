@@ -6,7 +6,6 @@ use super::super::profile::{Claims, ProviderEmail};
 use super::super::provider::{ProfileContext, ProfileStep, Provider, ProviderConfig, ProviderResponseError, base_url};
 use crate::domain::policy::ExternalProviderSettings;
 
-/// Keycloak.
 #[derive(Debug)]
 pub(super) struct Keycloak;
 

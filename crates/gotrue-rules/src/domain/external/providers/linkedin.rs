@@ -13,7 +13,6 @@ use crate::domain::policy::ExternalProviderSettings;
 /// `LinkedIn`'s host, also of the OpenID Connect provider.
 pub(super) const HOST: &str = "api.linkedin.com";
 
-/// `LinkedIn`.
 #[derive(Debug)]
 pub(super) struct LinkedIn;
 

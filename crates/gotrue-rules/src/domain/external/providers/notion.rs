@@ -11,7 +11,6 @@ use crate::domain::policy::ExternalProviderSettings;
 
 const HOST: &str = "api.notion.com";
 
-/// Notion.
 #[derive(Debug)]
 pub(super) struct Notion;
 

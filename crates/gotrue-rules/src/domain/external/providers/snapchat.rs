@@ -12,7 +12,6 @@ use crate::domain::policy::ExternalProviderSettings;
 /// `{me { externalId displayName bitmoji { avatar id } email } }`
 const QUERY: &str = "%7Bme+%7B+externalId+displayName+bitmoji+%7B+avatar+id+%7D+email+%7D+%7D";
 
-/// Snapchat.
 #[derive(Debug)]
 pub(super) struct Snapchat;
 

@@ -8,7 +8,6 @@ use super::super::provider::{
 };
 use crate::domain::policy::ExternalProviderSettings;
 
-/// Spotify.
 #[derive(Debug)]
 pub(super) struct Spotify;
 

@@ -10,7 +10,6 @@ use super::super::provider::{
 };
 use crate::domain::policy::ExternalProviderSettings;
 
-/// Twitch.
 #[derive(Debug)]
 pub(super) struct Twitch;
 

@@ -9,7 +9,6 @@ use crate::domain::policy::ExternalProviderSettings;
 
 const HOST: &str = "api.twitter.com";
 
-/// Twitter.
 #[derive(Debug)]
 pub(super) struct Twitter;
 

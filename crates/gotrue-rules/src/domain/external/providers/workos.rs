@@ -13,7 +13,6 @@ use crate::wire::go_json::Document;
 
 const HOST: &str = "api.workos.com";
 
-/// `WorkOS`.
 #[derive(Debug)]
 pub(super) struct WorkOs;
 

@@ -11,7 +11,6 @@ use crate::domain::policy::ExternalProviderSettings;
 
 const API: &str = "api.x.com";
 
-/// X.
 #[derive(Debug)]
 pub(super) struct X;
 

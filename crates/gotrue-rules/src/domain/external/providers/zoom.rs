@@ -12,7 +12,6 @@ use crate::domain::policy::ExternalProviderSettings;
 /// The `login_type` of a sign-in with an email address and a Zoom password.
 const PASSWORD_LOGIN_TYPE: &str = "100";
 
-/// Zoom.
 #[derive(Debug)]
 pub(super) struct Zoom;
 

@@ -48,7 +48,6 @@ pub struct ProjectMigration {
     pub version: String,
     /// The rest of the file's name.
     pub name: String,
-    /// The file.
     pub file: ProjectFile,
 }
 
@@ -72,7 +71,6 @@ pub struct SkippedStatement {
     pub ordinal: usize,
     /// The line of the failure.
     pub line: usize,
-    /// The statement.
     pub statement: String,
     /// The database's message.
     pub reason: String,
