@@ -95,7 +95,6 @@ pub enum LogLevel {
 
 /// The settings. Names are `PostgREST`'s; its documentation describes them.
 #[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "the names are PostgREST's settings, which its documentation describes")]
 pub struct Config {
     pub app_settings: BTreeMap<String, String>,
     pub db_aggregates_enabled: bool,

@@ -30,7 +30,8 @@ pub trait ObjectRules: Sync {
     /// The column `user_metadata` instead of this one.
     fn user_metadata(&self, metadata: &Value, owner: &str) -> Value;
 
-    /// The version of the object with this id once it is replaced: a UUID that nobody guesses. An object that has it is done.
+    /// The version of the object with this id once it is replaced: an unguessable UUID. An object with this version is not
+    /// replaced again.
     fn version(&self, id: &str) -> String;
 }
 
@@ -119,13 +120,14 @@ pub async fn anonymise(
                 user_metadata: json_column(row, 6),
             };
             let version = rules.version(&row.id);
-            *(if row.file.version.as_deref() == Some(version.as_str()) {
+            let counter = if row.file.version.as_ref() == Some(&version) {
                 &mut done.replaced_before
             } else if replace(storage, &scope, rules, &row, version).await? {
                 &mut done.objects
             } else {
                 &mut done.skipped
-            }) += 1;
+            };
+            *counter += 1;
             report(&done);
             after = row.id;
         }

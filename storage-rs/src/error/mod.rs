@@ -11,7 +11,6 @@ use crate::backend::{BackendError, ContentError};
 
 /// The codes of errors. They are part of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are the codes of the API, which its documentation describes")]
 pub enum Code {
     AccessDenied,
     BucketAlreadyExists,

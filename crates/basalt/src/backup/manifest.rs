@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::plural::format_count;
 use anyhow::{Context, bail};
 use aws_lc_rs::digest;
 use chrono::{DateTime, SecondsFormat, Utc};
 use gotrue_rules::wire::hex::encode_hex;
 use serde_json::{Map, Value, json};
+
+use crate::plural::format_count;
 
 /// The entry with the description.
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -120,15 +121,10 @@ impl Manifest {
             format_count(self.files.len(), "file"),
             self.bytes().div_ceil(1_000_000),
             self.postgres_major,
-            format_users(self.users),
+            format_count(self.users, "user"),
             format_time(self.ended_at)
         )
     }
-}
-
-/// Formats a number of users.
-pub(crate) fn format_users(count: u64) -> String {
-    format_count(count, "user")
 }
 
 /// Formats a time with microseconds, the precision of the database.

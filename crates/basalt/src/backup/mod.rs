@@ -11,6 +11,6 @@ mod wal;
 
 pub(crate) use archive::{WalArchive, end_archiving};
 pub(crate) use create::create;
-pub(crate) use manifest::{Manifest, format_users};
+pub(crate) use manifest::Manifest;
 pub(crate) use read::verify;
 pub(crate) use restore::{RestoreRequest, restore};

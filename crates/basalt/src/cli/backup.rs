@@ -13,6 +13,7 @@ use super::process::build_runtime;
 use crate::backup::{self, RestoreRequest};
 use crate::config_file::LogFormat;
 use crate::logging;
+use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 
 pub(super) const BACKUP_HELP: &str = "Back up the embedded database and the data folder into one file, while the server runs
@@ -130,7 +131,7 @@ pub(super) fn run_restore(arguments: RestoreArguments) -> anyhow::Result<()> {
     }
     let text = format!(
         "Restored {} into {}; the backup has {}.\nStart the server with: basalt serve --data {}",
-        backup::format_users(restored.users),
+        format_count(restored.users, "user"),
         project.data.display(),
         restored.manifest.describe(),
         project.data.display()

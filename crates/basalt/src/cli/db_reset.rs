@@ -20,6 +20,7 @@ use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::project_database::{ProjectDatabase, read_settings};
 use crate::project_schema::{INCOMPLETE_STATUS, ProjectReport, ScratchDatabase};
+use crate::schema_difference::list_tables;
 use crate::{database, logging, project_schema};
 
 /// The long help of the command.
@@ -49,23 +50,6 @@ const CONTENTS: [(&str, &str, &str, &str); 6] = [
 
 /// The most tables that are named.
 const MAX_NAMED_TABLES: usize = 5;
-
-/// Lists the tables of the project with rows of their own; those of extensions are not the project's.
-const LIST_OWN_TABLES: &str = "SELECT format('%I.%I', n.nspname, c.relname)
-    FROM pg_catalog.pg_class AS c
-    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
-    WHERE c.relkind = 'r'
-      AND n.nspname !~ '^pg_'
-      AND n.nspname NOT IN (
-          'information_schema', 'auth', 'basalt', 'storage', 'realtime', '_realtime', '_analytics', 'vault', 'cron', 'net',
-          'supabase_functions', 'supabase_migrations', 'extensions', 'graphql', 'graphql_public', 'pgbouncer', 'pgsodium',
-          'pgsodium_masks', 'pgtle'
-      )
-      AND NOT EXISTS (
-          SELECT FROM pg_catalog.pg_depend AS d
-          WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'e'
-      )
-    ORDER BY 1";
 
 /// The arguments of `basalt db reset`.
 #[derive(Debug, Args)]
@@ -161,10 +145,9 @@ async fn read_contents(project: &Project, config: &Config, url: &str) -> anyhow:
             Err(error) => outcome = Err(error),
         }
     }
-    let own = count_own_rows(&pool).await;
     pool.close().await;
     outcome.context("counting the contents")?;
-    let own = own.context("counting the rows of the project's tables")?;
+    let own = count_own_rows(url).await.context("counting the rows of the project's tables")?;
     let lost = if own.is_empty() { own } else { subtract_made_again(own, project, config).await? };
     found.extend(describe_own_rows(&lost));
     Ok(found)
@@ -181,9 +164,17 @@ async fn count_rows(pool: &PgPool, table: &str, condition: &str) -> sqlx::Result
         .await
 }
 
-/// Returns the rows of the project's own tables that have some.
-async fn count_own_rows(pool: &PgPool) -> sqlx::Result<BTreeMap<String, i64>> {
-    let tables: Vec<String> = sqlx::query_scalar(LIST_OWN_TABLES).fetch_all(pool).await?;
+/// Counts the rows of each of the project's own tables that has some.
+async fn count_own_rows(url: &str) -> anyhow::Result<BTreeMap<String, i64>> {
+    let tables = list_tables(url).await?;
+    let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
+    let pool = database::build_migration_pool(&settings).await?;
+    let counts = count_rows_of(&pool, tables).await;
+    pool.close().await;
+    Ok(counts?)
+}
+
+async fn count_rows_of(pool: &PgPool, tables: Vec<String>) -> sqlx::Result<BTreeMap<String, i64>> {
     let mut counts = BTreeMap::new();
     for table in tables {
         let count = count_rows(pool, &table, "true").await?;
@@ -194,7 +185,7 @@ async fn count_own_rows(pool: &PgPool) -> sqlx::Result<BTreeMap<String, i64>> {
     Ok(counts)
 }
 
-/// Leaves the rows that migrations and seed files do not make again, as many as they make in a scratch database.
+/// Subtracts the rows that migrations and seed files make in a scratch database.
 async fn subtract_made_again(
     mut counts: BTreeMap<String, i64>,
     project: &Project,
@@ -214,11 +205,7 @@ async fn subtract_made_again(
 
 async fn count_made(project: &Project, config: &Config, url: &str) -> anyhow::Result<BTreeMap<String, i64>> {
     project_schema::apply(project, url, &config.database, &config.policy.hooks).await?;
-    let settings = DatabaseSettings { url: Secret::from(url), ..DatabaseSettings::default() };
-    let pool = database::build_migration_pool(&settings).await?;
-    let counts = count_own_rows(&pool).await;
-    pool.close().await;
-    counts.context("counting the rows of the scratch database")
+    count_own_rows(url).await.context("counting the rows of the scratch database")
 }
 
 /// Describes rows that would be lost, those of the largest tables first.

@@ -30,9 +30,10 @@ pub(super) const REPLAY_HELP: &str = "Replay recorded flows and report every dif
 
 Each flow runs in a world of its own, on a test server that this command starts. The server is that of the project around
 the command, if there is one: its config.toml, migrations, seed and hooks; --isolated uses none. Settings that a flow
-names come on top, except those that the recorder has only inferred. The first lines say what is used. Codes in messages, one-time passwords, passkeys and consents come from that world. With --against the
-same flows run against another server: a hosted project, a container, a version of the reference. With --upgrade two
-binaries answer in turn on one database, as during a rolling update, with the profile and the settings of each flow.
+names come on top, except those that the recorder has only inferred. The first lines say what is used. Codes in messages,
+one-time passwords, passkeys and consents come from that world. With --against the same flows run against another server:
+a hosted project, a container, a version of the reference. With --upgrade two binaries answer in turn on one database, as
+during a rolling update, with the profile and the settings of each flow.
 
 Exit status: 0 if every flow is as recorded, 1 if one differs or cannot be finished, 2 if nothing could be replayed.";
 

@@ -3,20 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use gotrue_rs::config::hook_key;
+use gotrue_rules::domain::policy::HookKind;
 
+use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
 use crate::project_schema::SchemaFiles;
-
-/// The hooks of a configuration.
-const HOOKS: [&str; 7] = [
-    "custom_access_token",
-    "send_email",
-    "send_sms",
-    "mfa_verification_attempt",
-    "password_verification_attempt",
-    "before_user_created",
-    "after_user_created",
-];
 
 /// Which server a replay asks for.
 #[derive(Debug, Clone, Copy)]
@@ -110,18 +102,14 @@ impl ReplayProject {
 
 fn describe(project: &Project, schema: &SchemaFiles) -> String {
     let files = &schema.schema;
-    let count = |number: usize, one: &str, many: &str| match number {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        _ => Some(format!("{number} {many}")),
-    };
-    let hooks: Vec<&str> =
-        HOOKS.into_iter().filter(|name| project.file.is_set(&format!("auth.hook.{name}.uri"))).collect();
+    let count = |number: usize, thing: &str| (number > 0).then(|| format_count(number, thing));
+    let hooks = HookKind::ALL.into_iter().map(hook_key);
+    let hooks: Vec<&str> = hooks.filter(|name| project.file.is_set(&format!("auth.hook.{name}.uri"))).collect();
     let parts = [
         project.layout.has_config.then(|| project.layout.config.display().to_string()),
         files.roles.as_ref().map(|_| "roles.sql".to_owned()),
-        count(files.migrations.len(), "migration", "migrations"),
-        count(files.seeds.len(), "seed file", "seed files"),
+        count(files.migrations.len(), "migration"),
+        count(files.seeds.len(), "seed file"),
         (!hooks.is_empty()).then(|| format!("hooks {}", hooks.join(", "))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();

@@ -22,6 +22,15 @@ const DROPPED_LAST: [&str; 7] = ["table", "sequence", "enum", "domain", "composi
 /// Statements of the first lines: functions may be created before the tables of their bodies.
 const PREAMBLE: &str = "SET check_function_bodies = false";
 
+/// Lists the tables of a project, each with its schema, without those of the services and of extensions.
+///
+/// # Errors
+/// The database cannot be reached or read.
+pub(crate) async fn list_tables(url: &str) -> anyhow::Result<Vec<String>> {
+    let objects = Snapshot::read(url).await?.objects.into_keys();
+    Ok(objects.filter(|(kind, _)| kind == "table").map(|(_, name)| name).collect())
+}
+
 /// The difference between the database of the migrations and another one.
 #[derive(Debug, Default)]
 pub(crate) struct DatabaseDifference {

@@ -66,6 +66,7 @@ mod shutdown;
 mod social;
 mod storage_buckets;
 mod storage_durability;
+mod storage_server;
 mod submissions;
 mod support;
 mod telemetry;

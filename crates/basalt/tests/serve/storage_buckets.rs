@@ -1,12 +1,11 @@
 //! Files of the storage API behind the S3 protocol: another server is the store.
 
-use std::process::{Child, Stdio};
-
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-use crate::support::{Basalt, TempFolder, basalt, free_port};
+use super::storage_server::StorageServer;
+use crate::support::{Basalt, TempFolder};
 
 const KEY_ID: &str = "store-access-key";
 const SECRET: &str = "store-secret-key-0123456789";
@@ -34,6 +33,19 @@ impl Store {
         self.server.url("/storage/v1/s3")
     }
 
+    /// The environment of a server with its files here.
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("STORAGE_BACKEND", "s3".to_owned()),
+            ("STORAGE_S3_BUCKET", "files".to_owned()),
+            ("STORAGE_S3_ENDPOINT", self.endpoint()),
+            ("STORAGE_S3_FORCE_PATH_STYLE", "true".to_owned()),
+            ("STORAGE_S3_REGION", "us-east-1".to_owned()),
+            ("AWS_ACCESS_KEY_ID", KEY_ID.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
+        ]
+    }
+
     /// The names of the objects in the bucket.
     async fn names(&self) -> Vec<String> {
         let mut database = PgConnection::connect(&self.server.text("database_url")).await.expect("a connection");
@@ -42,68 +54,11 @@ impl Store {
     }
 }
 
-/// `basalt storage` on the database of a server, with its files in the store.
-struct Replica<'a> {
-    child: Child,
-    url: String,
-    owner: &'a Basalt,
-}
-
-impl Drop for Replica<'_> {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl<'a> Replica<'a> {
-    async fn start(owner: &'a Basalt, store: &Store) -> Self {
-        let port = free_port();
-        let variables = [
-            ("DATABASE_URL", owner.text("database_url")),
-            ("AUTH_JWT_SECRET", owner.text("jwt_secret")),
-            ("ANON_KEY", owner.text("anon_key")),
-            ("SERVICE_KEY", owner.text("service_role_key")),
-            ("SERVER_HOST", "127.0.0.1".to_owned()),
-            ("SERVER_PORT", port.to_string()),
-            ("STORAGE_BACKEND", "s3".to_owned()),
-            ("STORAGE_S3_BUCKET", "files".to_owned()),
-            ("STORAGE_S3_ENDPOINT", store.endpoint()),
-            ("STORAGE_S3_FORCE_PATH_STYLE", "true".to_owned()),
-            ("STORAGE_S3_REGION", "us-east-1".to_owned()),
-            ("AWS_ACCESS_KEY_ID", KEY_ID.to_owned()),
-            ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
-        ];
-        let child = basalt().arg("storage").envs(variables).stderr(Stdio::null()).spawn().expect("the program starts");
-        let replica = Self { child, url: format!("http://127.0.0.1:{port}"), owner };
-        for _ in 0..600 {
-            if owner.client.get(format!("{}/status", replica.url)).send().await.is_ok() {
-                return replica;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-        panic!("basalt storage does not answer");
-    }
-
-    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
-        let url = if path.starts_with("http") { path.to_owned() } else { format!("{}{path}", self.url) };
-        self.owner.client.request(method, url).bearer_auth(self.owner.text("service_role_key"))
-    }
-
-    async fn send(&self, method: Method, path: &str, body: impl Into<reqwest::Body>) -> Response {
-        self.request(method, path).header("content-type", "text/plain").body(body).send().await.expect("a response")
-    }
-
-    async fn read(&self, path: &str) -> (StatusCode, String) {
-        let response = self.send(Method::GET, path, "").await;
-        (response.status(), response.text().await.expect("text"))
-    }
-}
-
 #[tokio::test]
 async fn two_servers_share_a_bucket_and_a_database() {
     let (store, owner) = (Store::start().await, Basalt::serve(&["--ephemeral"]));
-    let (first, second) = (Replica::start(&owner, &store).await, Replica::start(&owner, &store).await);
+    let (first, second) =
+        (StorageServer::start(&owner, store.variables()).await, StorageServer::start(&owner, store.variables()).await);
     let body = json!({"name": "papers"});
     let created = first.request(Method::POST, "/bucket").json(&body).send().await.expect("a response");
     assert_eq!(created.status(), StatusCode::OK);
@@ -132,7 +87,8 @@ async fn two_servers_share_a_bucket_and_a_database() {
 #[tokio::test]
 async fn resumable_upload_goes_on_at_another_server() {
     let (store, owner) = (Store::start().await, Basalt::serve(&["--ephemeral"]));
-    let (first, second) = (Replica::start(&owner, &store).await, Replica::start(&owner, &store).await);
+    let (first, second) =
+        (StorageServer::start(&owner, store.variables()).await, StorageServer::start(&owner, store.variables()).await);
     let body = json!({"name": "papers"});
     assert!(first.request(Method::POST, "/bucket").json(&body).send().await.expect("a response").status().is_success());
     let create = first.request(Method::POST, "/upload/resumable").header("tus-resumable", "1.0.0");

@@ -1,14 +1,15 @@
 //! `basalt storage` that is killed during uploads, and its memory during large ones.
 
 use std::collections::BTreeMap;
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
+use std::time::Duration;
 
 use futures::StreamExt;
 use reqwest::{Body, Method, StatusCode};
 use serde_json::json;
 
-use crate::support::{Basalt, TempFolder, basalt, free_port};
+use super::storage_server::{StorageServer, variables_of};
+use crate::support::{Basalt, TempFolder, basalt};
 
 /// How often the server is killed.
 const KILLS: usize = 8;
@@ -19,68 +20,51 @@ const LARGE: usize = 300;
 /// How much more memory a large upload or download may need, in KiB.
 const MORE_MEMORY: u64 = 16 * 1024;
 
-/// `basalt storage` with its files in a folder.
-struct Server<'a> {
-    child: Child,
-    url: String,
-    owner: &'a Basalt,
+/// A database and a folder for files.
+struct Place {
+    owner: Basalt,
+    files: String,
+    _folder: TempFolder,
 }
 
-impl Drop for Server<'_> {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+impl Place {
+    fn new() -> Self {
+        let folder = TempFolder::new();
+        let files = folder.path("files");
+        std::fs::create_dir_all(&files).expect("a folder");
+        Self { owner: Basalt::serve(&["--ephemeral"]), files, _folder: folder }
     }
-}
 
-fn variables(owner: &Basalt, folder: &str, port: u16) -> [(&'static str, String); 9] {
-    [
-        ("DATABASE_URL", owner.text("database_url")),
-        ("AUTH_JWT_SECRET", owner.text("jwt_secret")),
-        ("ANON_KEY", owner.text("anon_key")),
-        ("SERVICE_KEY", owner.text("service_role_key")),
-        ("SERVER_HOST", "127.0.0.1".to_owned()),
-        ("SERVER_PORT", port.to_string()),
-        ("STORAGE_BACKEND", "file".to_owned()),
-        ("FILE_STORAGE_BACKEND_PATH", folder.to_owned()),
-        ("FILE_SIZE_LIMIT", (1_u64 << 30).to_string()),
-    ]
-}
+    fn backend(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("STORAGE_BACKEND", "file".to_owned()),
+            ("FILE_STORAGE_BACKEND_PATH", self.files.clone()),
+            ("FILE_SIZE_LIMIT", (1_u64 << 30).to_string()),
+        ]
+    }
 
-impl<'a> Server<'a> {
-    async fn start(owner: &'a Basalt, folder: &str) -> Self {
-        let port = free_port();
+    async fn start(&self) -> StorageServer<'_> {
+        StorageServer::start(&self.owner, self.backend()).await
+    }
+
+    /// Runs a subcommand of `basalt storage` to its end.
+    fn run(&self, arguments: &[&str]) -> Output {
         let mut command = basalt();
-        let command = command.arg("storage").envs(variables(owner, folder, port)).stderr(Stdio::null());
-        let child = command.spawn().expect("the program starts");
-        let server = Self { child, url: format!("http://127.0.0.1:{port}"), owner };
-        let started = Instant::now();
-        while owner.client.get(format!("{}/status", server.url)).send().await.is_err() {
-            assert!(started.elapsed() < Duration::from_secs(30), "basalt storage answers");
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        server
+        let command = command.arg("storage").args(arguments).envs(variables_of(&self.owner)).envs(self.backend());
+        command.output().expect("the command runs")
     }
+}
 
-    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
-        let request = self.owner.client.request(method, format!("{}{path}", self.url));
-        request.bearer_auth(self.owner.text("service_role_key"))
-    }
+async fn create_bucket(server: &StorageServer<'_>) {
+    let created = server.request(Method::POST, "/bucket").json(&json!({"name": "kept"})).send().await;
+    assert_eq!(created.expect("a response").status(), StatusCode::OK);
+}
 
-    async fn create_bucket(&self) {
-        let created = self.request(Method::POST, "/bucket").json(&json!({"name": "kept"})).send().await;
-        assert_eq!(created.expect("a response").status(), StatusCode::OK);
-    }
-
-    fn memory(&self, name: &str) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a status");
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
-        line.trim().trim_end_matches(" kB").parse().expect("a number")
-    }
-
-    fn reset_peak(&self) {
-        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("the peak is reset");
-    }
+/// A figure of the memory of a process, in KiB.
+fn memory(process: u32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("a status");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
 /// The content that a client uploads under a name for the nth time: small and large ones.
@@ -93,7 +77,7 @@ fn content(name: &str, number: usize) -> String {
 type Known = BTreeMap<String, (Option<usize>, usize)>;
 
 /// Uploads until the server is gone.
-async fn upload_until_it_ends(server: &Server<'_>, client: usize, known: &mut Known) {
+async fn upload_until_it_ends(server: &StorageServer<'_>, client: usize, known: &mut Known) {
     for number in known.len().. {
         // One object is new each time, one is replaced.
         for (name, replaces) in [(format!("new-{client}-{number}"), "false"), (format!("same-{client}"), "true")] {
@@ -113,27 +97,23 @@ async fn upload_until_it_ends(server: &Server<'_>, client: usize, known: &mut Kn
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_server_loses_no_acknowledged_upload_and_keeps_no_orphan() {
-    let owner = Basalt::serve(&["--ephemeral"]);
-    let folder = TempFolder::new();
-    let files = folder.path("files");
-    std::fs::create_dir_all(&files).expect("a folder");
+    let place = Place::new();
     let mut known: Vec<Known> = vec![Known::new(); CLIENTS];
     for round in 0..KILLS {
-        let mut server = Server::start(&owner, &files).await;
+        let server = place.start().await;
         if round == 0 {
-            server.create_bucket().await;
+            create_bucket(&server).await;
         }
-        let mut child = std::process::Command::new("sleep").arg("0").spawn().expect("a process");
-        std::mem::swap(&mut child, &mut server.child);
+        let process = server.process().to_string();
         let clients = known.iter_mut().enumerate().map(|(client, known)| upload_until_it_ends(&server, client, known));
         let kill = async {
             tokio::time::sleep(Duration::from_millis(150 + 70 * round as u64)).await;
-            child.kill().expect("SIGKILL");
-            child.wait().expect("an end");
+            let killed = Command::new("kill").args(["-KILL", &process]).status().expect("the command runs");
+            assert!(killed.success());
         };
         tokio::join!(futures::future::join_all(clients), kill);
     }
-    let server = Server::start(&owner, &files).await;
+    let server = place.start().await;
     let (mut acknowledged, mut objects) = (0, 0);
     for (name, (last, sent)) in known.iter().flatten() {
         let read = server.request(Method::GET, &format!("/object/kept/{name}")).send().await.expect("a response");
@@ -146,9 +126,7 @@ async fn killed_server_loses_no_acknowledged_upload_and_keeps_no_orphan() {
     }
     assert!(acknowledged > KILLS * CLIENTS, "{acknowledged} uploads");
     drop(server);
-    let mut command = basalt();
-    let command = command.args(["storage", "check", "--delete", "--older-than", "0"]);
-    let check = command.envs(variables(&owner, &files, 0)).output().expect("the command runs");
+    let check = place.run(&["check", "--delete", "--older-than", "0"]);
     let report = String::from_utf8_lossy(&check.stdout);
     assert!(check.status.success(), "{report}{}", String::from_utf8_lossy(&check.stderr));
     assert!(report.contains(&format!("{objects} objects, {objects} files")), "{report}");
@@ -156,12 +134,9 @@ async fn killed_server_loses_no_acknowledged_upload_and_keeps_no_orphan() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_upload_and_download_need_little_memory() {
-    let owner = Basalt::serve(&["--ephemeral"]);
-    let folder = TempFolder::new();
-    let files = folder.path("files");
-    std::fs::create_dir_all(&files).expect("a folder");
-    let server = Server::start(&owner, &files).await;
-    server.create_bucket().await;
+    let place = Place::new();
+    let server = place.start().await;
+    create_bucket(&server).await;
     let transfer = async |megabytes: usize| {
         let part = bytes::Bytes::from(vec![7_u8; 1 << 20]);
         let parts = futures::stream::iter((0..megabytes).map(move |_| Ok::<_, std::io::Error>(part.clone())));
@@ -176,36 +151,29 @@ async fn large_upload_and_download_need_little_memory() {
         assert_eq!(length, megabytes << 20);
     };
     transfer(4).await;
-    let before = server.memory("VmRSS:");
-    server.reset_peak();
+    let before = memory(server.process(), "VmRSS:");
+    std::fs::write(format!("/proc/{}/clear_refs", server.process()), "5").expect("the peak is reset");
     transfer(LARGE).await;
-    let more = server.memory("VmHWM:").saturating_sub(before);
+    let more = memory(server.process(), "VmHWM:").saturating_sub(before);
     assert!(more <= MORE_MEMORY, "{more} KiB more than {before} KiB");
 }
 
 #[tokio::test]
 async fn anonymised_copy_has_other_names_and_content() {
-    let owner = Basalt::serve(&["--ephemeral"]);
-    let folder = TempFolder::new();
-    let files = folder.path("files");
-    std::fs::create_dir_all(&files).expect("a folder");
-    let server = Server::start(&owner, &files).await;
-    server.create_bucket().await;
+    let place = Place::new();
+    let server = place.start().await;
+    create_bucket(&server).await;
     let path = "/object/kept/6f7d4d1e-1b6f-4c59-9b50-0b8cf1d0c9a1/ann-smith.txt";
     let upload = server.request(Method::POST, path).header("content-type", "text/plain").body("dear Ann").send().await;
     assert_eq!(upload.expect("a response").status(), StatusCode::OK);
     drop(server);
-    let run = |more: &[&str]| {
-        let mut command = basalt();
-        let command = command.args(["storage", "anonymise", "--seed", "a seed of the tests"]).args(more);
-        command.envs(variables(&owner, &files, 0)).output().expect("the command runs")
-    };
-    assert!(!run(&[]).status.success(), "without --yes");
-    let done = run(&["--yes"]);
+    let anonymise = ["anonymise", "--seed", "a seed of the tests"];
+    assert!(!place.run(&anonymise).status.success(), "without --yes");
+    let done = place.run(&[&anonymise[..], &["--yes"]].concat());
     let output = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success(), "{output}{}", String::from_utf8_lossy(&done.stderr));
     assert!(output.contains("Replaced 1 object, deleted 0 incomplete uploads."), "{output}");
-    let server = Server::start(&owner, &files).await;
+    let server = place.start().await;
     let prefix = json!({"prefix": "6f7d4d1e-1b6f-4c59-9b50-0b8cf1d0c9a1"});
     let list = server.request(Method::POST, "/object/list/kept").json(&prefix).send().await.expect("a response");
     let list: serde_json::Value = list.json().await.expect("JSON");

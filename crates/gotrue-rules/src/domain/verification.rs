@@ -239,7 +239,7 @@ pub enum VerificationEffect {
     /// As [`Self::Recover`], and the address is confirmed. Audit: `user_signedup`, provider `email`.
     RecoverAndConfirm {
         /// Where the policy drops contested passwords, a password from before the confirmation is replaced by a random
-        /// one, which ends all sessions: whoever chose it did not own the address.
+        /// one, which ends all sessions: the address was not verified when it was chosen.
         should_set_password: bool,
     },
     /// The number is confirmed; an anonymous user becomes permanent.

@@ -19,7 +19,6 @@ const MAX_TOKEN_LENGTH: usize = 100_000;
 
 /// Accepted signature algorithms (RFC 7518 §3.1). HMAC algorithms and `none` are excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "they are RFC 7518's own names")]
 pub enum Algorithm {
     RS256,
     RS384,
