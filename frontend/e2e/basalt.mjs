@@ -111,14 +111,14 @@ async function firstLine(stream) {
 }
 
 /**
- * Returns the mails to an address; waits up to ten seconds for the first.
+ * Returns the mails to an address; waits up to thirty seconds for the first.
  *
  * @param {string} inboxUrl
  * @param {string} address
  * @returns {Promise<{ id: string, to: string, subject: string, kind: string, link: string, code: string, text: string, html: string }[]>}
  */
 export async function mailsTo(inboxUrl, address) {
-  const answer = await fetch(`${inboxUrl}.json?to=${encodeURIComponent(address)}&wait=10`);
+  const answer = await fetch(`${inboxUrl}.json?to=${encodeURIComponent(address)}&wait=30`);
   if (!answer.ok) throw new Error(`the inbox answered ${answer.status}: ${await answer.text()}`);
   return (await answer.json()).messages;
 }

@@ -27,7 +27,7 @@ const test = withPage.extend<{ oauthApp: OAuthApp }, { provider: Basalt }>({
       await use(provider);
       await provider.stop();
     },
-    { scope: "worker", timeout: 60_000 },
+    { scope: "worker", timeout: 180_000 },
   ],
   oauthApp: async ({ page, provider }, use) => {
     const app = await registerApp(provider, { client_name: "Shop app", redirect_uris: [CALLBACK] });

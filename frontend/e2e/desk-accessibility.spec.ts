@@ -18,28 +18,31 @@ for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`in ${colorScheme} colours`, () => {
     test.use({ colorScheme });
 
-    test("axe finds nothing on the screens of the desk", async ({ page, basalt }) => {
-      test.setTimeout(120_000);
-      await page.request.post("/functions/v1/send-submission", {
-        headers: { apikey: basalt.publishableKey },
-        data: { description: "A card in blue: visitor@example.com" },
-      });
-      const order = { template: "1", provider: "stripe", delivery: "once", email: "a@example.com" };
-      await page.request.post("/_dev/payment/pay", { form: order });
-      for (const width of [375, 1440]) {
+    for (const width of [375, 1440]) {
+      test(`axe finds nothing on the screens of the desk at ${width} pixels`, async ({
+        page,
+        basalt,
+      }) => {
         await page.setViewportSize({ width, height: 800 });
+        await makeEntries(page, basalt.publishableKey);
         for (const [name, path] of Object.entries(SCREENS)) {
           await page.goto(`/_desk${path}`);
           await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-          await expectNoViolations(page, `${name} at ${width}`);
+          await expectNoViolations(page, name);
         }
         for (const list of ["submissions?status=all", "orders"]) {
           await page.goto(`/_desk/${list}`);
           await page.locator("[data-row]").first().click();
           await expect(page.getByRole("heading", { level: 2 }).first()).toBeFocused();
-          await expectNoViolations(page, `the first of ${list} at ${width}`);
+          await expectNoViolations(page, `the first of ${list}`);
         }
-      }
+      });
+    }
+
+    test("axe finds nothing on the dialogs and the sign-in", async ({ page, basalt }) => {
+      await makeEntries(page, basalt.publishableKey);
+      await page.goto("/_desk/orders");
+      await page.locator("[data-row]").first().click();
       await page.getByRole("button", { name: "Refund", exact: true }).click();
       await expectNoViolations(page, "the dialog of a refund");
       await page.keyboard.press("Escape");
@@ -52,6 +55,16 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expectNoViolations(page, "the sign-in");
     });
   });
+}
+
+/** Makes a submission and an order, so that both lists have a row. */
+async function makeEntries(page: Page, publishableKey: string): Promise<void> {
+  await page.request.post("/functions/v1/send-submission", {
+    headers: { apikey: publishableKey },
+    data: { description: "A card in blue: visitor@example.com" },
+  });
+  const order = { template: "1", provider: "stripe", delivery: "once", email: "a@example.com" };
+  await page.request.post("/_dev/payment/pay", { form: order });
 }
 
 /** Fails on a violation of axe's rules, and if the page scrolls sideways. */

@@ -27,7 +27,7 @@ export const test = shopTest.extend<{ signedIn: undefined }, { session: Cookies 
       await context.close();
       await use(cookies);
     },
-    { scope: "worker", timeout: 60_000 },
+    { scope: "worker", timeout: 180_000 },
   ],
   baseURL: async ({ basalt }, use) => use(new URL(basalt.deskSetupUrl).origin),
   signedIn: [

@@ -151,7 +151,7 @@ test("a picture that the owner gives is on the card and on the page", async ({ p
       fileURLToPath(new URL("../public/icon-512.png", import.meta.url)),
     );
     await expect
-      .poll(async () => (await fetch(`${basalt.url}/template/9`)).text(), { timeout: 15_000 })
+      .poll(async () => (await fetch(`${basalt.url}/template/9`)).text())
       .toContain("A seal on paper");
     for (const path of ["/?category=Corporate", "/template/9"]) {
       await page.goto(basalt.url + path, { waitUntil: "networkidle" });
@@ -184,9 +184,7 @@ description = "A menu for the week, with a dish for each day."
 features = ["One", "Two", "Three", "Four", "Five"]
 link = "https://pay.example/menu?a=1&b=2"
 `);
-  await expect
-    .poll(async () => (await fetch(`${basalt.url}/template/13`)).status, { timeout: 15_000 })
-    .toBe(200);
+  await expect.poll(async () => (await fetch(`${basalt.url}/template/13`)).status).toBe(200);
   const errors = consoleErrors(page);
   await page.goto(`${basalt.url}${paths.catalogue}`, { waitUntil: "networkidle" });
   await expect(page.getByRole("heading", { level: 2 }).first()).toHaveText("Menu <of> the Week");

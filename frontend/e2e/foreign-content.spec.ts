@@ -54,7 +54,7 @@ const test = base.extend<object, { storage: Storage; basalt: Basalt }>({
       await use(basalt);
       await basalt.stop();
     },
-    { scope: "worker", timeout: 60_000 },
+    { scope: "worker", timeout: 180_000 },
   ],
 });
 

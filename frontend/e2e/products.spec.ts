@@ -17,9 +17,6 @@ async function unpack(email: (typeof EMAILS)[number]): Promise<{ folder: string 
   return { folder };
 }
 
-// A trace of so many pages takes longer than the tests.
-test.use({ trace: "off" });
-
 /** The width to which pictures are reduced before they are compared: letters blur, layout and colours stay. */
 const COMPARED_WIDTH = 150;
 /** The mean difference of two pictures of one mail, of 255; compression and the hinting of fonts make up less. */

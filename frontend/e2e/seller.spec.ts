@@ -27,7 +27,7 @@ const test = shopTest.extend({
       await use(basalt);
       await basalt.stop();
     },
-    { scope: "worker", timeout: 60_000 },
+    { scope: "worker", timeout: 180_000 },
   ],
 });
 

@@ -12,7 +12,7 @@ export const test = base.extend<{ noPageErrors: undefined }, { basalt: Basalt }>
       await use(basalt);
       await basalt.stop();
     },
-    { scope: "worker", timeout: 60_000 },
+    { scope: "worker", timeout: 180_000 },
   ],
   baseURL: async ({ basalt }, use) => use(basalt.url),
   // In every test: no script fails, and the Content Security Policy is not violated.

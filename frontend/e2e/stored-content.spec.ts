@@ -35,7 +35,7 @@ const test = base.extend<object, { basalt: Basalt }>({
       await use(basalt);
       await basalt.stop();
     },
-    { scope: "worker", timeout: 60_000 },
+    { scope: "worker", timeout: 180_000 },
   ],
 });
 
