@@ -2,10 +2,11 @@
 //!
 //! A browser sends `Origin` with every request that changes something, and `Sec-Fetch-Site` where it is new enough.
 
+use gotrue_rules::domain::redirect::is_loopback_host;
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, StatusCode};
 use http_edge::request::is_call_of_area;
-use url::Url;
+use url::{Host, Url};
 
 use super::error::DeskError;
 
@@ -21,7 +22,8 @@ pub(crate) struct OwnOrigin {
 /// Requires that a request comes from a page of the own site.
 ///
 /// The own sites are the configured URLs, and the host that the request names: a browser sets both headers itself. If
-/// the first URL is one of HTTPS, pages of plain HTTP are another site, because others may have written them.
+/// the first URL is one of HTTPS, pages of plain HTTP are another site, because others may have written them. If it is one
+/// of this machine, so are other names: anybody can point a name of theirs at this machine (DNS rebinding).
 ///
 /// # Errors
 /// 403 `desk_csrf`.
@@ -40,7 +42,10 @@ pub(crate) fn require_own_origin(headers: &HeaderMap, own_urls: &[Url]) -> Resul
     let origin = origin.to_str().ok().and_then(|text| Url::parse(text).ok()).filter(Url::has_host);
     let Some(origin) = origin else { return Err(refused("The request has an unreadable origin.")) };
     let needs_https = own_urls.first().is_some_and(|url| url.scheme() == "https");
-    let is_named = is_named_host(headers, &origin) && (origin.scheme() == "https" || !needs_https);
+    let is_local = own_urls.first().and_then(Url::host_str).is_some_and(is_loopback_host);
+    let is_named = is_named_host(headers, &origin)
+        && (origin.scheme() == "https" || !needs_https)
+        && (!is_local || is_address_or_loopback(&origin));
     if is_named || own_urls.iter().any(|url| url.origin() == origin.origin()) {
         return Ok(OwnOrigin { is_https: origin.scheme() == "https" });
     }
@@ -67,6 +72,15 @@ fn is_named_host(headers: &HeaderMap, origin: &Url) -> bool {
     matches!(origin.scheme(), "http" | "https") && named.is_ok_and(|named| named.origin() == origin.origin())
 }
 
+/// Returns whether the host is an address or a loopback name, which no name server can point elsewhere.
+fn is_address_or_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => is_loopback_host(name),
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        None => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
@@ -91,6 +105,17 @@ mod tests {
         let local = [(ORIGIN, "http://localhost:9"), (HOST, "localhost:9")];
         assert_eq!(check_at("http://127.0.0.1:9", &local), Some(false));
         assert_eq!(check(&[(ORIGIN, "https://a.example"), (HOST, "a.example:443")]), Some(true));
+    }
+
+    #[test]
+    fn a_local_server_has_no_names_of_others() {
+        let by_name = |host: &'static str, origin: &'static str| {
+            check_at("http://127.0.0.1:9", &[(ORIGIN, origin), (HOST, host)])
+        };
+        assert_eq!(by_name("rebind.example:9", "http://rebind.example:9"), None);
+        assert_eq!(by_name("127.0.0.1.rebind.example:9", "http://127.0.0.1.rebind.example:9"), None);
+        assert_eq!(by_name("192.168.1.7:9", "http://192.168.1.7:9"), Some(false));
+        assert_eq!(by_name("[::1]:9", "http://[::1]:9"), Some(false));
     }
 
     #[test]
