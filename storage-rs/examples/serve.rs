@@ -9,7 +9,7 @@ use storage_rs::service::{Clock, Storage};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let config = Config::from_environment(&Environment::of_process())?;
+    let config = Config::from_environment(&Environment::of_process()).map_err(|problems| problems.join("\n"))?;
     let BackendSettings::Disk { folder } = &config.backend else {
         return Err("the example keeps files on the disk".into());
     };

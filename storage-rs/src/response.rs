@@ -1,5 +1,7 @@
 //! Responses.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use chrono::{DateTime, Utc};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
@@ -39,7 +41,11 @@ pub fn message(text: &str) -> Response<Body> {
 /// The response of the REST API to a request that failed.
 pub fn failure(error: &Error) -> Response<Body> {
     error.log();
-    json_response(error.rest_status(), &error.body())
+    let mut response = json_response(error.rest_status(), &error.body());
+    if let Some(refusal) = &error.refusal {
+        response.extensions_mut().insert(Arc::clone(refusal));
+    }
+    response
 }
 
 /// The response to a path or a method that there is not; `has_code` is that of the parts with errors of their own.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api_keys::ApiKeys;
 use crate::project_schema::{ProjectReport, SkippedLine};
+use crate::served_apis::ServedApis;
 
 /// The file's name in the data folder.
 const FILE: &str = "running.json";
@@ -20,7 +21,20 @@ pub(crate) struct Announcement<'a> {
     url: &'a str,
     auth_url: String,
     functions_url: String,
-    inbox_url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rest_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    storage_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s3_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s3_access_key_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s3_secret_access_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s3_region: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inbox_url: Option<String>,
     publishable_key: &'a str,
     secret_key: &'a str,
     anon_key: &'a str,
@@ -48,6 +62,15 @@ pub(crate) struct Announcement<'a> {
     running: Option<bool>,
 }
 
+/// A variable of `supabase status -o env`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CliVariable<'a> {
+    /// Its name in `--override-name`.
+    pub path: &'static str,
+    pub name: &'static str,
+    pub value: &'a str,
+}
+
 /// The address and the key of the test API.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TestAccess {
@@ -63,7 +86,13 @@ impl<'a> Announcement<'a> {
             url,
             auth_url: format!("{url}/auth/v1"),
             functions_url: format!("{url}/functions/v1"),
-            inbox_url: format!("{url}/_dev/inbox"),
+            rest_url: None,
+            storage_url: None,
+            s3_url: None,
+            s3_access_key_id: None,
+            s3_secret_access_key: None,
+            s3_region: None,
+            inbox_url: None,
             publishable_key: &keys.publishable_key,
             secret_key: &keys.secret_key,
             anon_key: &keys.anon_key,
@@ -94,10 +123,28 @@ impl<'a> Announcement<'a> {
         Self { test, ..self }
     }
 
-    /// Adds the port of the APIs of Mailpit and Inbucket, and the one that receives mails.
+    /// Adds the URLs of the APIs that not every server has, and the key of the S3 protocol.
     #[must_use]
-    pub(crate) fn with_mailbox(self, mailpit_url: Option<&'a str>, smtp_port: Option<u16>) -> Self {
-        Self { mailpit_url, smtp_port, ..self }
+    pub(crate) fn with_apis(self, apis: &'a ServedApis) -> Self {
+        let below = |is_served: bool, path: &str| is_served.then(|| format!("{}{path}", self.url));
+        let key = apis.s3.as_ref().and_then(|s3| s3.key.as_ref());
+        Self {
+            rest_url: below(apis.has_data_api, "/rest/v1"),
+            storage_url: below(apis.has_storage, "/storage/v1"),
+            s3_url: below(apis.s3.is_some(), "/storage/v1/s3"),
+            s3_access_key_id: key.map(|(id, _)| id.as_str()),
+            s3_secret_access_key: key.map(|(_, secret)| secret.as_str()),
+            s3_region: apis.s3.as_ref().map(|s3| s3.region.as_str()),
+            inbox_url: below(apis.has_inbox, "/_dev/inbox"),
+            mailpit_url: apis.mailpit_url.as_deref(),
+            ..self
+        }
+    }
+
+    /// Adds the port that receives mails.
+    #[must_use]
+    pub(crate) fn with_smtp_port(self, smtp_port: Option<u16>) -> Self {
+        Self { smtp_port, ..self }
     }
 
     /// Adds the address of the desk.
@@ -141,21 +188,31 @@ impl<'a> Announcement<'a> {
         public.chain(private).map(|(name, value)| (name, value.to_owned())).collect()
     }
 
-    /// Returns URLs and keys by the names of `supabase status -o env`.
-    pub(crate) fn cli_variables(&self) -> Vec<(&'static str, &str)> {
-        let database = self.database_url_tcp.or(self.database_url).map(|url| ("DB_URL", url));
+    /// Returns URLs and keys by the names of `supabase status -o env`, each with its name in `--override-name`.
+    ///
+    /// What this server does not have is left out.
+    pub(crate) fn cli_variables(&self) -> Vec<CliVariable<'_>> {
+        let database = self.database_url_tcp.or(self.database_url);
+        let mailpit = self.mailpit_url.or(self.inbox_url.as_deref());
         let named = [
-            ("API_URL", self.url),
-            ("FUNCTIONS_URL", &self.functions_url),
-            ("INBUCKET_URL", &self.inbox_url),
-            ("MAILPIT_URL", &self.inbox_url),
-            ("JWT_SECRET", self.jwt_secret),
-            ("ANON_KEY", self.anon_key),
-            ("SERVICE_ROLE_KEY", self.service_role_key),
-            ("PUBLISHABLE_KEY", self.publishable_key),
-            ("SECRET_KEY", self.secret_key),
+            ("api.url", "API_URL", Some(self.url)),
+            ("api.rest_url", "REST_URL", self.rest_url.as_deref()),
+            ("api.storage_s3_url", "STORAGE_S3_URL", self.s3_url.as_deref()),
+            ("api.functions_url", "FUNCTIONS_URL", Some(&*self.functions_url)),
+            ("db.url", "DB_URL", database),
+            ("inbucket.url", "INBUCKET_URL", mailpit),
+            ("mailpit.url", "MAILPIT_URL", mailpit),
+            ("auth.publishable_key", "PUBLISHABLE_KEY", Some(self.publishable_key)),
+            ("auth.secret_key", "SECRET_KEY", Some(self.secret_key)),
+            ("auth.jwt_secret", "JWT_SECRET", Some(self.jwt_secret)),
+            ("auth.anon_key", "ANON_KEY", Some(self.anon_key)),
+            ("auth.service_role_key", "SERVICE_ROLE_KEY", Some(self.service_role_key)),
+            ("storage.s3_access_key_id", "S3_PROTOCOL_ACCESS_KEY_ID", self.s3_access_key_id),
+            ("storage.s3_secret_access_key", "S3_PROTOCOL_ACCESS_KEY_SECRET", self.s3_secret_access_key),
+            ("storage.s3_region", "S3_PROTOCOL_REGION", self.s3_region),
         ];
-        named.into_iter().chain(database).collect()
+        let known = |(path, name, value): (_, _, Option<_>)| value.map(|value| CliVariable { path, name, value });
+        named.into_iter().filter_map(known).collect()
     }
 
     /// Formats one line of JSON, for test suites.
@@ -173,21 +230,28 @@ impl<'a> Announcement<'a> {
     pub(crate) fn to_text(&self, first: &str) -> String {
         let mut text = format!("{first}\n\n");
         let rows = [
-            ("URL", self.url),
-            ("Auth", &self.auth_url),
-            ("Functions", &self.functions_url),
-            ("Inbox", &self.inbox_url),
-            ("Public key", self.publishable_key),
-            ("Service key", self.secret_key),
+            ("URL", Some(self.url)),
+            ("Auth", Some(&*self.auth_url)),
+            ("REST", self.rest_url.as_deref()),
+            ("Storage", self.storage_url.as_deref()),
+            ("Functions", Some(&*self.functions_url)),
+            ("Inbox", self.inbox_url.as_deref()),
+            ("Mailpit", self.mailpit_url),
+            ("Database", self.database_url_tcp),
+            ("Desk", self.desk_url.as_deref()),
+            ("Publishable", Some(self.publishable_key)),
+            ("Secret", Some(self.secret_key)),
+            ("S3", self.s3_url.as_deref()),
+            ("S3 key", self.s3_access_key_id),
+            ("S3 secret", self.s3_secret_access_key),
+            ("S3 region", self.s3_region),
         ];
-        let database = self.database_url_tcp.map(|url| ("Database", url));
-        let desk = self.desk_url.as_deref().map(|url| ("Desk", url));
-        for (name, value) in rows.into_iter().chain(database).chain(desk) {
+        for (name, value) in rows.into_iter().filter_map(|(name, value)| Some((name, value?))) {
             let _ = writeln!(text, "  {name:<12} {value}");
         }
         let _ = write!(
             text,
-            "\n  createClient(\"{}\", \"{}\")\n\n  The service key may do everything: keep it on servers. \
+            "\n  createClient(\"{}\", \"{}\")\n\n  The secret key may do everything: keep it on servers. \
              `basalt status --json` has the older keys too.",
             self.url, self.publishable_key
         );
@@ -222,6 +286,9 @@ pub(crate) struct RunningServer {
     /// The same for its secret key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_key: Option<String>,
+    /// Its further APIs; servers of former versions do not say them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apis: Option<ServedApis>,
     /// The publishable key in its pages, which are built at its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_key: Option<String>,
@@ -237,6 +304,7 @@ impl RunningServer {
             database_url_tcp: database_url_tcp.map(str::to_owned),
             publishable_key: None,
             secret_key: None,
+            apis: None,
             page_key: None,
         }
     }

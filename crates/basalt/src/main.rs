@@ -48,6 +48,7 @@ mod router;
 mod schema_difference;
 mod seller;
 mod serve;
+mod served_apis;
 mod shutdown;
 mod storage;
 mod submissions;

@@ -312,17 +312,20 @@ pub async fn list_recovery_codes(db: &mut Connection, user_ids: &[Uuid]) -> Resu
 
 /// Inserts dependent rows of existing users and returns how many were new.
 ///
-/// Runs within a savepoint, so that the open transaction survives a failure.
+/// Runs within a savepoint, so that the open transaction survives a failure. Unless `keeps_some`, the rows are inserted only
+/// if all are new.
 pub async fn try_insert_dependent_rows(
     db: &mut Connection,
     table: ImportTable,
     rows: Vec<Value>,
     now: DateTime<Utc>,
+    keeps_some: bool,
 ) -> Result<u64> {
+    let wanted = rows.len() as u64;
     db.execute(bind!(SAVE)).await?;
     let outcome = insert_dependent_rows(db, table, rows, now).await;
-    let end = if outcome.is_ok() { bind!(KEEP) } else { bind!(UNDO) };
-    db.execute(end).await?;
+    let is_kept = outcome.as_ref().is_ok_and(|count| keeps_some || *count == wanted);
+    db.execute(if is_kept { bind!(KEEP) } else { bind!(UNDO) }).await?;
     outcome
 }
 

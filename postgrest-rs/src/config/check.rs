@@ -1,7 +1,44 @@
 //! Settings that must have a certain form.
 
+use super::claim_path::ClaimPath;
 use super::{LogLevel, OpenApiMode, Sources, TransactionEnd, split_commas};
 use crate::jwt::keys::KeySet;
+
+/// Finds the settings that cannot be used: `PostgREST`'s message for each, and what to set.
+pub(super) fn find_problems(sources: &Sources) -> Vec<String> {
+    let checked = [
+        (ports(sources).err(), "Set admin-server-port to another port, or leave it out."),
+        (
+            transaction_end(sources).err(),
+            "Set db-tx-end to commit, commit-allow-override, rollback or rollback-allow-override.",
+        ),
+        (
+            read_uri(sources).err(),
+            "Set db-uri to postgres://USER:PASSWORD@HOST:5432/DATABASE, or to @FILE with a file that holds it.",
+        ),
+        (audience(sources).err(), "Set jwt-aud to the aud of accepted tokens."),
+        (
+            read_keys(sources).err(),
+            "Set jwt-secret to the secret, a JSON Web Key, a JSON Web Key Set, or to @FILE with a file that holds one.",
+        ),
+        (role_claim_path(sources).err(), "Set jwt-role-claim-key to a path such as .role."),
+        (log_level(sources).err(), "Set log-level to crit, error, warn, info or debug."),
+        (openapi_mode(sources).err(), "Set openapi-mode to follow-privileges, ignore-privileges or disabled."),
+        (proxy_uri(sources).err(), "Set openapi-server-proxy-uri to the URL of the API for clients."),
+        (socket_mode(sources).err(), "Set server-unix-socket-mode to an octal number such as 660."),
+    ];
+    let problem = |(message, remedy): (Option<String>, &str)| {
+        let message = message?;
+        // Each problem is one line.
+        Some(format!("{} {remedy}", message.lines().map(str::trim).collect::<Vec<_>>().join(" ")))
+    };
+    checked.into_iter().filter_map(problem).collect()
+}
+
+/// The place of the role in the claims.
+pub(super) fn role_claim_path(sources: &Sources) -> Result<ClaimPath, String> {
+    sources.text(&["jwt-role-claim-key", "role-claim-key"]).map_or_else(|| Ok(ClaimPath::default()), ClaimPath::parse)
+}
 
 /// The ports of the API and of the administration.
 pub(super) fn ports(sources: &Sources) -> Result<(u16, Option<u16>), String> {

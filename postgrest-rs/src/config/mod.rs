@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use check::{
-    audience, extra_search_path, log_level, openapi_mode, ports, proxy_uri, read_keys, read_uri, socket_mode,
-    transaction_end,
+    audience, extra_search_path, find_problems, log_level, openapi_mode, ports, proxy_uri, read_keys, read_uri,
+    role_claim_path, socket_mode, transaction_end,
 };
 use claim_path::ClaimPath;
 
@@ -163,6 +163,14 @@ impl Sources {
         Ok(Self { file, environment: environment.collect(), database: BTreeMap::new() })
     }
 
+    /// The connection string.
+    ///
+    /// # Errors
+    /// The file that holds it cannot be read.
+    pub(crate) fn database_uri(&self) -> Result<String, String> {
+        read_uri(self)
+    }
+
     /// A setting, empty or not.
     fn find(&self, name: &str) -> Option<&str> {
         let underscored = name.replace('-', "_");
@@ -234,8 +242,12 @@ impl Config {
     /// Builds the settings.
     ///
     /// # Errors
-    /// The setting that cannot be used, and why.
+    /// All settings that cannot be used, why, and what to set; a line for each.
     pub fn build(sources: &Sources) -> Result<Self, String> {
+        let problems = find_problems(sources);
+        if !problems.is_empty() {
+            return Err(problems.join("\n"));
+        }
         let list = |name: &str, default: &[&str]| {
             sources.text(&[name]).map_or_else(|| default.iter().map(|&it| it.to_owned()).collect(), split_commas)
         };
@@ -273,10 +285,7 @@ impl Config {
             jwt_aud: audience(sources)?,
             jwt_cache_max_entries: sources.number(&["jwt-cache-max-entries"], 1000),
             jwt_keys: read_keys(sources)?,
-            jwt_role_claim_key: match sources.text(&["jwt-role-claim-key", "role-claim-key"]) {
-                Some(text) => ClaimPath::parse(text)?,
-                None => ClaimPath::default(),
-            },
+            jwt_role_claim_key: role_claim_path(sources)?,
             log_level: log_level(sources)?,
             openapi_mode: openapi_mode(sources)?,
             openapi_security_active: sources.truth(&["openapi-security-active"], false),
@@ -329,7 +338,20 @@ mod tests {
         for (name, value, message) in cases {
             let mut sources = Sources::default();
             sources.file.insert(name.to_owned(), value.to_owned());
-            assert_eq!(Config::build(&sources).unwrap_err(), message, "{name}");
+            let problem = Config::build(&sources).unwrap_err();
+            assert!(problem.starts_with(&format!("{message} Set ")), "{name}: {problem}");
+        }
+    }
+
+    #[test]
+    fn all_problems_are_reported() {
+        let mut sources = Sources::default();
+        let names = ["db-tx-end", "log-level", "openapi-mode", "jwt-secret", "server-unix-socket-mode"];
+        sources.file.extend(names.map(|name| (name.to_owned(), "x".to_owned())));
+        let problems = Config::build(&sources).unwrap_err();
+        assert_eq!(problems.lines().count(), names.len(), "{problems}");
+        for name in names {
+            assert_eq!(problems.lines().filter(|line| line.contains(&format!("Set {name} "))).count(), 1, "{problems}");
         }
     }
 }

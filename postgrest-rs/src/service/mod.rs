@@ -97,6 +97,14 @@ impl Timing {
     }
 }
 
+/// Adds to the problems of other settings that the connection string is malformed.
+fn add_address_problem(problems: String, sources: &Sources) -> String {
+    match sources.database_uri().map(|uri| connect::parse(&uri)) {
+        Ok(Err(problem)) => format!("{problems}\n{problem}"),
+        _ => problems,
+    }
+}
+
 impl DataApi {
     /// An API with the settings of these sources. The database is asked by [`Self::reload_config`] and [`Self::reload_schema`].
     ///
@@ -111,7 +119,8 @@ impl DataApi {
     /// # Errors
     /// A setting that cannot be used.
     pub fn with_dependencies(sources: Sources, dependencies: Dependencies) -> Result<Arc<Self>, String> {
-        let config = Arc::new(Config::build(&sources)?);
+        let built = Config::build(&sources).map_err(|problems| add_address_problem(problems, &sources));
+        let config = Arc::new(built?);
         let limits = PoolLimits {
             size: config.db_pool,
             acquisition: config.db_pool_acquisition_timeout,

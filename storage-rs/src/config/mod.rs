@@ -1,10 +1,15 @@
 //! Settings: the environment of Supabase Storage, or values of the program that holds the API.
 
-use std::collections::BTreeMap;
+mod environment;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
+use postgrest_rs::execute::connect;
 use serde_json::Value;
+
+pub use environment::Environment;
+use environment::Reader;
 
 use crate::caller::keys::Keys;
 use crate::caller::token_check::TokenCheck;
@@ -157,159 +162,176 @@ pub struct Config {
     pub token_check: Option<TokenCheck>,
 }
 
-/// The variables of Supabase Storage.
-#[derive(Debug, Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
-
-impl Environment {
-    /// The environment of the process.
-    pub fn of_process() -> Self {
-        Self(
-            std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-                .collect(),
-        )
-    }
-
-    /// These variables.
-    pub fn new<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
-        Self(variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
-    }
-
-    /// What is logged: `LOG_LEVEL`, where `fatal` and `silent` count as errors alone.
-    pub fn log_level(&self) -> &'static str {
-        match self.text(&["LOG_LEVEL"]) {
-            Some("trace" | "debug") => "debug",
-            Some("warn") => "warn",
-            Some("error" | "fatal" | "silent") => "error",
-            _ => "info",
-        }
-    }
-
-    /// The first of these variables that is not empty.
-    fn text(&self, names: &[&str]) -> Option<&str> {
-        names.iter().find_map(|name| self.0.get(*name).map(String::as_str).filter(|value| !value.is_empty()))
-    }
-
-    fn owned(&self, names: &[&str]) -> Option<String> {
-        self.text(names).map(str::to_owned)
-    }
-
-    fn is_true(&self, names: &[&str]) -> bool {
-        self.text(names) == Some("true")
-    }
-
-    fn number<T: std::str::FromStr>(&self, names: &[&str]) -> Result<Option<T>, String> {
-        let Some(text) = self.text(names) else { return Ok(None) };
-        text.trim().parse().map(Some).map_err(|_| format!("{}: {text:?} is no number that can be used", names[0]))
-    }
-
-    fn milliseconds(&self, names: &[&str], default: u64) -> Result<Duration, String> {
-        Ok(Duration::from_millis(self.number(names)?.unwrap_or(default)))
-    }
-}
-
 impl Config {
     /// Reads the environment.
     ///
     /// # Errors
-    /// The variable that is missing or cannot be used.
-    pub fn from_environment(environment: &Environment) -> Result<Self, String> {
-        let required = |names: &[&str]| environment.owned(names).ok_or_else(|| format!("{} is missing", names[0]));
-        let jwt_secret = required(&["AUTH_JWT_SECRET", "PGRST_JWT_SECRET"])?;
-        let key_set = key_set(environment.text(&["JWT_JWKS"]).unwrap_or_default())?;
-        let region = environment.owned(&["SERVER_REGION", "REGION"]).unwrap_or_else(|| "not-specified".to_owned());
+    /// All variables that are missing or cannot be used, a line for each.
+    pub fn from_environment(environment: &Environment) -> Result<Self, Vec<String>> {
+        let mut reader = Reader::new(environment);
+        let jwt_secret = reader.required(
+            &["AUTH_JWT_SECRET", "PGRST_JWT_SECRET"],
+            "set it to the secret with which the auth API signs tokens",
+        );
+        let database_url = read_database_url(&mut reader);
+        let (keys, backend) = (read_keys(&mut reader, jwt_secret.as_deref()), read_backend(&mut reader));
+        let (tus, s3, images) = (read_tus(&mut reader), read_s3(&mut reader), read_images(&mut reader));
+        let database_pool_size = reader.number(&["DATABASE_MAX_CONNECTIONS"], 20).max(1);
+        let database_connection_timeout = reader.milliseconds(&["DATABASE_CONNECTION_TIMEOUT"], 3000);
+        let statement_timeout = reader.milliseconds(&["DATABASE_STATEMENT_TIMEOUT"], 30_000);
+        let port = reader.number(&["SERVER_PORT", "PORT"], 5000);
+        let file_size_limit = reader.number(&["UPLOAD_FILE_SIZE_LIMIT", "FILE_SIZE_LIMIT"], DEFAULT_FILE_SIZE_LIMIT);
+        let standard_limit = reader.number(&["UPLOAD_FILE_SIZE_LIMIT_STANDARD", "FILE_SIZE_LIMIT_STANDARD_UPLOAD"], 0);
+        let lifetime = ["UPLOAD_SIGNED_URL_EXPIRATION_TIME", "SIGNED_UPLOAD_URL_EXPIRATION_TIME"];
+        let signed_upload_lifetime = Duration::from_secs(reader.number(&lifetime, 60));
+        let empty_bucket_max = reader.number(&["STORAGE_EMPTY_BUCKET_MAX"], 200_000);
+        let public_validity = reader.milliseconds(&["BASALT_STORAGE_PUBLIC_VALIDITY_MS"], 0);
+        let problems = reader.into_problems();
+        let (Some(database_url), Some(jwt_secret), Some(keys), Some(backend), []) =
+            (database_url, jwt_secret, keys, backend, &problems[..])
+        else {
+            return Err(problems);
+        };
+        let text = |names: &[&str], default: &str| environment.owned(names).unwrap_or_else(|| default.to_owned());
         Ok(Self {
-            database_url: required(&["DATABASE_POOL_URL", "DATABASE_URL"])?,
+            database_url,
             database_idle_timeout: DATABASE_IDLE_TIMEOUT,
-            database_pool_size: environment.number(&["DATABASE_MAX_CONNECTIONS"])?.unwrap_or(20).max(1),
-            database_connection_timeout: environment.milliseconds(&["DATABASE_CONNECTION_TIMEOUT"], 3000)?,
-            statement_timeout: environment.milliseconds(&["DATABASE_STATEMENT_TIMEOUT"], 30_000)?,
-            service_role: environment.owned(&["DB_SERVICE_ROLE"]).unwrap_or_else(|| "service_role".to_owned()),
-            anon_role: environment.owned(&["DB_ANON_ROLE"]).unwrap_or_else(|| "anon".to_owned()),
-            keys: Keys::new(&jwt_secret, &key_set)?,
+            database_pool_size,
+            database_connection_timeout,
+            statement_timeout,
+            service_role: text(&["DB_SERVICE_ROLE"], "service_role"),
+            anon_role: text(&["DB_ANON_ROLE"], "anon"),
+            keys,
             jwt_secret,
             anon_key: environment.owned(&["ANON_KEY", "SERVER_ANON_KEY"]),
             service_key: environment.owned(&["SERVICE_KEY", "SERVER_SERVICE_KEY"]),
-            host: environment.owned(&["SERVER_HOST", "HOST"]).unwrap_or_else(|| "0.0.0.0".to_owned()),
-            port: environment.number(&["SERVER_PORT", "PORT"])?.unwrap_or(5000),
-            prefix: environment.owned(&["BASALT_STORAGE_PREFIX"]).unwrap_or_else(|| "/storage/v1".to_owned()),
-            project: environment
-                .owned(&["PROJECT_REF", "TENANT_ID"])
-                .unwrap_or_else(|| "storage-single-tenant".to_owned()),
-            backend: backend(environment)?,
-            file_size_limit: environment
-                .number(&["UPLOAD_FILE_SIZE_LIMIT", "FILE_SIZE_LIMIT"])?
-                .unwrap_or(DEFAULT_FILE_SIZE_LIMIT),
-            standard_file_size_limit: environment
-                .number(&["UPLOAD_FILE_SIZE_LIMIT_STANDARD", "FILE_SIZE_LIMIT_STANDARD_UPLOAD"])?
-                .filter(|limit| *limit > 0),
-            signed_upload_lifetime: Duration::from_secs(
-                environment
-                    .number(&["UPLOAD_SIGNED_URL_EXPIRATION_TIME", "SIGNED_UPLOAD_URL_EXPIRATION_TIME"])?
-                    .unwrap_or(60),
-            ),
+            host: text(&["SERVER_HOST", "HOST"], "0.0.0.0"),
+            port,
+            prefix: text(&["BASALT_STORAGE_PREFIX"], "/storage/v1"),
+            project: text(&["PROJECT_REF", "TENANT_ID"], "storage-single-tenant"),
+            backend,
+            file_size_limit,
+            standard_file_size_limit: Some(standard_limit).filter(|limit| *limit > 0),
+            signed_upload_lifetime,
             public_url: environment.owned(&["STORAGE_PUBLIC_URL"]),
-            tus: TusSettings {
-                url_path: environment.owned(&["TUS_URL_PATH"]).unwrap_or_else(|| "/upload/resumable".to_owned()),
-                expiry: environment.milliseconds(&["TUS_URL_EXPIRY_MS"], 3_600_000)?,
-                max_concurrent: environment.number(&["TUS_MAX_CONCURRENT_UPLOADS"])?.unwrap_or(500),
-            },
-            s3: S3Settings {
-                is_enabled: environment.text(&["S3_PROTOCOL_ENABLED"]) != Some("false"),
-                prefix: environment.owned(&["S3_PROTOCOL_PREFIX"]).unwrap_or_default(),
-                region: environment.owned(&["STORAGE_S3_REGION"]).unwrap_or(region),
-                enforces_region: environment.is_true(&["S3_PROTOCOL_ENFORCE_REGION"]),
-                access_key_id: environment.owned(&["S3_PROTOCOL_ACCESS_KEY_ID"]),
-                access_key_secret: environment.owned(&["S3_PROTOCOL_ACCESS_KEY_SECRET"]),
-                allows_forwarded_host: environment.is_true(&["S3_ALLOW_FORWARDED_HEADER"]),
-            },
-            images: ImageSettings {
-                is_enabled: environment.is_true(&["IMAGE_TRANSFORMATION_ENABLED", "ENABLE_IMAGE_TRANSFORMATION"]),
-                min_size: environment
-                    .number(&["IMAGE_TRANSFORMATION_LIMIT_MIN_SIZE", "IMG_LIMITS_MIN_SIZE"])?
-                    .unwrap_or(1),
-                max_size: environment
-                    .number(&["IMAGE_TRANSFORMATION_LIMIT_MAX_SIZE", "IMG_LIMITS_MAX_SIZE"])?
-                    .unwrap_or(2000),
-                timeout: Duration::from_secs(environment.number(&["IMGPROXY_REQUEST_TIMEOUT"])?.unwrap_or(15)),
-            },
-            empty_bucket_max: environment.number(&["STORAGE_EMPTY_BUCKET_MAX"])?.unwrap_or(200_000),
+            tus,
+            s3,
+            images,
+            empty_bucket_max,
             requires_authorization_header: true,
             creates_schema: true,
-            public_validity: environment.milliseconds(&["BASALT_STORAGE_PUBLIC_VALIDITY_MS"], 0)?,
+            public_validity,
             token_check: None,
             explains_policies: environment.is_true(&["BASALT_STORAGE_EXPLAIN_POLICIES"]),
         })
     }
 }
 
-/// The keys of a JSON Web Key Set; none for an empty text.
-fn key_set(text: &str) -> Result<Vec<Value>, String> {
+fn read_database_url(reader: &mut Reader<'_>) -> Option<String> {
+    const NAMES: [&str; 2] = ["DATABASE_POOL_URL", "DATABASE_URL"];
+    let environment = reader.environment();
+    let Some(name) = NAMES.into_iter().find(|name| environment.text(&[name]).is_some()) else {
+        reader.refuse("DATABASE_URL is missing: set it to postgres://USER:PASSWORD@HOST:5432/DATABASE".to_owned());
+        return None;
+    };
+    let url = environment.owned(&[name])?;
+    match connect::parse(&url) {
+        Ok(_) => Some(url),
+        Err(error) => {
+            let reason = error.strip_prefix("db-uri: ").unwrap_or(&error);
+            reader.refuse(format!("{name}: {reason}: set it to postgres://USER:PASSWORD@HOST:5432/DATABASE"));
+            None
+        }
+    }
+}
+
+fn read_keys(reader: &mut Reader<'_>, secret: Option<&str>) -> Option<Keys> {
+    let key_set = parse_key_set(reader.environment().text(&["JWT_JWKS"]).unwrap_or_default());
+    let key_set = reader.keep(key_set)?;
+    reader.keep(Keys::new(secret?, &key_set))
+}
+
+/// Parses a JSON Web Key Set; an empty text has no keys.
+fn parse_key_set(text: &str) -> Result<Vec<Value>, String> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let document: Value = serde_json::from_str(text).map_err(|error| format!("JWT_JWKS: {error}"))?;
+    let document: Value = serde_json::from_str(text)
+        .map_err(|error| format!("JWT_JWKS: {error}: set a JSON Web Key Set, {{\"keys\":[…]}}, or leave it out"))?;
     Ok(document.get("keys").and_then(Value::as_array).cloned().unwrap_or_default())
 }
 
-fn backend(environment: &Environment) -> Result<BackendSettings, String> {
-    match environment.text(&["STORAGE_BACKEND"]) {
-        Some("s3") => Ok(BackendSettings::S3(S3BackendSettings {
-            bucket: environment
-                .owned(&["STORAGE_S3_BUCKET", "GLOBAL_S3_BUCKET"])
-                .ok_or("STORAGE_S3_BUCKET is missing")?,
-            endpoint: environment.owned(&["STORAGE_S3_ENDPOINT", "GLOBAL_S3_ENDPOINT"]),
-            region: environment.owned(&["STORAGE_S3_REGION", "REGION"]).unwrap_or_else(|| "us-east-1".to_owned()),
-            access_key_id: environment.owned(&["AWS_ACCESS_KEY_ID"]),
-            secret_access_key: environment.owned(&["AWS_SECRET_ACCESS_KEY"]),
-            forces_path_style: environment.is_true(&["STORAGE_S3_FORCE_PATH_STYLE", "GLOBAL_S3_FORCE_PATH_STYLE"]),
-        })),
-        None | Some("file") => {
-            let folder = environment.owned(&["STORAGE_FILE_BACKEND_PATH", "FILE_STORAGE_BACKEND_PATH"]);
-            Ok(BackendSettings::Disk { folder: folder.ok_or("FILE_STORAGE_BACKEND_PATH is missing")?.into() })
+fn read_tus(reader: &mut Reader<'_>) -> TusSettings {
+    let url_path = reader.environment().owned(&["TUS_URL_PATH"]);
+    TusSettings {
+        url_path: url_path.unwrap_or_else(|| "/upload/resumable".to_owned()),
+        expiry: reader.milliseconds(&["TUS_URL_EXPIRY_MS"], 3_600_000),
+        max_concurrent: reader.number(&["TUS_MAX_CONCURRENT_UPLOADS"], 500),
+    }
+}
+
+fn read_s3(reader: &mut Reader<'_>) -> S3Settings {
+    const KEY: [&str; 2] = ["S3_PROTOCOL_ACCESS_KEY_ID", "S3_PROTOCOL_ACCESS_KEY_SECRET"];
+    let environment = reader.environment();
+    let [access_key_id, access_key_secret] = KEY.map(|name| environment.owned(&[name]));
+    for (name, other, is_half) in [
+        (KEY[0], KEY[1], access_key_id.is_some() && access_key_secret.is_none()),
+        (KEY[1], KEY[0], access_key_secret.is_some() && access_key_id.is_none()),
+    ] {
+        if is_half {
+            reader.refuse(format!("{other} is missing: set it, too, or leave {name} out"));
         }
-        Some(other) => Err(format!("STORAGE_BACKEND: {other:?} is neither file nor s3")),
+    }
+    let region = environment.owned(&["STORAGE_S3_REGION", "SERVER_REGION", "REGION"]);
+    S3Settings {
+        is_enabled: environment.text(&["S3_PROTOCOL_ENABLED"]) != Some("false"),
+        prefix: environment.owned(&["S3_PROTOCOL_PREFIX"]).unwrap_or_default(),
+        region: region.unwrap_or_else(|| "not-specified".to_owned()),
+        enforces_region: environment.is_true(&["S3_PROTOCOL_ENFORCE_REGION"]),
+        access_key_id,
+        access_key_secret,
+        allows_forwarded_host: environment.is_true(&["S3_ALLOW_FORWARDED_HEADER"]),
+    }
+}
+
+fn read_images(reader: &mut Reader<'_>) -> ImageSettings {
+    let switch = ["IMAGE_TRANSFORMATION_ENABLED", "ENABLE_IMAGE_TRANSFORMATION"];
+    ImageSettings {
+        is_enabled: reader.environment().is_true(&switch),
+        min_size: reader.number(&["IMAGE_TRANSFORMATION_LIMIT_MIN_SIZE", "IMG_LIMITS_MIN_SIZE"], 1),
+        max_size: reader.number(&["IMAGE_TRANSFORMATION_LIMIT_MAX_SIZE", "IMG_LIMITS_MAX_SIZE"], 2000),
+        timeout: Duration::from_secs(reader.number(&["IMGPROXY_REQUEST_TIMEOUT"], 15)),
+    }
+}
+
+fn read_backend(reader: &mut Reader<'_>) -> Option<BackendSettings> {
+    let environment = reader.environment();
+    match environment.text(&["STORAGE_BACKEND"]) {
+        Some("s3") => {
+            let bucket = reader.required(
+                &["STORAGE_S3_BUCKET", "GLOBAL_S3_BUCKET"],
+                "set it to the name of the bucket, or STORAGE_BACKEND to file",
+            )?;
+            Some(BackendSettings::S3(S3BackendSettings {
+                bucket,
+                endpoint: environment.owned(&["STORAGE_S3_ENDPOINT", "GLOBAL_S3_ENDPOINT"]),
+                region: environment.owned(&["STORAGE_S3_REGION", "REGION"]).unwrap_or_else(|| "us-east-1".to_owned()),
+                access_key_id: environment.owned(&["AWS_ACCESS_KEY_ID"]),
+                secret_access_key: environment.owned(&["AWS_SECRET_ACCESS_KEY"]),
+                forces_path_style: environment.is_true(&["STORAGE_S3_FORCE_PATH_STYLE", "GLOBAL_S3_FORCE_PATH_STYLE"]),
+            }))
+        }
+        None | Some("file") => {
+            let folder = reader.required(
+                &["FILE_STORAGE_BACKEND_PATH", "STORAGE_FILE_BACKEND_PATH"],
+                "set it to the folder of the files, or STORAGE_BACKEND to s3",
+            )?;
+            Some(BackendSettings::Disk { folder: folder.into() })
+        }
+        Some(other) => {
+            reader.refuse(format!("STORAGE_BACKEND: {other:?} is neither file nor s3"));
+            None
+        }
     }
 }
 
@@ -320,7 +342,7 @@ mod tests {
     const REQUIRED: [(&str, &str); 3] =
         [("DATABASE_URL", "postgres://a/b"), ("AUTH_JWT_SECRET", "s"), ("FILE_STORAGE_BACKEND_PATH", "/data")];
 
-    fn read(more: &[(&'static str, &'static str)]) -> Result<Config, String> {
+    fn read(more: &[(&'static str, &'static str)]) -> Result<Config, Vec<String>> {
         Config::from_environment(&Environment::new(REQUIRED.into_iter().chain(more.iter().copied())))
     }
 
@@ -336,13 +358,40 @@ mod tests {
     fn unusable_settings_are_refused() {
         let cases = [
             (("STORAGE_BACKEND", "tape"), "STORAGE_BACKEND: \"tape\" is neither file nor s3"),
-            (("STORAGE_BACKEND", "s3"), "STORAGE_S3_BUCKET is missing"),
-            (("FILE_SIZE_LIMIT", "50MB"), "UPLOAD_FILE_SIZE_LIMIT: \"50MB\" is no number that can be used"),
+            (
+                ("STORAGE_BACKEND", "s3"),
+                "STORAGE_S3_BUCKET is missing: set it to the name of the bucket, or STORAGE_BACKEND to file",
+            ),
+            (("FILE_SIZE_LIMIT", "50MB"), "FILE_SIZE_LIMIT: \"50MB\" cannot be used: set a whole number"),
+            (
+                ("S3_PROTOCOL_ACCESS_KEY_ID", "id"),
+                "S3_PROTOCOL_ACCESS_KEY_SECRET is missing: set it, too, or leave S3_PROTOCOL_ACCESS_KEY_ID out",
+            ),
         ];
         for (variable, message) in cases {
-            assert_eq!(read(&[variable]).unwrap_err(), message);
+            assert_eq!(read(&[variable]).unwrap_err(), [message]);
         }
-        let without = Environment::new([("DATABASE_URL", "postgres://a/b")]);
-        assert_eq!(Config::from_environment(&without).unwrap_err(), "AUTH_JWT_SECRET is missing");
+    }
+
+    #[test]
+    fn all_problems_are_reported_without_secrets() {
+        let variables = [
+            ("DATABASE_URL", "postgres://user:hunter2@[host"),
+            ("JWT_JWKS", "{"),
+            ("SERVER_PORT", "70000"),
+            ("TUS_URL_EXPIRY_MS", "-1"),
+        ];
+        let problems = Config::from_environment(&Environment::new(variables)).unwrap_err();
+        let names: Vec<&str> = problems.iter().filter_map(|line| line.split([':', ' ']).next()).collect();
+        let all = [
+            "AUTH_JWT_SECRET",
+            "DATABASE_URL",
+            "JWT_JWKS",
+            "FILE_STORAGE_BACKEND_PATH",
+            "TUS_URL_EXPIRY_MS",
+            "SERVER_PORT",
+        ];
+        assert_eq!(names, all, "{problems:?}");
+        assert!(problems.iter().all(|line| line.contains(": set ") && !line.contains("hunter2")), "{problems:?}");
     }
 }

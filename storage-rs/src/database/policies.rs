@@ -1,8 +1,11 @@
 //! Which policies a caller lacks: the answer to the most frequent question about row security, for development.
 
+use std::sync::Arc;
+
 use super::rows::text as column;
 use super::scope::Scope;
 use super::{array, sql, text};
+use crate::error::policy_refusal::PolicyRefusal;
 use crate::error::{Code, Error};
 use crate::service::Storage;
 
@@ -53,35 +56,12 @@ pub(crate) async fn explain(
     // Without the explanation the error is still the answer.
     let Ok(rows) = storage.database().run(service, statement).await else { return error };
     let missing: Vec<String> = rows.iter().filter_map(|row| column(row, 0)).collect();
-    let operation = caller.operation();
-    let needed = enumerate(commands);
-    let hint = if missing.is_empty() {
-        format!(
-            "{operation} needs policies on storage.{table} for {needed}; {role} has some, and one of them is false here"
-        )
-    } else {
-        let lacking = enumerate(&missing.iter().map(String::as_str).collect::<Vec<_>>());
-        format!("{operation} needs policies on storage.{table} for {needed}; {role} has none for {lacking}")
+    let refusal = PolicyRefusal {
+        operation: caller.operation(),
+        role: role.to_owned(),
+        table,
+        needed: commands.to_vec(),
+        missing,
     };
-    Error { hint: Some(hint), ..error }
-}
-
-/// Words with commas and "and".
-fn enumerate(words: &[&str]) -> String {
-    match words {
-        [] => String::new(),
-        [word] => (*word).to_owned(),
-        [words @ .., last] => format!("{} and {last}", words.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_enumerated() {
-        assert_eq!(enumerate(&["INSERT"]), "INSERT");
-        assert_eq!(enumerate(&["INSERT", "SELECT", "UPDATE"]), "INSERT, SELECT and UPDATE");
-    }
+    Error { refusal: Some(Arc::new(refusal)), ..error }
 }

@@ -1,12 +1,15 @@
 //! Errors as clients see them: the codes, texts and statuses of Supabase Storage.
 
 pub mod database;
+pub mod policy_refusal;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use http::StatusCode;
 use serde_json::{Value, json};
 
+use self::policy_refusal::PolicyRefusal;
 use crate::backend::{BackendError, ContentError};
 
 /// The codes of errors. They are part of the API.
@@ -83,8 +86,8 @@ pub struct Error {
     pub resource: Option<String>,
     /// What is logged alone.
     pub cause: Option<String>,
-    /// What mends it, for development.
-    pub hint: Option<String>,
+    /// Which policies are missing, for development.
+    pub refusal: Option<Arc<PolicyRefusal>>,
     /// Whether what failed may have happened all the same: the connection was lost before the answer.
     pub may_have_happened: bool,
 }
@@ -104,7 +107,7 @@ impl Error {
             message: message.into(),
             resource: None,
             cause: None,
-            hint: None,
+            refusal: None,
             may_have_happened: false,
         }
     }
@@ -282,8 +285,8 @@ impl Error {
             "message": self.message,
             "code": self.code.name(),
         });
-        if let Some(hint) = &self.hint {
-            body["hint"] = hint.as_str().into();
+        if let Some(refusal) = &self.refusal {
+            body["hint"] = refusal.reason().into();
         }
         body
     }

@@ -79,8 +79,8 @@ impl TusProblem {
 impl From<Error> for TusProblem {
     fn from(error: Error) -> Self {
         error.log();
-        match error.hint {
-            Some(hint) => Self::new(error.status, format!("{}: {hint}", error.message)),
+        match error.refusal {
+            Some(refusal) => Self::new(error.status, format!("{}: {}", error.message, refusal.reason())),
             None => Self::new(error.status, error.message),
         }
     }

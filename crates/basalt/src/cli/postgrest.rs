@@ -13,6 +13,7 @@ use reqwest::Client;
 
 use super::process::build_runtime;
 use crate::config_file::LogFormat;
+use crate::reload::format_problems;
 use crate::{logging, postgrest};
 
 pub(super) const POSTGREST_HELP: &str = "Run as a drop-in replacement for PostgREST: the data API at the root path
@@ -63,7 +64,8 @@ pub(super) fn run(arguments: &PostgrestArguments) -> anyhow::Result<ExitCode> {
         return print(&Config::example().map_err(anyhow::Error::msg)?);
     }
     let sources = Sources::read(arguments.file.as_deref()).map_err(anyhow::Error::msg)?;
-    let api = DataApi::new(sources).map_err(anyhow::Error::msg)?;
+    let api = DataApi::new(sources)
+        .map_err(|problems| anyhow::Error::msg(format_problems(&problems.lines().collect::<Vec<_>>())))?;
     if task.ready {
         return check_readiness(&api.config());
     }

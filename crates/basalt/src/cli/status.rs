@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 
+use anyhow::bail;
 use clap::{Args, ValueEnum};
+use serde_json::Value;
 
-use crate::announce::{Announcement, RunningServer};
-use crate::api_keys;
+use crate::announce::{Announcement, CliVariable, RunningServer};
+use crate::api_keys::{self, ApiKeys};
 use crate::project::{Project, ProjectArguments};
 use crate::serve::desk::find_desk_url;
+use crate::served_apis::ServedApis;
 
 /// The exit status if no server runs.
 const NOT_RUNNING: u8 = 3;
@@ -25,6 +28,9 @@ pub(super) struct StatusArguments {
     /// Print URLs and keys by the names of the Supabase CLI
     #[arg(long, short, value_enum, value_name = "FORMAT")]
     output: Option<OutputFormat>,
+    /// Print a variable by another name, as `auth.anon_key=VITE_SUPABASE_ANON_KEY`. Can be repeated
+    #[arg(long, value_name = "NAME=VARIABLE", value_delimiter = ',')]
+    override_name: Vec<String>,
 }
 
 /// The formats of `--output`, those of `supabase status`.
@@ -34,6 +40,12 @@ enum OutputFormat {
     Env,
     /// A JSON object
     Json,
+    /// TOML
+    Toml,
+    /// YAML
+    Yaml,
+    /// Text, as without this option
+    Pretty,
 }
 
 /// Prints the announcement of `basalt serve` from the files in the data folder.
@@ -49,12 +61,20 @@ pub(crate) fn run(arguments: &StatusArguments) -> anyhow::Result<ExitCode> {
     let running = RunningServer::read(&project.data);
     let keys = running.as_ref().map_or(keys.clone(), |running| running.with_current_keys(keys));
     let url = running.as_ref().map_or_else(|| project.api_url(project.file.port()), |running| running.url.clone());
+    let apis = match running.as_ref().and_then(|running| running.apis.clone()) {
+        Some(apis) => apis,
+        None => find_apis(&project, &url, &keys)?,
+    };
     let announcement = Announcement::new(&url, &keys, running.as_ref().map(|running| running.database_url.as_str()))
+        .with_apis(&apis)
         .with_tcp_url(running.as_ref().and_then(|running| running.database_url_tcp.as_deref()))
         .with_desk(find_desk_url(&project, &url));
     let mut out = std::io::stdout().lock();
-    match arguments.output {
-        Some(format) => write!(out, "{}", format_variables(&announcement.cli_variables(), format)?)?,
+    match arguments.output.filter(|format| *format != OutputFormat::Pretty) {
+        Some(format) => {
+            let variables = rename_variables(&announcement.cli_variables(), &arguments.override_name)?;
+            write!(out, "{}", format_variables(&variables, format)?)?;
+        }
         None if arguments.json => writeln!(out, "{}", announcement.into_json_status(running.is_some())?)?,
         None => {
             let state = if running.is_some() { "Basalt is running." } else { "Basalt is not running. Once it is:" };
@@ -64,17 +84,47 @@ pub(crate) fn run(arguments: &StatusArguments) -> anyhow::Result<ExitCode> {
     Ok(if running.is_some() { ExitCode::SUCCESS } else { ExitCode::from(NOT_RUNNING) })
 }
 
-fn format_variables(variables: &[(&str, &str)], format: OutputFormat) -> serde_json::Result<String> {
-    match format {
-        OutputFormat::Env => {
-            let line = |(name, value): &(&str, &str)| format!("{name}=\"{}\"\n", escape_value(value));
-            Ok(variables.iter().map(line).collect())
-        }
-        OutputFormat::Json => {
-            let by_name: BTreeMap<&str, &str> = variables.iter().copied().collect();
-            Ok(serde_json::to_string_pretty(&by_name)? + "\n")
-        }
+/// Finds which APIs the settings serve.
+fn find_apis(project: &Project, url: &str, keys: &ApiKeys) -> anyhow::Result<ServedApis> {
+    let config = project.settings(url, keys).ok();
+    Ok(ServedApis::find(project, config.as_ref(), keys, project.database_url()?.is_some()))
+}
+
+/// Applies `--override-name`, which names variables as the Supabase CLI does.
+fn rename_variables(variables: &[CliVariable<'_>], overrides: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut names = BTreeMap::new();
+    for text in overrides {
+        let Some((path, name)) = text.split_once('=').filter(|(_, name)| is_variable_name(name)) else {
+            bail!("--override-name {text:?}: write it as NAME=VARIABLE, for example api.url=VITE_SUPABASE_URL");
+        };
+        names.insert(path, name);
     }
+    let renamed = |variable: &CliVariable<'_>| {
+        let name = names.get(variable.path).copied().unwrap_or(variable.name);
+        (name.to_owned(), variable.value.to_owned())
+    };
+    Ok(variables.iter().map(renamed).collect())
+}
+
+fn is_variable_name(name: &str) -> bool {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    !name.is_empty() && name.chars().all(is_part) && !name.starts_with(|first: char| first.is_ascii_digit())
+}
+
+fn format_variables(variables: &BTreeMap<String, String>, format: OutputFormat) -> anyhow::Result<String> {
+    Ok(match format {
+        OutputFormat::Env => {
+            let line = |(name, value): (&String, &String)| format!("{name}=\"{}\"\n", escape_value(value));
+            variables.iter().map(line).collect()
+        }
+        OutputFormat::Toml => toml::to_string(variables)?,
+        // A string of JSON is one of YAML.
+        OutputFormat::Yaml => {
+            let line = |(name, value): (&String, &String)| format!("{name}: {}\n", Value::from(value.as_str()));
+            variables.iter().map(line).collect()
+        }
+        OutputFormat::Json | OutputFormat::Pretty => serde_json::to_string_pretty(variables)? + "\n",
+    })
 }
 
 /// Escapes what a shell or a `.env` file interprets between double quotes.
@@ -93,13 +143,32 @@ fn escape_value(value: &str) -> String {
 mod tests {
     use super::*;
 
+    const VARIABLES: [CliVariable<'static>; 2] = [
+        CliVariable { path: "api.url", name: "API_URL", value: "http://127.0.0.1:54321" },
+        CliVariable { path: "auth.jwt_secret", name: "JWT_SECRET", value: "a\"b$c: #d" },
+    ];
+
     #[test]
-    fn variables_are_printed_as_lines_and_as_json() {
-        let variables = [("API_URL", "http://127.0.0.1:54321"), ("JWT_SECRET", "a\"b$c")];
-        let lines = format_variables(&variables, OutputFormat::Env).expect("lines");
-        assert_eq!(lines, "API_URL=\"http://127.0.0.1:54321\"\nJWT_SECRET=\"a\\\"b\\$c\"\n");
-        let json = format_variables(&variables, OutputFormat::Json).expect("JSON");
-        let read: BTreeMap<String, String> = serde_json::from_str(&json).expect("JSON");
-        assert_eq!(read["JWT_SECRET"], "a\"b$c");
+    fn variables_are_printed_in_the_formats_of_the_supabase_cli() {
+        let variables = rename_variables(&VARIABLES, &[]).expect("variables");
+        let formatted = |format| format_variables(&variables, format).expect("text");
+        let lines = "API_URL=\"http://127.0.0.1:54321\"\nJWT_SECRET=\"a\\\"b\\$c: #d\"\n";
+        assert_eq!(formatted(OutputFormat::Env), lines);
+        let read: BTreeMap<String, String> = serde_json::from_str(&formatted(OutputFormat::Json)).expect("JSON");
+        assert_eq!(read, variables);
+        let read: BTreeMap<String, String> = toml::from_str(&formatted(OutputFormat::Toml)).expect("TOML");
+        assert_eq!(read, variables);
+        let lines = "API_URL: \"http://127.0.0.1:54321\"\nJWT_SECRET: \"a\\\"b$c: #d\"\n";
+        assert_eq!(formatted(OutputFormat::Yaml), lines);
+    }
+
+    #[test]
+    fn names_are_overridden() {
+        let renamed = rename_variables(&VARIABLES, &["api.url=VITE_SUPABASE_URL".to_owned()]).expect("variables");
+        assert_eq!(renamed["VITE_SUPABASE_URL"], "http://127.0.0.1:54321");
+        assert!(!renamed.contains_key("API_URL"));
+        for wrong in ["api.url", "api.url=", "api.url=A B", "api.url=1A"] {
+            assert!(rename_variables(&VARIABLES, &[wrong.to_owned()]).is_err(), "{wrong}");
+        }
     }
 }

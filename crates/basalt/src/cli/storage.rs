@@ -23,6 +23,7 @@ use crate::config_file::LogFormat;
 use crate::confirmation::confirm;
 use crate::plural::format_count;
 use crate::project::{Project, ProjectArguments};
+use crate::reload::format_problems;
 use crate::serve::storage as project_storage;
 use crate::{api_keys, logging, storage};
 
@@ -99,7 +100,8 @@ pub(super) fn run(arguments: StorageArguments) -> anyhow::Result<ExitCode> {
 }
 
 fn serve() -> anyhow::Result<ExitCode> {
-    let config = Config::from_environment(&Environment::of_process()).map_err(anyhow::Error::msg)?;
+    let config = Config::from_environment(&Environment::of_process())
+        .map_err(|problems| anyhow::Error::msg(format_problems(&problems)))?;
     logging::start("info", LogFormat::Text, None)?;
     build_runtime()?.block_on(async { storage::serve(storage::build(config)?).await })?;
     Ok(ExitCode::SUCCESS)

@@ -154,12 +154,29 @@ fn format_section(page: &mut String, title: &str, value: &Value) {
         Value::Array(items) => {
             items.iter().fold(String::new(), |list, item| list + &format!("<li>{}</li>\n", shown_members(item)))
         }
-        Value::Object(members) => members.iter().fold(String::new(), |list, (name, value)| {
-            list + &format!("<li>{}: {}</li>\n", escape_html(name), shown_text(value))
-        }),
+        Value::Object(members) => {
+            let shown = members.iter().filter(|(_, value)| !value.is_null());
+            shown.fold(String::new(), |list, (name, value)| {
+                list + &format!("<li>{}: {}</li>\n", escape_html(name), shown_nested(value))
+            })
+        }
         other => format!("<li>{}</li>\n", shown_text(other)),
     };
     let _ = writeln!(page, "<article>\n<h2>{title}</h2>\n<ul>\n{content}</ul>\n</article>");
+}
+
+/// A list below the name of a member; other values on its line.
+fn shown_nested(value: &Value) -> String {
+    match value {
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            let items =
+                items.iter().fold(String::new(), |list, item| list + &format!("<li>{}</li>\n", shown_members(item)));
+            format!("\n<ul>\n{items}</ul>\n")
+        }
+        Value::Array(items) => items.iter().map(shown_text).collect::<Vec<_>>().join(", "),
+        other => shown_text(other),
+    }
 }
 
 /// The members of an object on one line.

@@ -7,12 +7,12 @@ mod polling;
 mod source;
 mod watcher;
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use anyhow::Context;
 use gotrue_rs::app::{App, EmailDelivery};
-use gotrue_rs::config::{Config, DatabaseSettings, Notice, Problem, load};
+use gotrue_rs::config::{Config, DatabaseSettings, Notice, load};
 use gotrue_rs::store::migrate;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use tokio::runtime::Handle;
@@ -112,7 +112,7 @@ fn settings_requiring_restart(before: &Config, now: &Config) -> Vec<&'static str
 }
 
 /// Formats problems, one per line.
-pub(crate) fn format_problems(problems: &[Problem]) -> String {
+pub(crate) fn format_problems(problems: &[impl Display]) -> String {
     let mut text = String::from("these settings cannot be used:");
     for problem in problems {
         let _ = write!(text, "\n  {problem}");

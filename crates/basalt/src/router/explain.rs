@@ -11,6 +11,7 @@ use http::Method;
 use http_edge::request::cors;
 use platform::explanation::{self, EdgeRefusal, ExplainedRequest, RefusedResponse, insert_link};
 use postgrest_rs::service::explanation::{Cause, Explanation, Policy};
+use storage_rs::error::policy_refusal::PolicyRefusal;
 
 use super::REQUEST_ID;
 use crate::api_keys::PresentedKey;
@@ -99,6 +100,31 @@ impl RouterExplanations {
             user_agent: None,
         };
         insert_link(response.headers_mut(), app.explanations.finish_request(&explained, &journal));
+        response
+    }
+
+    /// Explains which policies a refused request to the storage API lacks.
+    pub(super) fn storage(&self, request: &AnsweredRequest, mut response: Response) -> Response {
+        let Some(app) = &self.0 else { return response };
+        let Some(refusal) = response.extensions_mut().remove::<Arc<PolicyRefusal>>() else { return response };
+        let decision = DecisionRecord::refused("storage.row_security", format!("{}.", refusal.reason()))
+            .with_value(format!("storage.{}", refusal.table))
+            .with_remedy(refusal.remedy())
+            .with_input("role", refusal.role.as_str())
+            .with_input("operation", refusal.operation)
+            .with_input("table", format!("storage.{}", refusal.table))
+            .with_input("needed", refusal.needed.clone())
+            .with_input("missing", refusal.missing.clone());
+        let refused = EdgeRefusal {
+            id: &request.id,
+            method: request.method.as_str(),
+            path: &request.path,
+            status: response.status().as_u16(),
+            code: Some("AccessDenied"),
+            message: "new row violates row-level security policy",
+            now: app.clock.now(),
+        };
+        insert_link(response.headers_mut(), app.explanations.explain_decision(&refused, decision));
         response
     }
 

@@ -11,6 +11,7 @@ use postgrest_rs::service::dependencies::TokenIsApiKey;
 use storage_rs::service::Storage;
 
 use super::content_host::ContentHost;
+use super::explain::AnsweredRequest;
 use super::{EdgeRouter, error_responses};
 use crate::api_keys::{RequestCredentials, STORAGE_SCOPE};
 
@@ -48,7 +49,11 @@ impl EdgeRouter {
         if self.gateway.has_key_token(request.headers()) {
             request.extensions_mut().insert(TokenIsApiKey);
         }
+        let answered = storage.config().explains_policies.then(|| AnsweredRequest::new(&request, ""));
         let mut response = storage.handle(request).await;
+        if let Some(answered) = answered {
+            response = self.explanations.storage(&answered, response);
+        }
         // The client that uploads an object chooses the type of its response.
         isolate_foreign_content(response.headers_mut());
         if self.content_host.is_some() && is_read {

@@ -32,14 +32,20 @@ pub(super) struct RunningDataApi {
 
 /// Returns the URL of the login role; `None` if the data API is off or forwarded, or has no role in an external database.
 pub(super) fn find_database(project: &Project, source: &DatabaseSource) -> Option<String> {
-    let basalt = &project.file.basalt;
-    if !basalt.data_api.is_enabled || basalt.upstreams.get(Service::Rest).is_some() {
+    if !is_served(project, matches!(source, DatabaseSource::External(_))) {
         return None;
     }
     match source {
         DatabaseSource::Embedded(_) => Some(source.url(LOGIN_ROLE)),
-        DatabaseSource::External(_) => basalt.data_api.database_url.clone(),
+        DatabaseSource::External(_) => project.file.basalt.data_api.database_url.clone(),
     }
+}
+
+/// Returns whether this process serves the data API of a project; an external database needs a role for it.
+pub(crate) fn is_served(project: &Project, is_external: bool) -> bool {
+    let basalt = &project.file.basalt;
+    let is_own = basalt.data_api.is_enabled && basalt.upstreams.get(Service::Rest).is_none();
+    is_own && (!is_external || basalt.data_api.database_url.is_some())
 }
 
 impl RunningDataApi {

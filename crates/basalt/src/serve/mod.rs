@@ -1,7 +1,7 @@
 //! `basalt serve` from start to end: data folder, database, keys, settings, services, shutdown.
 
 mod configure;
-mod data_api;
+pub(crate) mod data_api;
 pub(crate) mod desk;
 mod endpoint;
 mod listeners;
@@ -53,6 +53,7 @@ use crate::otlp::OtlpExporter;
 use crate::project::Project;
 use crate::project_schema::ProjectReport;
 use crate::replicas::{self, Replica};
+use crate::served_apis::ServedApis;
 use crate::shutdown::{self, Shutdown};
 use crate::{logging, profiles, project_schema};
 use configure::{Addresses, BackendInputs, Configured, configure};
@@ -95,6 +96,7 @@ struct Announced {
     desk_url: Option<String>,
     /// The link that makes the first owner of the desk, if this start has created it.
     setup_link: Option<String>,
+    apis: ServedApis,
 }
 
 /// What answers the requests of a server.
@@ -240,7 +242,11 @@ impl Server {
         let details = report.readiness_details(profiles::has_development_pages(&config, &project.file.basalt));
         let serving = spawn_http(Listener::new(listener, tls), router, (&project, &config), details, shutdown)?;
         let desk_url = desk::find_desk_url(&project, &addresses.url);
-        let announced = Announced { keys: Arc::new(keys.shown()), page_key: keys.page_key(), desk_url, setup_link };
+        let is_external = matches!(source, DatabaseSource::External(_));
+        let mut apis = ServedApis::find(&project, Some(&config), &keys.shown(), is_external);
+        apis.mailpit_url.clone_from(&mailbox.url);
+        let announced =
+            Announced { keys: Arc::new(keys.shown()), page_key: keys.page_key(), desk_url, setup_link, apis };
         let reloading = Reloading {
             project,
             config: configured,
@@ -285,9 +291,10 @@ impl Server {
     pub(crate) fn announcement(&self) -> Announcement<'_> {
         let tcp_url = self.database_url_tcp.as_deref();
         Announcement::new(&self.url, &self.announced.keys, Some(&self.database_url))
+            .with_apis(&self.announced.apis)
             .with_tcp_url(tcp_url)
             .with_test_access(self.test.as_ref())
-            .with_mailbox(self.mailbox.url.as_deref(), self.mailbox.smtp_port)
+            .with_smtp_port(self.mailbox.smtp_port)
             .with_desk(self.announced.desk_url.clone())
             .with_setup_link(self.announced.setup_link.as_deref())
             .with_project_report(&self.report)
@@ -300,6 +307,7 @@ impl Server {
         let mut running = RunningServer::new(&self.url, &self.database_url, self.database_url_tcp.as_deref());
         running.has_embedded_database = matches!(*self.source, DatabaseSource::Embedded(_));
         running.set_keys(&self.announced.keys);
+        running.apis = Some(self.announced.apis.clone());
         running.page_key.clone_from(&self.announced.page_key);
         running.write(self.folder.path()).context("writing into the data folder")?;
         let mut out = std::io::stdout().lock();

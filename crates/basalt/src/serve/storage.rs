@@ -25,6 +25,8 @@ use crate::project::Project;
 
 /// The login role of the embedded database: no superuser, with the right to become the roles of requests.
 const LOGIN_ROLE: &str = "authenticator";
+/// The region in signatures of clients of the S3 protocol, that of a local Supabase.
+pub(crate) const REGION: &str = "local";
 /// The folder of the files, inside the data folder.
 pub(crate) const FOLDER: &str = "storage";
 /// How long an object of a public bucket that another server deletes, or a bucket that it makes private, may still be read here.
@@ -40,10 +42,23 @@ pub(super) struct RunningStorage {
     pub api: Arc<Storage>,
 }
 
-/// Whether this process serves the storage API of a project.
-fn is_served(project: &Project) -> bool {
+/// Returns whether this process serves the storage API of a project; an external database needs a role for it.
+pub(crate) fn is_served(project: &Project, is_external: bool) -> bool {
     let basalt = &project.file.basalt;
-    basalt.storage.is_enabled && basalt.upstreams.get(Service::Storage).is_none()
+    let is_own = basalt.storage.is_enabled && basalt.upstreams.get(Service::Storage).is_none();
+    is_own && (!is_external || external_database_url(project).is_some())
+}
+
+fn external_database_url(project: &Project) -> Option<&String> {
+    let basalt = &project.file.basalt;
+    basalt.storage.database_url.as_ref().or(basalt.data_api.database_url.as_ref())
+}
+
+/// Returns the id and the secret of the S3 key with all rights, if there is one.
+pub(crate) fn find_s3_key<'a>(project: &'a Project, keys: &ApiKeys) -> Option<(&'a str, &'a str)> {
+    let configured = project.file.basalt.storage.s3_key.as_ref();
+    let has_demo_keys = keys.anon_key == api_keys::demo_keys().anon_key;
+    configured.map(|(id, secret)| (id.as_str(), secret.as_str())).or(has_demo_keys.then_some(DEMO_S3_KEY))
 }
 
 /// What the settings of the storage API are made of.
@@ -66,15 +81,12 @@ pub(crate) struct StorageInputs<'a> {
 /// Returns the URL of the login role; `None` if the configuration turns the storage API off or forwards it, or an external
 /// database has no role for it.
 pub(super) fn find_database(project: &Project, source: &DatabaseSource) -> Option<String> {
-    if !is_served(project) {
+    if !is_served(project, matches!(source, DatabaseSource::External(_))) {
         return None;
     }
-    let basalt = &project.file.basalt;
     match source {
         DatabaseSource::Embedded(_) => Some(source.url(LOGIN_ROLE)),
-        DatabaseSource::External(_) => {
-            basalt.storage.database_url.clone().or_else(|| basalt.data_api.database_url.clone())
-        }
+        DatabaseSource::External(_) => external_database_url(project).cloned(),
     }
 }
 
@@ -127,14 +139,12 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
         ("TUS_URL_PATH", "/storage/v1/upload/resumable"),
         ("S3_PROTOCOL_PREFIX", "/storage/v1"),
         ("BASALT_STORAGE_PREFIX", "/storage/v1"),
-        ("REGION", "local"),
+        ("REGION", REGION),
         ("PROJECT_REF", "stub"),
         ("S3_PROTOCOL_ENABLED", if settings.has_s3 { "true" } else { "false" }),
         ("IMAGE_TRANSFORMATION_ENABLED", if settings.has_images { "true" } else { "false" }),
     ];
-    let has_demo_keys = keys.anon_key == api_keys::demo_keys().anon_key;
-    let s3_key = settings.s3_key.as_ref().map(|(id, secret)| (id.as_str(), secret.as_str()));
-    if let Some((id, secret)) = s3_key.or(has_demo_keys.then_some(DEMO_S3_KEY)) {
+    if let Some((id, secret)) = find_s3_key(project, keys) {
         variables.extend([("S3_PROTOCOL_ACCESS_KEY_ID", id), ("S3_PROTOCOL_ACCESS_KEY_SECRET", secret)]);
     }
     if let Some(store) = &settings.store {
@@ -148,7 +158,7 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
         ]);
     }
     let config = StorageConfig::from_environment(&Environment::new(variables));
-    let mut config = config.map_err(|error| anyhow!("the settings of the storage API: {error}"))?;
+    let mut config = config.map_err(|problems| anyhow!("the settings of the storage API: {}", problems.join("; ")))?;
     // The variable of the region would also be the region of the signatures of clients.
     if let (BackendSettings::S3(bucket), Some(store)) = (&mut config.backend, &settings.store) {
         store.region.clone_into(&mut bucket.region);

@@ -47,6 +47,7 @@ use crate::dev::OpenMailboxPorts;
 use crate::logging;
 use crate::project::Project;
 use crate::project_schema::SchemaFiles;
+use crate::served_apis::ServedApis;
 use crate::shutdown::Shutdown;
 
 /// The largest number of connections of one world.
@@ -97,6 +98,8 @@ impl Server {
             DatabaseSource::Embedded(_) => WorldDatabases::new(administrator, template, prefix),
             DatabaseSource::External(_) => WorldDatabases::with_kept_cluster(administrator, template, prefix),
         };
+        let is_external = matches!(*source, DatabaseSource::External(_));
+        let mut apis = ServedApis::find(&project, None, &keys, is_external);
         let builder = WorldBackends {
             project,
             source: Arc::clone(&source),
@@ -114,6 +117,7 @@ impl Server {
         };
         let router = TestRouter::new(worlds.clone(), TestApi::new(worlds.clone(), access.test_key.clone()));
         let mailbox = OpenMailboxPorts::open_for_tests(router.clone(), shutdown.signal()).await;
+        (apis.has_inbox, apis.mailpit_url) = (true, mailbox.url.clone());
         let handle = move |request: Request| {
             let router = router.clone();
             async move { router.answer(request).await }
@@ -121,7 +125,7 @@ impl Server {
         let serving = http_edge::spawn_task(http_edge::serve(listener, shutdown.signal(), limits, handle));
         Ok(Self {
             url: addresses.url,
-            announced: Announced { keys, page_key: None, desk_url: None, setup_link: None },
+            announced: Announced { keys, page_key: None, desk_url: None, setup_link: None, apis },
             folder,
             database_url: source.operator_url(),
             database_url_tcp: source.operator_tcp_url(),

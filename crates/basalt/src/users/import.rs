@@ -36,6 +36,8 @@ use super::table::{TableKind, TableReader, find_delimiter};
 pub(super) const BATCH_SIZE: usize = 1000;
 /// The largest number of Auth0's password hashes that are kept until their accounts are read.
 const MAX_HASHES: usize = 5_000_000;
+/// The most characters of a message about a line.
+const MAX_MESSAGE: usize = 500;
 /// The hash of passwords that a file has in place of a hash.
 const PASSWORD_HASH: PasswordHash = PasswordHash::Bcrypt { cost: 10 };
 
@@ -87,11 +89,11 @@ pub(crate) async fn import(database: &UserDatabase, arguments: &ImportArguments)
             import.load_hashes(file)?;
         }
     }
-    let has_several = files.len() > 1;
     for file in &mut files {
-        if has_several {
-            import.prefix = format!("{}, ", file.path.display());
-        }
+        import.prefix = match file.path.to_str() {
+            Some("-") => String::new(),
+            _ => format!("{}, ", file.path.display()),
+        };
         import.import_file(file).await?;
         import.report_lost_rows().await?;
     }
@@ -440,7 +442,15 @@ impl Import<'_> {
     }
 
     pub(super) fn print_at(&self, line: u64, text: impl Display) {
-        let prefix = &self.prefix;
+        let (prefix, text) = (&self.prefix, shorten(text.to_string()));
         self.bar.suspend(|| eprintln!("{prefix}line {line}: {text}"));
+    }
+}
+
+/// Cuts a message that holds a long value of the file.
+fn shorten(text: String) -> String {
+    match text.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+        None => text,
     }
 }

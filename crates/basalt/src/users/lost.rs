@@ -24,15 +24,17 @@ impl Import<'_> {
             return Ok(());
         }
         let rows: Vec<_> = rows.iter().map(|(line, row)| LeftOutRow::new(table, *line, row.get("id"), true)).collect();
+        if self.is_dry_run {
+            self.left_out.extend(rows);
+            return Ok(());
+        }
         let existing = self.find_rows(table, rows.iter().filter_map(|row| row.id)).await?;
         let name = table.row_name()[1];
         let before = (existing.len() as u64).min(rest);
         if before > 0 {
             *self.done.existing_rows.entry(name).or_default() += before;
         }
-        if rest > before && self.is_dry_run {
-            *self.done.lost.entry(name).or_default() += rest - before;
-        } else if rest > before {
+        if rest > before {
             // Which of them were inserted is seen from outside when the transaction has ended.
             self.left_out.extend(rows.into_iter().filter(|row| row.id.is_none_or(|id| !existing.contains(&id))));
         }
@@ -51,8 +53,8 @@ impl Import<'_> {
                 let existing = self.find_rows(table, part.iter().filter_map(|row| row.id)).await?;
                 for row in part {
                     if row.id.is_some_and(|id| existing.contains(&id)) {
-                        // A row that may be attached was inserted by this import.
-                        if !row.is_attached {
+                        // A row that may be attached was inserted by this import, unless it is a dry run.
+                        if !row.is_attached || self.is_dry_run {
                             *self.done.existing_rows.entry(several).or_default() += 1;
                         }
                         continue;

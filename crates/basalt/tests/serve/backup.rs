@@ -126,6 +126,10 @@ async fn rows_acknowledged_during_backup_are_restored() {
     assert!(run_successfully(&["backup", "verify", &file]).contains("1 user, complete up to"));
     let text = run_successfully(&strs(&shop.restore("shop.tar.gz", "restored", &[])));
     assert!(text.contains("Restored 1 user into"), "{text}");
+    let printed = run_successfully(&strs(&shop.restore("shop.tar.gz", "again", &["--json"])));
+    let printed: Value = serde_json::from_str(&printed).expect("one JSON document");
+    assert_eq!((&printed["users"], &printed["data"]), (&json!(1), &json!(shop.path("again"))), "{printed}");
+    assert!(printed["backup"].is_object(), "{printed}");
 
     let restored = shop.serve("restored");
     assert_eq!(restored.text("secret_key"), keys);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::support::{TempFolder, run};
+use super::support::{TempFolder, basalt, run};
 
 #[test]
 fn check_reports_problems_with_line() {
@@ -31,6 +31,43 @@ fn check_rejects_published_secret() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.contains("auth.jwt_secret"), "{text}");
     assert!(!text.contains(secret), "the secret must not be printed");
+}
+
+#[test]
+fn all_settings_of_a_drop_in_that_cannot_be_used_are_reported_at_once() {
+    let cases = [
+        (
+            "storage",
+            &[("STORAGE_BACKEND", "s3"), ("SERVER_PORT", "http"), ("DATABASE_URL", "postgres://ann:hunter2@[db")][..],
+            &[
+                "AUTH_JWT_SECRET is missing: set ",
+                "DATABASE_URL: ",
+                "STORAGE_S3_BUCKET is missing: set ",
+                "SERVER_PORT: \"http\" ",
+            ][..],
+        ),
+        (
+            "postgrest",
+            &[
+                ("PGRST_DB_URI", "postgres://ann:hunter2@[db"),
+                ("PGRST_DB_TX_END", "perhaps"),
+                ("PGRST_JWT_SECRET", "short"),
+                ("PGRST_LOG_LEVEL", "loud"),
+            ],
+            &["Set db-tx-end to ", "Set jwt-secret to ", "Set log-level to ", "db-uri: "],
+        ),
+    ];
+    for (command, variables, wanted) in cases {
+        let output = basalt().arg(command).envs(variables.iter().copied()).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{command}: {text}");
+        for problem in wanted {
+            let count = text.lines().filter(|line| line.starts_with("  ") && line.contains(problem)).count();
+            assert_eq!(count, 1, "{command}, {problem}: {text}");
+        }
+        assert_eq!(text.lines().filter(|line| line.starts_with("  ")).count(), wanted.len(), "{command}: {text}");
+        assert!(!text.contains("hunter2"), "{command}: {text}");
+    }
 }
 
 #[test]

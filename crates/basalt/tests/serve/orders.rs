@@ -195,6 +195,11 @@ async fn orders_are_refunded_and_exported_by_the_command_line() {
     let (is_done, text) = shop.command(&["refund", "1"]);
     assert!(!is_done && text.contains("the order is refunded already"), "{text}");
     let (_, shown) = shop.command(&["show", "1"]);
+    let (_, line) = shop.command(&["show", "1", "--json"]);
+    assert_eq!(line.trim_end().lines().count(), 1, "{line}");
+    let (of_line, of_text): (Value, Value) =
+        (serde_json::from_str(&line).expect("JSON"), serde_json::from_str(&shown).expect("JSON"));
+    assert_eq!(of_line, of_text);
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     assert_eq!((&shown["state"], &shown["events"][1]["kind"]), (&json!("refunded"), &json!("refund")));
     let (_, csv) = shop.command(&["export", "-", "--state", "refunded"]);

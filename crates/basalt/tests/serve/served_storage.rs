@@ -222,6 +222,38 @@ async fn missing_policies_are_named_in_development_alone() {
 }
 
 #[tokio::test]
+async fn explanation_of_a_refused_upload_names_role_table_and_missing_policies() {
+    let upload = async |project: &Project| {
+        let request = project.request(Method::POST, "/object/papers/a.txt").header("content-type", "text/plain");
+        let request = request.header("apikey", project.server.text("publishable_key")).body("a");
+        let response = request.send().await.expect("a response");
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+        response.headers().get("x-basalt-explain").map(|link| link.to_str().expect("text").to_owned())
+    };
+    let project = Project::start("");
+    let link = upload(&project).await.expect("a link");
+    let get =
+        async |url: &str| project.server.client.get(url).send().await.expect("an answer").text().await.expect("text");
+    let shown: Value = serde_json::from_str(&get(&format!("{link}.json")).await).expect("JSON");
+    assert_eq!(
+        (&shown["code"], &shown["request"]["path"]),
+        (&json!("AccessDenied"), &json!("/storage/v1/object/papers/a.txt"))
+    );
+    assert_eq!(shown["decision"]["inputs"]["missing"], json!(["INSERT"]), "{shown}");
+    let page = get(&link).await;
+    for text in [
+        "storage.object.upload needs policies on storage.objects for INSERT; anon has none for INSERT.",
+        "CREATE POLICY … ON storage.objects FOR INSERT TO anon WITH CHECK (…);",
+        "<li>role: anon</li>",
+        "<li>table: storage.objects</li>",
+    ] {
+        assert!(page.contains(text), "{text} in {page}");
+    }
+    let hidden = Project::start("[basalt]\ndevelopment_pages = false\n");
+    assert_eq!(upload(&hidden).await, None);
+}
+
+#[tokio::test]
 async fn storage_that_is_switched_off_is_not_served() {
     let project = Project::start("[storage]\nenabled = false\n");
     assert_eq!(project.get("/object/public/images/mark.svg").await.status(), StatusCode::NOT_FOUND);

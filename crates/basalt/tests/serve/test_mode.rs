@@ -380,7 +380,55 @@ fn status_has_the_names_of_the_supabase_cli_and_status_3_without_a_server() {
     assert_eq!(json["ANON_KEY"], server.announcement["anon_key"]);
     assert_eq!(json["SERVICE_ROLE_KEY"], server.announcement["service_role_key"]);
     assert!(json["DB_URL"].as_str().is_some_and(|url| url.starts_with("postgresql://")), "{json}");
+    assert_eq!(json["REST_URL"], server.url("/rest/v1"));
+    assert_eq!(json["STORAGE_S3_URL"], server.url("/storage/v1/s3"));
+    assert_eq!(json["S3_PROTOCOL_REGION"], "local");
+    // The keys of this server are its own: no key of the S3 protocol is known, and GraphQL is not served.
+    for absent in ["S3_PROTOCOL_ACCESS_KEY_ID", "S3_PROTOCOL_ACCESS_KEY_SECRET", "GRAPHQL_URL", "STUDIO_URL"] {
+        assert_eq!(json[absent], Value::Null, "{absent}");
+    }
+    assert_eq!(server.text("rest_url"), server.url("/rest/v1"));
+    assert_eq!(server.text("storage_url"), server.url("/storage/v1"));
+    let toml: toml::Table = String::from_utf8_lossy(&status("toml").stdout).parse().expect("TOML");
+    assert_eq!(toml["API_URL"].as_str(), Some(server.text("url").as_str()));
+    let renamed = run(&["status", "--config", &config, "-o", "env", "--override-name", "auth.anon_key=VITE_KEY"]);
+    let renamed = String::from_utf8_lossy(&renamed.stdout).into_owned();
+    assert!(renamed.contains("\nVITE_KEY=\"") && !renamed.contains("ANON_KEY="), "{renamed}");
     server.signal(Signal::TERM);
     assert!(server.wait_for_exit());
     assert_eq!(status("json").status.code(), Some(3));
+}
+
+#[test]
+fn announcements_name_the_apis_that_the_server_has_and_its_keys() {
+    let scratch = TempFolder::new();
+    let key = "[basalt.storage]\ns3_access_key_id = \"s3-id\"\ns3_secret_access_key = \"s3-secret-of-this-project\"\n";
+    let config = scratch.write("config.toml", key);
+    let server = Basalt::serve(&["--config", &config]);
+    assert_eq!((&*server.text("s3_access_key_id"), &*server.text("s3_region")), ("s3-id", "local"));
+    let text = String::from_utf8_lossy(&run(&["status", "--config", &config]).stdout).into_owned();
+    let shown = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix("  ")?.strip_prefix(&format!("{name:<12} ")));
+        line.map(str::to_owned)
+    };
+    assert_eq!(shown("REST"), Some(server.url("/rest/v1")), "{text}");
+    assert_eq!(shown("Storage"), Some(server.url("/storage/v1")), "{text}");
+    assert_eq!(shown("S3"), Some(server.url("/storage/v1/s3")), "{text}");
+    assert_eq!(shown("S3 key").as_deref(), Some("s3-id"), "{text}");
+    assert_eq!(shown("S3 secret").as_deref(), Some("s3-secret-of-this-project"), "{text}");
+    assert_eq!(shown("Publishable"), Some(server.text("publishable_key")), "{text}");
+    assert_eq!(shown("Secret"), Some(server.text("secret_key")), "{text}");
+    let stopped = "site_url = \"https://app.example.com\"\n[api]\nenabled = false\n[storage]\nenabled = false\n";
+    let stopped = format!("[auth]\n{stopped}");
+    let other = TempFolder::new();
+    let config = other.write("config.toml", &stopped);
+    let server = Basalt::serve(&["--config", &config]);
+    for absent in ["rest_url", "storage_url", "s3_url", "s3_access_key_id", "inbox_url", "mailpit_url"] {
+        assert_eq!(server.announcement[absent], Value::Null, "{absent}");
+    }
+    let env = run(&["status", "--config", &config, "-o", "env"]);
+    let env = String::from_utf8_lossy(&env.stdout).into_owned();
+    for absent in ["REST_URL", "STORAGE_S3_URL", "S3_PROTOCOL", "MAILPIT_URL", "INBUCKET_URL"] {
+        assert!(!env.contains(absent), "{absent}: {env}");
+    }
 }

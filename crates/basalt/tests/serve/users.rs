@@ -237,6 +237,50 @@ fn dry_run_stores_nothing() {
 }
 
 #[test]
+fn dry_run_names_file_and_line_of_each_row_that_would_be_left_out() {
+    let accounts = AccountCommands::new();
+    let (ann, bob) = ("20000000-0000-4000-8000-000000000001", "20000000-0000-4000-8000-000000000002");
+    let identity = |number: u8, user: &str, provider: &str| {
+        format!(
+            "{user}\t{user}\t{{}}\t{provider}\t30000000-0000-4000-8000-00000000000{number}\t2024-01-01 00:00:00+00\n"
+        )
+    };
+    // Line 7 repeats the identity of line 6, line 9 is of an account that is not there.
+    let dump = format!(
+        "COPY auth.users (id, aud, role, email, raw_app_meta_data) FROM stdin;\n\
+         {ann}\tauthenticated\tauthenticated\tann@example.com\t{{}}\n\
+         {bob}\tauthenticated\tauthenticated\tbob@example.com\t{{}}\n\\.\n\
+         COPY auth.identities (provider_id, user_id, identity_data, provider, id, created_at) FROM stdin;\n\
+         {}{}{}{}\\.\n",
+        identity(1, ann, "google"),
+        identity(2, ann, "google"),
+        identity(3, bob, "google"),
+        identity(4, "20000000-0000-4000-8000-000000000009", "google"),
+    );
+    let file = accounts.scratch.write("dump.sql", &dump);
+    let mut reports = Vec::new();
+    for arguments in [&["import", &file, "--dry-run"][..], &["import", &file]] {
+        let text = accounts.run_failing(arguments);
+        let mut lines: Vec<String> =
+            text.lines().filter(|line| line.contains("is not moved")).map(str::to_owned).collect();
+        lines.sort();
+        reports.push(lines);
+    }
+    assert_eq!(reports[0], reports[1], "a dry run names what the import leaves out");
+    assert_eq!(reports[0].len(), 2, "{reports:?}");
+    assert!(reports[0][0].starts_with(&format!("{file}, line 7: ")), "{reports:?}");
+    assert!(reports[0][1].starts_with(&format!("{file}, line 9: ")), "{reports:?}");
+}
+
+#[test]
+fn long_values_are_cut_in_messages() {
+    let accounts = AccountCommands::new();
+    let file = accounts.scratch.write("users.jsonl", &json!({"email": "x".repeat(100_000)}).to_string());
+    let text = accounts.run_failing(&["import", &file, "--dry-run"]);
+    assert!(text.contains(&format!("{file}, line 1: email")) && text.len() < 3_000, "{} bytes", text.len());
+}
+
+#[test]
 fn formats_of_other_services_are_detected_and_imported() {
     let accounts = AccountCommands::new();
     let firebase = json!({"users": [{"localId": "f", "email": "fire@example.com", "emailVerified": true,

@@ -235,6 +235,11 @@ async fn empty_and_refused_answers_name_policy_table_and_role() {
     let shown = explanation(&server, &empty).await;
     let reason = "0 rows: policy own of table public.todos for role authenticated; without policies the request has 1.";
     assert_eq!(shown["decision"]["reason"], reason, "{shown}");
+    let link = empty.headers()["x-basalt-explain"].to_str().expect("text");
+    let page = server.0.client.get(link).send().await.expect("an answer").text().await.expect("text");
+    for text in [reason, "<li>role: authenticated</li>", "<li>table: public.todos</li>", "name: own", "command: ALL"] {
+        assert!(page.contains(text), "{text} in {page}");
+    }
     assert_eq!(read(empty).await, (200, json!([])));
 
     let none = send(&server, &world, Method::GET, "/secrets", world.text("publishable_key"), None).await;
