@@ -175,25 +175,21 @@ impl NewObject {
         sql(&statement, self.values())
     }
 
-    /// The statement that writes the row; it returns the id and the version before, which is read in the state of before the
-    /// statement: the lock on the name keeps other writers away.
+    /// The statement that writes the row; it returns the id, the version before, and whether there was a row. The version before
+    /// is read in the state of before the statement: the lock on the name keeps other writers away. A row of this very version
+    /// stays as it is, and no trigger sees it again: another server may have completed the same resumable upload, or the answer of
+    /// an earlier commit was lost.
     pub(crate) fn write(&self) -> Sql {
-        let statement = if self.replaces {
-            format!(
-                "WITH former AS (SELECT version FROM storage.objects WHERE name = $1 AND bucket_id = $2), \
-                 written AS ({INSERT} ON CONFLICT (name, bucket_id) {REPLACE} RETURNING id) \
-                 SELECT written.id::text, former.version, (EXISTS (SELECT FROM former))::text \
-                 FROM written LEFT JOIN former ON true"
-            )
-        } else {
-            // The row of this very version is there already if the answer of an earlier commit was lost.
-            format!(
-                "WITH written AS ({INSERT} ON CONFLICT (name, bucket_id) DO NOTHING RETURNING id) \
-                 SELECT id::text, NULL::text, 'false' FROM written \
-                 UNION ALL SELECT id::text, version, 'true' FROM storage.objects \
-                 WHERE name = $1 AND bucket_id = $2 AND version = $3"
-            )
-        };
+        let conflict = if self.replaces { REPLACE } else { "DO NOTHING" };
+        let statement = format!(
+            "WITH former AS (SELECT id, version FROM storage.objects WHERE name = $1 AND bucket_id = $2), \
+             written AS (INSERT INTO storage.objects (name, bucket_id, version, owner, owner_id, metadata, user_metadata) \
+                SELECT $1, $2, $3, $4::uuid, $5, $6::jsonb, $7::jsonb WHERE NOT EXISTS (SELECT FROM former WHERE version = $3) \
+                ON CONFLICT (name, bucket_id) {conflict} RETURNING id) \
+             SELECT written.id::text, former.version, (EXISTS (SELECT FROM former))::text \
+             FROM written LEFT JOIN former ON true \
+             UNION ALL SELECT id::text, version, 'true' FROM former WHERE version = $3"
+        );
         sql(&statement, self.values())
     }
 
@@ -278,6 +274,23 @@ impl Decisive {
         let replaced = document(1).map(|found| FileKey { version: version(found), ..object.file() });
         Self { limits, replaced, has_triggers: column(row, 2).as_deref() == Some("true") }
     }
+}
+
+/// Whether the row of an object has this version.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) async fn has_version(
+    storage: &Storage,
+    service: &Scope,
+    target: &Target,
+    version: &str,
+) -> Result<bool, Error> {
+    let statement = sql(
+        "SELECT id::text FROM storage.objects WHERE name = $1 AND bucket_id = $2 AND version = $3",
+        [text(target.name.as_str()), text(target.bucket.as_str()), text(version)],
+    );
+    Ok(!storage.database().run(service, statement).await?.is_empty())
 }
 
 /// The errors of a test: an object that exists is one of the name.

@@ -137,9 +137,12 @@ impl Request {
         let lock = self.lock(known.id).await?;
         let upload = self.find(&id).await?;
         if upload.is_full() && !upload.description.is_complete {
-            // The server stopped between the last byte and the row.
-            self.authorize(&id, &upload.description).await?.1?;
-            self.complete(upload.clone(), lock).await?;
+            // The server stopped between the last byte and the row, or another one writes the row just now.
+            match self.authorize(&id, &upload.description).await?.1 {
+                Ok(()) => self.complete(upload.clone(), lock).await?,
+                Err(problem) if !self.has_row(&upload).await? => return Err(problem),
+                Err(_) => {}
+            }
         }
         let mut answer = Answer::new(StatusCode::OK);
         answer.set("cache-control", "no-store");
@@ -150,6 +153,13 @@ impl Request {
         }
         answer.set("upload-metadata", &upload.description.metadata);
         Ok(answer)
+    }
+
+    /// Whether the object of an upload was written. The right to write it a second time does not count then.
+    async fn has_row(&self, upload: &Upload) -> Result<bool, Error> {
+        let (service, file) = (self.call.service_scope(), upload.description.file(upload.id));
+        let target = Target { bucket: file.bucket, name: file.name };
+        write::has_version(self.storage(), &service, &target, &upload.id.to_string()).await
     }
 
     pub(super) async fn terminate(&mut self, segment: &str) -> Result<Answer, TusProblem> {

@@ -275,22 +275,10 @@ const SLOW_COMPLETION: &str = "CREATE SEQUENCE public.completions;
     GRANT USAGE ON public.completions TO service_role;
     CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF new.metadata ? 'eTag' THEN PERFORM nextval('public.completions'), pg_sleep(1); END IF; RETURN new; END $$;
-    CREATE TRIGGER wait BEFORE INSERT ON storage.objects FOR EACH ROW EXECUTE FUNCTION public.wait()";
+    CREATE TRIGGER wait BEFORE INSERT OR UPDATE ON storage.objects FOR EACH ROW EXECUTE FUNCTION public.wait()";
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn resumable_upload_is_completed_once_although_its_client_hangs_up() {
-    let api = TestApi::start(&[]).await;
-    create_bucket(&api, "b").await;
-    api.admin.batch_execute(SLOW_COMPLETION).await.unwrap();
-    let metadata = ("upload-metadata", "bucketName Yg==,objectName YS50eHQ=");
-    let headers = [("tus-resumable", "1.0.0"), ("upload-length", "5"), metadata];
-    let created = send(&api.storage, "POST", "/upload/resumable", &headers, Body::empty()).await;
-    assert_eq!(created.status(), StatusCode::CREATED, "{created:?}");
-    let location = created.headers()["location"].to_str().unwrap();
-    let path = location[location.find("/upload/").unwrap()..].to_owned();
-    let (storage, part_path) = (std::sync::Arc::clone(&api.storage), path.clone());
-    let part =
-        tokio::spawn(async move { send(&storage, "PATCH", &part_path, &part_headers("0"), Body::from("hello")).await });
+/// Waits until a server is writing the row of a full upload.
+async fn wait_for_completion(api: &TestApi) {
     let started = std::time::Instant::now();
     let sleeping =
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
@@ -298,9 +286,82 @@ async fn resumable_upload_is_completed_once_although_its_client_hangs_up() {
         assert!(started.elapsed() < Duration::from_secs(30), "the row is being written");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// How often a row with content was written, also in transactions that were rolled back.
+async fn count_completions(api: &TestApi) -> i64 {
+    let statement = "SELECT last_value FROM public.completions WHERE is_called";
+    api.admin.query_opt(statement, &[]).await.unwrap().map_or(0, |row| row.get(0))
+}
+
+/// Begins a resumable upload of five bytes to `b/a.txt` and returns its path.
+async fn begin_upload(api: &TestApi, is_upsert: &str) -> String {
+    let metadata = ("upload-metadata", "bucketName Yg==,objectName YS50eHQ=");
+    let headers = [("tus-resumable", "1.0.0"), ("upload-length", "5"), metadata, ("x-upsert", is_upsert)];
+    let created = send(&api.storage, "POST", "/upload/resumable", &headers, Body::empty()).await;
+    assert_eq!(created.status(), StatusCode::CREATED, "{created:?}");
+    let location = created.headers()["location"].to_str().unwrap();
+    location[location.find("/upload/").unwrap()..].to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_complete_a_resumable_upload_once() {
+    for is_upsert in ["true", "false"] {
+        let api = TestApi::start(&[]).await;
+        create_bucket(&api, "b").await;
+        api.admin.batch_execute(SLOW_COMPLETION).await.unwrap();
+        let replica = api.replica();
+        let path = begin_upload(&api, is_upsert).await;
+        let (storage, part_path) = (std::sync::Arc::clone(&api.storage), path.clone());
+        let part = tokio::spawn(async move {
+            let [version, offset, kind] = part_headers("0");
+            let headers = [version, offset, kind, ("x-upsert", is_upsert)];
+            send(&storage, "PATCH", &part_path, &headers, Body::from("hello")).await
+        });
+        wait_for_completion(&api).await;
+        let headers = [("tus-resumable", "1.0.0"), ("x-upsert", is_upsert)];
+        let reported = send(&replica, "HEAD", &path, &headers, Body::empty()).await;
+        assert_eq!(reported.status(), StatusCode::OK, "upsert {is_upsert}: {reported:?}");
+        assert_eq!(reported.headers()["upload-offset"], "5", "upsert {is_upsert}: {reported:?}");
+        assert_eq!(part.await.unwrap().status(), StatusCode::NO_CONTENT, "upsert {is_upsert}");
+        let read = send(&replica, "GET", "/object/b/a.txt", &[], Body::empty()).await;
+        assert_eq!((read.status(), &read.body()[..]), (StatusCode::OK, &b"hello"[..]), "upsert {is_upsert}");
+        assert_eq!(count_completions(&api).await, 1, "rows that were written, upsert {is_upsert}");
+    }
+}
+
+#[tokio::test]
+async fn upload_that_another_server_wrote_is_reported_without_a_second_row() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    let path = begin_upload(&api, "false").await;
+    let part = send(&api.storage, "PATCH", &path, &part_headers("0"), Body::from("hello")).await;
+    assert_eq!(part.status(), StatusCode::NO_CONTENT, "{part:?}");
+    // As after a server that stopped between the row and the mark. A new row of the name is refused now.
+    assert_eq!(forget_completion(&api.folder), 1, "the description is found");
+    let version = [("tus-resumable", "1.0.0")];
+    let reported = send(&api.replica(), "HEAD", &path, &version, Body::empty()).await;
+    assert_eq!(reported.status(), StatusCode::OK, "{reported:?}");
+    // An object of the same name that is another one is still in the way.
+    api.admin.execute("UPDATE storage.objects SET version = 'other'", &[]).await.unwrap();
+    let refused = send(&api.storage, "HEAD", &path, &version, Body::empty()).await;
+    assert_eq!(refused.status(), StatusCode::CONFLICT, "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn resumable_upload_is_completed_once_although_its_client_hangs_up() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    api.admin.batch_execute(SLOW_COMPLETION).await.unwrap();
+    let path = begin_upload(&api, "false").await;
+    let (storage, part_path) = (std::sync::Arc::clone(&api.storage), path.clone());
+    let part =
+        tokio::spawn(async move { send(&storage, "PATCH", &part_path, &part_headers("0"), Body::from("hello")).await });
+    let started = std::time::Instant::now();
+    wait_for_completion(&api).await;
     part.abort();
     assert!(part.await.unwrap_err().is_cancelled(), "the client hung up before the answer");
-    // The client asks how far it came. At another server this could write the row of the same version again.
+    // The client asks how far it came. The lock of this server is held until the row is there.
     let version = [("tus-resumable", "1.0.0")];
     loop {
         let reported = send(&api.storage, "HEAD", &path, &version, Body::empty()).await;
@@ -313,7 +374,5 @@ async fn resumable_upload_is_completed_once_although_its_client_hangs_up() {
     }
     let read = api.send("GET", "/object/b/a.txt", Body::empty()).await;
     assert_eq!((read.status(), &read.body()[..]), (StatusCode::OK, &b"hello"[..]));
-    let completions = "SELECT last_value FROM public.completions";
-    let completions: i64 = api.admin.query_one(completions, &[]).await.unwrap().get(0);
-    assert_eq!(completions, 1, "rows that were written");
+    assert_eq!(count_completions(&api).await, 1, "rows that were written");
 }

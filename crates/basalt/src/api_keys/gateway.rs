@@ -139,12 +139,17 @@ impl ApiKeyGateway {
             None => RequestCredentials::Missing,
             Some(key) => match self.keys.ring().find_role(key) {
                 Some(role) => RequestCredentials::Key(role),
-                None if !key.starts_with("sb_") && (self.verify_token)(key, TimeDelta::zero()).is_some() => {
-                    RequestCredentials::Token
-                }
+                None if !key.starts_with("sb_") && self.is_role_token(key) => RequestCredentials::Token,
                 None => RequestCredentials::Invalid,
             },
         }
+    }
+
+    /// Whether a key is a valid token with a role. The project's key also signs tokens for one purpose, which others may read in a
+    /// URL: those of signed storage URLs and of sign-ins with a provider. They open no API.
+    fn is_role_token(&self, key: &str) -> bool {
+        (self.verify_token)(key, TimeDelta::zero())
+            .is_some_and(|claims| claims.get("role").and_then(Value::as_str).is_some_and(|role| !role.is_empty()))
     }
 
     fn set_role_token(&self, headers: &mut HeaderMap, role: ApiKeyRole) {
@@ -186,6 +191,7 @@ impl std::fmt::Debug for ApiKeyGateway {
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
+    use serde_json::json;
 
     use super::super::keys::ApiKeys;
     use super::*;
@@ -199,7 +205,15 @@ mod tests {
             publishable_key: key("sb_publishable_p"),
             secret_key: key("sb_secret_s"),
         };
-        ApiKeyGateway::new(LiveApiKeys::new(&keys), |token, _| (token == "jwt.of.user").then(Arc::default))
+        ApiKeyGateway::new(LiveApiKeys::new(&keys), |token, _| {
+            let claims = match token {
+                "jwt.of.user" => json!({"sub": "u", "role": "authenticated"}),
+                "jwt.of.url" => json!({"url": "b/a.txt", "scope": "download"}),
+                "jwt.of.nobody" => json!({"role": ""}),
+                _ => return None,
+            };
+            claims.as_object().cloned().map(Arc::new)
+        })
     }
 
     /// Rows: `apikey`, query and `Authorization` of a request; the result and the new `Authorization`.
@@ -217,6 +231,13 @@ mod tests {
             (none, "", Some("Bearer sb_secret_s"), Key(Service), Some("Bearer jwt.of.service")),
             (none, "", Some("bearer jwt.of.user"), Token, Some("bearer jwt.of.user")),
             (Some("jwt.of.user"), "", none, Token, Some("Bearer jwt.of.user")),
+            // The token of a signed URL is no key. Beside a key the service decides about it.
+            (Some("jwt.of.url"), "", none, Invalid, none),
+            (none, "apikey=jwt.of.url", none, Invalid, none),
+            (none, "", Some("Bearer jwt.of.url"), Invalid, Some("Bearer jwt.of.url")),
+            (Some("jwt.of.url"), "", Some("Bearer jwt.of.user"), Invalid, Some("Bearer jwt.of.user")),
+            (Some("sb_publishable_p"), "", Some("Bearer jwt.of.url"), Key(Anon), Some("Bearer jwt.of.url")),
+            (Some("jwt.of.nobody"), "", none, Invalid, none),
             // Without a session, supabase-js sends its key twice; with a session, the user's token.
             (Some("sb_publishable_p"), "", Some("Bearer sb_publishable_p"), Key(Anon), Some("Bearer jwt.of.anon")),
             (Some("sb_publishable_p"), "", Some("Bearer jwt.of.user"), Key(Anon), Some("Bearer jwt.of.user")),

@@ -56,7 +56,8 @@ fn echo_router() -> Arc<EdgeRouter> {
         orders: None,
         dev: DevelopmentPages::new(None, Access::default()),
         gateway: ApiKeyGateway::new(LiveApiKeys::new(&keys), |token, _| {
-            (token == "jwt.user").then(|| Arc::new(Map::from_iter([("sub".to_owned(), "u".into())])))
+            let claims = [("sub", "u"), ("role", "authenticated")].map(|(name, value)| (name.to_owned(), value.into()));
+            (token == "jwt.user").then(|| Arc::new(Map::from_iter(claims)))
         }),
         senders: AllowedSenders::new("http://localhost:54321", |_| false),
         proxies,

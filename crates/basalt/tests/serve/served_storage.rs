@@ -99,6 +99,16 @@ async fn users_write_and_read_under_the_policies_of_migrations() {
     let signed: Value = signed.json().await.expect("JSON");
     let url = signed["signedURL"].as_str().expect("a URL").to_owned();
     assert_eq!(project.get(&url).await.text().await.expect("text"), "dear");
+    let (_, token) = url.split_once("token=").expect("a token");
+    for url in ["/rest/v1/", "/auth/v1/settings"].map(|path| project.server.url(path)) {
+        let get = || project.server.client.get(&url);
+        for request in [get().header("apikey", token), get().bearer_auth(token)] {
+            let refused = request.send().await.expect("a response");
+            assert_eq!(refused.status(), StatusCode::UNAUTHORIZED, "the token of one object opens {url}");
+        }
+    }
+    let refused = project.request(Method::GET, "/bucket").header("apikey", token).send().await.expect("a response");
+    assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "as without a key");
     let invalid = project.request(Method::GET, &path).header("apikey", "sb_secret_guess").send().await;
     assert_eq!(invalid.expect("a response").status(), StatusCode::UNAUTHORIZED);
 }

@@ -10,9 +10,14 @@ fn rows(document: &str) -> Vec<Vec<&str>> {
     document.lines().filter(row).map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
 }
 
-/// The file of a test that is named by its path within the crate of HTTP tests.
+/// The file of a test that is named by its path within the crate of HTTP tests, or after `storage::` within that of the storage
+/// API.
 fn file(modules: &[&str]) -> Option<PathBuf> {
-    let folder = Path::new(CRATE).join("tests/http").join(modules.join("/"));
+    let (tests, modules) = match modules {
+        ["storage", modules @ ..] => ("../storage-rs/tests/api", modules),
+        modules => ("tests/http", modules),
+    };
+    let folder = Path::new(CRATE).join(tests).join(modules.join("/"));
     [folder.with_extension("rs"), folder.join("mod.rs")].into_iter().find(|file| file.is_file())
 }
 
