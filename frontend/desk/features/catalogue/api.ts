@@ -1,5 +1,7 @@
 import * as v from "valibot";
-import { API, send } from "../../shell/data/request.ts";
+import type { Result } from "../../../src/shared/result.ts";
+import type { Failure } from "../../shell/data/failure.ts";
+import { fetchFile, send } from "../../shell/data/request.ts";
 
 const STATES = ["sells", "made_to_order", "no_product_file", "placeholder_link"] as const;
 
@@ -69,7 +71,16 @@ export function restoreTemplate(id: number, revision: number, to: number) {
   return send({ method: "POST", path: `/catalogue/${id}/restore`, body }, TemplateSchema);
 }
 
-/** Returns the address of a template's picture. */
-export function pictureOf({ id, revision }: Pick<Template, "id" | "revision">): string {
-  return `${API}/catalogue/${id}/picture?revision=${revision}`;
+/**
+ * Loads the picture of a template as a `data:` URL: the API answers scripts of the desk alone, and no elements.
+ */
+export async function loadPicture(id: number): Promise<Result<string, Failure>> {
+  const file = await fetchFile(`/catalogue/${id}/picture`);
+  if (!file.ok) return file;
+  const reader = new FileReader();
+  await new Promise((resolve) => {
+    reader.onloadend = resolve;
+    reader.readAsDataURL(file.value);
+  });
+  return { ok: true, value: String(reader.result ?? "") };
 }
