@@ -20,7 +20,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     test.use({ colorScheme });
 
     test("axe finds nothing on the screens of the desk", async ({ page, basalt }) => {
-      test.setTimeout(120_000);
+      test.setTimeout(240_000);
       await page.request.post("/functions/v1/send-submission", {
         headers: { apikey: basalt.publishableKey },
         data: { description: "A card in blue: visitor@example.com" },

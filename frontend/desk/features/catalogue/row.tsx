@@ -27,7 +27,7 @@ export function TemplateRow({ template, address, isOpen }: TemplateRowProps) {
           <Picture template={template} className="w-18 @3xl:dense:w-10" />
         </span>
         <span className="truncate font-strong">{values.title}</span>
-        <span className="truncate text-small text-ink-soft max-@3xl:hidden">{category}</span>
+        <span className="hidden truncate text-small text-ink-soft @3xl:block">{category}</span>
         <span className="order-last col-span-2 flex flex-wrap gap-1.5 @3xl:order-none @3xl:col-span-1">
           <Badge tone={tone}>{label}</Badge>
           {!values.visible && <Badge tone="warning">Hidden</Badge>}
