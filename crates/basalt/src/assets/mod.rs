@@ -165,13 +165,11 @@ impl Shop {
     /// Returns the picture of a template: the owner's of one on sale, else the built-in one.
     pub(crate) fn find_picture(&self, id: u16) -> Option<TemplatePicture> {
         let own = self.pages.as_ref()?.catalogue.find(id).and_then(|template| template.picture.as_ref());
-        match own {
-            Some(own) => Some(TemplatePicture { media_type: own.media_type, content: own.content.clone() }),
-            None => {
-                let content = read_embedded(&format!("shared/{id:02}.jpg"))?;
-                Some(TemplatePicture { media_type: "image/jpeg", content })
-            }
+        if let Some(own) = own {
+            return Some(TemplatePicture { media_type: own.media_type, content: own.content.clone() });
         }
+        let content = read_embedded(&format!("shared/{id:02}.jpg"))?;
+        Some(TemplatePicture { media_type: "image/jpeg", content })
     }
 
     /// Returns the page at an address, if its requests are counted.

@@ -12,7 +12,7 @@ use crate::config_file::Problem;
 /// A value that is not given stays; a new id needs the values that every template has. Pictures are read from `folder`.
 pub(super) fn merge(built_in: Entries, changes: Entries, folder: &Path) -> Result<Catalogue, Vec<Problem>> {
     let mut problems = Vec::new();
-    let of_categories = changes.categories.iter().map(CategoryEntry::clone).collect::<Vec<_>>();
+    let of_categories = changes.categories.clone();
     let entries = combine(built_in.templates, changes, &mut problems);
     let mut templates: Vec<Template> = Vec::new();
     for entry in entries.into_iter().filter(|entry| entry.visible != Some(false)) {

@@ -1,5 +1,6 @@
 //! The text of the catalogue, from which it is built with the changes of the desk.
 
+use std::fmt::Write;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -121,11 +122,11 @@ fn name_file(problem: Problem) -> Problem {
 fn format_changes(changes: &[TemplateChange]) -> String {
     let mut text = String::new();
     for TemplateChange { template, values, .. } in changes {
-        text += &format!("[[template]]\nid = {template}\n");
+        let _ = writeln!(text, "[[template]]\nid = {template}");
         for (key, value) in values {
-            // TOML forbids this control character where JSON allows it; read as an escape, the value is refused by its own rule.
+            // TOML forbids this control character where JSON allows it: as an escape, the rule of the value refuses it.
             let value = value.to_string().replace('\u{7f}', "\\u007f");
-            text += &format!("{key} = {value}\n");
+            let _ = writeln!(text, "{key} = {value}");
         }
     }
     text

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
-use crate::store::catalogue::Revision;
+use crate::store::catalogue::StoredChange;
 
 /// The values that owners can change, by their keys in `catalogue.toml`.
 const KEYS: [&str; 8] =
@@ -25,7 +25,7 @@ pub struct TemplateChange {
 
 impl TemplateChange {
     /// Reads a stored revision; `None` if it cannot be one of this server.
-    pub(crate) fn of(stored: &Revision) -> Option<Self> {
+    pub(crate) fn of(stored: &StoredChange) -> Option<Self> {
         let template = u16::try_from(stored.template).ok()?;
         let mut values: Map<String, Value> = serde_json::from_str(&stored.changes).ok()?;
         values.retain(|key, value| KEYS.contains(&key.as_str()) && is_value(key, value));
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn stored_values_of_other_servers_are_left_out() {
-        let stored = Revision {
+        let stored = StoredChange {
             template: 3,
             revision: 2,
             created_at: DateTime::UNIX_EPOCH,
@@ -114,7 +114,7 @@ mod tests {
         };
         let change = TemplateChange::of(&stored).expect("a change");
         assert_eq!((change.template, change.values), (3, object(json!({ "title": "A" }))));
-        assert_eq!(TemplateChange::of(&Revision { template: -1, ..stored.clone() }), None);
-        assert_eq!(TemplateChange::of(&Revision { changes: "[]".to_owned(), ..stored }), None);
+        assert_eq!(TemplateChange::of(&StoredChange { template: -1, ..stored.clone() }), None);
+        assert_eq!(TemplateChange::of(&StoredChange { changes: "[]".to_owned(), ..stored }), None);
     }
 }

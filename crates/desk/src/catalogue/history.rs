@@ -4,7 +4,7 @@ use orders::order::format_time;
 use serde_json::{Map, Value, json};
 
 use super::change::TemplateChange;
-use crate::store::catalogue::Revision;
+use crate::store::catalogue::StoredChange;
 
 /// The revisions of a template that are kept.
 pub(super) const MAX_REVISIONS: i32 = 100;
@@ -13,7 +13,7 @@ pub(super) const MAX_REVISIONS: i32 = 100;
 ///
 /// The oldest is compared with the files only if it is the first of all; else it is the one that the others are compared
 /// with.
-pub(super) fn describe_history(base: &Map<String, Value>, newest_first: &[Revision]) -> Vec<Value> {
+pub(super) fn describe_history(base: &Map<String, Value>, newest_first: &[StoredChange]) -> Vec<Value> {
     let values: Vec<Map<String, Value>> = newest_first.iter().map(|it| values_of(base, it)).collect();
     let described = newest_first.iter().enumerate().filter_map(|(at, stored)| {
         let before = match values.get(at + 1) {
@@ -31,7 +31,7 @@ pub(super) fn describe_history(base: &Map<String, Value>, newest_first: &[Revisi
     described.collect()
 }
 
-fn values_of(base: &Map<String, Value>, stored: &Revision) -> Map<String, Value> {
+fn values_of(base: &Map<String, Value>, stored: &StoredChange) -> Map<String, Value> {
     let mut values = base.clone();
     values.extend(TemplateChange::of(stored).map(|it| it.values).unwrap_or_default());
     values
@@ -48,8 +48,8 @@ mod tests {
 
     use super::*;
 
-    fn revision(revision: i32, changes: &Value) -> Revision {
-        Revision {
+    fn revision(revision: i32, changes: &Value) -> StoredChange {
+        StoredChange {
             template: 1,
             revision,
             created_at: DateTime::UNIX_EPOCH,

@@ -22,7 +22,7 @@ use self::history::{MAX_REVISIONS, describe_history};
 use crate::http::error::DeskError;
 use crate::http::respond;
 use crate::section::{OwnerCall, Section};
-use crate::store::catalogue::{self as revisions, Revision};
+use crate::store::catalogue::{self as revisions, StoredChange};
 
 /// A template of the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl CatalogueEditor {
         changes.retain(|it| it.template != id);
         changes.push(TemplateChange { template: id, revision: seen + 1, values: values.clone() });
         self.catalogue.check(&changes).map_err(refuse_values)?;
-        let new = Revision {
+        let new = StoredChange {
             template,
             revision: seen + 1,
             created_at: call.now(),
@@ -205,11 +205,11 @@ impl CatalogueEditor {
     }
 
     /// Formats a template: the values in effect, and which of them differ from the files.
-    fn format_template(&self, base: &CatalogueTemplate, stored: Option<&Revision>) -> Value {
+    fn format_template(&self, base: &CatalogueTemplate, stored: Option<&StoredChange>) -> Value {
         let changes = stored.and_then(TemplateChange::of).map(|it| it.values).unwrap_or_default();
         let mut values = base.values.clone();
         values.extend(changes.clone());
-        let changed: Vec<&String> = base.values.keys().filter(|key| changes.contains_key(*key)).collect();
+        let names: Vec<&String> = base.values.keys().filter(|key| changes.contains_key(*key)).collect();
         let link = values.get("link").and_then(Value::as_str).unwrap_or_default();
         json!({
             "id": base.id,
@@ -219,7 +219,7 @@ impl CatalogueEditor {
             "has_picture": self.catalogue.find_picture(base.id).is_some(),
             "page": format!("{}/template/{}", self.shop_origin, base.id),
             "values": values,
-            "changed": changed,
+            "changed": names,
             "changed_at": stored.map(|it| format_time(it.created_at)),
             "changed_by": stored.map(|it| it.author.as_str()),
         })
@@ -247,7 +247,7 @@ fn read_number(call: &OwnerCall, name: &str) -> Result<i32, DeskError> {
     number.ok_or_else(|| DeskError::invalid(format!("{name} must be the number of a revision.")))
 }
 
-fn refuse_outdated(present: Option<&Revision>) -> DeskError {
+fn refuse_outdated(present: Option<&StoredChange>) -> DeskError {
     let message = match present {
         Some(present) => format!("The template was changed by {} since you opened it.", present.author),
         None => "The template was changed since you opened it.".to_owned(),

@@ -36,7 +36,7 @@ statements! {
 
 /// A stored revision.
 #[derive(Debug, Clone)]
-pub(crate) struct Revision {
+pub(crate) struct StoredChange {
     /// The id of the template.
     pub template: i32,
     /// The number, from 1.
@@ -49,7 +49,7 @@ pub(crate) struct Revision {
     pub changes: String,
 }
 
-impl FromRow<'_, PgRow> for Revision {
+impl FromRow<'_, PgRow> for StoredChange {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         Ok(Self {
             template: row.try_get("template")?,
@@ -67,18 +67,18 @@ pub(crate) async fn lock(db: &mut Connection) -> Result<()> {
 }
 
 /// Lists the latest revision of each changed template.
-pub(crate) async fn list(db: &mut Connection) -> Result<Vec<Revision>> {
+pub(crate) async fn list(db: &mut Connection) -> Result<Vec<StoredChange>> {
     db.fetch_all(bind!(LIST)).await
 }
 
 /// Lists the latest revisions of a template, the newest first.
-pub(crate) async fn list_of_template(db: &mut Connection, template: i32, limit: i64) -> Result<Vec<Revision>> {
+pub(crate) async fn list_of_template(db: &mut Connection, template: i32, limit: i64) -> Result<Vec<StoredChange>> {
     db.fetch_all(bind!(LIST_OF_TEMPLATE, template, limit)).await
 }
 
 /// Stores a revision; `false` if there is one of this number.
-pub(crate) async fn insert(db: &mut Connection, new: &Revision) -> Result<bool> {
-    let Revision { template, revision, created_at: at, author, changes } = new;
+pub(crate) async fn insert(db: &mut Connection, new: &StoredChange) -> Result<bool> {
+    let StoredChange { template, revision, created_at: at, author, changes } = new;
     let (template, revision, at) = (*template, *revision, *at);
     let (author, changes) = (author.as_str(), changes.as_str());
     Ok(db.execute(bind!(INSERT, template, revision, at, author, changes)).await? > 0)
