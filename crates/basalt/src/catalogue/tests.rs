@@ -18,7 +18,8 @@ fn load(folder: &Path) -> Result<Catalogue, Vec<Problem>> {
 }
 
 fn change(template: u16, values: serde_json::Value) -> TemplateChange {
-    TemplateChange { template, revision: 1, values: values.as_object().cloned().expect("an object") }
+    let serde_json::Value::Object(values) = values else { panic!("{values} is no object") };
+    TemplateChange { template, revision: 1, values }
 }
 
 #[test]

@@ -92,7 +92,8 @@ mod tests {
     use super::*;
 
     fn object(value: Value) -> Map<String, Value> {
-        value.as_object().cloned().expect("an object")
+        let Value::Object(members) = value else { panic!("{value} is no object") };
+        members
     }
 
     #[test]
