@@ -50,7 +50,7 @@ impl CatalogueSource {
         let built_in = entries::read(BUILT_IN)?;
         let changes = entries::read(&self.text);
         let merged = changes.and_then(|changes| merge::merge(built_in, changes, &self.folder));
-        merged.map_err(|problems| problems.into_iter().map(name_file).collect())
+        merged.map_err(|problems| problems.iter().map(name_file).collect())
     }
 
     /// Returns the catalogue of the file with changes of the desk. A template that is no more in the files has none.
@@ -75,12 +75,11 @@ impl CatalogueSource {
         let (mut fitting, mut left_out, mut catalogue) = (Vec::new(), Vec::new(), of_file.clone());
         for change in changes {
             fitting.push(change.clone());
-            match self.build_with(&fitting) {
-                Ok(built) => catalogue = built,
-                Err(_) => {
-                    fitting.pop();
-                    left_out.push(change.template);
-                }
+            if let Ok(built) = self.build_with(&fitting) {
+                catalogue = built;
+            } else {
+                fitting.pop();
+                left_out.push(change.template);
             }
         }
         (catalogue, left_out)
@@ -113,7 +112,7 @@ pub(crate) fn format_for_desk(problem: Problem) -> String {
     text.replace(" in quotes", "")
 }
 
-fn name_file(problem: Problem) -> Problem {
+fn name_file(problem: &Problem) -> Problem {
     let place = problem.line.map_or_else(String::new, |line| format!(":{line}"));
     Problem { line: None, text: format!("{CATALOGUE_FILE}{place}: {}", problem.text) }
 }

@@ -32,9 +32,9 @@ fn changes_of_the_desk_replace_those_of_the_file() {
         change(99, json!({ "title": "Not in the file any more" })),
     ];
     let catalogue = source.build_with(&changes).expect("a catalogue");
-    let changed = catalogue.find(4).expect("a template");
-    assert_eq!((changed.title.as_str(), changed.price.as_str()), ("A \"quoted\" \u{e9}\\title", "$5"));
-    assert_eq!((changed.link.as_deref(), catalogue.templates.len()), (None, 11));
+    let template = catalogue.find(4).expect("a template");
+    assert_eq!((template.title.as_str(), template.price.as_str()), ("A \"quoted\" \u{e9}\\title", "$5"));
+    assert_eq!((template.link.as_deref(), catalogue.templates.len()), (None, 11));
     assert!(catalogue.find(2).is_none() && catalogue.find(99).is_none());
     assert_eq!(source.list().len(), 12, "hidden ones are listed");
     let file = "[[template]]\nid = 1\npayment_reference = [\"plink_1\", \"plink_2\"]\n";
