@@ -6,6 +6,7 @@ const SCREENS = {
   Submissions: "/submissions",
   "Submissions with filters": "/submissions?status=all&from=2026-01-01",
   Orders: "/orders",
+  Catalogue: "/catalogue",
   Figures: "/figures",
   Account: "/account",
   Checklist: "/checklist",
@@ -30,7 +31,7 @@ for (const colorScheme of ["light", "dark"] as const) {
           await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
           await expectNoViolations(page, name);
         }
-        for (const list of ["submissions?status=all", "orders"]) {
+        for (const list of ["submissions?status=all", "orders", "catalogue"]) {
           await page.goto(`/_desk/${list}`);
           await page.locator("[data-row]").first().click();
           await expect(page.getByRole("heading", { level: 2 }).first()).toBeFocused();

@@ -12,6 +12,7 @@ use orders::export::{CSV_HEADER, to_csv};
 use orders::{Order, OrderService, OrderState};
 use platform::clock::{Clock, SystemClock};
 use platform::entropy::Entropy;
+use platform::store::Connection;
 use uuid::Uuid;
 
 use crate::announce::RunningServer;
@@ -23,6 +24,7 @@ use crate::private_file::PrivateFile;
 use crate::profiles;
 use crate::project::Project;
 use crate::serve::build_outbox;
+use crate::serve::live_shop::build_catalogue;
 use crate::serve::payments::{OrderInputs, build_orders};
 use crate::users::{DatabaseArguments, UserDatabase};
 
@@ -125,7 +127,9 @@ impl OrderDatabase {
             entropy: entropy.fork(),
             mail_host: host.as_deref().unwrap_or("localhost"),
         };
-        let catalogue = Arc::clone(&project.catalogue);
+        let changes = desk::list_changes(&mut Connection::pooled(database.pool.clone(), Arc::default())).await;
+        let changes = changes.context("reading the changes of the catalogue")?;
+        let catalogue = build_catalogue(&project.catalogue_source, &project.catalogue, &changes);
         let (service, _) = build_orders(inputs, Arc::new(move || catalogue.list_products()))?;
         Ok(Self { database, service })
     }

@@ -12,7 +12,7 @@ use gotrue_rs::config::{Config, Notice, Vars, load};
 use serde_json::{Map, Value};
 
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, CatalogueSource};
 use crate::config_file::{ConfigFile, Problem, ServerFacts, Settings, find_key_name, replace_setting_names};
 use crate::product::PRODUCT;
 use crate::project_layout::ProjectLayout;
@@ -43,8 +43,10 @@ pub(crate) struct Project {
     pub vars: Vars,
     /// Whether the shop is served; otherwise `/` is a page that says what is served.
     pub has_shop: bool,
-    /// What the shop offers.
+    /// What the shop offers, without the changes of the desk.
     pub catalogue: Arc<Catalogue>,
+    /// What this is built from.
+    pub catalogue_source: Arc<CatalogueSource>,
     /// Who sells, if the settings say it.
     pub seller: Option<Arc<Seller>>,
     /// The limits of submissions.
@@ -129,16 +131,24 @@ impl Project {
         let data = data.map_or_else(|| layout.folder.join(".basalt"), Path::to_owned);
         let data = std::path::absolute(&data).with_context(|| format!("finding the folder {}", data.display()))?;
         let has_shop = file.has_shop();
-        let catalogue = if has_shop { Catalogue::load(&layout.folder) } else { Ok(Catalogue::built_in()) };
-        let catalogue = Arc::new(catalogue.unwrap_or_else(|of_catalogue| {
-            problems.extend(of_catalogue);
-            Catalogue::built_in()
-        }));
+        let (catalogue, catalogue_source) = load_catalogue(&layout.folder, has_shop, &mut problems);
         let submission_limits = SubmissionLimits::default();
         let config_vars = of_config;
         let seller = None;
-        let mut project =
-            Self { file, data, vars, has_shop, catalogue, seller, submission_limits, layout, files, text, config_vars };
+        let mut project = Self {
+            file,
+            data,
+            vars,
+            has_shop,
+            catalogue,
+            catalogue_source,
+            seller,
+            submission_limits,
+            layout,
+            files,
+            text,
+            config_vars,
+        };
         if has_shop {
             match project.load_seller() {
                 Ok(seller) => project.seller = seller.map(Arc::new),
@@ -168,6 +178,7 @@ impl Project {
             vars: self.vars.clone(),
             has_shop: self.has_shop,
             catalogue: Arc::clone(&self.catalogue),
+            catalogue_source: Arc::clone(&self.catalogue_source),
             seller: self.seller.clone(),
             submission_limits: self.submission_limits,
             layout: self.layout.clone(),
@@ -344,4 +355,21 @@ fn describe_missing_signing_key(config: &Config) -> Option<Notice> {
     let text = "is on, and without a signing key every token request with the scope openid fails: `basalt keys add signing`, then \
                 `basalt keys rotate signing --now`";
     (config.policy.oauth_server.enabled && !can_sign).then(|| Notice::warning("auth.oauth_server.enabled", text))
+}
+
+/// Loads the catalogue of the folder; with problems, that of the binary.
+fn load_catalogue(
+    folder: &Path,
+    has_shop: bool,
+    problems: &mut Vec<Problem>,
+) -> (Arc<Catalogue>, Arc<CatalogueSource>) {
+    let built_in = || CatalogueSource::new(folder, "");
+    let read = if has_shop { CatalogueSource::read(folder) } else { Ok(built_in()) };
+    match read.and_then(|source| Ok((source.build()?, source))) {
+        Ok((catalogue, source)) => (Arc::new(catalogue), Arc::new(source)),
+        Err(of_catalogue) => {
+            problems.extend(of_catalogue);
+            (Arc::new(Catalogue::built_in()), Arc::new(built_in()))
+        }
+    }
 }

@@ -7,6 +7,7 @@
 mod account;
 mod auth_client;
 mod auth_session;
+mod catalogue;
 mod checklist;
 mod cookies;
 mod desk;
@@ -30,6 +31,10 @@ mod upkeep;
 mod views;
 mod visit;
 
+pub use self::catalogue::{
+    CatalogueEditor, CatalogueTemplate, EditedCatalogue, FindSaleState, SaleState, TemplateChange, TemplatePicture,
+    list_changes,
+};
 pub use self::checklist::{Checklist, FindReadiness, ShopReadiness};
 pub use self::desk::Desk;
 pub use self::figures::{Figures, ListTemplates};

@@ -53,6 +53,21 @@ impl OwnerCall {
         self.visit.record_done(self.owner.id, action, Some(subject)).await;
     }
 
+    /// Begins a transaction, which rolls back when dropped.
+    pub(crate) async fn begin(&self) -> Result<Connection, DeskError> {
+        self.visit.begin().await
+    }
+
+    /// Records what the transaction `db` does, such as `catalogue.change`.
+    pub(crate) async fn record_within(
+        &self,
+        db: &mut Connection,
+        action: &str,
+        subject: &str,
+    ) -> Result<(), DeskError> {
+        self.visit.record_within(db, self.owner.id, action, Some(subject)).await
+    }
+
     /// Returns method and segments, to match a route.
     pub fn route(&self) -> (&str, Vec<&str>) {
         (self.method.as_str(), self.segments.iter().map(String::as_str).collect())

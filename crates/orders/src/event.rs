@@ -1,5 +1,6 @@
 //! What a provider reports, independent of its format.
 
+use gotrue_rules::domain::user::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::order::Provider;
@@ -24,6 +25,8 @@ pub enum EventContent {
     Payment(Payment),
     /// A refund, or a part of one.
     Refund(RefundReport),
+    /// A dispute of the buyer that has taken no money for good.
+    Dispute(DisputeReport),
     /// Something that changes no order, with the provider's name of it.
     Other(String),
 }
@@ -77,4 +80,25 @@ pub struct RefundReport {
     pub amount_minor: i64,
     /// Whether the provider took the money back, such as after a dispute of the buyer.
     pub is_reversal: bool,
+}
+
+/// A dispute as an event reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DisputeReport {
+    /// The payment.
+    pub reference: String,
+    /// The disputed amount in the smallest unit of the currency.
+    pub amount_minor: i64,
+    /// Why, in the provider's words.
+    pub reason: Option<String>,
+    pub stage: DisputeStage,
+}
+
+/// How far a dispute is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DisputeStage {
+    /// The seller answers, at the latest at this time.
+    Opened(Option<Time>),
+    /// The money stays with the seller.
+    Won,
 }

@@ -134,6 +134,8 @@ pub struct Order {
     pub tax_minor: Option<i64>,
     /// The discounts, if they were stored.
     pub discount_minor: Option<i64>,
+    /// Whether the buyer disputes the payment and nothing is decided.
+    pub is_disputed: bool,
 }
 
 impl Order {
@@ -152,6 +154,7 @@ impl Order {
             "discount_minor": self.discount_minor,
             "provider": self.provider.name(),
             "is_test": self.is_test,
+            "is_disputed": self.is_disputed,
             "delivered_at": self.delivered_at.map(format_time),
             "refunded_at": self.refunded_at.map(format_time),
             "downloads": self.downloads,
@@ -196,6 +199,7 @@ impl FromRow<'_, PgRow> for Order {
             download_expires_at: row.try_get("download_expires_at")?,
             tax_minor: row.try_get("tax_minor")?,
             discount_minor: row.try_get("discount_minor")?,
+            is_disputed: row.try_get("is_disputed")?,
         })
     }
 }

@@ -98,6 +98,11 @@ impl OrderService {
         &self.settings
     }
 
+    /// Returns whether there is a file for buyers of a template.
+    pub fn has_file(&self, template: u16) -> bool {
+        self.folder.find(template).is_some()
+    }
+
     /// Returns the titles of those products whose buyers would get no file.
     pub fn list_missing_files(&self, products: &[Product]) -> Vec<String> {
         self.folder.list_missing(products)

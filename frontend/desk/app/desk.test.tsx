@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { setCsrfToken } from "../shell/data/csrf.ts";
 import { forgetEntries } from "../shell/data/query-cache.ts";
 import { answer } from "../stand-in/api.ts";
+import { changeElsewhere } from "../stand-in/catalogue.ts";
 import { Desk } from "./desk.tsx";
 
 // A list has many rows, which take a while to render on a busy machine.
@@ -181,4 +182,32 @@ test("a message is sent again only if it has failed", async () => {
   fireEvent.click(again[0] as HTMLElement);
   expect(await screen.findByText("Waiting")).toBeTruthy();
   expect(screen.queryByRole("button", { name: /^Send again/ })).toBeNull();
+});
+
+test("of two owners who change one template the second is told and loses nothing", async () => {
+  open("/catalogue/5");
+  const title = await screen.findByLabelText("Title");
+  fireEvent.change(title, { target: { value: "Mine" } });
+  changeElsewhere(5, { title: "Theirs", price: "$99" });
+  fireEvent.click(screen.getByRole("button", { name: "Save changes" }));
+  expect(await screen.findByText(/changed by mara@shop.example since/)).toBeTruthy();
+  expect(await screen.findByText(/has changed this to “Theirs”/)).toBeTruthy();
+  expect((title as HTMLInputElement).value).toBe("Mine");
+  await waitFor(() =>
+    expect((screen.getByLabelText("Price") as HTMLInputElement).value).toBe("$99"),
+  );
+  fireEvent.click(screen.getByRole("button", { name: "Save changes" }));
+  expect(await screen.findByText(/Title: “Theirs” became “Mine”/)).toBeTruthy();
+  expect(screen.getByText(/Price: “\$85” became “\$99”/)).toBeTruthy();
+});
+
+test("a change is undone from the history", async () => {
+  open("/catalogue/6");
+  const box = await screen.findByLabelText("Visible in the shop");
+  fireEvent.click(box);
+  fireEvent.click(screen.getByRole("button", { name: "Save changes" }));
+  expect(await screen.findByText("Visibility: visible became hidden")).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: "Undo change 1" }));
+  expect(await screen.findByText("Visibility: hidden became visible")).toBeTruthy();
+  expect((box as HTMLInputElement).checked).toBe(true);
 });

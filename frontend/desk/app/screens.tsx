@@ -1,4 +1,11 @@
-import { ChartColumn, CircleUserRound, Inbox, ListChecks, ReceiptText } from "lucide-react";
+import {
+  ChartColumn,
+  CircleUserRound,
+  Inbox,
+  LayoutGrid,
+  ListChecks,
+  ReceiptText,
+} from "lucide-react";
 import { lazy, Suspense } from "react";
 import { Navigate, Route, Routes } from "react-router-dom";
 import { SubmissionsPage } from "../features/submissions/page.tsx";
@@ -10,6 +17,9 @@ import { ScreenBoundary } from "./screen-boundary.tsx";
 
 const OrdersPage = lazy(async () => ({
   default: (await import("../features/orders/page.tsx")).OrdersPage,
+}));
+const CataloguePage = lazy(async () => ({
+  default: (await import("../features/catalogue/page.tsx")).CataloguePage,
 }));
 const FiguresPage = lazy(async () => ({
   default: (await import("../features/figures/page.tsx")).FiguresPage,
@@ -24,6 +34,7 @@ const AccountPage = lazy(async () => ({
 const ITEMS: readonly NavigationItem[] = [
   { path: "/submissions", label: "Submissions", icon: Inbox },
   { path: "/orders", label: "Orders", icon: ReceiptText },
+  { path: "/catalogue", label: "Catalogue", icon: LayoutGrid },
   { path: "/figures", label: "Figures", icon: ChartColumn },
   { path: "/checklist", label: "Checklist", icon: ListChecks },
   { path: "/account", label: "Account", icon: CircleUserRound },
@@ -40,6 +51,7 @@ export function Screens() {
             <Route index element={<Navigate to="/submissions" replace />} />
             <Route path="/submissions/:id?" element={<SubmissionsPage />} />
             <Route path="/orders/:id?" element={<OrdersPage />} />
+            <Route path="/catalogue/:id?" element={<CataloguePage />} />
             <Route path="/figures" element={<FiguresPage />} />
             <Route path="/checklist" element={<ChecklistPage />} />
             <Route path="/account" element={<AccountPage />} />

@@ -1,19 +1,7 @@
 // A stand-in of the desk's API with invented data, for `npm run dev:desk`. The product does not contain it.
+import { fail, ok, type StandInAnswer, type StandInRequest } from "./answer.ts";
+import { answerCatalogue } from "./catalogue.ts";
 import { account, checklist, figures, held, message, orders, submissions } from "./data.ts";
-
-/** A request as the stand-in sees it. */
-export interface StandInRequest {
-  method: string;
-  url: URL;
-  body: Record<string, unknown>;
-}
-
-/** The answer: a status and content, and headers. */
-export interface StandInAnswer {
-  status: number;
-  content?: unknown;
-  headers?: Record<string, string>;
-}
 
 const SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP";
 const PAGE = 50;
@@ -49,12 +37,6 @@ const TOTP = () => {
   };
 };
 
-const ok = (content: unknown, status = 200): StandInAnswer => ({ status, content });
-const fail = (status: number, code: string, text: string, hint?: string): StandInAnswer => ({
-  status,
-  content: { code, message: text, hint },
-});
-
 /** Answers a request to `/_desk/api`. */
 export function answer(request: StandInRequest): StandInAnswer {
   const path = request.url.pathname.replace("/_desk/api", "");
@@ -67,6 +49,7 @@ export function answer(request: StandInRequest): StandInAnswer {
   if (!state.isSignedIn) return fail(401, "desk_session_missing", "no session");
   if (area === "submissions") return answerSubmissions(request, [id, action, item]);
   if (area === "orders") return answerOrders(request, id, action);
+  if (area === "catalogue") return answerCatalogue(request, id, action);
   if (area === "passkeys") return answerPasskeys(request, id);
   if (area === "account") return answerAccount(request, id);
   if (area === "checklist") return ok(checklist);

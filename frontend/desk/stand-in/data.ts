@@ -9,7 +9,7 @@ function ago(milliseconds: number): string {
   return new Date(NOW - milliseconds).toISOString();
 }
 
-const TEMPLATES = [
+export const TEMPLATES = [
   "Monthly Newsletter",
   "Product Promotion",
   "Welcome Series",

@@ -113,6 +113,7 @@ const TABLES: &[(&str, TableRule)] = &[
     ("basalt.desk_sessions", TableRule::Empty),
     ("basalt.desk_recovery_codes", TableRule::Empty),
     ("basalt.desk_reset_links", TableRule::Empty),
+    ("basalt.catalogue_revisions", TableRule::Replace(&[("changes", Keep), ("author", Contact)])),
     ("basalt.desk_devices", TableRule::Empty),
     ("basalt.desk_events", TableRule::Replace(&[("action", Keep), ("subject", Text), ("address", Ip)])),
     ("basalt.page_views", TableRule::Keep),

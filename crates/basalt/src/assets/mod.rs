@@ -15,7 +15,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use desk::ViewedPage;
+use desk::{TemplatePicture, ViewedPage};
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -160,6 +160,16 @@ impl Shop {
     pub(crate) fn find_title(&self, id: u16) -> Option<String> {
         let catalogue = &self.pages.as_ref()?.catalogue;
         catalogue.find(id).map(|template| template.title.clone())
+    }
+
+    /// Returns the picture of a template: the owner's of one on sale, else the built-in one.
+    pub(crate) fn find_picture(&self, id: u16) -> Option<TemplatePicture> {
+        let own = self.pages.as_ref()?.catalogue.find(id).and_then(|template| template.picture.as_ref());
+        if let Some(own) = own {
+            return Some(TemplatePicture { media_type: own.media_type, content: own.content.clone() });
+        }
+        let content = read_embedded(&format!("shared/{id:02}.jpg"))?;
+        Some(TemplatePicture { media_type: "image/jpeg", content })
     }
 
     /// Returns the page at an address, if its requests are counted.

@@ -68,7 +68,7 @@ pub(super) struct TemplateEntry {
 }
 
 /// The texts of a category.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct CategoryEntry {
     pub line: usize,
     pub name: Option<String>,
@@ -258,7 +258,7 @@ impl Reader<'_> {
             DeValue::Array(items) => items.iter().map(|item| read(item.get_ref())).collect(),
             one => read(one).map(|id| vec![id]),
         };
-        let ids = ids.filter(|ids| (1..=MAX_REFERENCES).contains(&ids.len()));
+        let ids = ids.filter(|ids| ids.len() <= MAX_REFERENCES);
         if ids.is_none() {
             let text = "payment_reference must be the id of its payment link, item or variant in quotes, or a list of up to 20 such ids";
             self.report(&value.span(), text);

@@ -11,24 +11,9 @@ use crate::config_file::Problem;
 ///
 /// A value that is not given stays; a new id needs the values that every template has. Pictures are read from `folder`.
 pub(super) fn merge(built_in: Entries, changes: Entries, folder: &Path) -> Result<Catalogue, Vec<Problem>> {
-    let mut problems = find_repeated(&changes);
-    problems.extend(changes.templates.iter().filter_map(find_lone_text));
-    let mut entries = built_in.templates;
-    for change in changes.templates {
-        if let Some(entry) = entries.iter_mut().find(|entry| entry.id == change.id) {
-            apply(entry, change);
-        } else {
-            problems.extend(find_missing(&change));
-            entries.push(change);
-        }
-    }
-    for id in &changes.order {
-        if !entries.iter().any(|entry| entry.id == *id) {
-            problems.push(at(changes.order_line, format!("order names template {id}, which does not exist")));
-        }
-    }
-    let position = |entry: &TemplateEntry| changes.order.iter().position(|id| *id == entry.id).unwrap_or(usize::MAX);
-    entries.sort_by_key(position);
+    let mut problems = Vec::new();
+    let of_categories = changes.categories.clone();
+    let entries = combine(built_in.templates, changes, &mut problems);
     let mut templates: Vec<Template> = Vec::new();
     for entry in entries.into_iter().filter(|entry| entry.visible != Some(false)) {
         let picture = read_picture(&entry, folder, &mut problems);
@@ -44,8 +29,46 @@ pub(super) fn merge(built_in: Entries, changes: Entries, folder: &Path) -> Resul
     if !problems.is_empty() {
         return Err(problems);
     }
-    let categories = list_categories(&templates, &built_in.categories, &changes.categories);
+    let categories = list_categories(&templates, &built_in.categories, &of_categories);
     Ok(Catalogue { templates, categories })
+}
+
+/// Returns the built-in templates with the changes, in the order of the cards; hidden ones are included.
+pub(super) fn combine(
+    built_in: Vec<TemplateEntry>,
+    changes: Entries,
+    problems: &mut Vec<Problem>,
+) -> Vec<TemplateEntry> {
+    problems.extend(find_repeated(&changes));
+    problems.extend(changes.templates.iter().filter_map(find_lone_text));
+    let mut entries = built_in;
+    for change in changes.templates {
+        if let Some(entry) = entries.iter_mut().find(|entry| entry.id == change.id) {
+            apply(entry, change);
+        } else {
+            problems.extend(find_missing(&change));
+            entries.push(change);
+        }
+    }
+    for id in &changes.order {
+        if !entries.iter().any(|entry| entry.id == *id) {
+            problems.push(at(changes.order_line, format!("order names template {id}, which does not exist")));
+        }
+    }
+    let position = |entry: &TemplateEntry| changes.order.iter().position(|id| *id == entry.id).unwrap_or(usize::MAX);
+    entries.sort_by_key(position);
+    entries
+}
+
+/// Adds changes of the desk to those of the file; those of templates that are in neither are left out.
+pub(super) fn add_changes(of_file: &mut Entries, of_desk: Vec<TemplateEntry>, built_in: &Entries) {
+    for change in of_desk {
+        if let Some(entry) = of_file.templates.iter_mut().find(|entry| entry.id == change.id) {
+            apply(entry, change);
+        } else if built_in.has(change.id) {
+            of_file.templates.push(change);
+        }
+    }
 }
 
 fn at(line: usize, text: String) -> Problem {

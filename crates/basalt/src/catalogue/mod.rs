@@ -4,18 +4,19 @@ mod entries;
 mod merge;
 mod picture_format;
 mod pictures;
+mod source;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use orders::decision::{Product, parse_price};
 use serde::Serialize;
 
+#[cfg(test)]
 use crate::config_file::Problem;
 pub(crate) use pictures::OwnPicture;
+pub(crate) use source::{CatalogueSource, format_for_desk};
 
 /// The file that changes the catalogue, in the folder of the configuration.
 pub(crate) const CATALOGUE_FILE: &str = "catalogue.toml";
@@ -77,45 +78,16 @@ pub(crate) struct Category {
 }
 
 impl Catalogue {
-    /// Returns the built-in catalogue with the changes of `catalogue.toml` in `folder`, if it is there.
-    ///
-    /// # Errors
-    /// The file cannot be read, or holds values that cannot be used; each problem names file, line and key.
-    pub(crate) fn load(folder: &Path) -> Result<Self, Vec<Problem>> {
-        let path = folder.join(CATALOGUE_FILE);
-        let problem = |text: String| vec![Problem { line: None, text: format!("{CATALOGUE_FILE}: {text}") }];
-        match fs::metadata(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::built_in()),
-            Ok(meta) if meta.len() > MAX_BYTES => {
-                Err(problem(format!("has more than {MAX_BYTES} bytes: is it a catalogue?")))
-            }
-            _ => match fs::read_to_string(&path) {
-                Ok(text) => Self::parse_in(folder, &text),
-                Err(error) => Err(problem(format!("cannot be read: {error}"))),
-            },
-        }
-    }
-
     /// Returns the built-in catalogue.
     pub(crate) fn built_in() -> Self {
-        Self::parse("").unwrap_or(Self { templates: Vec::new(), categories: Vec::new() })
+        let source = CatalogueSource::new(Path::new("."), "");
+        source.build().unwrap_or(Self { templates: Vec::new(), categories: Vec::new() })
     }
 
     /// Returns the built-in catalogue with these changes, whose pictures are in the current folder.
+    #[cfg(test)]
     fn parse(changes: &str) -> Result<Self, Vec<Problem>> {
-        Self::parse_in(Path::new("."), changes)
-    }
-
-    /// Returns the built-in catalogue with these changes and the pictures of `folder`.
-    fn parse_in(folder: &Path, changes: &str) -> Result<Self, Vec<Problem>> {
-        let name_file = |problem: Problem| {
-            let place = problem.line.map_or_else(String::new, |line| format!(":{line}"));
-            Problem { line: None, text: format!("{CATALOGUE_FILE}{place}: {}", problem.text) }
-        };
-        let built_in = entries::read(BUILT_IN)?;
-        let changes = entries::read(changes);
-        let merged = changes.and_then(|changes| merge::merge(built_in, changes, folder));
-        merged.map_err(|problems| problems.into_iter().map(name_file).collect())
+        CatalogueSource::new(Path::new("."), changes).build()
     }
 
     /// Returns what payments are compared with.
@@ -160,10 +132,15 @@ impl Catalogue {
     }
 }
 
+/// Returns whether a payment link leads nowhere.
+pub(crate) fn is_placeholder(link: &str) -> bool {
+    link.starts_with(PLACEHOLDER_LINK)
+}
+
 impl Template {
     /// Returns whether its payment link leads nowhere.
     pub(crate) fn has_placeholder_link(&self) -> bool {
-        self.link.as_deref().is_some_and(|link| link.starts_with(PLACEHOLDER_LINK))
+        self.link.as_deref().is_some_and(is_placeholder)
     }
 
     /// Returns whether its payment link leads to the payment simulator.

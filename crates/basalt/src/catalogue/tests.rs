@@ -1,12 +1,69 @@
 //! Tests of the catalogue and of the messages about it.
 
+use std::fs;
+
+use desk::TemplateChange;
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 use crate::test_folder::TestFolder;
 
 fn problems(changes: &str) -> Vec<String> {
     Catalogue::parse(changes).expect_err("a problem").into_iter().map(|problem| problem.to_string()).collect()
+}
+
+fn load(folder: &Path) -> Result<Catalogue, Vec<Problem>> {
+    CatalogueSource::read(folder)?.build()
+}
+
+fn change(template: u16, values: serde_json::Value) -> TemplateChange {
+    let serde_json::Value::Object(values) = values else { panic!("{values} is no object") };
+    TemplateChange { template, revision: 1, values }
+}
+
+#[test]
+fn changes_of_the_desk_replace_those_of_the_file() {
+    let source =
+        CatalogueSource::new(Path::new("."), "[[template]]\nid = 4\ntitle = \"Of the file\"\nprice = \"$5\"\n");
+    let changes = [
+        change(4, json!({ "title": "A \"quoted\" \u{e9}\\title", "link": "" })),
+        change(2, json!({ "visible": false })),
+        change(99, json!({ "title": "Not in the file any more" })),
+    ];
+    let catalogue = source.build_with(&changes).expect("a catalogue");
+    let template = catalogue.find(4).expect("a template");
+    assert_eq!((template.title.as_str(), template.price.as_str()), ("A \"quoted\" \u{e9}\\title", "$5"));
+    assert_eq!((template.link.as_deref(), catalogue.templates.len()), (None, 11));
+    assert!(catalogue.find(2).is_none() && catalogue.find(99).is_none());
+    assert_eq!(source.list().len(), 12, "hidden ones are listed");
+    let file = "[[template]]\nid = 1\npayment_reference = [\"plink_1\", \"plink_2\"]\n";
+    let without = [change(1, json!({ "payment_reference": [] }))];
+    let without = CatalogueSource::new(Path::new("."), file).build_with(&without).expect("a catalogue");
+    assert_eq!(without.find(1).map(|it| it.payment_references.len()), Some(0));
+    for (values, words) in [
+        (json!({ "price": "28" }), "price must be a dollar sign and an amount, such as"),
+        (json!({ "link": "javascript:alert(1)" }), "link must be an https URL"),
+        (json!({ "title": "a\nb" }), "title must be a text of one line, 1 to 80 characters"),
+        (json!({ "title": "a\u{7f}b" }), "title must be a text of one line, 1 to 80 characters"),
+        (json!({ "features": ["a", "b"] }), "features must be 5 different texts"),
+    ] {
+        let problems = source.build_with(&[change(4, values)]).expect_err("a problem");
+        let text = format_for_desk(problems.into_iter().next().expect("one"));
+        assert!(text.starts_with(words), "{text}");
+    }
+}
+
+#[test]
+fn changes_that_no_longer_fit_leave_the_others() {
+    let source = CatalogueSource::new(Path::new("."), "[[template]]\nid = 3\npayment_reference = \"plink_1\"\n");
+    let changes =
+        [change(1, json!({ "payment_reference": ["plink_1"] })), change(2, json!({ "title": "Still changed" }))];
+    let of_file = source.build().expect("a catalogue");
+    let (catalogue, left_out) = source.build_fitting(&changes, &of_file);
+    assert_eq!(left_out, [1]);
+    assert_eq!(catalogue.find(2).expect("a template").title, "Still changed");
+    assert!(catalogue.find(1).expect("a template").payment_references.is_empty());
 }
 
 #[test]
@@ -105,11 +162,11 @@ fn problems_name_line_key_and_remedy() {
 #[test]
 fn missing_file_means_built_in_catalogue() {
     let folder = TestFolder::new("catalogue");
-    assert_eq!(Catalogue::load(&folder), Ok(Catalogue::built_in()));
+    assert_eq!(load(&folder), Ok(Catalogue::built_in()));
     fs::write(folder.join(CATALOGUE_FILE), b"a = \xff").expect("a file");
-    assert!(Catalogue::load(&folder).expect_err("a problem")[0].text.contains("cannot be read"));
+    assert!(load(&folder).expect_err("a problem")[0].text.contains("cannot be read"));
     fs::write(folder.join(CATALOGUE_FILE), "#".repeat(300_000)).expect("a file");
-    assert!(Catalogue::load(&folder).expect_err("a problem")[0].text.contains("has more than"));
+    assert!(load(&folder).expect_err("a problem")[0].text.contains("has more than"));
 }
 
 proptest! {

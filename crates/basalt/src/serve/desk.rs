@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use desk::{Checklist, Desk, DeskSettings, Figures, FindReadiness, Orders, PageViews, SetupState, ShopReadiness};
+use desk::{
+    CatalogueEditor, Checklist, Desk, DeskSettings, Figures, FindReadiness, FindSaleState, Orders, PageViews,
+    SaleState, SetupState, ShopReadiness,
+};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use gotrue_rs::app::{App, EmailDelivery};
@@ -17,9 +20,11 @@ use platform::store::Pool;
 use tokio::sync::watch;
 use url::Url;
 
+use super::live_shop::LiveShop;
 use super::submissions::build_section;
 use crate::app;
 use crate::assets::{DeskFiles, Shop};
+use crate::catalogue::is_placeholder;
 use crate::product::PRODUCT;
 use crate::profiles;
 use crate::project::Project;
@@ -67,8 +72,17 @@ pub(super) struct DeskInputs<'a> {
     pub url: &'a str,
     /// The queue of mails.
     pub outbox: &'a Arc<Outbox>,
+    pub parts: ShopParts<'a>,
+}
+
+/// The shop with what changes it.
+#[derive(Clone, Copy)]
+pub(super) struct ShopParts<'a> {
+    /// Its catalogue, which owners change.
+    pub live: &'a Arc<LiveShop>,
+    /// The present pages.
     pub shop: &'a watch::Receiver<Arc<Shop>>,
-    /// The orders of the shop.
+    /// The orders.
     pub orders: &'a Option<Arc<OrderService>>,
 }
 
@@ -112,17 +126,31 @@ fn build_api(inputs: &DeskInputs<'_>, app: watch::Receiver<Arc<App>>) -> Desk {
     };
     let own_urls = own_urls.into_iter().filter_map(|url| Url::parse(url).ok()).collect();
     let shop_name = project.file.basalt.mail_brand.name.clone().unwrap_or_else(|| PRODUCT.to_owned());
-    let shop = inputs.shop.clone();
+    let shop = inputs.parts.shop.clone();
     let figures = Figures::new(Arc::new(move || shop.borrow().list_titles()));
-    let submissions = build_section(project, main, outbox, inputs.shop.clone());
+    let submissions = build_section(project, main, outbox, inputs.parts.shop.clone());
     let api = Desk::new(DeskSettings { shop_name, own_urls }, app)
+        .with_section("catalogue", Arc::new(build_catalogue_editor(inputs)))
         .with_section("checklist", Arc::new(Checklist::new(find_readiness(inputs))))
         .with_section("figures", Arc::new(figures))
         .with_section("submissions", submissions);
-    match inputs.orders {
+    match inputs.parts.orders {
         Some(orders) => api.with_section("orders", Arc::new(Orders::new(Arc::clone(orders)))),
         None => api,
     }
+}
+
+fn build_catalogue_editor(inputs: &DeskInputs<'_>) -> CatalogueEditor {
+    let orders = inputs.parts.orders.clone();
+    let find_state: FindSaleState = Arc::new(move |id, link| match link {
+        "" => SaleState::MadeToOrder,
+        _ if !orders.as_ref().is_some_and(|orders| orders.has_file(id)) => SaleState::NoProductFile,
+        link if is_placeholder(link) => SaleState::PlaceholderLink,
+        _ => SaleState::Sells,
+    });
+    let has_own_origin = inputs.project.file.basalt.desk_url.is_some();
+    let shop_origin = if has_own_origin { inputs.url.trim_end_matches('/').to_owned() } else { String::new() };
+    CatalogueEditor::new(Arc::clone(inputs.parts.live) as _, find_state, shop_origin)
 }
 
 /// Returns what the shop has and lacks, as the checklist of the desk shows it.
@@ -131,7 +159,7 @@ fn find_readiness(inputs: &DeskInputs<'_>) -> FindReadiness {
     let site_url = config.policy.site.site_url.clone();
     let (has_mail_server, is_address_public) = (config.smtp.is_some(), !is_loopback_url(&site_url));
     let has_provider = project.file.basalt.payment.has_provider();
-    let (shop, orders) = (inputs.shop.clone(), inputs.orders.clone());
+    let (shop, orders) = (inputs.parts.shop.clone(), inputs.parts.orders.clone());
     Arc::new(move || {
         let shop = shop.borrow();
         let on_sale = shop.list_for_sale();

@@ -6,13 +6,13 @@ pub(crate) mod desk;
 mod endpoint;
 mod listeners;
 mod live_keys;
+pub(crate) mod live_shop;
 mod options;
 pub(crate) mod payment_checks;
 pub(crate) mod payments;
 mod reloading;
 mod schemas;
 mod services;
-mod shop;
 mod source;
 pub(crate) mod storage;
 mod submissions;
@@ -33,8 +33,8 @@ use gotrue_rs::services::limits::warn_unless_shared;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::{Listener, ShutdownSignal};
 use platform::entropy::Entropy;
-use platform::store::Pool;
 use platform::store::leases::JobLease;
+use platform::store::{Connection, Pool};
 use test_bench::worlds::Worlds;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -207,8 +207,10 @@ impl Server {
         if let Some(running) = storage.clone() {
             tasks.push(http_edge::spawn_task(running.maintain(storage::seeds(&project), closing.clone())));
         }
+        let changes = load_catalogue_changes(&project, &pool).await?;
         let dependencies = Dependencies {
             project: &project,
+            changes,
             keys: &keys.live,
             pool: pool.clone(),
             shared,
@@ -369,6 +371,15 @@ async fn open_database(
     app::check_limit_store(config).await?;
     source.wait_until_reachable(&config.database, shutdown.signal()).await?;
     source.open(config, project.file.basalt.expected_replicas).await
+}
+
+/// Loads the changes of the catalogue, if there is a shop.
+async fn load_catalogue_changes(project: &Project, pool: &Pool) -> anyhow::Result<Vec<::desk::TemplateChange>> {
+    if !project.has_shop {
+        return Ok(Vec::new());
+    }
+    let mut db = Connection::pooled(pool.clone(), Arc::default());
+    ::desk::list_changes(&mut db).await.context("reading the changes of the catalogue")
 }
 
 /// Loads the stored keys, and adds them to the settings and the consent page.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
+use desk::TemplateChange;
 use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
 use orders::service::ListProducts;
@@ -25,8 +26,8 @@ use crate::product::PRODUCT;
 use crate::profiles;
 use crate::project::Project;
 use crate::serve::configure::Addresses;
+use crate::serve::live_shop::{LiveShop, ShopSettings};
 use crate::serve::payment_checks::{describe_missing_seller, list_missing_products, read_products};
-use crate::serve::shop::build_shop;
 
 /// What orders are built from.
 pub(crate) struct OrderInputs<'a> {
@@ -73,8 +74,9 @@ impl<'a> OrderInputs<'a> {
 
 /// The shop with its orders.
 pub(super) struct ShopServices {
-    /// Replaces the shop.
-    pub replace: watch::Sender<Arc<Shop>>,
+    /// The shop with what changes it.
+    pub live: Arc<LiveShop>,
+    /// The present pages.
     pub shop: watch::Receiver<Arc<Shop>>,
     /// The orders, if there is a shop.
     pub orders: Option<Arc<OrderService>>,
@@ -83,13 +85,18 @@ pub(super) struct ShopServices {
 }
 
 /// Builds the shop and its orders, which read the catalogue of the present shop.
-pub(super) fn start_shop(inputs: OrderInputs<'_>, keys: &LiveApiKeys) -> anyhow::Result<ShopServices> {
+pub(super) fn start_shop(
+    inputs: OrderInputs<'_>,
+    changes: Vec<TemplateChange>,
+    keys: &LiveApiKeys,
+) -> anyhow::Result<ShopServices> {
     let (project, config) = (inputs.project, inputs.config);
     let is_development = profiles::has_development_pages(config, &project.file.basalt);
-    let built = build_shop(project, keys, &config.policy.site.site_url, is_development);
-    let (replace, shop) = watch::channel(Arc::new(built));
+    let settings = ShopSettings::of_project(project, &config.policy.site.site_url, is_development);
+    let live = Arc::new(LiveShop::new(settings, changes, keys.clone()));
+    let shop = live.subscribe();
     if !project.has_shop {
-        return Ok(ShopServices { replace, shop, orders: None, payment: None });
+        return Ok(ShopServices { live, shop, orders: None, payment: None });
     }
     if let Some(missing) = describe_missing_seller(project, !is_development) {
         tracing::warn!(missing, "a public shop lacks what it has to tell its buyers");
@@ -98,7 +105,7 @@ pub(super) fn start_shop(inputs: OrderInputs<'_>, keys: &LiveApiKeys) -> anyhow:
     let (orders, simulator) = build_orders(inputs, Arc::new(move || known.borrow().list_products()))?;
     let list_for_sale: ListProducts = Arc::new(move || on_sale.borrow().list_for_sale());
     let payment = simulator.map(|simulator| PaymentPages::new(simulator, list_for_sale));
-    Ok(ShopServices { replace, shop, orders: Some(orders), payment })
+    Ok(ShopServices { live, shop, orders: Some(orders), payment })
 }
 
 /// Builds the service of orders, and the simulator where development pages are served.

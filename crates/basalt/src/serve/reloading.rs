@@ -15,9 +15,9 @@ use provider_simulator::Simulator;
 use tokio::time::MissedTickBehavior;
 
 use super::live_keys::LiveKeys;
+use super::live_shop::ShopSettings;
 use super::payment_checks::check_payments;
 use super::services::Replacements;
-use super::shop::build_shop;
 use crate::api_keys::ApiKeys;
 use crate::dev::consent;
 use crate::project::Project;
@@ -28,7 +28,7 @@ use crate::{app, logging, profiles};
 const SIGHUP: i32 = 1;
 /// How long no file may change before a reload.
 const GRACE_PERIOD: Duration = Duration::from_secs(1);
-/// The interval at which changes by `basalt keys` are looked for.
+/// The interval at which changes by `basalt keys`, and at the desk of another replica, are looked for.
 const KEY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What a reload replaces, and what it keeps.
@@ -90,7 +90,7 @@ impl Reloading {
                 tokio::select! {
                     biased;
                     _ = closing.wait_for(|closing| *closing) => return,
-                    () = self.reload_keys() => continue,
+                    () = self.follow_database() => continue,
                 }
             }
             match tokio::task::block_in_place(|| self.reload()) {
@@ -131,14 +131,22 @@ impl Reloading {
         let site_url = &config.policy.site.site_url;
         if project.has_shop == self.project.has_shop
             && (project.catalogue != self.project.catalogue
+                || project.catalogue_source != self.project.catalogue_source
                 || project.seller != self.project.seller
                 || *site_url != self.config.policy.site.site_url)
         {
             let is_development = profiles::has_development_pages(&config, &project.file.basalt);
-            self.replace.shop.send_replace(Arc::new(build_shop(&project, &self.live.live, site_url, is_development)));
+            self.replace.shop.replace_settings(ShopSettings::of_project(&project, site_url, is_development));
         }
         (self.project, self.config) = (project, config);
         Ok(())
+    }
+
+    /// Takes up what others have changed in the database.
+    async fn follow_database(&mut self) {
+        self.reload_keys().await;
+        let app = Arc::clone(&self.replace.app.borrow());
+        self.replace.shop.poll(&app.pool).await;
     }
 
     /// Takes up keys that `basalt keys` has changed.

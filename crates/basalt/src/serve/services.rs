@@ -24,7 +24,8 @@ use url::Url;
 
 use super::configure::Addresses;
 use super::data_api::RunningDataApi;
-use super::desk::{self, DeskInputs, DeskReplacement, StartedDesk};
+use super::desk::{self, DeskInputs, DeskReplacement, ShopParts, StartedDesk};
+use super::live_shop::LiveShop;
 use super::payments::{OrderInputs, ShopServices, start_shop};
 use super::storage::RunningStorage;
 use super::submissions::{JobLifetime, start_jobs, submission_settings, template_titles, wait_for_shutdown};
@@ -51,7 +52,7 @@ pub(crate) const BUILT_IN_FUNCTIONS: [&str; 1] = ["send-submission"];
 pub(super) struct Replacements {
     /// The application of the auth API.
     pub app: watch::Sender<Arc<App>>,
-    pub shop: watch::Sender<Arc<Shop>>,
+    pub shop: Arc<LiveShop>,
     /// The application of the owner's desk, if there is one.
     pub desk: Option<DeskReplacement>,
     /// The keys of the data API, if there is one.
@@ -83,6 +84,8 @@ pub(super) struct Services {
 /// Dependencies of the services.
 pub(super) struct Dependencies<'a> {
     pub project: &'a Project,
+    /// What its owners have changed of the catalogue.
+    pub changes: Vec<::desk::TemplateChange>,
     pub keys: &'a LiveApiKeys,
     /// The database, migrated.
     pub pool: Pool,
@@ -112,6 +115,7 @@ impl Services {
     pub(super) fn start(config: &Config, dependencies: Dependencies<'_>) -> anyhow::Result<Self> {
         let Dependencies {
             project,
+            changes,
             keys,
             pool,
             shared,
@@ -148,9 +152,10 @@ impl Services {
         } else {
             upkeep::start(current.clone(), leases, closing.clone())
         };
-        let ShopServices { replace: replace_shop, shop, orders, payment } =
-            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), keys)?;
-        let inputs = DeskInputs { project, config, app: &app, url, outbox: &outbox, shop: &shop, orders: &orders };
+        let ShopServices { live, shop, orders, payment } =
+            start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), changes, keys)?;
+        let facts = ShopParts { live: &live, shop: &shop, orders: &orders };
+        let inputs = DeskInputs { project, config, app: &app, url, outbox: &outbox, parts: facts };
         let StartedDesk { area: desk, replacement, upkeep: desk_upkeep } =
             desk::start(inputs, wait_for_shutdown(closing))?;
         let jobs = start_jobs(project, &app, &outbox, template_titles(shop.clone()), lifetime);
@@ -164,7 +169,7 @@ impl Services {
             .with_explanations(explanations.clone());
         let replace = Replacements {
             app: replace,
-            shop: replace_shop,
+            shop: live,
             desk: replacement,
             data_api: data_api.clone(),
             storage: storage.clone(),

@@ -186,6 +186,8 @@ impl WorldBackends {
         let pruning = storage.clone().map(|running| http_edge::spawn_task(storage::maintain(running, signal.clone())));
         let dependencies = Dependencies {
             project: &project,
+            // The database is new.
+            changes: Vec::new(),
             keys: &LiveApiKeys::new(&keys),
             pool,
             shared,

@@ -1,6 +1,7 @@
 //! The SQL statements of the desk. Those on its sessions are in `gotrue_rs::store::desk_sessions`.
 
 pub(crate) mod account;
+pub(crate) mod catalogue;
 pub(crate) mod checklist;
 pub(crate) mod devices;
 pub(crate) mod events;
@@ -17,6 +18,7 @@ use platform::store::Statement;
 pub fn list_statements() -> Vec<&'static Statement> {
     [
         account::STATEMENTS.list(),
+        catalogue::STATEMENTS.list(),
         checklist::STATEMENTS.list(),
         devices::STATEMENTS.list(),
         events::STATEMENTS.list(),

@@ -128,32 +128,32 @@ pub(super) fn refunded(language: Language) -> MessagePage {
         Language::English => MessagePage {
             title: "This order was refunded",
             paragraphs: [
-                "The amount goes back to the account that you paid with, and the download link has ended.",
-                "How long that takes depends on the payment provider: usually a few days.",
+                "The amount was returned the way it was paid, and the download link has ended.",
+                "If you do not see it yet: how long it takes depends on the payment provider, usually a few days.",
             ],
             back: "Back to Templates",
         },
         Language::German => MessagePage {
             title: "Diese Bestellung wurde erstattet",
             paragraphs: [
-                "Der Betrag geht auf das Konto zurück, mit dem Sie bezahlt haben, und der Download-Link gilt nicht mehr.",
-                "Wie lange das dauert, hängt vom Zahlungsanbieter ab: meist einige Tage.",
+                "Der Betrag wurde auf dem Weg der Zahlung zurückgegeben, und der Download-Link gilt nicht mehr.",
+                "Wenn Sie ihn noch nicht sehen: Wie lange es dauert, hängt vom Zahlungsanbieter ab, meist einige Tage.",
             ],
             back: "Zurück zu den Vorlagen",
         },
         Language::French => MessagePage {
             title: "Cette commande a été remboursée",
             paragraphs: [
-                "Le montant revient sur le compte avec lequel vous avez payé, et le lien de téléchargement n’est plus valable.",
-                "Le délai dépend du prestataire de paiement : quelques jours en général.",
+                "Le montant a été rendu par le moyen de paiement utilisé, et le lien de téléchargement n’est plus valable.",
+                "S’il n’apparaît pas encore : le délai dépend du prestataire de paiement, quelques jours en général.",
             ],
             back: "Retour aux modèles",
         },
         Language::Spanish => MessagePage {
             title: "Este pedido fue reembolsado",
             paragraphs: [
-                "El importe vuelve a la cuenta con la que pagaste y el enlace de descarga ya no es válido.",
-                "El plazo depende del proveedor de pagos: unos días, por lo general.",
+                "El importe se devolvió por el medio con el que se pagó y el enlace de descarga ya no es válido.",
+                "Si todavía no lo ves: el plazo depende del proveedor de pagos, unos días por lo general.",
             ],
             back: "Volver a las plantillas",
         },

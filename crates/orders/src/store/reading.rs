@@ -15,7 +15,19 @@ macro_rules! columns {
     () => {
         "o.id, o.number, o.provider, o.provider_reference, o.template, o.template_title, o.buyer_email, o.amount_minor, o.currency,
          o.state, o.is_test, o.locale, o.paid_at, o.delivered_at, o.refunded_at, o.last_downloaded_at, o.downloads,
-         o.downloads_left, o.download_generation, o.download_expires_at, o.tax_minor, o.discount_minor"
+         o.downloads_left, o.download_generation, o.download_expires_at, o.tax_minor, o.discount_minor,
+         o.state <> 'refunded'
+         AND EXISTS (SELECT
+                     FROM basalt.payment_events d
+                     WHERE d.provider = o.provider
+                       AND d.provider_reference = o.provider_reference
+                       AND d.kind = 'dispute_opened'
+                       AND NOT EXISTS (SELECT
+                                       FROM basalt.payment_events c
+                                       WHERE c.provider = d.provider
+                                         AND c.provider_reference = d.provider_reference
+                                         AND (c.kind = 'dispute_closed'
+                                              OR (c.kind = 'refund' AND c.received_at >= d.received_at)))) AS is_disputed"
     };
 }
 
@@ -69,6 +81,13 @@ statements! {
     );
 
     FIND = "orders.find": concat!("SELECT ", columns!(), " FROM basalt.orders o WHERE o.id = :id");
+
+    FIND_BY_PAYMENT = "orders.find_by_payment": concat!(
+        "SELECT ", columns!(), "
+         FROM basalt.orders o
+         WHERE o.provider = :provider
+           AND o.provider_reference = :reference"
+    );
 
     FIND_BY_CHECKOUT = "orders.find_by_checkout": concat!(
         "SELECT ", columns!(), "
@@ -171,6 +190,11 @@ pub async fn count_mails(db: &mut Connection, id: Uuid, since: Time, day: Time, 
 /// Finds an order by its id.
 pub async fn find_order(db: &mut Connection, id: Uuid) -> Result<Option<Order>> {
     db.fetch_optional(bind!(FIND, id)).await
+}
+
+/// Finds the order of a payment.
+pub async fn find_order_of_payment(db: &mut Connection, provider: Provider, reference: &str) -> Result<Option<Order>> {
+    db.fetch_optional(bind!(FIND_BY_PAYMENT, provider: provider.name(), reference)).await
 }
 
 /// Finds the order of a checkout that was paid since a time.

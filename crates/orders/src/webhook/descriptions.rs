@@ -2,7 +2,8 @@
 
 use crate::amount::format_amount;
 use crate::decision::Product;
-use crate::event::{Buyer, CATALOGUE_CURRENCY, Payment, PaymentEvent, RefundReport};
+use crate::event::{Buyer, CATALOGUE_CURRENCY, DisputeReport, DisputeStage, Payment, PaymentEvent, RefundReport};
+use crate::order::Order;
 
 /// Describes the payment, for the end of the owner's mail.
 fn describe_payment(event: &PaymentEvent, payment: &Payment) -> String {
@@ -21,7 +22,8 @@ pub(super) fn describe_unknown(event: &PaymentEvent, payment: &Payment) -> Vec<S
     let named = if references.is_empty() { "it names none".to_owned() } else { format!("it names {references}") };
     vec![
         format!("A payment belongs to no template on sale: {named}."),
-        "Nothing was delivered. Set payment_reference of its template in catalogue.toml to one of these values and let the \
+        "Nothing was delivered. Set the payment reference of its template (payment_reference) to one of these values, on the screen Catalogue of the desk \
+         or in catalogue.toml, and let the \
          provider send the event again, or refund the payment there."
             .to_owned(),
         describe_payment(event, payment),
@@ -36,7 +38,7 @@ pub(super) fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, pro
     vec![
         format!("A payment of {paid} is {reason} the price of {}, which is {price}.", product.title),
         format!(
-            "Nothing was delivered. If {} charges less on purpose, set that price in catalogue.toml, and let it send the event \
+            "Nothing was delivered. If {} charges less on purpose, set that price on the screen Catalogue of the desk or in catalogue.toml, and let it send the event \
              again; discounts and coupons of the provider need no change here. Otherwise correct the price there, and refund \
              the payment.",
             event.provider.title()
@@ -97,4 +99,48 @@ pub(super) fn describe_reversal(event: &PaymentEvent, refund: &RefundReport, num
             .to_owned(),
         format!("Payment {} at {}. Event {}.", refund.reference, event.provider.title(), event.id),
     ]
+}
+
+/// Describes a payment of which the provider took a part back.
+pub(super) fn describe_partial_reversal(event: &PaymentEvent, refund: &RefundReport, order: &Order) -> Vec<String> {
+    let amount = |minor| format_amount(minor, &order.currency);
+    vec![
+        format!(
+            "{} took {} of the payment of order {} back, which was {}, such as after a dispute of the buyer.",
+            event.provider.title(),
+            amount(refund.amount_minor),
+            order.number,
+            amount(order.amount_minor)
+        ),
+        "The order stays as it is, and its links work. Refund the rest in the desk if the buyer is to keep nothing; the buyer got \
+         no mail from the shop."
+            .to_owned(),
+        format!("Payment {} at {}. Event {}.", refund.reference, event.provider.title(), event.id),
+    ]
+}
+
+/// Describes a dispute that has begun, or was decided for the seller.
+pub(super) fn describe_dispute(event: &PaymentEvent, dispute: &DisputeReport, order: &Order) -> Vec<String> {
+    let (provider, number) = (event.provider.title(), order.number);
+    let amount = format_amount(dispute.amount_minor, &order.currency);
+    let reason = dispute.reason.as_deref().map(|reason| format!(" (reason: {reason})")).unwrap_or_default();
+    let (what, advice) = match dispute.stage {
+        DisputeStage::Opened(due) => {
+            let due = due.map(|due| format!(" until {}", due.format("%-d %B %Y, %H:%M UTC"))).unwrap_or_default();
+            (
+                format!("The buyer of order {number} disputes {amount} at {provider}{reason}."),
+                format!(
+                    "Answer there{due}: the order in the desk has the mails and the downloads as evidence. Its links work until \
+                     the dispute is decided; if it is lost, the order ends."
+                ),
+            )
+        }
+        DisputeStage::Won => (
+            format!(
+                "The dispute about {amount} of order {number} at {provider} has ended, and the money stays with you."
+            ),
+            "The order stays as it is, and its links work.".to_owned(),
+        ),
+    };
+    vec![what, advice, format!("Payment {} at {provider}. Event {}.", dispute.reference, event.id)]
 }

@@ -33,6 +33,8 @@ pub enum WebhookOutcome {
     Refunded(Uuid),
     /// The refund is stored: it is a part, or its payment is not known yet.
     RefundStored,
+    /// The dispute is stored; the owner of its order is notified.
+    DisputeStored,
     /// No template has the payment's reference; the owner is notified.
     UnknownTemplate,
     /// The amount is not the price; the owner is notified.
@@ -54,6 +56,7 @@ impl WebhookOutcome {
             Self::KnownPayment => "known_payment",
             Self::Refunded(_) => "refunded",
             Self::RefundStored => "refund_stored",
+            Self::DisputeStored => "dispute_stored",
             Self::UnknownTemplate => "unknown_template",
             Self::WrongAmount => "wrong_amount",
             Self::NoBuyer => "no_buyer",

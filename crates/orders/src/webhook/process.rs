@@ -4,24 +4,23 @@ use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use http::HeaderMap;
 use platform::store::{Connection, outbox};
-use uuid::Uuid;
 
 use super::descriptions::{
-    describe_no_buyer, describe_refused_lookup, describe_refused_order, describe_reversal, describe_unknown,
-    describe_wrong_amount,
+    describe_dispute, describe_no_buyer, describe_partial_reversal, describe_refused_lookup, describe_refused_order,
+    describe_reversal, describe_unknown, describe_wrong_amount,
 };
 use super::{Delivery, WebhookOutcome, WebhookRejection};
 use crate::decision::{PaymentDecision, Product, decide_payment, find_unnamed};
-use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
+use crate::event::{Buyer, DisputeReport, DisputeStage, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::mails::OwnerNotice;
-use crate::order::Provider;
+use crate::order::{Order, OrderState, Provider};
 use crate::provider_api::{ApiError, PayPalOrder};
 use crate::receipt::Receipt;
 use crate::refund;
 use crate::service::{LinkOf, OrderService};
 use crate::store::{
-    EventRecord, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, find_order, has_final_event, lock_payment,
-    record_event, record_payment, record_refund,
+    EventRecord, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, find_order, find_order_of_payment, has_final_event,
+    lock_payment, record_event, record_payment, record_refund,
 };
 
 impl OrderService {
@@ -56,6 +55,7 @@ impl OrderService {
         match &event.content {
             EventContent::Payment(payment) => self.store_payment(&event, payment).await,
             EventContent::Refund(refund) => self.store_refund(&event, refund, now).await,
+            EventContent::Dispute(dispute) => self.store_dispute(&event, dispute, now).await,
             EventContent::Other(kind) => {
                 let (record, outcome) = (record_of(&event, kind, now), WebhookOutcome::Ignored.name());
                 let is_new = record_event(&mut self.connection(), record, outcome, None, &[]).await?;
@@ -265,8 +265,20 @@ impl OrderService {
         lock_payment(&mut db, event.provider, &refund.reference).await?;
         let (is_new, refunded) = record_refund(&mut db, record).await?;
         match refunded {
-            Some(order) if refund.is_reversal => self.notify_reversal(&mut db, event, refund, order, now).await?,
+            Some(id) if refund.is_reversal => {
+                if let Some(order) = find_order(&mut db, id).await? {
+                    let lines = describe_reversal(event, refund, order.number);
+                    self.notify_owner(&mut db, "A payment was taken back", &lines, now).await?;
+                }
+            }
             Some(order) => refund::enqueue_mail(self, &mut db, order, now).await?,
+            None if refund.is_reversal && is_new => {
+                let order = find_order_of_payment(&mut db, event.provider, &refund.reference).await?;
+                if let Some(order) = order.filter(|order| order.state != OrderState::Refunded) {
+                    let lines = describe_partial_reversal(event, refund, &order);
+                    self.notify_owner(&mut db, "A part of a payment was taken back", &lines, now).await?;
+                }
+            }
             None => {}
         }
         db.commit().await?;
@@ -279,19 +291,43 @@ impl OrderService {
 }
 
 impl OrderService {
-    /// Queues the mail to the owner in the transaction that ended the order.
-    async fn notify_reversal(
+    /// Stores a dispute, with a mail to the owner if the payment has an order: the account at the provider may sell other things.
+    async fn store_dispute(
+        &self,
+        event: &PaymentEvent,
+        dispute: &DisputeReport,
+        now: Time,
+    ) -> Result<WebhookOutcome, WebhookRejection> {
+        let mut db = self.begin().await?;
+        lock_payment(&mut db, event.provider, &dispute.reference).await?;
+        let order = find_order_of_payment(&mut db, event.provider, &dispute.reference).await?;
+        let (kind, title) = match dispute.stage {
+            DisputeStage::Opened(_) => ("dispute_opened", "A payment is disputed"),
+            DisputeStage::Won => ("dispute_closed", "A dispute has ended"),
+        };
+        let mails = order.map(|order: Order| {
+            let lines = describe_dispute(event, dispute, &order);
+            self.build_notice(now, &OwnerNotice { id: self.entropy.uuid(), title, lines: &lines })
+        });
+        let mut record = EventRecord { detail: dispute.reason.as_deref(), ..record_of(event, kind, now) };
+        record.reference = Some(&dispute.reference);
+        record.amount_minor = Some(dispute.amount_minor);
+        let outcome = WebhookOutcome::DisputeStored;
+        let is_new = record_event(&mut db, record, outcome.name(), None, &mails.unwrap_or_default()).await?;
+        self.outbox.notify_after_commit(&mut db);
+        db.commit().await?;
+        Ok(if is_new { outcome } else { WebhookOutcome::Repeated })
+    }
+
+    /// Queues a mail to the owner in a transaction.
+    async fn notify_owner(
         &self,
         db: &mut Connection,
-        event: &PaymentEvent,
-        refund: &RefundReport,
-        id: Uuid,
+        title: &str,
+        lines: &[String],
         now: Time,
     ) -> Result<(), WebhookRejection> {
-        let Some(order) = find_order(db, id).await? else { return Ok(()) };
-        let lines = describe_reversal(event, refund, order.number);
-        let notice = OwnerNotice { id: self.entropy.uuid(), title: "A payment was taken back", lines: &lines };
-        let mails = self.build_notice(now, &notice);
+        let mails = self.build_notice(now, &OwnerNotice { id: self.entropy.uuid(), title, lines });
         outbox::insert(db, &mails).await?;
         self.outbox.notify_after_commit(db);
         Ok(())

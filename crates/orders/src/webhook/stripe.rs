@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::json::{find_address, find_currency, find_identifier, find_reference, find_text};
 use super::{WebhookRejection, check_age};
-use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
+use crate::event::{Buyer, DisputeReport, DisputeStage, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::order::Provider;
 
 /// The header of the signature.
@@ -82,6 +82,7 @@ pub fn parse(body: &[u8]) -> Result<PaymentEvent, WebhookRejection> {
             parse_session(&event, object)?
         }
         "charge.refunded" => parse_charge(object)?,
+        "charge.dispute.created" | "charge.dispute.closed" => parse_dispute(object, kind == "charge.dispute.closed")?,
         other => EventContent::Other(other.to_owned()),
     };
     Ok(PaymentEvent { provider: Provider::Stripe, id, content })
@@ -126,4 +127,23 @@ fn parse_charge(charge: &Value) -> Result<EventContent, WebhookRejection> {
         }
         _ => Err(WebhookRejection::Malformed("the charge has no id or no refunded amount")),
     }
+}
+
+/// Parses a dispute: a lost one has taken the money back.
+///
+/// <https://docs.stripe.com/api/disputes/object>
+fn parse_dispute(dispute: &Value, is_closed: bool) -> Result<EventContent, WebhookRejection> {
+    let references = ["/payment_intent", "/payment_intent/id", "/charge", "/charge/id"];
+    let reference = references.iter().find_map(|it| find_identifier(dispute, it));
+    let (Some(reference), Some(amount_minor)) = (reference, dispute["amount"].as_i64()) else {
+        return Err(WebhookRejection::Malformed("the dispute has no payment or no amount"));
+    };
+    if is_closed && dispute["status"] == "lost" {
+        return Ok(EventContent::Refund(RefundReport { reference, amount_minor, is_reversal: true }));
+    }
+    let due = dispute.pointer("/evidence_details/due_by").and_then(Value::as_i64);
+    let due = due.and_then(|seconds| DateTime::from_timestamp(seconds, 0));
+    let stage = if is_closed { DisputeStage::Won } else { DisputeStage::Opened(due) };
+    let reason = find_reference(dispute, "/reason");
+    Ok(EventContent::Dispute(DisputeReport { reference, amount_minor, reason, stage }))
 }

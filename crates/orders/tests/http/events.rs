@@ -4,9 +4,10 @@ use futures::future::join_all;
 use gotrue_rules::domain::secret::Secret;
 use http::HeaderMap;
 use orders::Provider::{LemonSqueezy, PayPal, Stripe};
+use orders::store::OrderFilter;
 use orders::webhook::{lemon_squeezy, paypal, stripe};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::{TestShop, capture, refund, session};
 
@@ -172,6 +173,90 @@ async fn reversal_of_paypal_ends_the_order_of_its_capture() {
     assert!(text.contains("PayPal took the payment of order") && text.contains("CAP1"), "{text}");
     assert_eq!(shop.outcome(PayPal, &reversed).await, "repeated");
     assert_eq!(shop.mails().await.len(), 2);
+}
+
+/// An event of a dispute at Stripe.
+fn dispute(event: &str, kind: &str, amount: i64, status: &str) -> Value {
+    json!({
+        "id": event,
+        "type": format!("charge.dispute.{kind}"),
+        "data": {"object": {
+            "id": "dp_1", "charge": "ch_1", "payment_intent": "pi_1", "amount": amount, "currency": "usd",
+            "reason": "product_not_received", "status": status, "evidence_details": {"due_by": 1_796_947_199},
+        }},
+    })
+}
+
+/// The text of the last mail.
+async fn last_mail(shop: &TestShop) -> String {
+    shop.database.query("SELECT text FROM basalt.outbox ORDER BY number DESC LIMIT 1").await.pop().expect("a mail")
+}
+
+/// Whether the only order is disputed.
+async fn is_disputed(shop: &TestShop) -> bool {
+    let filter = OrderFilter { limit: 10, ..OrderFilter::default() };
+    let (listed, _) = orders::admin::list_page(&shop.service, &filter).await.expect("orders");
+    listed[0].is_disputed
+}
+
+#[tokio::test]
+async fn dispute_is_reported_and_a_lost_one_ends_the_order() {
+    let shop = TestShop::start().await;
+    assert_eq!(shop.outcome(Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await, "ordered");
+    let opened = dispute("evt_2", "created", 2800, "needs_response");
+    assert_eq!(shop.outcome(Stripe, &opened).await, "dispute_stored");
+    assert_eq!(shop.outcome(Stripe, &opened).await, "repeated");
+    assert_eq!(shop.orders().await, ["pi_1 paid"], "its links work while it is disputed");
+    assert!(is_disputed(&shop).await);
+    assert_eq!(shop.mails().await, ["order_delivery ada@example.com", "order_notice owner@example.com"]);
+    let text = last_mail(&shop).await;
+    for words in ["disputes 28.00 USD at Stripe (reason: product_not_received)", "Answer there until 10 December 2026"]
+    {
+        assert!(text.contains(words), "{text}");
+    }
+    assert_eq!(shop.outcome(Stripe, &dispute("evt_3", "closed", 2800, "lost")).await, "refunded");
+    assert_eq!(shop.orders().await, ["pi_1 refunded"]);
+    assert!(!is_disputed(&shop).await);
+    assert!(last_mail(&shop).await.contains("Stripe took the payment of order"));
+    assert_eq!(shop.mails().await.len(), 3, "the buyer gets no mail");
+}
+
+#[tokio::test]
+async fn dispute_that_is_won_leaves_the_order() {
+    let shop = TestShop::start().await;
+    assert_eq!(shop.outcome(Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await, "ordered");
+    // Events can arrive in another order.
+    assert_eq!(shop.outcome(Stripe, &dispute("evt_3", "closed", 2800, "won")).await, "dispute_stored");
+    assert!(last_mail(&shop).await.contains("the money stays with you"));
+    assert_eq!(shop.outcome(Stripe, &dispute("evt_2", "created", 2800, "needs_response")).await, "dispute_stored");
+    assert!(!is_disputed(&shop).await);
+    assert_eq!(shop.orders().await, ["pi_1 paid"]);
+}
+
+#[tokio::test]
+async fn part_that_is_taken_back_mails_the_owner() {
+    let shop = TestShop::start().await;
+    assert_eq!(shop.outcome(Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await, "ordered");
+    assert_eq!(shop.outcome(Stripe, &dispute("evt_2", "created", 1000, "needs_response")).await, "dispute_stored");
+    let lost = dispute("evt_3", "closed", 1000, "lost");
+    assert_eq!(shop.outcome(Stripe, &lost).await, "refund_stored");
+    assert_eq!(shop.outcome(Stripe, &lost).await, "repeated");
+    assert!(!is_disputed(&shop).await);
+    let text = last_mail(&shop).await;
+    assert!(
+        text.contains("Stripe took 10.00 USD of the payment of order") && text.contains("which was 28.00 USD"),
+        "{text}"
+    );
+    assert_eq!(shop.mails().await.len(), 3, "delivery, dispute, part");
+}
+
+#[tokio::test]
+async fn disputes_of_other_payments_mail_nobody() {
+    let shop = TestShop::start().await;
+    assert_eq!(shop.outcome(Stripe, &dispute("evt_1", "created", 2800, "needs_response")).await, "dispute_stored");
+    assert!(shop.mails().await.is_empty());
+    let broken = json!({"id": "evt_2", "type": "charge.dispute.created", "data": {"object": {"amount": 1}}});
+    assert!(shop.deliver(Stripe, &broken).await.is_err());
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ const SUMMARY = {
   discount_minor: v.nullish(v.number()),
   provider: v.string(),
   is_test: v.boolean(),
+  is_disputed: v.nullish(v.boolean(), false),
   delivered_at: v.nullish(v.string()),
   refunded_at: v.nullish(v.string()),
   downloads: v.number(),

@@ -29,7 +29,7 @@ export function OrderView({ id, back }: OrderViewProps) {
 }
 
 function Opened({ order, back }: { order: OrderDetail; back: string }) {
-  const { number, amount_minor, currency, state, is_test } = order;
+  const { number, amount_minor, currency, state, is_test, is_disputed } = order;
   const { label, tone } = describeOrderState(state);
   return (
     <article className="pb-8">
@@ -40,6 +40,7 @@ function Opened({ order, back }: { order: OrderDetail; back: string }) {
         badges={
           <span className="flex gap-1.5">
             <Badge tone={tone}>{label}</Badge>
+            {is_disputed && <Badge tone="bad">Disputed</Badge>}
             {is_test && <Badge tone="info">Test</Badge>}
           </span>
         }

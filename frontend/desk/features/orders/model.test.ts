@@ -16,6 +16,7 @@ function order(changes: Partial<OrderDetail>): OrderDetail {
     currency: "USD",
     provider: "stripe",
     is_test: false,
+    is_disputed: false,
     downloads: 0,
     provider_reference: "cs_1",
     download_expires_at: "2026-12-01T12:00:00Z",

@@ -36,6 +36,8 @@ const EVENTS: Record<string, string> = {
   downloaded: "Downloaded",
   refunded: "Refunded",
   resent: "New download link sent",
+  dispute_opened: "Disputed by the buyer",
+  dispute_closed: "Dispute ended, the money stays",
 };
 
 /** Returns the name of an event. */

@@ -13,7 +13,8 @@ interface OrderRowProps {
 
 /** An order in the list: amount, product, buyer, state and time. */
 export function OrderRow({ order, address, isOpen }: OrderRowProps) {
-  const { id, number, amount_minor, currency, buyer_email, state, is_test, paid_at } = order;
+  const { id, number, amount_minor, currency, buyer_email, state, paid_at } = order;
+  const { is_test, is_disputed } = order;
   const { label, tone } = describeOrderState(state);
   return (
     <li className={`relative border-b border-line ${isOpen ? "bg-sheet" : "hover:bg-sheet/70"}`}>
@@ -34,6 +35,7 @@ export function OrderRow({ order, address, isOpen }: OrderRowProps) {
           {buyer_email || "No address"}
         </span>
         <span className="order-6 flex flex-wrap justify-end gap-1.5 @3xl:order-none @3xl:justify-start">
+          {is_disputed && <Badge tone="bad">Disputed</Badge>}
           {is_test && <Badge tone="info">Test</Badge>}
           <Badge tone={tone}>{label}</Badge>
         </span>

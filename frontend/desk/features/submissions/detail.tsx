@@ -1,6 +1,7 @@
 import { Trash2 } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { useNavigate } from "react-router-dom";
+import { useDraftWarning } from "../../shared/draft-warning.ts";
 import { removeEntry } from "../../shell/data/query-cache.ts";
 import { Time } from "../../shell/format/time.tsx";
 import { DetailFailure } from "../../shell/frame/detail-failure.tsx";
@@ -54,7 +55,7 @@ function Opened({ submission, back, afterwards }: OpenedProps) {
   const [isDeleting, setDeleting] = useState(false);
   const navigate = useNavigate();
   const change = useStatusChange();
-  useDraftWarning();
+  useDraftWarning(hasDrafts);
   const next = status === "closed" ? "new" : "closed";
   useShortcuts([
     {
@@ -102,15 +103,4 @@ function Opened({ submission, back, afterwards }: OpenedProps) {
       )}
     </article>
   );
-}
-
-/** Lets the browser ask before the page is closed with a text that is not sent. */
-function useDraftWarning(): void {
-  useEffect(() => {
-    function onLeave(event: BeforeUnloadEvent): void {
-      if (hasDrafts()) event.preventDefault();
-    }
-    window.addEventListener("beforeunload", onLeave);
-    return () => window.removeEventListener("beforeunload", onLeave);
-  }, []);
 }

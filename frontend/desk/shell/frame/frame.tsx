@@ -43,7 +43,7 @@ export function Frame({ name, application, items, children }: FrameProps) {
         >
           <ul className="flex lg:flex-col lg:gap-0.5">
             {items.map((item) => (
-              <li key={item.path} className="min-w-18 flex-1 lg:flex-none">
+              <li key={item.path} className="min-w-12 flex-auto lg:flex-none">
                 <Item {...item} />
               </li>
             ))}
@@ -62,7 +62,7 @@ function Item({ path, label, icon: Icon }: NavigationItem) {
   return (
     <NavLink
       to={path}
-      className="flex min-h-14 flex-col items-center justify-center gap-1 px-1 text-note text-ink-soft -outline-offset-2 hover:text-ink aria-[current]:font-strong aria-[current]:text-ink lg:min-h-9 lg:flex-row lg:justify-start lg:gap-2.5 lg:rounded-medium lg:px-2.5 lg:text-small lg:hover:bg-wall lg:aria-[current]:bg-current-item lg:aria-[current]:shadow-low [&[aria-current]_svg]:text-accent"
+      className="flex min-h-14 flex-col items-center justify-center gap-1 px-0.5 text-note text-ink-soft -outline-offset-2 hover:text-ink aria-[current]:font-strong aria-[current]:text-ink lg:min-h-9 lg:flex-row lg:justify-start lg:gap-2.5 lg:rounded-medium lg:px-2.5 lg:text-small lg:hover:bg-wall lg:aria-[current]:bg-current-item lg:aria-[current]:shadow-low [&[aria-current]_svg]:text-accent"
     >
       <Icon aria-hidden="true" className="size-5 lg:size-4" />
       {label}

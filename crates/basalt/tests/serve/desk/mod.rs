@@ -1,6 +1,7 @@
 //! The owner's desk over HTTP, in the real binary.
 
 mod access;
+mod catalogue;
 mod desk_client;
 mod figures;
 mod known_devices;

@@ -107,6 +107,11 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../../sql/basalt/0017-desk-devices.sql"),
         step: MigrationStep::Expand,
     },
+    MigrationFile {
+        name: "0018-catalogue.sql",
+        sql: include_str!("../../../../../sql/basalt/0018-catalogue.sql"),
+        step: MigrationStep::Expand,
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.

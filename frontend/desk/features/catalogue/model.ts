@@ -1,0 +1,130 @@
+import type { Tone } from "../../shell/ui/badge.tsx";
+import type { SaleState, Value, Values } from "./api.ts";
+
+/** The name of a value in the API. */
+export type Key = keyof Values;
+
+const STATE_LABELS: Record<SaleState, { label: string; tone: Tone }> = {
+  sells: { label: "Sells", tone: "good" },
+  made_to_order: { label: "Made to order", tone: "neutral" },
+  no_product_file: { label: "No product file", tone: "bad" },
+  placeholder_link: { label: "Placeholder link", tone: "warning" },
+};
+
+/** Returns the word and the colour of a state. */
+export function describeSaleState(state: SaleState) {
+  return STATE_LABELS[state];
+}
+
+const STATE_TEXTS: Record<SaleState, string> = {
+  sells: "Visitors buy it by the payment link, and buyers get its file.",
+  made_to_order: "It has no payment link: visitors describe what they need on the page Submission.",
+  no_product_file:
+    "It has a payment link, but no file for buyers. Add the file to the products folder.",
+  placeholder_link: "Its payment link is a placeholder. Enter the one of your payment provider.",
+};
+
+/** Says what a visitor can do with a template of this state, and what it lacks. */
+export function explainSaleState(state: SaleState): string {
+  return STATE_TEXTS[state];
+}
+
+const LABELS: Record<Key, string> = {
+  title: "Title",
+  price: "Price",
+  summary: "Summary",
+  description: "Description",
+  features: "Features",
+  link: "Payment link",
+  payment_reference: "Payment references",
+  visible: "Visibility",
+};
+
+export const KEYS = Object.keys(LABELS) as Key[];
+
+/** Returns the label of a value. */
+export function nameValue(key: string): string {
+  return LABELS[key as Key] ?? key;
+}
+
+/** What stands in a field: a text, or whether a box is checked. */
+export type Entry = string | boolean;
+
+/** Returns what stands in the field of a value; lists have one line for each text. */
+export function toEntry(value: Value): Entry {
+  return Array.isArray(value) ? value.join("\n") : value;
+}
+
+/** Returns the value of a field: texts of one line without spaces around them. */
+export function toValue(key: Key, entry: Entry): Value {
+  if (typeof entry === "boolean") return entry;
+  if (key !== "features" && key !== "payment_reference")
+    return entry.replaceAll(/\s+/g, " ").trim();
+  return entry
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+/** Returns whether two values are the same. */
+export function isSame(one: Value, other: Value): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+const LONGEST = { title: 80, summary: 60, description: 400 } as const;
+const FEATURES = 5;
+const LONGEST_FEATURE = 80;
+const MOST_REFERENCES = 20;
+const LONGEST_REFERENCE = 120;
+
+const lengthOf = (text: string) => [...text].length;
+
+/** Returns what is wrong with a value, as the server would say it. */
+export function checkValue(key: Key, value: Value): string | undefined {
+  switch (key) {
+    case "title":
+    case "summary":
+    case "description": {
+      const length = lengthOf(String(value));
+      if (length === 0) return "Fill this in.";
+      if (length > LONGEST[key])
+        return `Shorten it to ${LONGEST[key]} characters: it has ${length}.`;
+      return undefined;
+    }
+    case "price":
+      return /^\$(0|[1-9]\d{0,6})(\.\d{2})?$/.test(String(value))
+        ? undefined
+        : "Enter a dollar sign and an amount, such as $28 or $28.50.";
+    case "link":
+      return value === "" || /^https:\/\/[^/\s]+/.test(String(value))
+        ? undefined
+        : "Enter an address that begins with https://, or nothing.";
+    case "features":
+      return checkFeatures(value as string[]);
+    case "payment_reference":
+      return checkReferences(value as string[]);
+    case "visible":
+      return undefined;
+  }
+}
+
+function checkFeatures(lines: string[]): string | undefined {
+  if (lines.length !== FEATURES || new Set(lines).size !== FEATURES) {
+    return `Enter ${FEATURES} different features, one in each line.`;
+  }
+  const isLong = lines.some((line) => lengthOf(line) > LONGEST_FEATURE);
+  return isLong ? `Shorten each feature to ${LONGEST_FEATURE} characters.` : undefined;
+}
+
+function checkReferences(lines: string[]): string | undefined {
+  if (lines.length > MOST_REFERENCES) return `Enter at most ${MOST_REFERENCES} references.`;
+  const isLong = lines.some((line) => lengthOf(line) > LONGEST_REFERENCE);
+  return isLong ? `Shorten each reference to ${LONGEST_REFERENCE} characters.` : undefined;
+}
+
+/** Formats a value in a sentence. */
+export function formatValue(key: string, value: Value): string {
+  if (key === "visible") return value ? "visible" : "hidden";
+  if (Array.isArray(value)) return value.length === 0 ? "nothing" : `“${value.join("; ")}”`;
+  return value === "" ? "nothing" : `“${value}”`;
+}

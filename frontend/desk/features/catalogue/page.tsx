@@ -1,0 +1,16 @@
+import { useParams } from "react-router-dom";
+import { SplitView } from "../../shell/frame/split-view.tsx";
+import { TemplateView } from "./detail.tsx";
+import { CatalogueList } from "./list.tsx";
+
+/** The list of templates, and the one that is open. */
+export function CataloguePage() {
+  const { id } = useParams();
+  return (
+    <SplitView
+      label="Catalogue"
+      list={<CatalogueList open={id} />}
+      detail={id === undefined ? undefined : <TemplateView key={id} id={id} />}
+    />
+  );
+}
