@@ -17,6 +17,12 @@ pub enum TokenError {
     Algorithm,
     /// The token is not encoded as a JWS.
     Malformed,
+    /// The header is not encoded as one.
+    Header,
+    /// The header names no algorithm.
+    MissingAlgorithm,
+    /// The header has extensions that have to be understood (RFC 7515 §4.1.11).
+    Critical,
     /// `exp` is past.
     Expired,
     /// `nbf` is ahead.
@@ -55,7 +61,9 @@ impl TokenError {
                 "Wrong or unsupported encoding algorithm",
                 Some("JWT is unsecured but expected 'alg' was not 'none'"),
             ),
-            Self::Malformed => decoding("JWT cryptographic operation failed", None),
+            Self::Malformed | Self::Header | Self::MissingAlgorithm | Self::Critical => {
+                decoding("JWT cryptographic operation failed", None)
+            }
             Self::Expired => claims("JWT expired"),
             Self::NotYetValid => claims("JWT not yet valid"),
             Self::IssuedAtFuture => claims("JWT issued at future"),

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::error::token::TokenError;
@@ -52,8 +53,9 @@ struct Members {
 /// The header of a token (RFC 7515 §4).
 #[derive(Deserialize)]
 struct Header {
-    alg: String,
+    alg: Option<Value>,
     kid: Option<String>,
+    crit: Option<IgnoredAny>,
 }
 
 impl KeySet {
@@ -113,11 +115,16 @@ impl KeySet {
         let parts: Vec<_> = token.split('.').collect();
         let [header, payload, signature] = parts.as_slice() else { return Err(TokenError::Parts(parts.len())) };
         let decode = |part: &str| URL_SAFE_NO_PAD.decode(part.trim_end_matches('=')).map_err(|_| TokenError::Malformed);
-        let header: Header = serde_json::from_slice(&decode(header)?).map_err(|_| TokenError::Malformed)?;
-        if header.alg == "none" {
+        let header = decode(header).map_err(|_| TokenError::Header)?;
+        let header: Header = serde_json::from_slice(&header).map_err(|_| TokenError::Header)?;
+        if header.crit.is_some() {
+            return Err(TokenError::Critical);
+        }
+        let name = header.alg.as_ref().and_then(Value::as_str).ok_or(TokenError::MissingAlgorithm)?;
+        if name == "none" {
             return Err(TokenError::Algorithm);
         }
-        let algorithm: Algorithm = header.alg.parse().map_err(|_| TokenError::Malformed)?;
+        let algorithm: Algorithm = name.parse().map_err(|_| TokenError::Malformed)?;
         let content = decode(payload)?;
         let signature = URL_SAFE_NO_PAD.encode(decode(signature)?);
         let signed = &token.as_bytes()[..parts[0].len() + 1 + payload.len()];

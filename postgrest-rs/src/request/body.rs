@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::media_type::MediaType;
+use super::parsec::show_literal;
 use super::query::decode;
 use super::tree::QueryParams;
 use super::{Action, InvokeMethod, Mutation, Payload};
@@ -280,6 +281,7 @@ fn parse_csv(body: &Bytes, maximum: usize) -> Result<Payload, Error> {
     if body.is_empty() {
         return Err(Error::invalid_body("parse error (not enough input) at \"\""));
     }
+    check_csv(body)?;
     let unreadable = |error: csv::Error| Error::invalid_body(format!("parse error ({error})"));
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(body.as_ref());
     let names = reader.headers().map_err(unreadable)?.clone();
@@ -321,6 +323,47 @@ fn parse_csv(body: &Bytes, maximum: usize) -> Result<Payload, Error> {
     raw.push(b']');
     let keys = names.iter().take(fields).map(str::to_owned).collect();
     Ok(Payload::Json { raw: raw.into(), keys })
+}
+
+/// Requires that the header line ends, and that quotes enclose whole fields (RFC 4180), which the reader of the rows does not.
+fn check_csv(body: &[u8]) -> Result<(), Error> {
+    #[derive(PartialEq)]
+    enum Place {
+        Start,
+        Unquoted,
+        Quoted,
+        AfterQuotes,
+    }
+    let mut place = Place::Start;
+    let mut has_line_end = false;
+    for (index, byte) in body.iter().enumerate() {
+        place = match (place, byte) {
+            (Place::Quoted, b'"') => Place::AfterQuotes,
+            (Place::Quoted, _) | (Place::AfterQuotes | Place::Start, b'"') => Place::Quoted,
+            (_, b',') => Place::Start,
+            (_, b'\r' | b'\n') => {
+                has_line_end = true;
+                Place::Start
+            }
+            (Place::AfterQuotes, _) | (Place::Unquoted, b'"') => {
+                return Err(Error::invalid_body(format!("parse error (endOfInput) at {}", show_rest(&body[index..]))));
+            }
+            (Place::Start | Place::Unquoted, _) => Place::Unquoted,
+        };
+    }
+    if place == Place::Quoted || !has_line_end {
+        return Err(Error::invalid_body("parse error (not enough input) at \"\""));
+    }
+    Ok(())
+}
+
+/// What is left of a body, as errors show it: a literal, or its beginning.
+fn show_rest(rest: &[u8]) -> String {
+    let text = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect::<String>();
+    match rest.get(..100).filter(|_| rest.len() > 100) {
+        Some(beginning) => format!("{} (truncated)", text(beginning)),
+        None => show_literal(&text(rest)),
+    }
 }
 
 /// The pairs of a form: the arguments of a function, or one row.

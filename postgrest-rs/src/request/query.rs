@@ -107,13 +107,15 @@ fn all_columns() -> SelectNode {
     SelectNode { item, children: Vec::new() }
 }
 
-/// Splits at `&` and `;`, and decodes `+` and percent signs once.
+/// Splits at `&` and `;`, and decodes `+` and percent signs once. After a separator at the end there is no pair.
 fn split(query: &str) -> Result<Vec<Pair>, Error> {
-    let pairs =
-        query.split(['&', ';']).enumerate().filter(|(index, pair)| *index == 0 || !pair.is_empty() || query.len() > 1);
-    pairs
-        .filter(|_| !query.is_empty())
-        .map(|(_, pair)| {
+    if query.is_empty() {
+        return Ok(Vec::new());
+    }
+    let query = query.strip_suffix(['&', ';']).unwrap_or(query);
+    query
+        .split(['&', ';'])
+        .map(|pair| {
             let (key, value) = match pair.split_once('=') {
                 Some((key, value)) => (key, Some(value)),
                 None => (pair, None),
@@ -187,7 +189,7 @@ fn integer(text: &str) -> Option<i64> {
     Some(if is_negative { -size } else { size })
 }
 
-/// `limit` and `offset` by path. The last of a key counts.
+/// `limit` and `offset` by path. The last of a key counts. A limit that is no number is none, but 0 beside an offset.
 fn ranges<'a>(
     limits: impl Iterator<Item = (&'a str, &'a str)>,
     offsets: impl Iterator<Item = (&'a str, &'a str)>,
@@ -203,9 +205,9 @@ fn ranges<'a>(
         })
         .collect();
     for (key, first) in offsets {
-        let range = ranges.entry(key).or_insert(RowRange::ALL);
-        let last = range.limit().map(|limit| first.saturating_add(limit).saturating_sub(1));
-        *range = RowRange { first, last };
+        let limit = ranges.get(&key).map(|limited| limited.limit().unwrap_or(0));
+        let last = limit.map(|limit| first.saturating_add(limit).saturating_sub(1));
+        ranges.insert(key, RowRange { first, last });
     }
     ranges
 }

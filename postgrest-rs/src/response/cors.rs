@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, Method, Response};
 const METHODS: &str = "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD";
 
 /// The request header fields that need no permission, which preflight answers list too.
-const SAFE_REQUEST_HEADERS: &str = "Accept, Accept-Language, Content-Language";
+const SAFE_REQUEST_HEADERS: [&str; 3] = ["Accept", "Accept-Language", "Content-Language"];
 
 /// The response header fields that scripts may read.
 const EXPOSED: &str = "Content-Encoding, Content-Location, Content-Range, Content-Type, Date, Location, Server, Transfer-Encoding, Range-Unit";
@@ -45,16 +45,13 @@ impl Grant {
             return None;
         }
         let requested = headers.get("access-control-request-headers").and_then(|value| value.to_str().ok());
-        let requested: Vec<_> =
-            requested.unwrap_or_default().split(',').map(str::trim).filter(|it| !it.is_empty()).collect();
-        let mut list = vec!["Authorization"];
-        list.extend(requested);
-        list.push(SAFE_REQUEST_HEADERS);
         let mut response = Response::new(Bytes::new());
         self.add_origin(response.headers_mut());
         let fields = response.headers_mut();
         fields.insert("access-control-allow-methods", HeaderValue::from_static(METHODS));
-        if let Ok(value) = HeaderValue::from_str(&list.join(", ")) {
+        if let Some(requested) = requested
+            && let Ok(value) = HeaderValue::from_str(&list_allowed(requested))
+        {
             fields.insert("access-control-allow-headers", value);
         }
         fields.insert("access-control-max-age", HeaderValue::from_static(MAXIMUM_AGE));
@@ -73,6 +70,16 @@ impl Grant {
             fields.insert("access-control-allow-credentials", HeaderValue::from_static("true"));
         }
     }
+}
+
+/// The request header fields that may be sent: those that were asked for, and those that need no permission.
+fn list_allowed(requested: &str) -> String {
+    let mut list = vec!["Authorization"];
+    list.extend(requested.split(',').map(str::trim).filter(|it| !it.is_empty()));
+    let missing = SAFE_REQUEST_HEADERS.into_iter().filter(|safe| !list.iter().any(|it| it.eq_ignore_ascii_case(safe)));
+    let missing: Vec<_> = missing.collect();
+    list.extend(missing);
+    list.join(", ")
 }
 
 #[cfg(test)]
@@ -106,6 +113,10 @@ mod tests {
         let response = granted.preflight(&Method::OPTIONS, &request).unwrap();
         let listed = &response.headers()["access-control-allow-headers"];
         assert_eq!(listed, "Authorization, X-One, apikey, Accept, Accept-Language, Content-Language");
+        assert_eq!(list_allowed("accept"), "Authorization, accept, Accept-Language, Content-Language");
+        let without = headers(&[("origin", "https://a.test"), ("access-control-request-method", "POST")]);
+        let response = granted.preflight(&Method::OPTIONS, &without).unwrap();
+        assert_eq!(response.headers().get("access-control-allow-headers"), None);
         assert!(granted.preflight(&Method::GET, &request).is_none());
         assert!(granted.preflight(&Method::OPTIONS, &headers(&[("origin", "x")])).is_none());
     }

@@ -5,13 +5,18 @@ use serde_json::{Map, Value};
 use super::{Reply, ResultSet};
 use crate::error::Error;
 
+/// Header fields that frame the message or belong to the connection (RFC 9112, RFC 9110 §7.6.1): the server alone knows them.
+const OF_CONNECTION: [&str; 7] =
+    ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
+
 /// Applies what the database set. Its header fields replace those of the same name.
 pub(super) fn apply(mut reply: Reply, result: &ResultSet) -> Result<Reply, Error> {
     if let Some(text) = &result.status {
         reply.status = parse_status(text)?;
     }
     let Some(text) = &result.headers else { return Ok(reply) };
-    let set = parse_headers(text)?;
+    let mut set = parse_headers(text)?;
+    set.retain(|(name, _)| !OF_CONNECTION.iter().any(|other| other.eq_ignore_ascii_case(name)));
     reply.headers.retain(|(name, _)| !set.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
     reply.headers.extend(set);
     Ok(reply)
@@ -54,6 +59,14 @@ mod tests {
         let headers: Vec<_> = reply.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(headers, [("content-type", "text/x"), ("Set-Cookie", "a"), ("Set-Cookie", "b")]);
         assert_eq!(reply.status, 418);
+    }
+
+    #[test]
+    fn headers_of_the_connection_are_left_out() {
+        let headers = r#"[{"Content-Length": "999"}, {"transfer-encoding": "chunked"}, {"X-A": "b"}]"#;
+        let result = ResultSet { headers: Some(headers.to_owned()), ..ResultSet::default() };
+        let reply = apply(Reply::new(200), &result).unwrap();
+        assert_eq!(reply.headers, [("X-A".to_owned(), "b".to_owned())]);
     }
 
     #[test]

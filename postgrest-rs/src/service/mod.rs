@@ -297,13 +297,15 @@ impl DataApi {
             if let Some(explanation) = explanation.into_inner() {
                 response.extensions_mut().insert(Arc::new(explanation));
             }
-            if let Some(grant) = &grant {
+            // An `OPTIONS` request that is no preflight is answered by the resource alone.
+            if let Some(grant) = grant.filter(|_| parts.method != http::Method::OPTIONS) {
                 grant.apply(response.headers_mut());
             }
             response
         };
         if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::GATEWAY_TIMEOUT].contains(&response.status()) {
-            response.headers_mut().insert("retry-after", HeaderValue::from_static("1"));
+            // A function of the database may have set its own.
+            response.headers_mut().entry("retry-after").or_insert(HeaderValue::from_static("1"));
         }
         if let Some(name) = &config.server_trace_header
             && let Ok(name) = http::HeaderName::from_bytes(name.as_bytes())

@@ -6,6 +6,7 @@ mod calls;
 mod cluster;
 mod comparison;
 mod connections;
+mod details;
 mod differential;
 mod hostile;
 mod large;

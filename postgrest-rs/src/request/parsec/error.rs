@@ -122,6 +122,25 @@ fn show_text(character: char) -> String {
     }
 }
 
+/// A text as a Haskell string literal.
+pub(in crate::request) fn show_literal(text: &str) -> String {
+    let mut shown = String::from('"');
+    let mut is_number = false;
+    for character in text.chars() {
+        // `\&` separates the number of a character from a digit after it.
+        if is_number && character.is_ascii_digit() {
+            shown.push_str("\\&");
+        }
+        is_number = !character.is_ascii();
+        match character {
+            '"' => shown.push_str("\\\""),
+            _ => shown.push_str(&escape(character)),
+        }
+    }
+    shown.push('"');
+    shown
+}
+
 /// A character as a Haskell character literal.
 pub(super) fn show_character(character: char) -> String {
     match character {

@@ -6,6 +6,7 @@
 
 mod error;
 
+pub(super) use self::error::show_literal;
 use self::error::{Expected, Message, ParseError, show_character};
 
 /// The deepest nesting of embeds and of logic trees.
