@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::json::{find_address, find_currency, find_identifier, find_reference, find_text, is_identifier};
 use super::{WebhookRejection, check_age};
 use crate::decision::parse_amount;
-use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
+use crate::event::{Buyer, DisputeReport, DisputeStage, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::order::Provider;
 
 /// The headers of a transmission.
@@ -103,6 +103,12 @@ pub fn parse(body: &[u8], is_test: bool) -> Result<PaymentEvent, WebhookRejectio
         "PAYMENT.CAPTURE.REFUNDED" | "PAYMENT.CAPTURE.REVERSED" => {
             parse_refund(resource, kind == "PAYMENT.CAPTURE.REVERSED")?
         }
+        "CUSTOMER.DISPUTE.CREATED" => {
+            let due = find_text(resource, "/seller_response_due_date").and_then(|time| time.parse().ok());
+            parse_dispute(resource, DisputeStage::Opened(due))?
+        }
+        // What a lost dispute takes is reported as a reversal.
+        "CUSTOMER.DISPUTE.RESOLVED" if is_won(resource) => parse_dispute(resource, DisputeStage::Won)?,
         other => EventContent::Other(other.to_owned()),
     };
     Ok(PaymentEvent { provider: Provider::PayPal, id, content })
@@ -156,6 +162,22 @@ fn parse_refund(refund: &Value, is_reversal: bool) -> Result<EventContent, Webho
         }
         _ => Err(WebhookRejection::Malformed("the refund has no capture or no amount")),
     }
+}
+
+/// Returns whether a dispute ended with the money at the seller.
+fn is_won(dispute: &Value) -> bool {
+    let outcome = dispute.pointer("/dispute_outcome/outcome_code").and_then(Value::as_str);
+    matches!(outcome, Some("RESOLVED_SELLER_FAVOUR" | "CANCELED_BY_BUYER" | "DENIED"))
+}
+
+fn parse_dispute(dispute: &Value, stage: DisputeStage) -> Result<EventContent, WebhookRejection> {
+    let reference = find_identifier(dispute, "/disputed_transactions/0/seller_transaction_id");
+    let amount = find_amount(dispute, "/dispute_amount/value");
+    let (Some(reference), Some(amount_minor)) = (reference, amount) else {
+        return Err(WebhookRejection::Malformed("the dispute has no transaction or no amount"));
+    };
+    let reason = find_reference(dispute, "/reason");
+    Ok(EventContent::Dispute(DisputeReport { reference, amount_minor, reason, stage }))
 }
 
 #[cfg(test)]

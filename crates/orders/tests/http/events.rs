@@ -234,6 +234,40 @@ async fn dispute_that_is_won_leaves_the_order() {
 }
 
 #[tokio::test]
+async fn disputes_of_paypal_mail_the_owner_until_they_are_decided() {
+    let shop = TestShop::start().await;
+    let mut paid = capture(None);
+    paid["resource"]["payer"] = json!({"email_address": "ada@example.com"});
+    assert_eq!(shop.outcome(PayPal, &paid).await, "ordered");
+    let dispute = |id: &str, kind: &str, outcome: &str| {
+        json!({
+            "id": id,
+            "event_type": format!("CUSTOMER.DISPUTE.{kind}"),
+            "resource": {
+                "dispute_id": "PP-D-1",
+                "reason": "UNAUTHORISED",
+                "disputed_transactions": [{"seller_transaction_id": "CAP1"}],
+                "dispute_amount": {"currency_code": "USD", "value": "28.00"},
+                "seller_response_due_date": "2026-12-10T23:59:00.000Z",
+                "dispute_outcome": {"outcome_code": outcome},
+            },
+        })
+    };
+    assert_eq!(shop.outcome(PayPal, &dispute("WH-2", "CREATED", "NONE")).await, "dispute_stored");
+    assert!(is_disputed(&shop).await);
+    let text = last_mail(&shop).await;
+    for words in ["disputes 28.00 USD at PayPal (reason: UNAUTHORISED)", "Answer there until 10 December 2026"] {
+        assert!(text.contains(words), "{text}");
+    }
+    let lost = dispute("WH-3", "RESOLVED", "RESOLVED_BUYER_FAVOUR");
+    assert_eq!(shop.outcome(PayPal, &lost).await, "ignored", "the reversal follows");
+    let won = dispute("WH-4", "RESOLVED", "RESOLVED_SELLER_FAVOUR");
+    assert_eq!(shop.outcome(PayPal, &won).await, "dispute_stored");
+    assert!(!is_disputed(&shop).await && last_mail(&shop).await.contains("the money stays with you"));
+    assert_eq!(shop.orders().await, ["CAP1 paid"]);
+}
+
+#[tokio::test]
 async fn part_that_is_taken_back_mails_the_owner() {
     let shop = TestShop::start().await;
     assert_eq!(shop.outcome(Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await, "ordered");
@@ -332,7 +366,7 @@ proptest! {
 
     #[test]
     fn events_with_members_of_other_types_do_not_panic(
-        kind in "(checkout.session.completed|charge.refunded|PAYMENT.CAPTURE.(COMPLETED|REFUNDED)|order_(created|refunded))",
+        kind in "(checkout.session.completed|charge.(refunded|dispute.(created|closed))|CUSTOMER.DISPUTE.(CREATED|RESOLVED)|PAYMENT.CAPTURE.(COMPLETED|REFUNDED)|order_(created|refunded))",
         member in "(null|1|\"a\"|\\[\\]|\\{\\}|\"28.00\")",
         other in "(null|-9223372036854775808|9223372036854775807|\"x\"|\\[1\\]|true)",
     ) {
