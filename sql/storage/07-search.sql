@@ -33,6 +33,8 @@ DECLARE
         WHEN lower(sortcolumn) IN ('updated_at', 'created_at', 'last_accessed_at') THEN lower(sortcolumn)
         ELSE 'name'
     END;
+    -- The longest name in bytes.
+    longest_name CONSTANT integer := 1024;
     greatest_text CONSTANT text := CASE getdatabaseencoding() WHEN 'UTF8' THEN chr(1114111) ELSE chr(255) END;
     pattern CONSTANT text := coalesce(prefix, '') || coalesce(search, '');
     wanted text := pattern;
@@ -62,6 +64,11 @@ BEGIN
         wanted := regexp_replace(pattern, '\\(.)', '\1', 'g');
         hidden := length(regexp_replace(regexp_replace(coalesce(prefix, ''), '\\(.)', '\1', 'g'), '[^/]*$', ''));
         in_lower_case := regexp_replace(pattern, '\\.', '', 'g') ~ '[%_]';
+    END IF;
+
+    -- No name begins so. The loop below would take longer than its square.
+    IF octet_length(wanted) > longest_name THEN
+        RETURN;
     END IF;
 
     FOR index IN 1..length(wanted) LOOP

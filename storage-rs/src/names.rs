@@ -5,7 +5,7 @@ use crate::error::Error;
 /// The longest name of a bucket, in characters.
 const MAXIMUM_BUCKET_NAME: usize = 100;
 /// The longest name of an object, in bytes: that of S3.
-const MAXIMUM_OBJECT_NAME: usize = 1024;
+pub(crate) const MAXIMUM_OBJECT_NAME: usize = 1024;
 /// The end of names that belong to analytics buckets.
 const RESERVED_SUFFIX: &str = "--table-s3";
 

@@ -66,6 +66,9 @@ fn describe(error: &TokenError) -> &'static str {
     match error {
         TokenError::Algorithm | TokenError::NoSuitableKey => "\"alg\" (Algorithm) Header Parameter value not allowed",
         TokenError::Signature => "signature verification failed",
+        TokenError::Header => "JWS Protected Header is invalid",
+        TokenError::MissingAlgorithm => "JWS \"alg\" (Algorithm) Header Parameter missing or invalid",
+        TokenError::Critical => "Extension Header Parameter is not recognized",
         _ => "Invalid Compact JWS",
     }
 }
@@ -126,6 +129,10 @@ mod tests {
             (other_algorithm, "\"alg\" (Algorithm) Header Parameter value not allowed"),
             ("", "Invalid Compact JWS"),
             ("a.b", "Invalid Compact JWS"),
+            ("a.b.c", "JWS Protected Header is invalid"),
+            ("e30.e30.AAAA", "JWS \"alg\" (Algorithm) Header Parameter missing or invalid"),
+            // {"alg":"HS256","crit":["x"]}
+            ("eyJhbGciOiJIUzI1NiIsImNyaXQiOlsieCJdfQ.e30.AAAA", "Extension Header Parameter is not recognized"),
         ];
         for (token, expected) in cases {
             assert_eq!(keys.verify(token, 0), Err(expected), "{token}");

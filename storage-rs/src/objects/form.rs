@@ -16,6 +16,8 @@ use crate::error::Error;
 const MAXIMUM_FIELDS: usize = 10;
 /// The largest field, in bytes: that of user metadata.
 const MAXIMUM_FIELD: usize = 1024 * 1024;
+/// The most bytes of further files and fields, which do not count.
+const MAXIMUM_IGNORED: usize = 16 * 1024 * 1024;
 
 /// A form that is being read.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub(super) struct Form {
     multipart: Multipart<'static>,
     fields: FormFields,
     count: usize,
+    has_file: bool,
+    ignored: usize,
 }
 
 /// The fields of a form that count.
@@ -80,33 +84,45 @@ impl Form {
         let sizes = SizeLimit::new().whole_stream(u64::MAX).per_field(u64::MAX);
         let multipart =
             Multipart::with_constraints(body.into_data_stream(), boundary, Constraints::new().size_limit(sizes));
-        Ok(Self { multipart, fields: FormFields::default(), count: 0 })
+        Ok(Self { multipart, fields: FormFields::default(), count: 0, has_file: false, ignored: 0 })
     }
 
-    /// Reads fields up to the next file.
+    /// Reads fields up to the file.
     ///
     /// # Errors
-    /// 400: the form is malformed or has too many fields. 413: a field is too large.
-    pub(super) async fn next_file(&mut self) -> Result<Option<FormFile>, Error> {
+    /// 400: the form is malformed. 413: a field is too large.
+    pub(super) async fn find_file(&mut self) -> Result<Option<FormFile>, Error> {
         while let Some(field) = self.multipart.next_field().await.map_err(translate)? {
             if field.file_name().is_some()
                 || field.content_type().is_some_and(|kind| kind.essence_str() == "application/octet-stream")
             {
-                let mime_type = field
-                    .headers()
-                    .get(http::header::CONTENT_TYPE)
-                    .and_then(|value| value.to_str().ok())
-                    .unwrap_or("application/octet-stream")
-                    .to_owned();
+                if self.has_file {
+                    self.ignore(field).await?;
+                    continue;
+                }
+                self.has_file = true;
+                // The default of RFC 7578 §4.4.
+                let mime_type = field.content_type().map_or("text/plain", |kind| kind.essence_str()).to_owned();
                 return Ok(Some(FormFile { mime_type, field }));
             }
             self.count += 1;
             if self.count > MAXIMUM_FIELDS {
-                return Err(Error::no_content("reach fields limit"));
+                self.ignore(field).await?;
+            } else {
+                self.read_field(field).await?;
             }
-            self.read_field(field).await?;
         }
         Ok(None)
+    }
+
+    async fn ignore(&mut self, mut field: Field<'static>) -> Result<(), Error> {
+        while let Some(part) = field.chunk().await.map_err(translate)? {
+            self.ignored += part.len();
+            if self.ignored > MAXIMUM_IGNORED {
+                return Err(Error::no_content("reach parts limit"));
+            }
+        }
+        Ok(())
     }
 
     async fn read_field(&mut self, mut field: Field<'static>) -> Result<(), Error> {
@@ -138,12 +154,10 @@ impl Form {
     /// Reads the fields behind the file.
     ///
     /// # Errors
-    /// 400: the form is malformed, or has another file.
+    /// 400: the form is malformed.
     pub(super) async fn finish(mut self) -> Result<FormFields, Error> {
-        match self.next_file().await? {
-            Some(_) => Err(Error::no_content("reach files limit")),
-            None => Ok(self.fields),
-        }
+        while self.find_file().await?.is_some() {}
+        Ok(self.fields)
     }
 }
 
@@ -175,7 +189,7 @@ mod tests {
              --x\nContent-Disposition: form-data; name=\"\"; filename=\"f.png\"\nContent-Type: image/png\n\nPNG\n\
              --x\nContent-Disposition: form-data; name=\"cacheControl\"\n\n77\n--x--\n",
         );
-        let file = form.next_file().await.unwrap().unwrap();
+        let file = form.find_file().await.unwrap().unwrap();
         assert_eq!(file.mime_type, "image/png");
         assert_eq!(form.fields().cache_control(), "no-cache");
         assert_eq!(file.try_collect::<Vec<_>>().await.unwrap().concat(), b"PNG");
@@ -185,14 +199,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn second_file_and_missing_end_are_refused() {
+    async fn further_files_and_fields_do_not_count() {
+        let file = |text: &str| format!("--x\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\n\n{text}\n");
+        let field = "--x\nContent-Disposition: form-data; name=\"cacheControl\"\n\n77\n";
+        let mut form = form(&format!("{}{}{}--x--\n", file("F"), file("G"), field.repeat(12)));
+        let first = form.find_file().await.unwrap().unwrap();
+        assert_eq!(first.mime_type, "text/plain");
+        assert_eq!(first.try_collect::<Vec<_>>().await.unwrap().concat(), b"F");
+        assert_eq!(form.finish().await.unwrap().cache_control(), "max-age=77");
+    }
+
+    #[tokio::test]
+    async fn endless_and_incomplete_forms_are_refused() {
         let part = "--x\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\n\nF\n";
-        let mut two = form(&format!("{part}{part}--x--\n"));
-        let file = two.next_file().await.unwrap().unwrap();
+        let large = format!("{part}{}{}\n--x--\n", part.trim_end(), "G".repeat(MAXIMUM_IGNORED));
+        let mut two = form(&large);
+        let file = two.find_file().await.unwrap().unwrap();
         assert!(file.try_collect::<Vec<_>>().await.is_ok());
         assert!(two.finish().await.is_err());
         let mut cut = form(&part[..part.len() - 4]);
-        assert!(cut.next_file().await.is_err() || cut.next_file().await.is_err());
+        assert!(cut.find_file().await.is_err() || cut.find_file().await.is_err());
         assert!(Form::new("multipart/form-data", Body::empty()).is_err());
     }
 }

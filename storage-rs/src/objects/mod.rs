@@ -26,6 +26,7 @@ use crate::service::Storage;
 
 pub(crate) use content::{LimitedContent, body_content};
 pub(crate) use read::Access;
+pub(crate) use upload::user_metadata_column;
 
 /// An object in a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -88,7 +88,13 @@ impl Found {
 
     /// When the content was written, if the row has it.
     pub(crate) fn last_modified(&self) -> Option<DateTime<Utc>> {
-        DateTime::parse_from_rfc3339(self.text("lastModified")?).ok().map(|time| time.with_timezone(&Utc))
+        match self.document["metadata"].get("lastModified")? {
+            Value::String(text) => {
+                let time = DateTime::parse_from_rfc3339(text).or_else(|_| DateTime::parse_from_rfc2822(text));
+                time.ok().map(|time| time.with_timezone(&Utc))
+            }
+            milliseconds => DateTime::from_timestamp_millis(milliseconds.as_i64()?),
+        }
     }
 
     /// What search engines may do with it.
@@ -262,7 +268,7 @@ async fn open(
         return Ok(build(StatusCode::NOT_MODIFIED, headers, Body::empty()));
     }
     let is_current = || range::is_current(call.header("if-range"), found.etag(), found.last_modified());
-    let bytes = match call.header("range").filter(|_| is_current()) {
+    let bytes = match call.header("range").filter(|range| !range.is_empty() && is_current()) {
         None => None,
         Some(header) => {
             let size = match found.size() {
@@ -309,7 +315,7 @@ pub(super) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 
 /// Whether the client has the content already (RFC 9110 §13.1): an entity tag counts more than a time.
 fn is_not_modified(call: &Call, found: &Found) -> bool {
-    if let Some(tags) = call.header("if-none-match") {
+    if let Some(tags) = call.header("if-none-match").filter(|tags| !tags.is_empty()) {
         return found.etag() == Some(tags);
     }
     let since = call.header("if-modified-since").and_then(|text| DateTime::parse_from_rfc2822(text).ok());
@@ -342,7 +348,7 @@ pub(super) fn describe(call: &Call, found: &Found, expires: Option<i64>, headers
 
 /// `Cache-Control` as it was stored, with `addition` where the client has other content.
 fn insert_cache_control(call: &Call, found: &Found, addition: &str, headers: &mut HeaderMap) {
-    let has_other = call.header("if-none-match").is_some_and(|tag| found.etag() != Some(tag));
+    let has_other = call.header("if-none-match").is_some_and(|tag| !tag.is_empty() && found.etag() != Some(tag));
     let stored = found.cache_control().filter(|value| !value.is_empty());
     let parts: Vec<&str> = stored.into_iter().chain(has_other.then_some(addition)).collect();
     if !parts.is_empty() {

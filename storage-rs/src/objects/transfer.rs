@@ -184,6 +184,8 @@ pub(crate) struct CopyOrder {
     pub(crate) destination: Target,
     /// Whether it has the metadata of the source.
     pub(crate) copies_metadata: bool,
+    /// Whether type and cache time of the source stay, otherwise, where `metadata` has none.
+    pub(crate) keeps_unspecified: bool,
     /// Members of the column `metadata`, otherwise.
     pub(crate) metadata: Map<String, Value>,
     /// The column `user_metadata`, otherwise.
@@ -213,6 +215,7 @@ pub(super) async fn copy(mut call: Call, body: Body) -> Result<Response<Body>, E
         source,
         destination,
         copies_metadata,
+        keeps_unspecified: true,
         metadata,
     };
     let key = order.destination.path();
@@ -253,6 +256,9 @@ async fn try_copy(call: &Call, order: &CopyOrder) -> Result<Option<Value>, Error
     let source = rows.first().map(Source::read).ok_or_else(|| Error::no_such_key(&order.source.name))?;
     let mut metadata = source.metadata;
     if !order.copies_metadata {
+        if !order.keeps_unspecified {
+            metadata.retain(|member, _| !matches!(member.as_str(), "mimetype" | "cacheControl"));
+        }
         metadata.extend(order.metadata.clone());
     }
     let user_metadata = if order.copies_metadata { source.user_metadata } else { order.user_metadata.clone() };

@@ -146,7 +146,7 @@ fn is_small(call: &Call, upload: &Upload) -> bool {
 }
 
 async fn store_form(call: Call, upload: Upload, mut form: Form) -> Result<String, Error> {
-    let Some(file) = form.next_file().await? else { return Err(Error::no_content("No content provided")) };
+    let Some(file) = form.find_file().await? else { return Err(Error::no_content("No content provided")) };
     let announce = |file_type: &str, fields: &super::form::FormFields| Announcement {
         mime_type: fields.content_type.clone().unwrap_or_else(|| file_type.to_owned()),
         cache_control: fields.cache_control(),
@@ -236,7 +236,7 @@ fn content_check(call: &Call, upload: &Upload, announcement: &Announcement, size
         mime_type: (!is_placeholder).then(|| announcement.mime_type.clone()),
         size,
         maximum: if is_placeholder { 0 } else { server_limit(call) },
-        robots_tag: call.header("x-robots-tag").map(str::to_owned),
+        robots_tag: call.header("x-robots-tag").filter(|tag| !tag.is_empty()).map(str::to_owned),
     }
 }
 
@@ -291,7 +291,7 @@ async fn finish_small(
 
 /// Sets what is known when the content is there.
 fn complete_columns(call: &Call, object: &mut NewObject, announcement: &Announcement, facts: &FileFacts) {
-    let robots_tag = call.header("x-robots-tag");
+    let robots_tag = call.header("x-robots-tag").filter(|tag| !tag.is_empty());
     object.metadata = write::metadata(facts, &announcement.mime_type, &announcement.cache_control, robots_tag);
     object.user_metadata = Some(user_metadata_column(announcement.user_metadata.clone()));
 }

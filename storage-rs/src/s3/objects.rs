@@ -224,8 +224,15 @@ impl Request {
             }
         }
         let user_metadata = self.user_metadata();
-        let order =
-            CopyOrder { source, destination: self.target, copies_metadata, metadata, user_metadata, replaces: true };
+        let order = CopyOrder {
+            source,
+            destination: self.target,
+            copies_metadata,
+            keeps_unspecified: false,
+            metadata,
+            user_metadata,
+            replaces: true,
+        };
         let copied = copy_object(self.call, order).await?;
         let member = |name: &str| copied["metadata"][name].as_str().unwrap_or_default().to_owned();
         Ok(S3Answer::document(&Element::new(

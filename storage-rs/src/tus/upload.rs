@@ -10,6 +10,7 @@ use super::metadata::UploadMetadata;
 use super::problem::TusProblem;
 use crate::backend::{BackendError, ContentHeaders, FileKey, Staging};
 use crate::error::Error;
+use crate::objects::user_metadata_column;
 
 /// The type of content without one.
 const DEFAULT_TYPE: &str = "application/octet-stream";
@@ -62,7 +63,8 @@ impl Description {
 
     /// The metadata of the user: JSON. What is none is left out.
     pub(super) fn user_metadata(&self) -> Option<Value> {
-        serde_json::from_str(self.metadata().get("metadata")?).ok()
+        let sent = serde_json::from_str(self.metadata().get("metadata")?).ok()?;
+        Some(user_metadata_column(Some(sent)))
     }
 
     /// The file of the finished upload.

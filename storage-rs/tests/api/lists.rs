@@ -130,3 +130,23 @@ async fn first_version_descends_without_losing_folders() {
     let names: Vec<_> = page.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["e.txt", "d", "c.txt", "b", "a.txt"]);
 }
+
+#[tokio::test]
+async fn prefix_longer_than_any_name_costs_nothing() {
+    let api = TestApi::start(&[]).await;
+    api.admin.batch_execute("INSERT INTO storage.buckets (id, name) VALUES ('b', 'b')").await.unwrap();
+    // A search that took time by the square of this length would run into its limit of 30 s.
+    for long in ["a".repeat(200_000), "a/".repeat(100_000)] {
+        for body in [
+            json!({"prefix": long}),
+            json!({"prefix": "", "search": long}),
+            json!({"prefix": long, "sortBy": {"column": "created_at"}}),
+        ] {
+            assert_eq!(list(&api, "list", &body).await, json!([]));
+        }
+        let pages = list(&api, "list-v2", &json!({"prefix": long, "with_delimiter": true})).await;
+        assert_eq!(pages["objects"], json!([]));
+        let called = api.admin.query("SELECT name FROM storage.search($1, 'b')", &[&long]).await.unwrap();
+        assert!(called.is_empty());
+    }
+}

@@ -65,3 +65,45 @@ async fn signed_url_of_a_transformed_image_does_not_open_its_source() {
     let refused = send(&api.storage, "GET", &source, &[], Body::empty()).await;
     assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{refused:?}");
 }
+
+#[tokio::test]
+async fn copy_with_metadata_of_its_own_has_nothing_of_the_source() {
+    let api = start().await;
+    let headers = [("content-type", "text/plain"), ("cache-control", "max-age=60")];
+    let uploaded = send(&api.storage, "POST", "/object/open/source.txt", &headers, "text").await;
+    assert_eq!(uploaded.status(), StatusCode::OK, "{uploaded:?}");
+    let mut headers = vec![
+        ("host".to_owned(), "localhost".to_owned()),
+        ("x-amz-copy-source".to_owned(), "/open/source.txt".to_owned()),
+        ("x-amz-metadata-directive".to_owned(), "REPLACE".to_owned()),
+        ("x-amz-meta-name".to_owned(), "own".to_owned()),
+    ];
+    sign(&SIGNER, "PUT", "/s3/open/copy.txt", &mut headers, b"");
+    let mut request = Request::builder().method("PUT").uri("/s3/open/copy.txt");
+    for (name, value) in &headers {
+        request = request.header(name, value);
+    }
+    let copied = api.storage.handle(request.body(Body::empty()).unwrap()).await;
+    assert_eq!(copied.status(), StatusCode::OK);
+    let read = "SELECT concat_ws(' ', metadata ->> 'mimetype', metadata ->> 'cacheControl', user_metadata ->> 'name')
+                FROM storage.objects WHERE name = 'copy.txt'";
+    let metadata: String = api.admin.query_one(read, &[]).await.unwrap().get(0);
+    assert_eq!(metadata, "own");
+}
+
+#[tokio::test]
+async fn times_of_older_rows_and_empty_conditions_are_read() {
+    let api = start().await;
+    let uploaded = send(&api.storage, "POST", "/object/open/a.txt", &[], "text").await;
+    assert_eq!(uploaded.status(), StatusCode::OK, "{uploaded:?}");
+    let set = "UPDATE storage.objects SET metadata = metadata || jsonb_build_object('lastModified', $1::text)
+               WHERE name = 'a.txt'";
+    api.admin.execute(set, &[&"Wed, 12 Oct 2022 11:17:02 GMT"]).await.unwrap();
+    let empty = [("range", ""), ("if-none-match", "")];
+    let read = send(&api.storage, "GET", "/object/public/open/a.txt", &empty, Body::empty()).await;
+    assert_eq!((read.status(), read.body().as_ref()), (StatusCode::OK, &b"text"[..]));
+    assert_eq!(read.headers()["last-modified"], "Wed, 12 Oct 2022 11:17:02 GMT");
+    let since = [("if-modified-since", "Wed, 12 Oct 2022 11:17:02 GMT")];
+    let read = send(&api.storage, "GET", "/object/public/open/a.txt", &since, Body::empty()).await;
+    assert_eq!(read.status(), StatusCode::NOT_MODIFIED);
+}
