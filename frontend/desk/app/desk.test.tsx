@@ -84,10 +84,14 @@ async function enterCode(): Promise<void> {
 
 test("a session that ends leads to the sign-in and back to the same address", async () => {
   open("/orders?state=refunded");
-  expect(await screen.findByRole("heading", { name: "Orders" })).toBeTruthy();
-  answer({ method: "POST", url: apiUrl("/stand-in"), body: { isSignedIn: false } });
-  fireEvent.click(await screen.findByRole("link", { name: /^Paid/ }));
+  await waitFor(() => expect(document.querySelector("[data-row]")).toBeTruthy());
+  // The request of the next list, and not one that is under way, finds that the session has ended.
+  const content = { code: "desk_session_missing", message: "no session", setup: false };
+  const missing = { status: 401, content };
+  refused = { "GET /orders": missing, "GET /session": missing };
+  fireEvent.click(screen.getByRole("link", { name: /^Paid/ }));
   expect(await screen.findByRole("heading", { name: "Sign in to the desk" })).toBeTruthy();
+  refused = {};
   await enterCode();
   expect(await screen.findByRole("heading", { name: "Orders" })).toBeTruthy();
   const current = await screen.findByRole("link", { name: /^Paid/ });
