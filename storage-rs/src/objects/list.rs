@@ -8,7 +8,7 @@ use crate::buckets::escape_pattern;
 use crate::database::rows::documents;
 use crate::database::{sql, text};
 use crate::error::Error;
-use crate::names::MAXIMUM_OBJECT_NAME;
+use crate::names::{MAXIMUM_OBJECT_NAME, check_bucket_name};
 use crate::request::fields::Fields;
 use crate::request::{Call, json_body};
 use crate::response;
@@ -40,6 +40,7 @@ pub(super) async fn list(mut call: Call, bucket: &str, body: Body) -> Result<Res
     };
     let search = fields.text("search")?.unwrap_or_default();
     call.authenticate()?;
+    check_bucket_name(bucket)?;
     if prefix.contains('\0') || search.contains('\0') || prefix.len() + search.len() > MAXIMUM_OBJECT_NAME {
         return Ok(response::ok(&Value::Array(Vec::new())));
     }

@@ -115,6 +115,7 @@ pub(crate) async fn locate(call: &Call, target: &Target, access: Access) -> Resu
     if target.bucket.contains('\0') {
         return Err(Error::no_such_bucket(""));
     }
+    names::check_bucket_name(&target.bucket)?;
     let name_check = names::check_object_name(&target.name);
     let name = if name_check.is_ok() { target.name.as_str() } else { "" };
     let values = || [text(target.bucket.as_str()), text(name)];
@@ -378,7 +379,7 @@ pub(super) async fn info(mut call: Call, door: Door, target: &Target) -> Result<
     let mut response = response::ok(&json!({
         "id": document["id"],
         "name": document["name"],
-        "version": document["version"],
+        "version": found.version,
         "bucket_id": document["bucket_id"],
         "size": found.size(),
         "content_type": found.mime_type(),

@@ -55,6 +55,7 @@ pub(super) async fn upload(
 ) -> Result<Response<Body>, Error> {
     check_content_type(&call)?;
     call.authenticate()?;
+    names::check_bucket_name(&target.bucket)?;
     let replaces = replaces || call.is_upsert();
     let upload = Upload { target, owner: call.caller.owner.clone(), replaces, is_signed: false };
     let key = upload.target.path();

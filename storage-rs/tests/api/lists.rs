@@ -150,3 +150,21 @@ async fn prefix_longer_than_any_name_costs_nothing() {
         assert!(called.is_empty());
     }
 }
+
+#[tokio::test]
+async fn names_that_no_bucket_can_have_are_refused() {
+    let api = TestApi::start(&[]).await;
+    let body = json!({"prefix": ""}).to_string();
+    let json = [("content-type", "application/json")];
+    for (method, path) in [
+        ("POST", "/object/list/%C3%A4"),
+        ("POST", "/object/%C3%A4/x"),
+        ("GET", "/object/%C3%A4/x"),
+        ("GET", "/object/public/%C3%A4/x"),
+        ("GET", "/object/info/%C3%A4/x"),
+    ] {
+        let refused = send(&api.storage, method, path, &json, body.clone()).await;
+        assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{method} {path}: {refused:?}");
+        assert_eq!(json_of(&refused)["error"], "Invalid Input", "{method} {path}: {refused:?}");
+    }
+}
