@@ -3,8 +3,6 @@ import type { Page } from "@playwright/test";
 import { expect, test } from "./desk.ts";
 
 test.use({ contextOptions: { reducedMotion: "reduce" } });
-// Two pages are used at once.
-test.setTimeout(90_000);
 
 /** Opens a template at the desk. */
 async function openTemplate(page: Page, id: number): Promise<void> {
