@@ -18,14 +18,18 @@ const MAXIMUM_FIELDS: usize = 10;
 const MAXIMUM_FIELD: usize = 1024 * 1024;
 /// The most bytes of further files and fields, which do not count.
 const MAXIMUM_IGNORED: usize = 16 * 1024 * 1024;
+/// The most files and fields, also those that do not count.
+const MAXIMUM_PARTS: usize = 1000;
 
 /// A form that is being read.
 #[derive(Debug)]
 pub(super) struct Form {
     multipart: Multipart<'static>,
     fields: FormFields,
-    count: usize,
     has_file: bool,
+    /// The number of parts besides the file.
+    others: usize,
+    /// The bytes of those that do not count.
     ignored: usize,
 }
 
@@ -84,32 +88,33 @@ impl Form {
         let sizes = SizeLimit::new().whole_stream(u64::MAX).per_field(u64::MAX);
         let multipart =
             Multipart::with_constraints(body.into_data_stream(), boundary, Constraints::new().size_limit(sizes));
-        Ok(Self { multipart, fields: FormFields::default(), count: 0, has_file: false, ignored: 0 })
+        Ok(Self { multipart, fields: FormFields::default(), has_file: false, others: 0, ignored: 0 })
     }
 
     /// Reads fields up to the file.
     ///
     /// # Errors
-    /// 400: the form is malformed. 413: a field is too large.
+    /// 400: the form is malformed or has too many parts. 413: a field is too large.
     pub(super) async fn find_file(&mut self) -> Result<Option<FormFile>, Error> {
         while let Some(field) = self.multipart.next_field().await.map_err(translate)? {
             if field.file_name().is_some()
                 || field.content_type().is_some_and(|kind| kind.essence_str() == "application/octet-stream")
             {
-                if self.has_file {
-                    self.ignore(field).await?;
-                    continue;
+                if !self.has_file {
+                    self.has_file = true;
+                    // The default of RFC 7578 §4.4.
+                    let mime_type = field.content_type().map_or("text/plain", |kind| kind.essence_str()).to_owned();
+                    return Ok(Some(FormFile { mime_type, field }));
                 }
-                self.has_file = true;
-                // The default of RFC 7578 §4.4.
-                let mime_type = field.content_type().map_or("text/plain", |kind| kind.essence_str()).to_owned();
-                return Ok(Some(FormFile { mime_type, field }));
-            }
-            self.count += 1;
-            if self.count > MAXIMUM_FIELDS {
                 self.ignore(field).await?;
-            } else {
+            } else if self.others < MAXIMUM_FIELDS {
                 self.read_field(field).await?;
+            } else {
+                self.ignore(field).await?;
+            }
+            self.others += 1;
+            if self.others > MAXIMUM_PARTS {
+                return Err(Error::no_content("reach parts limit"));
             }
         }
         Ok(None)
@@ -154,9 +159,9 @@ impl Form {
     /// Reads the fields behind the file.
     ///
     /// # Errors
-    /// 400: the form is malformed.
+    /// As [`Self::find_file`].
     pub(super) async fn finish(mut self) -> Result<FormFields, Error> {
-        while self.find_file().await?.is_some() {}
+        self.find_file().await?;
         Ok(self.fields)
     }
 }
@@ -217,6 +222,10 @@ mod tests {
         let file = two.find_file().await.unwrap().unwrap();
         assert!(file.try_collect::<Vec<_>>().await.is_ok());
         assert!(two.finish().await.is_err());
+        let mut many = form(&format!("{}--x--\n", part.repeat(MAXIMUM_PARTS + 2)));
+        let file = many.find_file().await.unwrap().unwrap();
+        assert!(file.try_collect::<Vec<_>>().await.is_ok());
+        assert!(many.finish().await.is_err());
         let mut cut = form(&part[..part.len() - 4]);
         assert!(cut.find_file().await.is_err() || cut.find_file().await.is_err());
         assert!(Form::new("multipart/form-data", Body::empty()).is_err());

@@ -269,7 +269,7 @@ async fn open(
         return Ok(build(StatusCode::NOT_MODIFIED, headers, Body::empty()));
     }
     let is_current = || range::is_current(call.header("if-range"), found.etag(), found.last_modified());
-    let bytes = match call.header("range").filter(|range| !range.is_empty() && is_current()) {
+    let bytes = match call.filled_header("range").filter(|_| is_current()) {
         None => None,
         Some(header) => {
             let size = match found.size() {
@@ -316,7 +316,7 @@ pub(super) fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 
 /// Whether the client has the content already (RFC 9110 §13.1): an entity tag counts more than a time.
 fn is_not_modified(call: &Call, found: &Found) -> bool {
-    if let Some(tags) = call.header("if-none-match").filter(|tags| !tags.is_empty()) {
+    if let Some(tags) = call.filled_header("if-none-match") {
         return found.etag() == Some(tags);
     }
     let since = call.header("if-modified-since").and_then(|text| DateTime::parse_from_rfc2822(text).ok());
@@ -349,7 +349,7 @@ pub(super) fn describe(call: &Call, found: &Found, expires: Option<i64>, headers
 
 /// `Cache-Control` as it was stored, with `addition` where the client has other content.
 fn insert_cache_control(call: &Call, found: &Found, addition: &str, headers: &mut HeaderMap) {
-    let has_other = call.header("if-none-match").is_some_and(|tag| !tag.is_empty() && found.etag() != Some(tag));
+    let has_other = call.filled_header("if-none-match").is_some_and(|tag| found.etag() != Some(tag));
     let stored = found.cache_control().filter(|value| !value.is_empty());
     let parts: Vec<&str> = stored.into_iter().chain(has_other.then_some(addition)).collect();
     if !parts.is_empty() {

@@ -237,7 +237,7 @@ fn content_check(call: &Call, upload: &Upload, announcement: &Announcement, size
         mime_type: (!is_placeholder).then(|| announcement.mime_type.clone()),
         size,
         maximum: if is_placeholder { 0 } else { server_limit(call) },
-        robots_tag: call.header("x-robots-tag").filter(|tag| !tag.is_empty()).map(str::to_owned),
+        robots_tag: call.filled_header("x-robots-tag").map(str::to_owned),
     }
 }
 
@@ -292,7 +292,7 @@ async fn finish_small(
 
 /// Sets what is known when the content is there.
 fn complete_columns(call: &Call, object: &mut NewObject, announcement: &Announcement, facts: &FileFacts) {
-    let robots_tag = call.header("x-robots-tag").filter(|tag| !tag.is_empty());
+    let robots_tag = call.filled_header("x-robots-tag");
     object.metadata = write::metadata(facts, &announcement.mime_type, &announcement.cache_control, robots_tag);
     object.user_metadata = Some(user_metadata_column(announcement.user_metadata.clone()));
 }

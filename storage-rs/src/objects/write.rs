@@ -24,9 +24,10 @@ use crate::names::is_owner_uuid;
 use crate::service::Storage;
 use crate::{mime, robots};
 
-/// A new object of a name that is free.
-const INSERT: &str = "INSERT INTO storage.objects (name, bucket_id, version, owner, owner_id, metadata, user_metadata) \
-    VALUES ($1, $2, $3, $4::uuid, $5, $6::jsonb, $7::jsonb)";
+/// The beginning of a statement that writes the row of an object.
+const INSERT: &str = "INSERT INTO storage.objects (name, bucket_id, version, owner, owner_id, metadata, user_metadata)";
+/// The values of these columns.
+const ROW: &str = "$1, $2, $3, $4::uuid, $5, $6::jsonb, $7::jsonb";
 
 /// The most bytes of content that is stored before the caller's right is tested.
 pub(crate) const SMALL: u64 = 256 * 1024;
@@ -167,10 +168,11 @@ impl NewObject {
     /// The statement that tests whether the caller may write. Replacing needs the right to see the row too, also when there is
     /// none.
     pub(crate) fn test(&self) -> Sql {
+        let insert = format!("{INSERT} VALUES ({ROW})");
         let statement = if self.replaces {
-            format!("{INSERT} ON CONFLICT (name, bucket_id) {REPLACE} RETURNING id")
+            format!("{insert} ON CONFLICT (name, bucket_id) {REPLACE} RETURNING id")
         } else {
-            INSERT.to_owned()
+            insert
         };
         sql(&statement, self.values())
     }
@@ -183,8 +185,7 @@ impl NewObject {
         let conflict = if self.replaces { REPLACE } else { "DO NOTHING" };
         let statement = format!(
             "WITH former AS (SELECT id, version FROM storage.objects WHERE name = $1 AND bucket_id = $2), \
-             written AS (INSERT INTO storage.objects (name, bucket_id, version, owner, owner_id, metadata, user_metadata) \
-                SELECT $1, $2, $3, $4::uuid, $5, $6::jsonb, $7::jsonb WHERE NOT EXISTS (SELECT FROM former WHERE version = $3) \
+             written AS ({INSERT} SELECT {ROW} WHERE NOT EXISTS (SELECT FROM former WHERE version = $3) \
                 ON CONFLICT (name, bucket_id) {conflict} RETURNING id) \
              SELECT written.id::text, former.version, (EXISTS (SELECT FROM former))::text \
              FROM written LEFT JOIN former ON true \

@@ -47,6 +47,11 @@ impl Call {
         self.parts.headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
     }
 
+    /// As [`Self::header`]; an empty one counts as missing.
+    pub fn filled_header(&self, name: &str) -> Option<&str> {
+        self.header(name).filter(|value| !value.is_empty())
+    }
+
     /// The value of `Content-Length`.
     pub fn content_length(&self) -> Option<u64> {
         self.header("content-length")?.trim().parse().ok()

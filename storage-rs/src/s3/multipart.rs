@@ -75,12 +75,12 @@ impl Request {
     pub(super) async fn create_upload(self) -> Result<S3Answer, Error> {
         names::check_bucket_name(&self.target.bucket)?;
         names::check_object_name(&self.target.name)?;
-        let mime_type = self.call.header("content-type").filter(|value| !value.is_empty());
+        let mime_type = self.call.filled_header("content-type");
         let mut metadata = announced_metadata(mime_type, None);
         let user_metadata = self.user_metadata().unwrap_or_else(|| Value::Object(Map::new()));
         let limits = self.authorize_upload(metadata.clone(), Some(user_metadata.clone())).await?;
         mime::check(mime_type.unwrap_or(DEFAULT_TYPE), &limits.mime_types)?;
-        if let Some(cache_control) = self.call.header("cache-control").filter(|value| !value.is_empty()) {
+        if let Some(cache_control) = self.call.filled_header("cache-control") {
             metadata["cacheControl"] = cache_control.into();
         }
         let id = write::new_version();
@@ -191,7 +191,7 @@ impl Request {
             None => self.find_object(&source).await?,
         };
         let size = found.size().unwrap_or_default();
-        let range = match self.call.header("x-amz-copy-source-range").filter(|value| !value.is_empty()) {
+        let range = match self.call.filled_header("x-amz-copy-source-range") {
             None => None,
             Some(header) => Some(parse_copy_range(header, size)?),
         };

@@ -219,7 +219,7 @@ impl Request {
         let copies_metadata = self.call.header("x-amz-metadata-directive") != Some("REPLACE");
         let mut metadata = Map::new();
         for (header, member) in [("content-type", "mimetype"), ("cache-control", "cacheControl")] {
-            if let Some(value) = self.call.header(header).filter(|value| !value.is_empty()) {
+            if let Some(value) = self.call.filled_header(header) {
                 metadata.insert(member.to_owned(), value.into());
             }
         }
@@ -243,7 +243,7 @@ impl Request {
 
     /// Checks the conditions on the source of a copy.
     pub(super) async fn check_copy_conditions(&self, source: &Target) -> Result<Option<Found>, Error> {
-        let header = |name: &str| self.call.header(name).filter(|value| !value.is_empty());
+        let header = |name: &str| self.call.filled_header(name);
         let conditions = Conditions {
             matching: header("x-amz-copy-source-if-match"),
             none_match: header("x-amz-copy-source-if-none-match"),

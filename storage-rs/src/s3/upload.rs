@@ -35,9 +35,7 @@ impl Request {
         if self.target.name.ends_with('/') && length == Some(0) {
             self.target.name.push_str(PLACEHOLDER);
         }
-        let header = |name: &str, default: &str| {
-            self.call.header(name).filter(|value| !value.is_empty()).unwrap_or(default).to_owned()
-        };
+        let header = |name: &str, default: &str| self.call.filled_header(name).unwrap_or(default).to_owned();
         let announced = Announced {
             target: self.target.clone(),
             headers: ContentHeaders {
