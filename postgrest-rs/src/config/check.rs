@@ -4,35 +4,24 @@ use super::claim_path::ClaimPath;
 use super::{LogLevel, OpenApiMode, Sources, TransactionEnd, split_commas};
 use crate::jwt::keys::KeySet;
 
-/// Finds the settings that cannot be used: `PostgREST`'s message for each, and what to set.
-pub(super) fn find_problems(sources: &Sources) -> Vec<String> {
-    let checked = [
-        (ports(sources).err(), "Set admin-server-port to another port, or leave it out."),
-        (
-            transaction_end(sources).err(),
-            "Set db-tx-end to commit, commit-allow-override, rollback or rollback-allow-override.",
-        ),
-        (
-            read_uri(sources).err(),
-            "Set db-uri to postgres://USER:PASSWORD@HOST:5432/DATABASE, or to @FILE with a file that holds it.",
-        ),
-        (audience(sources).err(), "Set jwt-aud to the aud of accepted tokens."),
-        (
-            read_keys(sources).err(),
-            "Set jwt-secret to the secret, a JSON Web Key, a JSON Web Key Set, or to @FILE with a file that holds one.",
-        ),
-        (role_claim_path(sources).err(), "Set jwt-role-claim-key to a path such as .role."),
-        (log_level(sources).err(), "Set log-level to crit, error, warn, info or debug."),
-        (openapi_mode(sources).err(), "Set openapi-mode to follow-privileges, ignore-privileges or disabled."),
-        (proxy_uri(sources).err(), "Set openapi-server-proxy-uri to the URL of the API for clients."),
-        (socket_mode(sources).err(), "Set server-unix-socket-mode to an octal number such as 660."),
-    ];
-    let problem = |(message, remedy): (Option<String>, &str)| {
-        let message = message?;
-        // Each problem is one line.
-        Some(format!("{} {remedy}", message.lines().map(str::trim).collect::<Vec<_>>().join(" ")))
-    };
-    checked.into_iter().filter_map(problem).collect()
+/// Collects what is wrong with settings: `PostgREST`'s message, and what to set; a line for each.
+#[derive(Default)]
+pub(super) struct Problems(Vec<String>);
+
+impl Problems {
+    /// Returns a setting, or adds its problem with the remedy.
+    pub(super) fn keep<T>(&mut self, read: Result<T, String>, remedy: &str) -> Option<T> {
+        let add = |message: String| {
+            let line = message.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+            self.0.push(format!("{line} {remedy}"));
+        };
+        read.map_err(add).ok()
+    }
+
+    /// Returns the lines.
+    pub(super) fn into_text(self) -> String {
+        self.0.join("\n")
+    }
 }
 
 /// The place of the role in the claims.

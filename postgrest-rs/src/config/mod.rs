@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use check::{
-    audience, extra_search_path, find_problems, log_level, openapi_mode, ports, proxy_uri, read_keys, read_uri,
+    Problems, audience, extra_search_path, log_level, openapi_mode, ports, proxy_uri, read_keys, read_uri,
     role_claim_path, socket_mode, transaction_end,
 };
 use claim_path::ClaimPath;
@@ -244,16 +244,49 @@ impl Config {
     /// # Errors
     /// All settings that cannot be used, why, and what to set; a line for each.
     pub fn build(sources: &Sources) -> Result<Self, String> {
-        let problems = find_problems(sources);
-        if !problems.is_empty() {
-            return Err(problems.join("\n"));
-        }
+        let mut problems = Problems::default();
+        let ports = problems.keep(ports(sources), "Set admin-server-port to another port, or leave it out.");
+        let tx_end = problems.keep(
+            transaction_end(sources),
+            "Set db-tx-end to commit, commit-allow-override, rollback or rollback-allow-override.",
+        );
+        let uri = problems.keep(
+            read_uri(sources),
+            "Set db-uri to postgres://USER:PASSWORD@HOST:5432/DATABASE, or to @FILE with a file that holds it.",
+        );
+        let audience = problems.keep(audience(sources), "Set jwt-aud to the aud of accepted tokens.");
+        let keys = problems.keep(
+            read_keys(sources),
+            "Set jwt-secret to the secret, a JSON Web Key, a JSON Web Key Set, or to @FILE with a file that holds one.",
+        );
+        let claim = problems.keep(role_claim_path(sources), "Set jwt-role-claim-key to a path such as .role.");
+        let level = problems.keep(log_level(sources), "Set log-level to crit, error, warn, info or debug.");
+        let mode = problems
+            .keep(openapi_mode(sources), "Set openapi-mode to follow-privileges, ignore-privileges or disabled.");
+        let proxy =
+            problems.keep(proxy_uri(sources), "Set openapi-server-proxy-uri to the URL of the API for clients.");
+        let socket_mode =
+            problems.keep(socket_mode(sources), "Set server-unix-socket-mode to an octal number such as 660.");
+        let (
+            Some((server_port, admin_server_port)),
+            Some(db_tx_end),
+            Some(db_uri),
+            Some(jwt_aud),
+            Some(jwt_keys),
+            Some(jwt_role_claim_key),
+            Some(log_level),
+            Some(openapi_mode),
+            Some(openapi_server_proxy_uri),
+            Some(server_unix_socket_mode),
+        ) = (ports, tx_end, uri, audience, keys, claim, level, mode, proxy, socket_mode)
+        else {
+            return Err(problems.into_text());
+        };
         let list = |name: &str, default: &[&str]| {
             sources.text(&[name]).map_or_else(|| default.iter().map(|&it| it.to_owned()).collect(), split_commas)
         };
         let server_host = sources.owned("server-host").unwrap_or_else(|| "!4".to_owned());
         let admin_server_host = sources.owned("admin-server-host").unwrap_or_else(|| server_host.clone());
-        let (server_port, admin_server_port) = ports(sources)?;
         Ok(Self {
             app_settings: sources.app_settings(),
             db_aggregates_enabled: sources.truth(&["db-aggregates-enabled"], false),
@@ -280,16 +313,16 @@ impl Config {
             db_schemas: sources
                 .text(&["db-schemas", "db-schema"])
                 .map_or_else(|| vec!["public".to_owned()], split_commas),
-            db_tx_end: transaction_end(sources)?,
-            db_uri: read_uri(sources)?,
-            jwt_aud: audience(sources)?,
+            db_tx_end,
+            db_uri,
+            jwt_aud,
             jwt_cache_max_entries: sources.number(&["jwt-cache-max-entries"], 1000),
-            jwt_keys: read_keys(sources)?,
-            jwt_role_claim_key: role_claim_path(sources)?,
-            log_level: log_level(sources)?,
-            openapi_mode: openapi_mode(sources)?,
+            jwt_keys,
+            jwt_role_claim_key,
+            log_level,
+            openapi_mode,
             openapi_security_active: sources.truth(&["openapi-security-active"], false),
-            openapi_server_proxy_uri: proxy_uri(sources)?,
+            openapi_server_proxy_uri,
             server_cors_allowed_origins: sources.text(&["server-cors-allowed-origins"]).map(split_commas),
             server_host,
             server_max_body_size: sources.number(&["server-max-body-size"], DEFAULT_MAXIMUM_BODY),
@@ -297,7 +330,7 @@ impl Config {
             server_timing_enabled: sources.truth(&["server-timing-enabled"], false),
             server_trace_header: sources.text(&["server-trace-header"]).map(str::to_lowercase),
             server_unix_socket: sources.owned("server-unix-socket"),
-            server_unix_socket_mode: socket_mode(sources)?,
+            server_unix_socket_mode,
             admin_server_host,
             admin_server_port,
         })
