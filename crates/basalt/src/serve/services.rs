@@ -154,8 +154,8 @@ impl Services {
         };
         let ShopServices { live, shop, orders, payment } =
             start_shop(OrderInputs::of_app(project, config, addresses, &app, &outbox), changes, keys)?;
-        let facts = ShopParts { live: &live, shop: &shop, orders: &orders };
-        let inputs = DeskInputs { project, config, app: &app, url, outbox: &outbox, parts: facts };
+        let parts = ShopParts { live: &live, shop: &shop, orders: &orders };
+        let inputs = DeskInputs { project, config, app: &app, url, outbox: &outbox, parts };
         let StartedDesk { area: desk, replacement, upkeep: desk_upkeep } =
             desk::start(inputs, wait_for_shutdown(closing))?;
         let jobs = start_jobs(project, &app, &outbox, template_titles(shop.clone()), lifetime);

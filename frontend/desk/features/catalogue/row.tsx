@@ -1,4 +1,4 @@
-import { Link } from "react-router-dom";
+import { ListRow, RowLink } from "../../shell/list/row.tsx";
 import { Badge } from "../../shell/ui/badge.tsx";
 import type { Template } from "./api.ts";
 import { describeSaleState } from "./model.ts";
@@ -15,13 +15,12 @@ export function TemplateRow({ template, address, isOpen }: TemplateRowProps) {
   const { id, values, category, changed } = template;
   const { label, tone } = describeSaleState(template.state);
   return (
-    <li className={`relative border-b border-line ${isOpen ? "bg-sheet" : "hover:bg-sheet/70"}`}>
-      {isOpen && <span aria-hidden="true" className="absolute inset-y-0 left-0 w-0.5 bg-accent" />}
-      <Link
-        to={address}
-        data-row={id}
-        aria-current={isOpen ? "true" : undefined}
-        className="grid min-h-18 grid-cols-[4.5rem_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-4 py-2.5 -outline-offset-2 lg:px-5 @3xl:grid-cols-[4.5rem_minmax(0,1.4fr)_minmax(0,1fr)_minmax(0,1fr)_5.5rem] @3xl:gap-x-5 @3xl:[&]:min-h-14 @3xl:dense:[&]:min-h-8 @3xl:dense:py-0.5"
+    <ListRow isOpen={isOpen}>
+      <RowLink
+        id={id}
+        address={address}
+        isOpen={isOpen}
+        className="grid min-h-18 grid-cols-[4.5rem_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-4 py-2.5 lg:px-5 @3xl:grid-cols-[4.5rem_minmax(0,1.4fr)_minmax(0,1fr)_minmax(0,1fr)_5.5rem] @3xl:gap-x-5 @3xl:[&]:min-h-14 @3xl:dense:[&]:min-h-8 @3xl:dense:py-0.5"
       >
         <span className="row-span-2 @3xl:row-span-1">
           <Picture template={template} className="w-18 @3xl:dense:w-10" />
@@ -34,7 +33,7 @@ export function TemplateRow({ template, address, isOpen }: TemplateRowProps) {
           {changed.length > 0 && <Badge tone="info">Changed</Badge>}
         </span>
         <span className="text-right font-strong">{values.price}</span>
-      </Link>
-    </li>
+      </RowLink>
+    </ListRow>
   );
 }

@@ -1,6 +1,6 @@
-import { Link } from "react-router-dom";
 import { formatMoney } from "../../shell/format/format.ts";
 import { Time } from "../../shell/format/time.tsx";
+import { ListRow, RowLink } from "../../shell/list/row.tsx";
 import { Badge } from "../../shell/ui/badge.tsx";
 import type { OrderSummary } from "./api.ts";
 import { describeOrderState, nameProduct } from "./model.ts";
@@ -17,13 +17,12 @@ export function OrderRow({ order, address, isOpen }: OrderRowProps) {
   const { is_test, is_disputed } = order;
   const { label, tone } = describeOrderState(state);
   return (
-    <li className={`relative border-b border-line ${isOpen ? "bg-sheet" : "hover:bg-sheet/70"}`}>
-      {isOpen && <span aria-hidden="true" className="absolute inset-y-0 left-0 w-0.5 bg-accent" />}
-      <Link
-        to={address}
-        data-row={id}
-        aria-current={isOpen ? "true" : undefined}
-        className="grid min-h-18 grid-cols-[auto_minmax(0,1fr)_auto] content-center gap-x-1 gap-y-1 px-4 py-2.5 -outline-offset-2 lg:px-5 @3xl:grid-cols-[4.5rem_minmax(0,1.2fr)_minmax(0,1fr)_8.5rem_5.5rem_8.5rem] @3xl:items-center @3xl:gap-x-5 @3xl:[&]:min-h-14 @3xl:dense:[&]:min-h-8 @3xl:dense:py-0.5"
+    <ListRow isOpen={isOpen}>
+      <RowLink
+        id={id}
+        address={address}
+        isOpen={isOpen}
+        className="grid min-h-18 grid-cols-[auto_minmax(0,1fr)_auto] content-center gap-x-1 gap-y-1 px-4 py-2.5 lg:px-5 @3xl:grid-cols-[4.5rem_minmax(0,1.2fr)_minmax(0,1fr)_8.5rem_5.5rem_8.5rem] @3xl:items-center @3xl:gap-x-5 @3xl:[&]:min-h-14 @3xl:dense:[&]:min-h-8 @3xl:dense:py-0.5"
       >
         <span className="order-4 self-center text-small text-ink-soft @3xl:order-none">
           <span className="sr-only">Order </span>#{number}
@@ -50,7 +49,7 @@ export function OrderRow({ order, address, isOpen }: OrderRowProps) {
           </span>
           <Time at={paid_at} isDated />
         </span>
-      </Link>
-    </li>
+      </RowLink>
+    </ListRow>
   );
 }

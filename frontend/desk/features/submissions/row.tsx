@@ -1,6 +1,6 @@
 import { MailWarning, MailX, Reply } from "lucide-react";
-import { Link } from "react-router-dom";
 import { Time } from "../../shell/format/time.tsx";
+import { ListRow, RowLink } from "../../shell/list/row.tsx";
 import { Badge } from "../../shell/ui/badge.tsx";
 import type { Summary } from "./api.ts";
 import { describeStatus, nameSenders } from "./model.ts";
@@ -22,10 +22,7 @@ export function SubmissionRow(props: SubmissionRowProps) {
   const name = nameSenders(senders);
   const isNew = status === "new";
   return (
-    <li
-      className={`relative flex border-b border-line ${isOpen ? "bg-sheet" : "hover:bg-sheet/70"}`}
-    >
-      {isOpen && <span aria-hidden="true" className="absolute inset-y-0 left-0 w-0.5 bg-accent" />}
+    <ListRow isOpen={isOpen} className="flex">
       <label className="grid w-11 shrink-0 cursor-pointer place-items-center lg:w-12">
         <input
           type="checkbox"
@@ -35,11 +32,11 @@ export function SubmissionRow(props: SubmissionRowProps) {
         />
         <span className="sr-only">Select the submission of {name}</span>
       </label>
-      <Link
-        to={address}
-        data-row={id}
-        aria-current={isOpen ? "true" : undefined}
-        className="grid min-h-18 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-3 gap-y-0.5 py-2.5 pr-4 -outline-offset-2 lg:pr-5 @3xl:grid-cols-[17.5rem_minmax(0,1fr)_auto_5.5rem] @3xl:items-center @3xl:gap-x-5 @3xl:dense:min-h-8 @3xl:dense:py-0.5"
+      <RowLink
+        id={id}
+        address={address}
+        isOpen={isOpen}
+        className="grid min-h-18 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] content-center gap-x-3 gap-y-0.5 py-2.5 pr-4 lg:pr-5 @3xl:grid-cols-[17.5rem_minmax(0,1fr)_auto_5.5rem] @3xl:items-center @3xl:gap-x-5 @3xl:dense:min-h-8 @3xl:dense:py-0.5"
       >
         <span className={`flex min-w-0 items-center gap-2 ${isNew ? "font-strong" : ""}`}>
           {isNew && <span aria-hidden="true" className="size-2 shrink-0 rounded-full bg-accent" />}
@@ -58,8 +55,8 @@ export function SubmissionRow(props: SubmissionRowProps) {
         <span className="text-right text-small text-ink-soft">
           <Time at={created_at} />
         </span>
-      </Link>
-    </li>
+      </RowLink>
+    </ListRow>
   );
 }
 

@@ -113,6 +113,25 @@ async fn documents_of_other_areas_are_refused() {
 }
 
 #[tokio::test]
+async fn name_that_others_point_at_this_machine_is_another_site() {
+    let shop = Shop::start();
+    shop.set_up().await;
+    let port = url::Url::parse(&shop.server.text("url")).ok().and_then(|url| url.port()).expect("a port");
+    let code = async |host: &str| {
+        let host = format!("{host}:{port}");
+        let request = shop.server.client.post(shop.server.url("/_desk/api/sign-in")).header("host", &host);
+        let request = request.header("origin", format!("http://{host}")).header("sec-fetch-site", "same-origin");
+        send(request.json(&json!({"email": EMAIL, "password": "wrong"}))).await.code().to_owned()
+    };
+    for host in ["rebind.example", "127.0.0.1.rebind.example"] {
+        assert_eq!(code(host).await, "desk_csrf", "{host}");
+    }
+    for host in ["localhost", "127.0.0.1", "192.0.2.7"] {
+        assert_eq!(code(host).await, "invalid_credentials", "{host}");
+    }
+}
+
+#[tokio::test]
 async fn desk_with_a_host_of_its_own_is_nowhere_else() {
     let port = free_port().to_string();
     let folder = TempFolder::new();
