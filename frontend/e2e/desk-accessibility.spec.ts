@@ -1,5 +1,5 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
+import { findViolations } from "./axe.ts";
 import { expect, test } from "./desk.ts";
 
 const SCREENS = {
@@ -71,7 +71,7 @@ async function makeEntries(page: Page, publishableKey: string): Promise<void> {
 /** Fails on a violation of axe's rules, and if the page scrolls sideways. */
 async function expectNoViolations(page: Page, name: string): Promise<void> {
   await page.waitForLoadState("networkidle");
-  expect((await new AxeBuilder({ page }).analyze()).violations, name).toEqual([]);
+  expect(await findViolations(page), name).toEqual([]);
   const overhang = await page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
   );

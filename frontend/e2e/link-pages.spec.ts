@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import AxeBuilder from "@axe-core/playwright";
 import type { APIRequestContext, Browser } from "@playwright/test";
+import { findViolations } from "./axe.ts";
 import { startBasalt } from "./basalt.mjs";
 import { PASSWORD } from "./developer.ts";
 import { expect, mailsTo, test as shopTest } from "./shop.ts";
@@ -277,7 +277,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     const email = await signUp(request, basalt);
     const link = await askForPassword(request, basalt, email);
     const expectNoViolations = async (name: string) => {
-      expect((await new AxeBuilder({ page }).analyze()).violations, name).toEqual([]);
+      expect(await findViolations(page), name).toEqual([]);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       expect(width, name).toBe(320);
     };
