@@ -15,16 +15,17 @@ use axum::extract::{ConnectInfo, Request};
 use gotrue_rules::domain::redirect::is_loopback_host;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::uri::Authority;
-use http::{HeaderName, Version};
+use http::{HeaderMap, HeaderName, Version};
 use http_edge::request::forwarded::has_forwarded_header;
-use http_edge::request::{BearerWhitespace, ClientAddress, ResolvedRequest, is_sent_by_foreign_content, single_header};
+use http_edge::request::{
+    BearerWhitespace, ClientAddress, FetchSite, ResolvedRequest, is_sent_by_foreign_content, single_header,
+};
 use ipnet::IpNet;
 use subtle::ConstantTimeEq;
 
 use super::peer_process::LoopbackConnection;
 use super::token_guesses::TokenGuesses;
 
-const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
@@ -156,16 +157,12 @@ fn is_local_same_site(request: &Request) -> bool {
     let headers = request.headers();
     is_local_direct(request)
         && !is_sent_by_foreign_content(headers)
-        && (!headers.contains_key(FETCH_SITE)
-            || matches!(single_header(headers, &FETCH_SITE).present(), Some("same-origin" | "none")))
+        && !FetchSite::of(headers).is_some_and(FetchSite::is_foreign_page)
 }
 
 /// Returns whether a browser on this machine opens the page as a top-level navigation, from any site.
 fn is_local_navigation(request: &Request) -> bool {
-    let headers = request.headers();
-    is_local_direct(request)
-        && single_header(headers, &FETCH_MODE).present() == Some("navigate")
-        && single_header(headers, &FETCH_DEST).present() == Some("document")
+    is_local_direct(request) && is_navigation(request.headers())
 }
 
 /// Returns whether a request to that authority, or a name of this machine, may get the public page.
@@ -174,14 +171,13 @@ fn is_public_page_request(request: &Request, authority: &str) -> bool {
     let headers = request.headers();
     let is_ours = |host: &str| is_local_host(host) || host.eq_ignore_ascii_case(authority);
     host_of(request).is_some_and(is_ours)
-        && match (
-            single_header(headers, &FETCH_SITE).present(),
-            single_header(headers, &FETCH_MODE).present(),
-            single_header(headers, &FETCH_DEST).present(),
-        ) {
-            (Some("same-origin" | "none"), _, _) | (_, Some("navigate"), Some("document")) => true,
-            _ => !headers.contains_key(FETCH_SITE),
-        }
+        && (is_navigation(headers) || !FetchSite::of(headers).is_some_and(FetchSite::is_foreign_page))
+}
+
+/// Returns whether a browser opens the page in a tab of its own.
+fn is_navigation(headers: &HeaderMap) -> bool {
+    single_header(headers, &FETCH_MODE).present() == Some("navigate")
+        && single_header(headers, &FETCH_DEST).present() == Some("document")
 }
 
 /// Returns whether a request is from this machine: no proxy, a name of this machine, no other origin.

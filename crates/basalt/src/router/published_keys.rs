@@ -11,14 +11,13 @@ use gotrue_rules::domain::redirect::{is_loopback_host, is_loopback_url};
 use http::header::{AUTHORIZATION, HOST, ORIGIN, UPGRADE};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use http_edge::request::{APIKEY, ApiKeyRole, BearerWhitespace, cors, parse_bearer, single_header};
+use http_edge::request::{APIKEY, ApiKeyRole, BearerWhitespace, FetchSite, cors, parse_bearer, single_header};
 use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::{Area, EdgeRouter, error_responses};
 use crate::api_keys::query_pairs;
 
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Headers with credentials that anybody can make with the published secret.
 const SIGNED_HEADERS: [HeaderName; 3] = [
     HeaderName::from_static("x-amz-security-token"),
@@ -56,7 +55,7 @@ impl AllowedSenders {
     /// Whether a page of another site sends a request, as browsers say; other clients say nothing.
     fn is_foreign_page(&self, headers: &HeaderMap) -> bool {
         if !headers.contains_key(ORIGIN) {
-            return headers.get_all(SEC_FETCH_SITE).iter().any(|site| site == "cross-site");
+            return FetchSite::of(headers) == Some(FetchSite::CrossSite);
         }
         let Some(origin) = single_header(headers, &ORIGIN).present() else { return true };
         // The host of the request is this server's at this point.
@@ -123,6 +122,8 @@ mod tests {
     use axum::body::Body;
 
     use super::*;
+
+    const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
     fn request(target: &str, headers: &[(HeaderName, &'static str)]) -> Request {
         let mut request = Request::new(Body::empty());

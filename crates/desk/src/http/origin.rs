@@ -4,13 +4,11 @@
 
 use gotrue_rules::domain::redirect::is_loopback_host;
 use http::header::{HOST, ORIGIN};
-use http::{HeaderMap, HeaderName, StatusCode};
-use http_edge::request::is_call_of_area;
+use http::{HeaderMap, StatusCode};
+use http_edge::request::{FetchSite, is_call_of_area};
 use url::{Host, Url};
 
 use super::error::DeskError;
-
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The site of a request that changes something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +30,7 @@ pub(crate) fn require_own_origin(headers: &HeaderMap, own_urls: &[Url]) -> Resul
         DeskError::new(StatusCode::FORBIDDEN, "desk_csrf", message)
             .hint("Open the desk by the address of the shop, and send the request from its page.")
     };
-    if headers.get(&SEC_FETCH_SITE).is_some_and(|site| site != "same-origin") {
+    if FetchSite::of(headers).is_some_and(|site| site != FetchSite::SameOrigin) {
         return Err(refused("The request comes from another site."));
     }
     let mut origins = headers.get_all(ORIGIN).iter();
@@ -83,10 +81,12 @@ fn is_address_or_loopback(url: &Url) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
+    use http::{HeaderName, HeaderValue};
     use proptest::prelude::*;
 
     use super::*;
+
+    const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
     fn check(headers: &[(HeaderName, &str)]) -> Option<bool> {
         check_at("https://shop.example/shop", headers)

@@ -7,7 +7,8 @@
 use http::header::REFERER;
 use http::{HeaderMap, HeaderName, Uri};
 
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+use super::fetch_site::FetchSite;
+
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// Paths below which responses are not this server's own.
@@ -17,11 +18,8 @@ const FOREIGN_MOUNTS: [&str; 6] = ["/storage/v1", "/functions/v1", "/rest/v1", "
 ///
 /// Without the headers of Fetch Metadata and without `Referer` it may be: older browsers and other clients send none.
 pub fn is_call_of_area(headers: &HeaderMap, mount: &str) -> bool {
-    let every = |name: &HeaderName, allowed: &[&str]| {
-        headers.get_all(name).iter().all(|value| allowed.iter().any(|allowed| value == allowed))
-    };
-    every(&SEC_FETCH_SITE, &["same-origin", "none"])
-        && every(&SEC_FETCH_DEST, &["empty"])
+    !FetchSite::of(headers).is_some_and(FetchSite::is_foreign_page)
+        && headers.get_all(SEC_FETCH_DEST).iter().all(|destination| destination == "empty")
         && referring_paths(headers).all(|path| path.is_some_and(|path| is_below(&path, mount)))
 }
 

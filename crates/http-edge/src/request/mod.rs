@@ -12,6 +12,7 @@ mod authorization;
 mod client_address;
 mod connection_headers;
 mod document;
+mod fetch_site;
 mod prefetch;
 mod program;
 mod request_id;
@@ -23,6 +24,7 @@ pub use self::authorization::{APIKEY, BearerWhitespace, HeaderText, bearer_value
 pub use self::client_address::{ClientAddress, TrustedProxies};
 pub use self::connection_headers::remove_connection_headers;
 pub use self::document::{is_call_of_area, is_sent_by_foreign_content};
+pub use self::fetch_site::FetchSite;
 pub use self::prefetch::is_prefetch;
 pub use self::program::{is_program, is_without_user};
 pub use self::request_id::{RequestId, RequestIdSource};

@@ -1,23 +1,23 @@
 //! Whether a page of another origin sent a request.
 
+use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
-use http::{HeaderMap, HeaderName};
 
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+use super::fetch_site::FetchSite;
 
 /// Returns whether the browser says that a page of another origin sent the request.
 ///
 /// Older browsers say nothing (Safari before 16.4).
 pub fn is_sent_by_foreign_page(headers: &HeaderMap) -> bool {
-    headers.get(SEC_FETCH_SITE).is_some_and(|site| site != "same-origin" && site != "none")
+    FetchSite::of(headers).is_some_and(FetchSite::is_foreign_page)
 }
 
 /// Returns whether no page of another origin sent the request.
 ///
 /// Browsers say so in `Sec-Fetch-Site`; older ones name the page's origin. Without either, it is no browser.
 pub fn is_same_origin(headers: &HeaderMap) -> bool {
-    if headers.contains_key(SEC_FETCH_SITE) {
-        return !is_sent_by_foreign_page(headers);
+    if let Some(site) = FetchSite::of(headers) {
+        return !site.is_foreign_page();
     }
     let Some(origin) = headers.get(ORIGIN) else { return true };
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
