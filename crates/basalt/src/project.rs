@@ -9,6 +9,7 @@ use anyhow::Context;
 use clap::Args;
 use functions_rs::functions::send_submission::limits::SubmissionLimits;
 use gotrue_rs::config::{Config, Notice, Vars, load};
+use orders::SellerIdentity;
 use serde_json::{Map, Value};
 
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
@@ -81,9 +82,17 @@ impl Project {
 
     /// Reads the seller with the files that the settings name.
     fn load_seller(&self) -> Result<Option<Seller>, Vec<Problem>> {
-        let brand = &self.file.basalt.mail_brand;
-        let brand = (brand.name.as_deref(), brand.address.as_deref());
-        Seller::load(&self.file.basalt.seller, brand, self.display_name(), &self.layout.folder)
+        Seller::load(&self.file.basalt.seller, self.identify_seller(), self.display_name(), &self.layout.folder)
+    }
+
+    /// Returns who sells. Name and address default to those of `[basalt.shop]`.
+    pub(crate) fn identify_seller(&self) -> SellerIdentity {
+        let (seller, brand) = (&self.file.basalt.seller, &self.file.basalt.mail_brand);
+        SellerIdentity {
+            name: seller.name.clone().unwrap_or_else(|| self.display_name()),
+            address: seller.address.clone().or_else(|| brand.address.clone()),
+            email: seller.email.clone(),
+        }
     }
 
     /// Finds and reads the configuration.

@@ -27,4 +27,4 @@ pub mod webhook;
 
 pub use order::{Order, OrderState, Provider};
 pub use service::{OrderService, ServicePorts};
-pub use shop_facts::{ShopFacts, ShopFonts};
+pub use shop_facts::{SellerIdentity, ShopFacts, ShopFonts};

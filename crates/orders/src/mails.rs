@@ -128,7 +128,7 @@ pub fn build_delivery(context: MailContext<'_>, language: Language, mail: Delive
         default_name: &shop,
         content: &paragraphs.concat(),
     };
-    let reply_to = facts.owner.iter().map(|owner| ("Reply-To".to_owned(), owner.clone()));
+    let reply_to = facts.contact().map(|address| ("Reply-To".to_owned(), address.to_owned()));
     EmailMessage {
         purpose: "order_delivery".into(),
         to: mail.to.to_owned(),
@@ -136,7 +136,7 @@ pub fn build_delivery(context: MailContext<'_>, language: Language, mail: Delive
         text: Some(text.join("\n\n") + "\n"),
         message_id: format!("order_delivery.{}.{}@{}", mail.order.simple(), mail.generation, facts.mail_host),
         date: context.now,
-        headers: reply_to.collect(),
+        headers: reply_to.into_iter().collect(),
         code: None,
         link: Some(mail.url.to_owned()),
         subject,
@@ -199,7 +199,7 @@ pub fn build_refund(context: MailContext<'_>, language: Language, mail: RefundMa
     let body = format_paragraph(&escape_html(&text)) + &receipt.to_html(language, facts);
     let page =
         MailPage { language, title: &escape_html(&subject), preview: &shop, default_name: &shop, content: &body };
-    let reply_to = facts.owner.iter().map(|owner| ("Reply-To".to_owned(), owner.clone()));
+    let reply_to = facts.contact().map(|address| ("Reply-To".to_owned(), address.to_owned()));
     EmailMessage {
         purpose: "order_refund".into(),
         to: mail.to.to_owned(),
@@ -207,7 +207,7 @@ pub fn build_refund(context: MailContext<'_>, language: Language, mail: RefundMa
         text: Some(format!("{text}\n\n{}\n", receipt.to_text(language, facts))),
         message_id: format!("order_refund.{}@{}", mail.order.simple(), facts.mail_host),
         date: context.now,
-        headers: reply_to.collect(),
+        headers: reply_to.into_iter().collect(),
         code: None,
         link: None,
         subject,
@@ -257,13 +257,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::shop_facts::ShopFonts;
+    use crate::shop_facts::{SellerIdentity, ShopFonts};
 
     fn facts() -> ShopFacts {
         ShopFacts {
             name: "Paper & Post".to_owned(),
             brand: MailBrand { name: None, color: BrandColor::DEFAULT, logo_url: None, address: None },
             owner: Some("owner@example.com".to_owned()),
+            seller: SellerIdentity { name: "Paper & Post".to_owned(), address: None, email: None },
             mail_host: "shop.example".to_owned(),
             url: "https://shop.example".to_owned(),
             fonts: ShopFonts::default(),
@@ -271,8 +272,11 @@ mod tests {
     }
 
     fn deliver(language: Language, title: &str) -> EmailMessage {
+        deliver_for(&facts(), language, title)
+    }
+
+    fn deliver_for(facts: &ShopFacts, language: Language, title: &str) -> EmailMessage {
         let now = "2026-11-21T12:00:00Z".parse().expect("a time");
-        let facts = facts();
         let mail = DeliveryMail {
             order: Uuid::from_u128(7),
             generation: 2,
@@ -293,7 +297,24 @@ mod tests {
                 is_test: false,
             },
         };
-        build_delivery(MailContext { now, facts: &facts }, language, mail)
+        build_delivery(MailContext { now, facts }, language, mail)
+    }
+
+    #[test]
+    fn receipt_names_the_seller_of_the_pages() {
+        let address = Some("1 Mill Lane, Bath".to_owned());
+        let seller =
+            SellerIdentity { name: "Ada Mills Ltd".to_owned(), address, email: Some("help@example.com".to_owned()) };
+        let mail = deliver_for(&ShopFacts { seller, ..facts() }, Language::English, "Welcome Series");
+        let text = mail.text.expect("a plain part");
+        for line in ["Seller: Ada Mills Ltd, 1 Mill Lane, Bath\n", "help@example.com"] {
+            assert!(
+                text.contains(line) && mail.html.contains(line.trim_start_matches("Seller: ").trim_end()),
+                "{text}"
+            );
+        }
+        assert!(!text.contains("owner@example.com") && !mail.html.contains("owner@example.com"), "{text}");
+        assert_eq!(mail.headers, [("Reply-To".to_owned(), "help@example.com".to_owned())]);
     }
 
     #[test]

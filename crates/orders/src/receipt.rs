@@ -153,13 +153,12 @@ impl Receipt<'_> {
     /// Returns names and values, in the order of the lines.
     pub(crate) fn list_lines(&self, language: Language, facts: &ShopFacts) -> Vec<(&'static str, String)> {
         let texts = receipt_texts(language);
-        let seller = facts.brand.address.as_deref();
-        let seller = seller.map_or_else(
-            || facts.name.clone(),
-            |address| {
-                if address.starts_with(&facts.name) { address.to_owned() } else { format!("{}, {address}", facts.name) }
-            },
-        );
+        let name = &facts.seller.name;
+        let seller = match facts.seller.address.as_deref() {
+            None => name.clone(),
+            Some(address) if address.starts_with(name) => address.to_owned(),
+            Some(address) => format!("{name}, {address}"),
+        };
         let amount = |minor: i64| format_amount(minor, self.currency);
         let more = |name, minor: Option<i64>| minor.filter(|minor| *minor > 0).map(|minor| (name, amount(minor)));
         let mut lines = vec![
@@ -174,7 +173,7 @@ impl Receipt<'_> {
         let test = if self.is_test { format!(" ({})", texts.test) } else { String::new() };
         lines.push((texts.paid_by, format!("{}{test}", self.provider.title())));
         lines.push((texts.licence, texts.licence_text.to_owned()));
-        lines.extend(facts.owner.iter().map(|owner| (texts.contact, owner.clone())));
+        lines.extend(facts.contact().map(|address| (texts.contact, address.to_owned())));
         lines
     }
 

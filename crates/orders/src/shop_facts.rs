@@ -11,6 +11,17 @@ pub struct ShopFonts {
     pub libre_franklin: Option<String>,
 }
 
+/// Who sells, as pages and receipts say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SellerIdentity {
+    /// Name of the person or company.
+    pub name: String,
+    /// Postal address, in one line.
+    pub address: Option<String>,
+    /// Public e-mail address for questions.
+    pub email: Option<String>,
+}
+
 /// What mails and pages say about the shop.
 #[derive(Debug, Clone)]
 pub struct ShopFacts {
@@ -18,12 +29,21 @@ pub struct ShopFacts {
     pub name: String,
     /// The look of mails.
     pub brand: MailBrand,
-    /// The owner's address.
+    /// The owner's address, for mails to the owner.
     pub owner: Option<String>,
+    /// Who sells.
+    pub seller: SellerIdentity,
     /// The host of `Message-ID`s.
     pub mail_host: String,
     /// The URL of the server for browsers, without a slash at the end.
     pub url: String,
     /// The fonts of its pages.
     pub fonts: ShopFonts,
+}
+
+impl ShopFacts {
+    /// Returns the address that buyers write to: the seller's public one, or the owner's.
+    pub(crate) fn contact(&self) -> Option<&str> {
+        self.seller.email.as_deref().or(self.owner.as_deref())
+    }
 }

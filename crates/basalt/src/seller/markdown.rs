@@ -5,11 +5,14 @@ use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd
 
 /// Renders a text (`CommonMark` with tables) with `title` as its heading, if it has none.
 ///
-/// HTML in the text is shown as text. Of pictures the alternative text remains.
+/// HTML in the text is shown as text. Of pictures the alternative text remains. A wide table scrolls in an element that the
+/// keyboard reaches.
 ///
 /// # Errors
 /// A link that is neither a web or mail address nor a path of the site; the text says which.
 pub(super) fn render_markdown(title: &str, text: &str) -> Result<String, String> {
+    let title = escape_html(title);
+    let table_start = format!("<div class=\"scroller\" role=\"group\" aria-label=\"{title}\" tabindex=\"0\">\n");
     let (mut events, mut has_heading) = (Vec::new(), false);
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
         match event {
@@ -25,13 +28,15 @@ pub(super) fn render_markdown(title: &str, text: &str) -> Result<String, String>
             Event::Start(Tag::HtmlBlock) => events.push(Event::Start(Tag::Paragraph)),
             Event::End(TagEnd::HtmlBlock) => events.push(Event::End(TagEnd::Paragraph)),
             Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => {}
+            Event::Start(Tag::Table(_)) => events.extend([Event::Html(table_start.clone().into()), event]),
+            Event::End(TagEnd::Table) => events.extend([event, Event::Html("</div>\n".into())]),
             other => {
                 has_heading |= matches!(other, Event::Start(Tag::Heading { level: HeadingLevel::H1, .. }));
                 events.push(other);
             }
         }
     }
-    let mut page = if has_heading { String::new() } else { format!("<h1>{}</h1>\n", escape_html(title)) };
+    let mut page = if has_heading { String::new() } else { format!("<h1>{title}</h1>\n") };
     html::push_html(&mut page, events.into_iter());
     Ok(page)
 }
@@ -64,7 +69,8 @@ mod tests {
         let page =
             render_markdown("Refunds", "Within **30** days.\n\n| a | b |\n|---|---|\n| 1 | 2 |").expect("a page");
         assert!(page.starts_with("<h1>Refunds</h1>\n<p>Within <strong>30</strong> days.</p>"), "{page}");
-        assert!(page.contains("<table>"), "{page}");
+        let scroller = "<div class=\"scroller\" role=\"group\" aria-label=\"Refunds\" tabindex=\"0\">\n<table>";
+        assert!(page.contains(scroller) && page.ends_with("</table>\n</div>\n"), "{page}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use orders::SellerIdentity;
 use serde::Serialize;
 
 use crate::config_file::{Problem, SellerSettings};
@@ -50,13 +51,11 @@ pub(crate) struct Document {
 impl Seller {
     /// Reads the seller of the settings with the files in `folder`; `None` if nothing is set.
     ///
-    /// Name and address default to those of `[basalt.shop]`.
-    ///
     /// # Errors
     /// A file cannot be used; each problem names its key.
     pub(crate) fn load(
         settings: &SellerSettings,
-        brand: (Option<&str>, Option<&str>),
+        identity: SellerIdentity,
         shop: String,
         folder: &Path,
     ) -> Result<Option<Self>, Vec<Problem>> {
@@ -79,11 +78,11 @@ impl Seller {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let (brand_name, brand_address) = brand;
+        let SellerIdentity { name, address, email } = identity;
         Ok(Some(Self {
-            name: settings.name.as_deref().or(brand_name).unwrap_or(&shop).to_owned(),
-            address: settings.address.as_deref().or(brand_address).map(str::to_owned),
-            email: settings.email.clone(),
+            name,
+            address,
+            email,
             documents,
             language: settings.language.clone().unwrap_or_else(|| "en".to_owned()),
             shop,

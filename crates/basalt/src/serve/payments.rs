@@ -126,6 +126,7 @@ pub(crate) fn build_orders(
         name: basalt.mail_brand.name.clone().unwrap_or_else(|| PRODUCT.to_owned()),
         brand: basalt.mail_brand.clone(),
         owner: basalt.shop_owner.clone(),
+        seller: project.identify_seller(),
         mail_host: mail_host.to_owned(),
         url: url.trim_end_matches('/').to_owned(),
         fonts: find_fonts(),
