@@ -261,7 +261,7 @@ fn most_providers_accept_the_valid_response() {
 #[test]
 fn response_without_id_has_no_subject() {
     let mut count = 0;
-    for (provider, emails) in ALL.into_iter().flat_map(|it| [(it, json!([])), (it, json!({}))]) {
+    for (provider, emails) in ALL.into_iter().flat_map(|provider| [(provider, json!([])), (provider, json!({}))]) {
         let (urls, profile) =
             run_provider(provider, &ProviderTokenResponse::default(), &[json!({}), emails, json!({})]);
         let Some(profile) = profile.filter(|_| !urls.is_empty()) else { continue };

@@ -133,7 +133,7 @@ mod tests {
         let session = session(&[("password", 1000), ("totp", 1060), ("magiclink", 940)]);
         let claims = build_access_claims(&Policy::default(), &User::default(), &session, at(2000)).claims;
         let methods: Vec<&str> =
-            claims["amr"].as_array().unwrap().iter().map(|it| it["method"].as_str().unwrap()).collect();
+            claims["amr"].as_array().unwrap().iter().map(|entry| entry["method"].as_str().unwrap()).collect();
         assert_eq!(methods, ["totp", "password", "magiclink"]);
         assert_eq!(claims["aal"], "aal2");
     }

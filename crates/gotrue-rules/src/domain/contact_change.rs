@@ -185,8 +185,11 @@ mod tests {
     #[test]
     fn confirming_email_marks_identities_with_that_email_verified() {
         let after = apply_effect(VerificationEffect::ConfirmEmail { should_set_password: false }, user(), context());
-        let verified: Vec<_> =
-            after.identities.iter().map(|it| it.identity_data.get("email_verified") == Some(&json!(true))).collect();
+        let verified: Vec<_> = after
+            .identities
+            .iter()
+            .map(|identity| identity.identity_data.get("email_verified") == Some(&json!(true)))
+            .collect();
         assert_eq!(verified, [true, true, false]);
         assert_eq!((after.confirmation_token.as_str(), after.email_confirmed_at), ("", Some(context().now)));
         assert_eq!(after.user_metadata["email_verified"], json!(true));

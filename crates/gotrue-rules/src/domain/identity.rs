@@ -142,10 +142,10 @@ mod tests {
         };
         let made =
             |before: &User, after: &User| identity_for_first_password(before, after, Uuid::nil(), Time::UNIX_EPOCH);
-        let it = made(&user, &user).unwrap();
-        assert_eq!((it.provider.as_str(), it.provider_id), ("email", user.id.to_string()));
+        let new_identity = made(&user, &user).unwrap();
+        assert_eq!((new_identity.provider.as_str(), new_identity.provider_id), ("email", user.id.to_string()));
         assert_eq!(
-            (&it.identity_data["email"], &it.identity_data["email_verified"]),
+            (&new_identity.identity_data["email"], &new_identity.identity_data["email_verified"]),
             (&json!("ann@example.com"), &json!(true))
         );
 

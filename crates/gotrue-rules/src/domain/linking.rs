@@ -144,7 +144,7 @@ pub fn decide(external_user: &ExternalUser<'_>, known: Vec<User>, audience: &str
         [at] => known
             .into_iter()
             .nth(at)
-            .map_or(LinkingDecision::MultipleAccounts, |it| LinkingDecision::LinkAccount(Box::new(it))),
+            .map_or(LinkingDecision::MultipleAccounts, |user| LinkingDecision::LinkAccount(Box::new(user))),
         _ => LinkingDecision::MultipleAccounts,
     }
 }
@@ -187,8 +187,9 @@ fn find_linkable_accounts(
 ) -> Vec<usize> {
     let domain = external_user.linking_domain(policy);
     let by_identity = |user: &User| {
-        let near =
-            |it: &&Identity| identity_domain(it, policy) == domain && contains_email(it.email.as_deref(), emails);
+        let near = |identity: &&Identity| {
+            identity_domain(identity, policy) == domain && contains_email(identity.email.as_deref(), emails)
+        };
         let mut found = user.identities.iter().filter(near);
         found.any(|identity| !policy.security.is_linking_strict || is_email_proven(user, identity))
     };
@@ -207,7 +208,7 @@ fn matching_indexes(known: &[User], has: impl Fn(&User) -> bool) -> Vec<usize> {
 }
 
 fn contains_email(email: Option<&str>, emails: &[String]) -> bool {
-    email.is_some_and(|email| emails.iter().any(|it| it == email))
+    email.is_some_and(|email| emails.iter().any(|candidate| candidate == email))
 }
 
 fn identity_domain<'a>(identity: &'a Identity, policy: &'a Policy) -> &'a str {
@@ -236,9 +237,11 @@ fn decide_creation(
 }
 
 fn owns_email_in_default_domain(user: &User, email: &str, audience: &str, policy: &Policy) -> bool {
-    let by_identity =
-        |it: &Identity| it.email.as_deref() == Some(email) && identity_domain(it, policy) == DEFAULT_LINKING_DOMAIN;
-    let by_itself = !user.is_sso_user && user.email.as_deref().is_some_and(|it| it.to_lowercase() == email);
+    let by_identity = |identity: &Identity| {
+        identity.email.as_deref() == Some(email) && identity_domain(identity, policy) == DEFAULT_LINKING_DOMAIN
+    };
+    let by_itself =
+        !user.is_sso_user && user.email.as_deref().is_some_and(|own_email| own_email.to_lowercase() == email);
     user.aud == audience && (by_itself || user.identities.iter().any(by_identity))
 }
 

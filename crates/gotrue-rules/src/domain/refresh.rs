@@ -171,7 +171,7 @@ pub fn decide_signed(token: &SignedToken, session: &Session, policy: &RefreshPol
 }
 
 fn is_within(now: Time, then: Time, interval: Duration) -> bool {
-    (now - then).abs().to_std().is_ok_and(|apart| apart < interval)
+    (now - then).abs().to_std().is_ok_and(|elapsed| elapsed < interval)
 }
 
 /// Whether a refresh upgrades the session from version 1 to version 2.

@@ -113,7 +113,7 @@ fn new_user_keeps_null_metadata_and_records_confirmation() {
     assert_eq!((made.email.as_deref(), made.phone.as_deref()), (Some("ann@example.com"), Some("15550100")));
     assert_eq!((made.email_confirmed_at, made.phone_confirmed_at), (Some(NOW), None));
     assert_eq!((made.aud.as_str(), made.role.as_str()), ("shop", "authenticated"));
-    let data: Vec<Value> = made.identities.into_iter().map(|it| Value::Object(it.identity_data)).collect();
+    let data: Vec<Value> = made.identities.into_iter().map(|identity| Value::Object(identity.identity_data)).collect();
     let sub = Uuid::from_u128(1);
     assert_eq!(
         data,

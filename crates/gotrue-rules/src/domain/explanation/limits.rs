@@ -64,7 +64,7 @@ mod tests {
         let record = explain_limit(limit, Time::UNIX_EPOCH);
         assert_eq!(record.value.as_deref(), Some("12 in 300 s, burst 30"));
         assert_eq!(record.remedy.as_deref(), Some("Wait 2 s, or raise {setting}."));
-        let input = |name: &str| record.inputs.iter().find(|(it, _)| *it == name).map(|(_, value)| value.clone());
+        let input = |name: &str| record.inputs.iter().find(|(label, _)| *label == name).map(|(_, value)| value.clone());
         assert_eq!((input("remaining"), input("reset_seconds")), (Some(0.into()), Some(2.into())));
         assert_eq!(input("reset_at"), Some("1970-01-01T00:00:01.500+00:00".into()));
     }

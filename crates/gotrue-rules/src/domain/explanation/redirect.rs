@@ -34,7 +34,7 @@ pub fn explain_target(allow_list: &AllowList, requested: &str) -> Option<Decisio
 /// Returns the target without user information, query and fragment, which may contain secrets.
 fn show_target(target: &str) -> String {
     let end = target.find(['?', '#']).unwrap_or(target.len());
-    let shown: String = target[..end].chars().filter(|it| !it.is_control()).take(MAX_SHOWN).collect();
+    let shown: String = target[..end].chars().filter(|character| !character.is_control()).take(MAX_SHOWN).collect();
     let Some((scheme, rest)) = shown.split_once("://") else { return shown };
     let authority_end = rest.find('/').unwrap_or(rest.len());
     match rest[..authority_end].rfind('@') {
@@ -52,7 +52,7 @@ fn find_entry(allow_list: &AllowList, requested: &str, shown: &str) -> Option<St
         [shown.to_owned(), format!("{shown}**"), format!("{scheme}://{host}/**"), format!("{scheme}://{host}**")];
     entries.into_iter().find(|entry| {
         is_plain(&entry.replace("**", ""))
-            && allow_list.clone().with_pattern(entry).is_some_and(|it| it.allows(requested))
+            && allow_list.clone().with_pattern(entry).is_some_and(|extended| extended.allows(requested))
     })
 }
 

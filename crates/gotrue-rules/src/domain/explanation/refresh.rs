@@ -24,8 +24,8 @@ pub struct ReusedToken<'a> {
 pub fn explain_reuse(reused: &ReusedToken<'_>) -> DecisionRecord {
     let ReusedToken { first_use, second_use, policy, ends_session } = *reused;
     let interval = policy.reuse_interval.as_secs();
-    let apart = first_use.map(|first| (second_use - first).num_seconds());
-    let since = apart.map_or_else(String::new, |seconds| format!(" {seconds} s after its first use"));
+    let seconds_between = first_use.map(|first| (second_use - first).num_seconds());
+    let since = seconds_between.map_or_else(String::new, |seconds| format!(" {seconds} s after its first use"));
     let consequence = if ends_session { "; the tokens of the session were revoked" } else { "" };
     let reason = format!("The refresh token was used again{since}; {interval} s are allowed{consequence}.");
     DecisionRecord::refused("refresh_token.reused", reason)
@@ -33,7 +33,7 @@ pub fn explain_reuse(reused: &ReusedToken<'_>) -> DecisionRecord {
         .with_value(interval.to_string())
         .with_input("first_use", first_use.map(|time| time.to_rfc3339()))
         .with_input("second_use", second_use.to_rfc3339())
-        .with_input("seconds_between", apart)
+        .with_input("seconds_between", seconds_between)
         .with_input("reuse_interval_seconds", interval)
         .with_input("has_ended_session", ends_session)
         .with_remedy(

@@ -105,7 +105,7 @@ pub fn explain_weak_password(password: &str, weak: &WeakPassword, policy: &Passw
         }
         Some(WeakPasswordReason::Pwned) => ("GOTRUE_PASSWORD_HIBP_ENABLED", "true".to_owned()),
     };
-    let lacks = |set: &&String| !set.is_empty() && !password.chars().any(|it| set.contains(it));
+    let lacks = |set: &&String| !set.is_empty() && !password.chars().any(|character| set.contains(character));
     let missing: Vec<String> = policy.required_characters.iter().filter(lacks).cloned().collect();
     DecisionRecord::refused("password.weak", weak.message.clone())
         .with_setting(setting)

@@ -140,7 +140,7 @@ impl ExternalIdToken {
             claims: Document::default(),
             requires_email_verified_claim: false,
         };
-        let (expires_at, not_before, issued_at) = (claims.exp.0, claims.nbf.map(|it| it.0), claims.iat.0);
+        let (expires_at, not_before, issued_at) = (claims.exp.0, claims.nbf.map(|date| date.0), claims.iat.0);
         if !issuers::is_accepted_token_issuer(expected.issuer, &token_fields.issuer) || token_fields.issuer.is_empty() {
             return Err(IdTokenError::Issuer(token_fields.issuer));
         }

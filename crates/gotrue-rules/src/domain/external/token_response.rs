@@ -336,7 +336,7 @@ mod tests {
             let answer = request(201, "text/html", body.as_bytes()).unwrap();
             assert_eq!((&**answer.access_token().secret(), answer.token_type().as_ref()), ("a", ""), "{body}");
             assert_eq!(answer.expires_in(), expires_in.map(Duration::from_secs), "{body}");
-            let read = answer.scopes().map(|scopes| scopes.iter().map(|it| it.as_str()).collect());
+            let read = answer.scopes().map(|scopes| scopes.iter().map(|scope| scope.as_str()).collect());
             assert_eq!(read, scopes, "{body}");
         }
         let answer = request(200, "", br#"{"access_token":"a","token_type":"Bearer","refresh_token":"r"}"#).unwrap();

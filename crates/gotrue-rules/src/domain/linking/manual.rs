@@ -48,7 +48,7 @@ pub fn find_unlinkable_identity(user: &User, identity: Uuid) -> Result<&Identity
         let message = "User must have at least 1 identity after unlinking";
         return Err(Error::new(ErrorCode::SingleIdentityNotDeletable, message));
     }
-    let found = user.identities.iter().find(|it| it.id == identity);
+    let found = user.identities.iter().find(|candidate| candidate.id == identity);
     found.ok_or_else(|| Error::new(ErrorCode::IdentityNotFound, "Identity doesn't exist"))
 }
 
@@ -74,7 +74,7 @@ pub fn unlink_identity(
 ) -> Result<UnlinkingOutcome> {
     let identity = find_unlinkable_identity(&user, identity)?.clone();
     let before = user.clone();
-    user.identities.retain(|it| it.id != identity.id);
+    user.identities.retain(|other| other.id != identity.id);
     user.app_metadata = app_metadata_with_providers(&user);
     let mut forgets = false;
     if identity.provider == "phone" {
@@ -131,7 +131,8 @@ pub fn select_email(
     };
     let mut best: Vec<&Identity> = identities.iter().collect();
     best.sort_by_key(|identity| (rank(identity), identity.created_at, identity.id));
-    let free = |it: &&Identity| non_empty_email(it).is_none_or(|email| taken.iter().all(|taken| taken != email));
+    let free =
+        |identity: &&Identity| non_empty_email(identity).is_none_or(|email| taken.iter().all(|taken| taken != email));
     let Some(identity) = best.into_iter().find(free) else { return EmailSelection::Conflict };
     let email = non_empty_email(identity).map(str::to_owned);
     let is_verified = email.is_some() && (is_email_verified(identity) || autoconfirm);

@@ -217,7 +217,8 @@ fn sign_in_existing(external_user: &ExternalUser<'_>, mut user: User, now: Time)
     let unchanged = user.clone();
     let data = identity_data(external_user);
     let subject = &external_user.profile.claims.subject;
-    let is_the = |it: &&mut Identity| it.provider == external_user.provider && it.provider_id == *subject;
+    let is_the =
+        |identity: &&mut Identity| identity.provider == external_user.provider && identity.provider_id == *subject;
     let mut id = Uuid::nil();
     let before = user.identities.clone();
     if let Some(identity) = user.identities.iter_mut().find(is_the) {

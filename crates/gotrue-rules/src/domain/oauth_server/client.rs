@@ -28,7 +28,7 @@ impl ClientType {
 
     /// Parses a client type.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Public, Self::Confidential].into_iter().find(|it| it.as_str() == word)
+        [Self::Public, Self::Confidential].into_iter().find(|client_type| client_type.as_str() == word)
     }
 
     /// Returns the authentication methods of this client type.
@@ -66,7 +66,7 @@ impl AuthMethod {
 
     /// Parses an authentication method.
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.as_str() == word)
+        Self::ALL.into_iter().find(|method| method.as_str() == word)
     }
 
     /// Returns the client type that uses the method.

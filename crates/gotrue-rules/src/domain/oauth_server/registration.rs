@@ -176,7 +176,7 @@ fn validate_grant_types(grant_types: &[String]) -> Result<(), String> {
     if grant_types.is_empty() {
         return Err("grant_types cannot be empty".to_owned());
     }
-    if grant_types.iter().all(|it| GRANT_TYPES.contains(&it.as_str())) {
+    if grant_types.iter().all(|grant_type| GRANT_TYPES.contains(&grant_type.as_str())) {
         return Ok(());
     }
     Err("grant_types must only contain 'authorization_code' and/or 'refresh_token'".to_owned())
@@ -205,9 +205,10 @@ fn validate_uri(member: &str, uri: &str) -> Result<(), String> {
 /// Rejects `client_uri` and `logo_uri` that are neither empty nor `http(s)`; 400.
 /// The consent page renders the first as a link and the second as an image.
 pub fn require_web_uris(uri: &str, logo_uri: &str) -> Result<()> {
-    let is_web = |it: &str| it.is_empty() || Url::parse(it).is_ok_and(|url| matches!(url.scheme(), "https" | "http"));
-    for (member, it) in [("client_uri", uri), ("logo_uri", logo_uri)] {
-        if !is_web(it) {
+    let is_web =
+        |value: &str| value.is_empty() || Url::parse(value).is_ok_and(|url| matches!(url.scheme(), "https" | "http"));
+    for (member, value) in [("client_uri", uri), ("logo_uri", logo_uri)] {
+        if !is_web(value) {
             return Err(Error::invalid(format!("{member} must begin with https:// or http://")));
         }
     }

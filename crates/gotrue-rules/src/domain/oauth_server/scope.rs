@@ -36,7 +36,7 @@ pub fn split_scopes(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether the list contains the scope.
 pub fn contains_scope(text: &str, scope: &str) -> bool {
-    split_scopes(text).any(|it| it == scope)
+    split_scopes(text).any(|granted| granted == scope)
 }
 
 /// Whether an earlier grant includes all requested scopes.

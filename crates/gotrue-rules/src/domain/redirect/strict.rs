@@ -16,7 +16,7 @@ pub(super) fn allows(site: &Url, patterns: &[Pattern], target: &str, url: &Url) 
             return true;
         }
         let names_scheme = |pattern: &&Pattern| pattern.scheme.as_deref() == Some(url.scheme());
-        return !url.scheme().is_empty() && patterns.iter().filter(names_scheme).any(|it| it.matches(target));
+        return !url.scheme().is_empty() && patterns.iter().filter(names_scheme).any(|pattern| pattern.matches(target));
     }
     if url.hostname().is_empty() {
         return false;

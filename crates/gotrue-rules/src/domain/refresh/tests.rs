@@ -183,11 +183,13 @@ proptest! {
                     family[at_].3 = step;
                     family.push((step.to_string(), Some(token), false, step));
                 }
-                StoredTokenDecision::ReturnActive(active) => prop_assert!(family.iter().any(|it| it.0 == active && !it.2)),
-                StoredTokenDecision::RevokeFamily => family.iter_mut().for_each(|it| it.2 = true),
+                StoredTokenDecision::ReturnActive(active) => {
+                    prop_assert!(family.iter().any(|token| token.0 == active && !token.2));
+                }
+                StoredTokenDecision::RevokeFamily => family.iter_mut().for_each(|token| token.2 = true),
                 StoredTokenDecision::Reject => prop_assert!(false, "rotation is on"),
             }
-            prop_assert!(family.iter().filter(|it| !it.2).count() <= 1);
+            prop_assert!(family.iter().filter(|token| !token.2).count() <= 1);
         }
     }
 }

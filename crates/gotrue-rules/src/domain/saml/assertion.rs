@@ -104,7 +104,7 @@ impl Assertion {
             conditions: node.optional_child(ASSERTION, "Conditions", ELEMENT)?.map(parse_conditions).transpose()?,
             session_not_on_or_after: ends.first().copied(),
             attributes: statements
-                .flat_map(|it| it.children_named(ASSERTION, "Attribute"))
+                .flat_map(|statement| statement.children_named(ASSERTION, "Attribute"))
                 .map(parse_attribute)
                 .collect(),
         })

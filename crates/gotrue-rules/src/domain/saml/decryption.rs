@@ -141,7 +141,7 @@ fn decrypt_cbc(
     let start: [u8; AES_BLOCK_SIZE] = (&*start).try_into().map_err(|_| DecryptionError::Failed)?;
     let context = DecryptionContext::Iv128(FixedLength::from(start));
     let plain = key.decrypt(body, context).map_err(|_| DecryptionError::Failed)?;
-    let padding = plain.last().map(|last| usize::from(*last)).filter(|it| (1..=AES_BLOCK_SIZE).contains(it));
+    let padding = plain.last().map(|last| usize::from(*last)).filter(|length| (1..=AES_BLOCK_SIZE).contains(length));
     let length = padding.and_then(|padding| plain.len().checked_sub(padding)).ok_or(DecryptionError::Failed)?;
     Ok(plain[..length].to_vec())
 }

@@ -9,7 +9,8 @@ use crate::domain::user::Time;
 pub fn parse(text: Option<&str>, name: &'static str) -> Result<Option<Time>, SamlError> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     let zoned = DateTime::parse_from_rfc3339(text).map(|time| time.with_timezone(&Utc));
-    let time = zoned.or_else(|_| NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").map(|it| it.and_utc()));
+    let time =
+        zoned.or_else(|_| NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").map(|naive| naive.and_utc()));
     let time = time.map_err(|_| SamlError::Instant(name))?;
     // Adding a clock skew to times outside this range could overflow.
     let (first, last) = (DateTime::UNIX_EPOCH, DateTime::UNIX_EPOCH + TimeDelta::days(365 * 8000));

@@ -78,9 +78,11 @@ fn find_email(assertion: &Assertion) -> Option<&str> {
 fn attribute_values<'a>(assertion: &'a Assertion, name: &str) -> impl Iterator<Item = &'a str> {
     let name = name.to_lowercase();
     let matches_name = move |other: &str| other.to_lowercase() == name;
-    let matching =
-        assertion.attributes.iter().filter(move |it| matches_name(&it.name) || matches_name(&it.friendly_name));
-    matching.flat_map(|it| &it.values).map(String::as_str)
+    let matching = assertion
+        .attributes
+        .iter()
+        .filter(move |attribute| matches_name(&attribute.name) || matches_name(&attribute.friendly_name));
+    matching.flat_map(|attribute| &attribute.values).map(String::as_str)
 }
 
 /// Applies the attribute mapping.

@@ -97,7 +97,7 @@ fn find_certificate<'a>(signature: XmlNode<'_>, signers: &TrustedSigners<'a>) ->
     let named = info
         .into_iter()
         .flat_map(|info| info.children_named(DSIG, "X509Data"))
-        .flat_map(|it| it.children_named(DSIG, "X509Certificate"));
+        .flat_map(|data| data.children_named(DSIG, "X509Certificate"));
     let certificate = match (named.take(1).next(), known) {
         (_, []) => return Err(SignatureError::NoCertificate.into()),
         (Some(named), known) => {
@@ -181,8 +181,9 @@ impl Reference {
 /// The default is inclusive canonicalization.
 fn parse_transforms(transforms: XmlNode<'_>) -> Result<(C14nMode, Vec<String>), SamlError> {
     let mut all = transforms.children();
-    let is_enveloped =
-        |it: &XmlNode<'_>| it.has_name(DSIG, "Transform") && it.attribute("Algorithm") == Some(ENVELOPED);
+    let is_enveloped = |transform: &XmlNode<'_>| {
+        transform.has_name(DSIG, "Transform") && transform.attribute("Algorithm") == Some(ENVELOPED)
+    };
     if !all.next().as_ref().is_some_and(is_enveloped) {
         return Err(SignatureError::WrongReference.into());
     }
@@ -205,7 +206,9 @@ fn canonicalization_mode(method: XmlNode<'_>) -> Result<C14nMode, SignatureError
 /// Canonicalization compares each prefix with each element before the signature is verified, so the list is limited to
 /// the number of prefixes that can be declared.
 fn inclusive_prefixes(method: XmlNode<'_>) -> Result<Vec<String>, SignatureError> {
-    let lists = method.children_named(EXCLUSIVE, "InclusiveNamespaces").filter_map(|it| it.attribute("PrefixList"));
+    let lists = method
+        .children_named(EXCLUSIVE, "InclusiveNamespaces")
+        .filter_map(|namespaces| namespaces.attribute("PrefixList"));
     let found: Vec<String> =
         lists.flat_map(str::split_ascii_whitespace).map(str::to_owned).take(MOST_NAMESPACES + 1).collect();
     if found.len() > MOST_NAMESPACES { Err(SignatureError::TooManyPrefixes) } else { Ok(found) }

@@ -132,7 +132,7 @@ pub fn validate_assertion(assertion: &Assertion, expected: &SamlExpectations<'_>
     for confirmation in confirmations {
         check_confirmation(confirmation.data.as_ref().ok_or(SamlValidationError::NoConfirmationData)?, expected)?;
     }
-    if expected.strict && !confirmations.iter().any(|it| it.method == BEARER) {
+    if expected.strict && !confirmations.iter().any(|confirmation| confirmation.method == BEARER) {
         return Err(SamlValidationError::NoBearerConfirmation);
     }
     let conditions = assertion.conditions.as_ref().ok_or(SamlValidationError::NoConditions)?;

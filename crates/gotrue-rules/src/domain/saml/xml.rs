@@ -42,7 +42,7 @@ impl<'a> XmlDocument<'a> {
         check_limits(text)?;
         let parser = Parser::new().with_forbid_dtd(true);
         let document = parser.parse(text).map_err(|error| XmlError::Malformed(error.to_string()))?;
-        let other_encoding = document.xml_declaration.as_ref().and_then(|it| it.encoding.as_deref());
+        let other_encoding = document.xml_declaration.as_ref().and_then(|declaration| declaration.encoding.as_deref());
         if let Some(encoding) = other_encoding.filter(|encoding| !encoding.eq_ignore_ascii_case("utf-8")) {
             return Err(XmlError::Malformed(format!("the declared encoding is {encoding}, expected UTF-8")));
         }
@@ -72,7 +72,7 @@ fn check_limits(text: &str) -> Result<(), XmlError> {
     while let Some(at) = rest.find('<') {
         rest = &rest[at..];
         let skipped =
-            [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")].into_iter().find(|it| rest.starts_with(it.0));
+            [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")].into_iter().find(|markup| rest.starts_with(markup.0));
         let end = match skipped {
             Some((start, end)) => rest[start.len()..].find(end).map(|at| start.len() + at + end.len()),
             None => open.find_tag_end(rest)?,
@@ -204,8 +204,8 @@ impl<'d> XmlNode<'d> {
     /// The value of an attribute without a namespace.
     pub fn attribute(self, name: &str) -> Option<&'d str> {
         let element = self.document.element(self.id)?;
-        let mut of_none = element.attributes.iter().filter(|it| it.name.namespace_uri.is_none());
-        of_none.find(|it| it.name.local_name == name).map(|it| it.value.as_ref())
+        let mut of_none = element.attributes.iter().filter(|attribute| attribute.name.namespace_uri.is_none());
+        of_none.find(|attribute| attribute.name.local_name == name).map(|attribute| attribute.value.as_ref())
     }
 
     /// The text of the element itself; comments do not interrupt it.
@@ -262,7 +262,10 @@ fn count_elements_with_id(document: &Document<'_>, id: &str) -> usize {
     let elements = document.descendants(document.root()).into_iter().filter_map(|node| document.element(node));
     elements
         .filter(|element| {
-            element.attributes.iter().any(|it| ID_ATTRIBUTES.contains(&it.name.local_name.as_ref()) && it.value == id)
+            element
+                .attributes
+                .iter()
+                .any(|attribute| ID_ATTRIBUTES.contains(&attribute.name.local_name.as_ref()) && attribute.value == id)
         })
         .count()
 }
@@ -306,7 +309,7 @@ mod tests {
     #[test]
     fn documents_over_limits_are_rejected() {
         let with = |many: usize, first: &str| {
-            let attributes = (0..many).map(|it| format!(" a{it} = '=>'")).collect::<Vec<_>>().concat();
+            let attributes = (0..many).map(|number| format!(" a{number} = '=>'")).collect::<Vec<_>>().concat();
             format!("{first}<a><!-- = --><b{attributes}><![CDATA[<c =]]></b></a>")
         };
         for (many, accepted) in [(32, true), (33, false), (5000, false)] {
@@ -319,7 +322,7 @@ mod tests {
         );
         let inside = format!("<a>{}</a>", "= ".repeat(100));
         assert!(XmlDocument::parse(&inside).is_ok());
-        let declared = (0..31).map(|it| format!(" xmlns:n{it}='u'")).collect::<Vec<_>>().concat();
+        let declared = (0..31).map(|number| format!(" xmlns:n{number}='u'")).collect::<Vec<_>>().concat();
         let within = |depth: usize| format!("{}<b/>{}", format!("<a{declared}>").repeat(depth), "</a>".repeat(depth));
         for (text, accepted) in [
             (within(1), true),

@@ -55,7 +55,7 @@ impl Document {
     /// As for [`Document::read`], and for a document that is not an object.
     pub fn member<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T, GoJsonError> {
         let found: Vec<&Node> =
-            self.members()?.iter().filter(|(key, _)| matches_field(key, name)).map(|it| &it.1).collect();
+            self.members()?.iter().filter(|(key, _)| matches_field(key, name)).map(|member| &member.1).collect();
         if found.is_empty() { Ok(T::default()) } else { T::deserialize(MemberValues(found)) }
     }
 

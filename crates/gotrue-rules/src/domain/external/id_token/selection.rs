@@ -105,7 +105,8 @@ pub fn select_stored_provider(name: &str, stored: Option<CustomProvider>) -> Res
 /// client id of an enabled provider.
 fn select_allowed_issuer(presented: &PresentedIdToken<'_>, policy: &ExternalPolicy) -> Result<AcceptedIdTokens> {
     let PresentedIdToken { provider, issuer, client_id, .. } = *presented;
-    let mut client_ids = policy.providers.values().filter(|it| it.enabled).flat_map(|it| &it.client_ids);
+    let mut client_ids =
+        policy.providers.values().filter(|provider| provider.enabled).flat_map(|provider| &provider.client_ids);
     let is_client = !policy.is_id_token_validation_strict || client_ids.any(|known| known == client_id);
     if !is_client || !policy.allowed_id_token_issuers.iter().any(|allowed| allowed == issuer) {
         return Err(Error::invalid(format!("Custom OIDC provider {} not allowed", go_quote(provider))));

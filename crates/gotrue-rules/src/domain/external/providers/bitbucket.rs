@@ -60,9 +60,12 @@ impl Provider for Bitbucket {
             [_] => return Ok(ProfileStep::fetch(format!("{api}/user/emails"))),
             [user, addresses, ..] => (decode::<UserInfo>(user)?, decode::<EmailList>(addresses)?),
         };
-        let emails = addresses.values.into_iter().filter(|it| !it.email.is_empty());
-        let emails =
-            emails.map(|it| ProviderEmail { address: it.email, verified: it.is_confirmed, primary: it.is_primary });
+        let emails = addresses.values.into_iter().filter(|entry| !entry.email.is_empty());
+        let emails = emails.map(|entry| ProviderEmail {
+            address: entry.email,
+            verified: entry.is_confirmed,
+            primary: entry.is_primary,
+        });
         let claims = Claims::new(api, user.uuid, user.display_name, user.avatar.href);
         Ok(ProfileStep::done(emails.collect(), claims))
     }

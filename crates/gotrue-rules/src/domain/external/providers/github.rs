@@ -62,8 +62,8 @@ impl Provider for GitHub {
         };
         let emails = emails
             .into_iter()
-            .filter(|it| !it.email.is_empty())
-            .map(|it| ProviderEmail { address: it.email, verified: it.verified, primary: it.primary })
+            .filter(|entry| !entry.email.is_empty())
+            .map(|entry| ProviderEmail { address: entry.email, verified: entry.verified, primary: entry.primary })
             .collect();
         Ok(ProfileStep::done(emails, claims))
     }

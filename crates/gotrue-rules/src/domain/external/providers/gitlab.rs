@@ -50,7 +50,7 @@ impl Provider for GitLab {
             [user, others, ..] => (decode::<UserInfo>(user)?, decode::<Vec<EmailEntry>>(others)?),
         };
         // The response does not tell whether the other addresses are confirmed.
-        let others = others.into_iter().map(|it| it.email).filter(|address| !address.is_empty());
+        let others = others.into_iter().map(|entry| entry.email).filter(|address| !address.is_empty());
         let others = others.map(|address| ProviderEmail { address, ..ProviderEmail::default() });
         let emails = others.chain(ProviderEmail::single(user.email, !user.confirmed_at.is_empty())).collect();
         Ok(ProfileStep::done(emails, Claims::new(host, format_numeric_id(user.id), user.name, user.avatar_url)))

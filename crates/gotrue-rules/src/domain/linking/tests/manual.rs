@@ -70,7 +70,7 @@ fn email_is_selected_from_remaining_identities() {
     let newer = || at(3, identity("c", "3", Some("newer@x.y"), true));
     let none = || at(0, identity("phone", "4", None, false));
     let becomes = |email: &str, is_verified| EmailSelection::Changed { email: Some(email.into()), is_verified };
-    let taken = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let taken = |all: &[&str]| all.iter().map(|email| (*email).to_owned()).collect::<Vec<_>>();
     #[rustfmt::skip]
     let cases = [
         (Some("older@x.y"), vec![claimed(), older()], vec![], false, EmailSelection::Unchanged),

@@ -158,7 +158,7 @@ fn b1_unconfirmed_account_loses_previous_credentials() {
         let user = &linked.user;
         assert!(!user.has_password());
         assert_eq!(user.phone.is_none(), starts_anew);
-        assert_eq!(user.identities.iter().map(|it| it.provider.as_str()).collect::<Vec<_>>(), ["github"]);
+        assert_eq!(user.identities.iter().map(|identity| identity.provider.as_str()).collect::<Vec<_>>(), ["github"]);
         assert_eq!(
             Value::Object(user.user_metadata.clone()),
             json!({"sub": "7", "name": "Ann", "email": ANN, "email_verified": true, "phone_verified": false})
@@ -203,11 +203,11 @@ fn confirmed_account_keeps_credentials_and_merges_metadata() {
 #[test]
 fn new_account_of_other_domain_is_sso_user() {
     let user_profile = profile("7", vec![email(ANN, true, true)]);
-    for (provider, is_apart) in [("github", false), ("gitlab", true), ("sso:1", true)] {
+    for (provider, is_sso_user) in [("github", false), ("gitlab", true), ("sso:1", true)] {
         let external_user = external_user(provider, &user_profile);
         let new = NewAccount { id: Uuid::from_u128(1), audience: "a".into(), now: NOW };
         let linked = apply_decision(&external_user, create(ANN), new, Uuid::from_u128(2), &policy(|_| {})).unwrap();
-        assert_eq!(linked.user.is_sso_user, is_apart);
+        assert_eq!(linked.user.is_sso_user, is_sso_user);
         assert_eq!(linked.user.app_metadata["provider"], provider);
     }
 }

@@ -27,7 +27,8 @@ fn type_and_method_are_derived_from_each_other() {
         let request =
             ClientRegistrationRequest { client_type: client_type.into(), auth_method: auth_method.into(), ..request() };
         let got = register(request, RECORDED).ok();
-        let got = got.as_ref().map(|it| (it.client_type.as_str(), it.auth_method.as_str()));
+        let got =
+            got.as_ref().map(|registration| (registration.client_type.as_str(), registration.auth_method.as_str()));
         assert_eq!(got, settled, "{client_type} {auth_method}");
     }
 }

@@ -190,7 +190,7 @@ proptest! {
         text.replace_range(start..end, &inserted);
         if let Ok(read) = IdentityProvider::parse(&text) {
             prop_assert!(!read.entity_id.is_empty());
-            prop_assert!(read.certificates.iter().all(|it| !it.contains(char::is_whitespace)));
+            prop_assert!(read.certificates.iter().all(|certificate| !certificate.contains(char::is_whitespace)));
         }
     }
 

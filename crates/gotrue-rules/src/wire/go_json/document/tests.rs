@@ -51,46 +51,46 @@ fn documents_decode_as_in_go() {
         ("null", of(|_| ())),
         ("{}", of(|_| ())),
         (r#"{"unknown":[1e999,{"a":"\u0000"}]}"#, of(|_| ())),
-        (r#"{"NAME":"a"}"#, of(|it| it.name = "a".into())),
-        (r#"{"name":"a","NAME":"b"}"#, of(|it| it.name = "b".into())),
-        (r#"{"NAME":"b","name":"a"}"#, of(|it| it.name = "a".into())),
-        (r#"{"name":"a","name":null}"#, of(|it| it.name = "a".into())),
+        (r#"{"NAME":"a"}"#, of(|sample| sample.name = "a".into())),
+        (r#"{"name":"a","NAME":"b"}"#, of(|sample| sample.name = "b".into())),
+        (r#"{"NAME":"b","name":"a"}"#, of(|sample| sample.name = "a".into())),
+        (r#"{"name":"a","name":null}"#, of(|sample| sample.name = "a".into())),
         (r#"{"name":null}"#, of(|_| ())),
-        ("{\"nic\u{212a}\":\"a\"}", of(|it| it.nick = Some("a".into()))),
-        ("{\"tag\u{17f}\":[\"a\"]}", of(|it| it.tags = vec!["a".into()])),
-        (r#"{"https://Example.com/team":"T"}"#, of(|it| it.team = "T".into())),
+        ("{\"nic\u{212a}\":\"a\"}", of(|sample| sample.nick = Some("a".into()))),
+        ("{\"tag\u{17f}\":[\"a\"]}", of(|sample| sample.tags = vec!["a".into()])),
+        (r#"{"https://Example.com/team":"T"}"#, of(|sample| sample.team = "T".into())),
         (r#"{"nick":"a","nick":null}"#, of(|_| ())),
-        (r#"{"nick":null,"nick":""}"#, of(|it| it.nick = Some(String::new()))),
-        (r#"{"id":7}"#, of(|it| it.id = 7)),
+        (r#"{"nick":null,"nick":""}"#, of(|sample| sample.nick = Some(String::new()))),
+        (r#"{"id":7}"#, of(|sample| sample.id = 7)),
         (r#"{"id":-0}"#, of(|_| ())),
-        (r#"{"id":9007199254740993}"#, of(|it| it.id = 9_007_199_254_740_993)),
-        (r#"{"height":1}"#, of(|it| it.height = 1.0)),
-        (r#"{"height":1.5e1}"#, of(|it| it.height = 15.0)),
-        (r#"{"tags":[null,"a"]}"#, of(|it| it.tags = vec![String::new(), "a".into()])),
-        (r#"{"tags":["a","b"],"tags":["c"]}"#, of(|it| it.tags = vec!["c".into()])),
+        (r#"{"id":9007199254740993}"#, of(|sample| sample.id = 9_007_199_254_740_993)),
+        (r#"{"height":1}"#, of(|sample| sample.height = 1.0)),
+        (r#"{"height":1.5e1}"#, of(|sample| sample.height = 15.0)),
+        (r#"{"tags":[null,"a"]}"#, of(|sample| sample.tags = vec![String::new(), "a".into()])),
+        (r#"{"tags":["a","b"],"tags":["c"]}"#, of(|sample| sample.tags = vec!["c".into()])),
         (r#"{"tags":["a"],"tags":null}"#, of(|_| ())),
         (
             r#"{"names":{"a":"x","b":"y"},"names":{"a":"z"}}"#,
-            of(|it| it.names = [("a".to_owned(), "z".to_owned()), ("b".to_owned(), "y".to_owned())].into()),
+            of(|sample| sample.names = [("a".to_owned(), "z".to_owned()), ("b".to_owned(), "y".to_owned())].into()),
         ),
         (r#"{"names":{"a":"x"},"names":null}"#, of(|_| ())),
-        (r#"{"names":{"A":"x"}}"#, of(|it| it.names = [("A".to_owned(), "x".to_owned())].into())),
+        (r#"{"names":{"A":"x"}}"#, of(|sample| sample.names = [("A".to_owned(), "x".to_owned())].into())),
         (
             r#"{"place":{"city":"a"},"place":null,"PLACE":{"Street":"b"}}"#,
-            of(|it| it.place = SampleAddress { city: "a".into(), street: "b".into() }),
+            of(|sample| sample.place = SampleAddress { city: "a".into(), street: "b".into() }),
         ),
-        (r#"{"friends":[null,{"ID":8}]}"#, of(|it| it.friends = vec![Sample::default(), sample_with_id(8)])),
+        (r#"{"friends":[null,{"ID":8}]}"#, of(|sample| sample.friends = vec![Sample::default(), sample_with_id(8)])),
         (
             r#"{"raw":{"a":1,"a":{"b":2.50,"c":null}}}"#,
-            of(|it| it.raw = json!({"a": {"b": 2.5, "c": null}}).as_object().cloned().unwrap_or_default()),
+            of(|sample| sample.raw = json!({"a": {"b": 2.5, "c": null}}).as_object().cloned().unwrap_or_default()),
         ),
-        ("{\"name\":\"a\\ud800b\"}", of(|it| it.name = "a\u{fffd}b".into())),
+        ("{\"name\":\"a\\ud800b\"}", of(|sample| sample.name = "a\u{fffd}b".into())),
     ];
     for (text, expected) in table {
         assert_eq!(sample(text), expected, "{text}");
     }
-    let bytes = Document::parse(b"{\"name\":\"a\xffb\"}").and_then(|it| it.read::<Sample>());
-    assert_eq!(bytes.map(|it| it.name), Ok("a\u{fffd}b".to_owned()));
+    let bytes = Document::parse(b"{\"name\":\"a\xffb\"}").and_then(|document| document.read::<Sample>());
+    assert_eq!(bytes.map(|sample| sample.name), Ok("a\u{fffd}b".to_owned()));
 }
 
 fn sample_with_id(id: i64) -> Sample {
@@ -150,8 +150,8 @@ fn errors_contain_expected_type_but_no_value() {
 #[test]
 fn parse_first_ignores_rest() {
     for text in ["{\"id\":7} x", "{\"id\":7}{\"id\":8}", "{\"id\":7}]"] {
-        let first = Document::parse_first(text.as_bytes()).and_then(|it| it.read::<Sample>());
-        assert_eq!(first.map(|it| it.id), Ok(7), "{text}");
+        let first = Document::parse_first(text.as_bytes()).and_then(|document| document.read::<Sample>());
+        assert_eq!(first.map(|sample| sample.id), Ok(7), "{text}");
         assert!(Document::parse(text.as_bytes()).is_err(), "{text}");
     }
 }
@@ -175,7 +175,7 @@ fn special_types_decode_by_their_rules() {
     for (text, audience) in
         [("\"a\"", Some(vec!["a"])), ("[\"a\",null]", Some(vec!["a", ""])), ("null", Some(vec![""]))]
     {
-        let read = of(text).member::<OneOrMany>("m").ok().map(|it| it.0);
+        let read = of(text).member::<OneOrMany>("m").ok().map(|list| list.0);
         assert_eq!(read, audience.map(|all| all.into_iter().map(str::to_owned).collect::<Vec<_>>()), "{text}");
     }
     for (text, seconds) in [
@@ -209,16 +209,16 @@ fn special_types_decode_by_their_rules() {
 fn map_matches_go() {
     let kept = Document::parse(br#"{"a":[1,1.0,1.5,null,true,"7"],"b":{"c":9007199254740993},"A":1,"A":2}"#);
     let expected = json!({"a": [1, 1, 1.5, null, true, "7"], "b": {"c": 9_007_199_254_740_992_u64}, "A": 2});
-    assert_eq!(kept.and_then(|it| it.to_value()), Ok(expected));
-    assert_eq!(Document::parse(b"null").and_then(|it| it.to_map()), Ok(Map::new()));
-    assert!(Document::parse(b"[]").and_then(|it| it.to_map()).is_err());
+    assert_eq!(kept.and_then(|document| document.to_value()), Ok(expected));
+    assert_eq!(Document::parse(b"null").and_then(|document| document.to_map()), Ok(Map::new()));
+    assert!(Document::parse(b"[]").and_then(|document| document.to_map()).is_err());
 }
 
 proptest! {
     #[test]
     fn any_bytes_decode_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Document::parse(&bytes).and_then(|it| it.read::<Sample>());
-        let _ = Document::parse_first(&bytes).and_then(|it| it.to_value());
+        let _ = Document::parse(&bytes).and_then(|document| document.read::<Sample>());
+        let _ = Document::parse_first(&bytes).and_then(|document| document.to_value());
     }
 
     #[test]
@@ -228,7 +228,7 @@ proptest! {
         let members: Vec<_> = members.into_iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
         let text = format!("{{{}}}", members.join(","));
         let _ = read(&text);
-        let _ = Document::parse(text.as_bytes()).and_then(|it| it.member::<NumericDate>("id"));
+        let _ = Document::parse(text.as_bytes()).and_then(|document| document.member::<NumericDate>("id"));
     }
 
     #[test]

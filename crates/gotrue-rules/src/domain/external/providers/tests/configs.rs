@@ -114,18 +114,18 @@ fn protocol_parameters_that_deviate_from_defaults() {
         ALL.into_iter().filter(|provider| is_odd(*provider)).map(Provider::name).collect()
     };
     let none = &ExternalProviderSettings::default();
-    assert_eq!(those(|it| it.config(&settings("")).uses_pkce), ["x"]);
-    assert_eq!(those(|it| it.config(&settings("")).client_auth == ClientAuth::Form), ["kakao"]);
-    assert_eq!(those(|it| it.config(&settings("")).client_auth == ClientAuth::BasicAndForm), ["apple"]);
-    assert_eq!(those(|it| !it.config(&settings("")).forwards_client_params), ["apple", "twitter"]);
-    assert_eq!(those(|it| !it.config(&settings("")).params.is_empty()), ["apple"]);
-    assert_eq!(those(|it| it.config(&settings("")).client_scopes == ClientScopes::Replace), [""; 0]);
+    assert_eq!(those(|provider| provider.config(&settings("")).uses_pkce), ["x"]);
+    assert_eq!(those(|provider| provider.config(&settings("")).client_auth == ClientAuth::Form), ["kakao"]);
+    assert_eq!(those(|provider| provider.config(&settings("")).client_auth == ClientAuth::BasicAndForm), ["apple"]);
+    assert_eq!(those(|provider| !provider.config(&settings("")).forwards_client_params), ["apple", "twitter"]);
+    assert_eq!(those(|provider| !provider.config(&settings("")).params.is_empty()), ["apple"]);
+    assert_eq!(those(|provider| provider.config(&settings("")).client_scopes == ClientScopes::Replace), [""; 0]);
     assert_eq!(
-        those(|it| it.config(&settings("")).client_scopes == ClientScopes::Ignore),
+        those(|provider| provider.config(&settings("")).client_scopes == ClientScopes::Ignore),
         ["apple", "bitbucket", "notion", "twitter", "workos", "zoom"]
     );
-    assert_eq!(those(|it| it.has_user_field()), ["apple"]);
-    assert_eq!(those(|it| it.missing_setting(&settings("")).is_some()), ["keycloak"]);
+    assert_eq!(those(|provider| provider.has_user_field()), ["apple"]);
+    assert_eq!(those(|provider| provider.missing_setting(&settings("")).is_some()), ["keycloak"]);
     assert_eq!(find("keycloak").unwrap().missing_setting(none), Some("unable to find URL for the Keycloak provider"));
     assert_eq!(find("keycloak").unwrap().missing_setting(&settings("https://k/realms/r")), None);
 }

@@ -57,8 +57,10 @@ fn run_steps(name: &str, answers: &[Value]) -> (Vec<FetchRequest>, ProviderProfi
 /// As `run_steps`: URLs, identity data, and email addresses as (address, verified, primary).
 fn fetch_profile(name: &str, answers: &[Value]) -> (Vec<String>, Value, Vec<(String, bool, bool)>) {
     let (requests, profile) = run_steps(name, answers);
-    let emails = profile.emails.iter().map(|it| (it.address.clone(), it.verified, it.primary)).collect();
-    let urls = requests.into_iter().map(|it| it.url.strip_prefix("https://base.example").unwrap_or(&it.url).to_owned());
+    let emails = profile.emails.iter().map(|email| (email.address.clone(), email.verified, email.primary)).collect();
+    let urls = requests
+        .into_iter()
+        .map(|request| request.url.strip_prefix("https://base.example").unwrap_or(&request.url).to_owned());
     let mut data = profile.claims.identity_data();
     assert_eq!(
         (data.remove("email_verified"), data.remove("phone_verified")),

@@ -107,7 +107,7 @@ fn google_uses_userinfo_without_id_token() {
         data.retain(|name, _| !name.ends_with("_verified"));
         assert_eq!(Value::Object(data), basic_claims("https://www.googleapis.com/userinfo/v2/me", json!({})));
         assert_eq!(
-            user.emails.into_iter().map(|it| (it.address, it.verified, it.primary)).collect::<Vec<_>>(),
+            user.emails.into_iter().map(|email| (email.address, email.verified, email.primary)).collect::<Vec<_>>(),
             single_email("a@x.example", verified)
         );
     }
@@ -136,7 +136,8 @@ fn profile_comes_from_id_token_claims() {
     for (name, issuer) in [("google", GOOGLE), ("apple", APPLE), ("azure", TENANT)] {
         let user = profile_of_verified_token(name, issuer, claims.clone());
         assert_eq!((user.claims.issuer.as_str(), user.claims.subject.as_str()), (issuer, "7"), "{name}");
-        let address = user.emails.iter().map(|it| (it.address.clone(), it.verified, it.primary)).collect::<Vec<_>>();
+        let address =
+            user.emails.iter().map(|email| (email.address.clone(), email.verified, email.primary)).collect::<Vec<_>>();
         assert_eq!(address, single_email("a@x.example", true), "{name}");
     }
     let user = profile_of_verified_token(
@@ -157,7 +158,9 @@ fn profile_comes_from_id_token_claims() {
 fn apple_name_comes_from_user_field() {
     let apple = find("apple").unwrap();
     let named = |user: &str| {
-        apple.apply_user_field(user, ProviderProfile::default()).map(|it| (it.claims.name, it.claims.full_name))
+        apple
+            .apply_user_field(user, ProviderProfile::default())
+            .map(|profile| (profile.claims.name, profile.claims.full_name))
     };
     let both = |name: &str| Ok((name.to_owned(), name.to_owned()));
     assert_eq!(
