@@ -213,7 +213,8 @@ impl<'a> Report<'a> {
     pub(super) fn to_json(&self) -> Value {
         let request = self.request;
         let decision = self.decision();
-        let other = self.decisions.iter().filter(|other| decision.is_none_or(|it| !std::ptr::eq(*other, it)));
+        let other =
+            self.decisions.iter().filter(|other| decision.is_none_or(|decisive| !std::ptr::eq(*other, decisive)));
         let reason = || self.code().map(|code| code.cause().to_owned());
         let mut explanation = json!({
             "at": request.now.to_rfc3339(),
@@ -268,8 +269,8 @@ impl<'a> Report<'a> {
         let calls = steps.iter().filter_map(|step| if let Step::Call(name) = step { Some(*name) } else { None });
         explanation["calls"] = calls.collect();
         let statements = self.journal.trace(|trace| trace.statements.clone()).unwrap_or_default();
-        let statements = statements.iter().map(|it| {
-            json!({ "name": it.name, "rows": it.rows, "duration_ms": to_milliseconds(it.duration), "error": it.error })
+        let statements = statements.iter().map(|statement| {
+            json!({ "name": statement.name, "rows": statement.rows, "duration_ms": to_milliseconds(statement.duration), "error": statement.error })
         });
         explanation["statements"] = statements.collect();
         let facts = self.journal.trace(|trace| trace.facts(self.is_refused())).unwrap_or_default();

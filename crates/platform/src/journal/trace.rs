@@ -96,10 +96,10 @@ impl EndedSessions {
 
     /// Whether a session is among them; `client_id` is that of its tokens.
     pub fn contains(&self, user_id: Uuid, session_id: Uuid, client_id: Option<Uuid>) -> bool {
-        self.user_id.is_none_or(|it| it == user_id)
-            && self.only.is_none_or(|it| it == session_id)
-            && self.kept.is_none_or(|it| it != session_id)
-            && self.client_id.is_none_or(|it| Some(it) == client_id)
+        self.user_id.is_none_or(|wanted| wanted == user_id)
+            && self.only.is_none_or(|only| only == session_id)
+            && self.kept.is_none_or(|kept| kept != session_id)
+            && self.client_id.is_none_or(|wanted| Some(wanted) == client_id)
     }
 }
 

@@ -108,8 +108,8 @@ impl Error {
             status,
             sqlstate: sqlstate.into_owned(),
             message: error.message().to_owned(),
-            hint: details.and_then(|it| it.hint()).map(str::to_owned),
-            detail: details.and_then(|it| it.detail()).map(str::to_owned),
+            hint: details.and_then(|details| details.hint()).map(str::to_owned),
+            detail: details.and_then(|details| details.detail()).map(str::to_owned),
             wrapped: wrapped.clone(),
         })))
     }
@@ -150,7 +150,8 @@ pub(super) fn ends_session(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(error) => {
             let details = error.try_downcast_ref::<PgDatabaseError>();
-            let is_fatal = details.is_some_and(|it| matches!(it.severity(), PgSeverity::Fatal | PgSeverity::Panic));
+            let is_fatal =
+                details.is_some_and(|details| matches!(details.severity(), PgSeverity::Fatal | PgSeverity::Panic));
             let code = error.code().unwrap_or_default();
             is_fatal || code.starts_with("08") || code == READ_ONLY || code.starts_with("57P")
         }

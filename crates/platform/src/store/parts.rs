@@ -31,8 +31,10 @@ pub(super) fn select_parts(sql: &str, placeholders: &[Placeholder], parts: &[&st
     let mut copy = |from: usize, to: usize| {
         let start = text.len();
         text.push_str(&sql[from..to]);
-        let inside = placeholders.iter().filter(|it| it.range().start >= from && it.range().end <= to);
-        kept.extend(inside.map(|it| it.moved(from, start)));
+        let inside = placeholders
+            .iter()
+            .filter(|placeholder| placeholder.range().start >= from && placeholder.range().end <= to);
+        kept.extend(inside.map(|placeholder| placeholder.moved(from, start)));
     };
     let mut at = 0;
     while let Some(found) = sql[at..].find(START) {

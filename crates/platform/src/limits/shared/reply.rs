@@ -49,14 +49,14 @@ fn parse_text(bytes: &[u8], used: usize, length: i64) -> Result<Option<(RedisRep
     if length == -1 {
         return Ok(Some((RedisReply::Text(None), used)));
     }
-    let length = usize::try_from(length).ok().filter(|it| *it <= MAX_REPLY_BYTES).ok_or(MalformedReply)?;
+    let length = usize::try_from(length).ok().filter(|length| *length <= MAX_REPLY_BYTES).ok_or(MalformedReply)?;
     let Some(rest) = bytes.get(used..used + length + 2) else { return Ok(None) };
     let text = rest.strip_suffix(b"\r\n").ok_or(MalformedReply)?;
     Ok(Some((RedisReply::Text(Some(text.to_vec())), used + length + 2)))
 }
 
 fn parse_integers(bytes: &[u8], mut used: usize, length: i64) -> Result<Option<(RedisReply, usize)>, MalformedReply> {
-    let length = usize::try_from(length).ok().filter(|it| *it <= MAX_ELEMENTS).ok_or(MalformedReply)?;
+    let length = usize::try_from(length).ok().filter(|length| *length <= MAX_ELEMENTS).ok_or(MalformedReply)?;
     let mut integers = Vec::with_capacity(length);
     for _ in 0..length {
         let Some((line, more)) = split_line(&bytes[used..])? else { return Ok(None) };

@@ -49,7 +49,9 @@ pub(super) fn decode_references(text: &str) -> String {
         decoded.push_str(&rest[..at]);
         let after = &rest[at + 1..];
         let end = after.bytes().take(MAX_REFERENCE_BYTES).position(|byte| byte == b';');
-        if let Some((character, end)) = end.and_then(|end| decode_character(&after[..end]).map(|it| (it, end))) {
+        if let Some((character, end)) =
+            end.and_then(|end| decode_character(&after[..end]).map(|character| (character, end)))
+        {
             decoded.push_str(&character);
             rest = &after[end + 1..];
         } else {

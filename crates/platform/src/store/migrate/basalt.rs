@@ -146,12 +146,12 @@ pub async fn run_files(pool: &PgPool, files: &[MigrationFile]) -> Result<Vec<&'s
 fn accept_unknown(files: &[MigrationFile], recorded: &Journal) -> Result<(), MigrateError> {
     let known = files.iter().map(MigrationFile::number).max().unwrap_or_default();
     let unknown: Vec<(&String, &RecordedFile)> =
-        recorded.iter().filter(|(name, _)| files.iter().all(|it| it.name != *name)).collect();
-    let is_compatible = |it: &RecordedFile| it.compatible_since.is_some_and(|since| since <= known);
+        recorded.iter().filter(|(name, _)| files.iter().all(|file| file.name != *name)).collect();
+    let is_compatible = |file: &RecordedFile| file.compatible_since.is_some_and(|since| since <= known);
     let refused: Vec<&str> =
-        unknown.iter().filter(|(_, it)| !is_compatible(it)).map(|(name, _)| name.as_str()).collect();
+        unknown.iter().filter(|(_, file)| !is_compatible(file)).map(|(name, _)| name.as_str()).collect();
     if !refused.is_empty() {
-        let required = |(name, it): &(&String, &RecordedFile)| it.compatible_since.unwrap_or(parse_number(name));
+        let required = |(name, file): &(&String, &RecordedFile)| file.compatible_since.unwrap_or(parse_number(name));
         let required = unknown.iter().map(required).max().unwrap_or_default();
         return Err(MigrateError::NewerVersions { names: refused.join(", "), known, required });
     }
@@ -164,11 +164,12 @@ fn accept_unknown(files: &[MigrationFile], recorded: &Journal) -> Result<(), Mig
 
 /// Returns the files that have not run yet, after checking that the others are unchanged.
 fn find_pending(files: &[MigrationFile], recorded: &Journal) -> Result<Vec<MigrationFile>, MigrateError> {
-    let is_changed = |it: &&MigrationFile| recorded.get(it.name).is_some_and(|row| row.checksum != checksum(it.sql));
+    let is_changed =
+        |file: &&MigrationFile| recorded.get(file.name).is_some_and(|row| row.checksum != checksum(file.sql));
     if let Some(changed) = files.iter().find(is_changed) {
         return Err(MigrateError::ChangedFile(changed.name.to_owned()));
     }
-    Ok(files.iter().filter(|it| !recorded.contains_key(it.name)).copied().collect())
+    Ok(files.iter().filter(|file| !recorded.contains_key(file.name)).copied().collect())
 }
 
 /// Reads the journal; an older server creates it without the column `compatible_since`.

@@ -48,8 +48,8 @@ pub(super) fn parse_number(name: &str) -> u32 {
 
 /// Returns the number that a server must know to work with the result of `file`.
 pub(super) fn compatible_since(files: &[MigrationFile], file: &MigrationFile) -> u32 {
-    let until = files.iter().filter(|it| it.number() <= file.number());
-    let contracted = until.filter_map(|it| match it.step {
+    let until = files.iter().filter(|earlier| earlier.number() <= file.number());
+    let contracted = until.filter_map(|earlier| match earlier.step {
         MigrationStep::Expand => None,
         MigrationStep::Contract { unused_since } => Some(unused_since),
     });
@@ -269,7 +269,7 @@ mod tests {
             file("0010-c.sql", MigrationStep::Contract { unused_since: 9 }),
             file("0011-d.sql", MigrationStep::Expand),
         ];
-        let since: Vec<u32> = files.iter().map(|it| compatible_since(&files, it)).collect();
+        let since: Vec<u32> = files.iter().map(|file| compatible_since(&files, file)).collect();
         assert_eq!(since, [8, 8, 9, 9]);
     }
 

@@ -94,7 +94,7 @@ impl<T> ErrorContext<T> for Result<T, sqlx::Error> {
 /// Whether the error is that of a missing table.
 fn is_undefined_table(error: &sqlx::Error) -> bool {
     const UNDEFINED_TABLE: &str = "42P01";
-    error.as_database_error().is_some_and(|it| it.code().as_deref() == Some(UNDEFINED_TABLE))
+    error.as_database_error().is_some_and(|database_error| database_error.code().as_deref() == Some(UNDEFINED_TABLE))
 }
 
 /// Runs several statements at once.

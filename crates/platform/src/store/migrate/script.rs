@@ -326,7 +326,8 @@ mod tests {
     #[test]
     fn lines_are_counted() {
         let statements = split_script("\u{feff}\n-- first\nSELECT 1;\n\nSELECT\n2;");
-        let lines: Vec<(usize, usize)> = statements.iter().map(|it| (it.line, it.first_word_line)).collect();
+        let lines: Vec<(usize, usize)> =
+            statements.iter().map(|statement| (statement.line, statement.first_word_line)).collect();
         assert_eq!(lines, [(2, 3), (5, 5)]);
     }
 
@@ -342,11 +343,11 @@ mod tests {
     fn rows_follow_copy_from_stdin() {
         let text = "-- rows\nCOPY public.t (a, \"b;\") FROM stdin WITH (FORMAT text);\n1\t;'$$\n\\\\.\n\\.\n\nCOPY t FROM STDIN;\n\\.\nSELECT 1;";
         let statements = split_script(text);
-        let rows: Vec<Option<&str>> = statements.iter().map(|it| it.copied_rows.as_deref()).collect();
+        let rows: Vec<Option<&str>> = statements.iter().map(|statement| statement.copied_rows.as_deref()).collect();
         assert_eq!(rows, [Some("1\t;'$$\n\\\\.\n"), Some(""), None]);
         assert_eq!(statements[2].line, 9);
         for other in ["COPY t FROM '/tmp/x'; SELECT 1", "COPY (SELECT a FROM stdin) TO stdout; SELECT 1"] {
-            assert!(split_script(other).iter().all(|it| it.copied_rows.is_none()), "{other}");
+            assert!(split_script(other).iter().all(|statement| statement.copied_rows.is_none()), "{other}");
         }
         assert_eq!(split_script("COPY t FROM stdin;\n1")[0].copied_rows.as_deref(), Some("1"));
     }

@@ -149,7 +149,7 @@ pub fn find_created_object(sql: &str) -> Option<CreatedObject> {
         rest = after;
     }
     let (kind, mut rest) = rest.split_first()?;
-    let kind = KINDS.into_iter().find(|it| kind.is(it))?;
+    let kind = KINDS.into_iter().find(|candidate| kind.is(candidate))?;
     for optional in ["concurrently", "if", "not", "exists"] {
         if let Some((next, after)) = rest.split_first()
             && next.is(optional)
@@ -273,7 +273,7 @@ mod tests {
             assert_eq!(named(sql).as_deref(), Some(expected), "{sql}");
         }
         for sql in ["SELECT 'create function f()'", "CREATE", "CREATE DATABASE x", "create index on t(id)", ""] {
-            assert!(named(sql).is_none_or(|it| it == "index on"), "{sql}");
+            assert!(named(sql).is_none_or(|name| name == "index on"), "{sql}");
         }
     }
 

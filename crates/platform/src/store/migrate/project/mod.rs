@@ -301,7 +301,8 @@ async fn complete_migrations(
 ) -> Result<(), MigrateError> {
     let skipped = read_skipped_statements(connection).await?;
     for migration in &schema.migrations {
-        let of_file: Vec<&SkippedStatement> = skipped.iter().filter(|it| it.path == migration.file.path).collect();
+        let of_file: Vec<&SkippedStatement> =
+            skipped.iter().filter(|statement| statement.path == migration.file.path).collect();
         if of_file.is_empty() {
             continue;
         }
@@ -364,7 +365,8 @@ fn find_pending<'a>(
     }
     let pending: Vec<&ProjectMigration> =
         migrations.iter().filter(|migration| !recorded.contains(&migration.version)).collect();
-    let latest = recorded.iter().filter(|version| migrations.iter().any(|it| it.version == **version)).max();
+    let latest =
+        recorded.iter().filter(|version| migrations.iter().any(|migration| migration.version == **version)).max();
     match (pending.first(), latest) {
         (Some(first), Some(latest)) if older == OlderMigrations::Refuse && first.version < *latest => {
             Err(ProjectFileError::OutOfOrder { path: first.file.path.clone(), latest: latest.clone() })
@@ -386,7 +388,8 @@ async fn run_file(
     target: TargetDatabase,
 ) -> Result<(), MigrateError> {
     let statements = split_script(&file.text);
-    let numbered: Vec<Numbered<'_>> = statements.iter().enumerate().map(|(at, it)| (at + 1, it)).collect();
+    let numbered: Vec<Numbered<'_>> =
+        statements.iter().enumerate().map(|(at, statement)| (at + 1, statement)).collect();
     run_statements(connection, (file, target), record, &statements, &numbered).await
 }
 

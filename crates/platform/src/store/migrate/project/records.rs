@@ -57,7 +57,7 @@ pub async fn read_skipped_statements(connection: &mut PgConnection) -> Result<Ve
         rows => rows.during(doing)?,
     };
     let read = |row: &sqlx::postgres::PgRow| {
-        let count = |at: usize| row.try_get(at).map(|it: i32| usize::try_from(it).unwrap_or_default());
+        let count = |at: usize| row.try_get(at).map(|number: i32| usize::try_from(number).unwrap_or_default());
         Ok(SkippedStatement {
             path: row.try_get(0)?,
             ordinal: count(1)?,
@@ -117,12 +117,12 @@ pub(super) async fn record_skipped(
     sqlx::query(INSERT)
         .persistent(false)
         .bind(path)
-        .bind(skipped.iter().map(|it| count(it.ordinal)).collect::<Vec<_>>())
-        .bind(skipped.iter().map(|it| count(it.line)).collect::<Vec<_>>())
-        .bind(skipped.iter().map(|it| it.statement.as_str()).collect::<Vec<_>>())
-        .bind(skipped.iter().map(|it| it.reason.as_str()).collect::<Vec<_>>())
-        .bind(skipped.iter().map(|it| it.remedy.as_deref()).collect::<Vec<_>>())
-        .bind(skipped.iter().map(|it| it.is_note).collect::<Vec<_>>())
+        .bind(skipped.iter().map(|statement| count(statement.ordinal)).collect::<Vec<_>>())
+        .bind(skipped.iter().map(|statement| count(statement.line)).collect::<Vec<_>>())
+        .bind(skipped.iter().map(|statement| statement.statement.as_str()).collect::<Vec<_>>())
+        .bind(skipped.iter().map(|statement| statement.reason.as_str()).collect::<Vec<_>>())
+        .bind(skipped.iter().map(|statement| statement.remedy.as_deref()).collect::<Vec<_>>())
+        .bind(skipped.iter().map(|statement| statement.is_note).collect::<Vec<_>>())
         .execute(connection)
         .await
         .map(drop)

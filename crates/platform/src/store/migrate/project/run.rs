@@ -220,7 +220,7 @@ impl<'a> FileRun<'a> {
         let line = match position {
             Some(position) => {
                 let before = statement.sql.chars().take(position.saturating_sub(1));
-                statement.line + before.filter(|it| *it == '\n').count()
+                statement.line + before.filter(|character| *character == '\n').count()
             }
             None => statement.first_word_line,
         };
