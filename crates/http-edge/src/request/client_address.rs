@@ -91,7 +91,7 @@ mod tests {
     }
 
     fn client(trusted: &[&str], address: &str, lines: &[&str]) -> String {
-        let trusted = TrustedProxies::new(trusted.iter().map(|it| it.parse().expect("a network")));
+        let trusted = TrustedProxies::new(trusted.iter().map(|network| network.parse().expect("a network")));
         trusted.find_client(address.parse().expect("an address"), &headers(lines)).address().to_string()
     }
 

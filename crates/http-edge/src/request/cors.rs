@@ -151,15 +151,16 @@ impl CredentialedCors {
             HeaderValue::from_static("Origin, Access-Control-Request-Method, Access-Control-Request-Headers"),
         );
         let method = request_headers.get(ACCESS_CONTROL_REQUEST_METHOD);
-        let is_method_allowed = method.and_then(|it| it.to_str().ok()).is_some_and(|it| self.is_method_allowed(it));
+        let is_method_allowed =
+            method.and_then(|value| value.to_str().ok()).is_some_and(|name| self.is_method_allowed(name));
         let requested = request_headers.get(ACCESS_CONTROL_REQUEST_HEADERS);
-        let names = requested.map(|it| it.to_str().unwrap_or("?")).unwrap_or_default();
+        let names = requested.map(|value| value.to_str().unwrap_or("?")).unwrap_or_default();
         if is_present(request_headers, ORIGIN) && is_method_allowed && self.are_headers_allowed(names, more_headers) {
             insert_credentialed_origin(headers);
             if let Some(method) = method {
                 headers.insert(ACCESS_CONTROL_ALLOW_METHODS, method.clone());
             }
-            if let Some(requested) = requested.filter(|it| !it.is_empty()) {
+            if let Some(requested) = requested.filter(|value| !value.is_empty()) {
                 headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested.clone());
             }
         }
