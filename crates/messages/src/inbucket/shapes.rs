@@ -29,7 +29,7 @@ pub(super) async fn list_item(store: &MessageStore, mailbox: &str, message: &Mes
 ///
 /// Its name is the address, or the local part with or without its suffix.
 pub(super) fn is_mailbox(name: &str, address: &str) -> bool {
-    [address, local_part(address), plain_name(address)].iter().any(|it| it.eq_ignore_ascii_case(name))
+    [address, local_part(address), plain_name(address)].iter().any(|form| form.eq_ignore_ascii_case(name))
 }
 
 /// Returns the usual name of the mailbox of an address: the local part before a `+`.

@@ -70,7 +70,8 @@ pub(super) fn decode_escapes(text: &[u8], decoded: &mut Vec<u8>) {
 
 /// Decodes text of a character set; of an unknown one as UTF-8.
 pub(super) fn decode_charset(bytes: &[u8], charset: &str) -> String {
-    let is_latin = ["iso-8859-1", "latin1", "windows-1252", "cp1252"].iter().any(|it| charset.eq_ignore_ascii_case(it));
+    let is_latin =
+        ["iso-8859-1", "latin1", "windows-1252", "cp1252"].iter().any(|label| charset.eq_ignore_ascii_case(label));
     let text = if is_latin {
         bytes.iter().map(|byte| decode_windows_1252(*byte)).collect()
     } else {

@@ -180,7 +180,7 @@ async fn inbucket_serves_mailboxes_by_local_part_and_address() {
         mailboxes.backend.mail(name).await;
     }
     let list = mailboxes.get("/api/v1/mailbox/ada").await;
-    let subjects: Vec<_> = list.as_array().expect("a list").iter().map(|it| &it["subject"]).collect();
+    let subjects: Vec<_> = list.as_array().expect("a list").iter().map(|message| &message["subject"]).collect();
     assert_eq!(subjects, ["Welcome, ada", "Welcome, ada+tag"]);
     assert_eq!(mailboxes.get("/api/v1/mailbox/ada%2Btag@example.com").await.as_array().map(Vec::len), Some(1));
     let first = &list[0];

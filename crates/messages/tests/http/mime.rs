@@ -34,7 +34,9 @@ fn nested_parts_become_bodies_and_attachments() {
     let files: Vec<_> = mail
         .attachments
         .iter()
-        .map(|it| (it.name.as_str(), it.content_id.as_str(), it.is_inline, &*it.content))
+        .map(|attachment| {
+            (attachment.name.as_str(), attachment.content_id.as_str(), attachment.is_inline, &*attachment.content)
+        })
         .collect();
     assert_eq!(files, [("part-1", "logo", true, &b"PNG"[..]), ("€ rates.pdf", "", false, &b"PDF"[..])]);
 }
