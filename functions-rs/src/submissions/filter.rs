@@ -48,7 +48,7 @@ impl SubmissionStatus {
     /// # Errors
     /// There is no such status.
     pub fn parse(text: &str) -> Result<Self, InvalidInput> {
-        let found = Self::ALL.into_iter().find(|it| it.as_str() == text);
+        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
         found.ok_or_else(|| InvalidInput::new("status must be new, answered, closed or spam"))
     }
 }
@@ -221,10 +221,10 @@ mod tests {
     #[test]
     fn last_day_is_part_of_the_period() {
         let page = parse(&[("from", "2026-11-20"), ("to", "2026-11-21")]).expect("valid parameters");
-        assert_eq!(page.filter.from.map(|it| it.to_rfc3339()).as_deref(), Some("2026-11-20T00:00:00+00:00"));
-        assert_eq!(page.filter.until.map(|it| it.to_rfc3339()).as_deref(), Some("2026-11-22T00:00:00+00:00"));
+        assert_eq!(page.filter.from.map(|time| time.to_rfc3339()).as_deref(), Some("2026-11-20T00:00:00+00:00"));
+        assert_eq!(page.filter.until.map(|time| time.to_rfc3339()).as_deref(), Some("2026-11-22T00:00:00+00:00"));
         let exact = parse(&[("to", "2026-11-21T12:00:00+01:00")]).expect("a time");
-        assert_eq!(exact.filter.until.map(|it| it.to_rfc3339()).as_deref(), Some("2026-11-21T11:00:00+00:00"));
+        assert_eq!(exact.filter.until.map(|time| time.to_rfc3339()).as_deref(), Some("2026-11-21T11:00:00+00:00"));
     }
 
     #[test]

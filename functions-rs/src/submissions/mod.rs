@@ -122,7 +122,8 @@ impl Submissions {
     /// A statement failed.
     pub async fn list_json(&self, page: &SubmissionPage) -> Result<Value> {
         let list = self.list(page).await?;
-        let submissions: Vec<Value> = list.submissions.iter().map(|it| it.to_json(&self.titles)).collect();
+        let submissions: Vec<Value> =
+            list.submissions.iter().map(|submission| submission.to_json(&self.titles)).collect();
         Ok(json!({
             "submissions": submissions,
             "counts": self.counts().await?,
@@ -272,7 +273,7 @@ impl Submissions {
 
     async fn find_message(&self, id: Uuid, message: Uuid) -> Result<MessageRecord> {
         let messages = store::list_messages(&mut self.connection(), id).await?;
-        messages.into_iter().find(|it| it.id == message).ok_or(SubmissionError::NotFound("message"))
+        messages.into_iter().find(|record| record.id == message).ok_or(SubmissionError::NotFound("message"))
     }
 
     fn connection(&self) -> Connection {

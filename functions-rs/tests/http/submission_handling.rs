@@ -24,7 +24,7 @@ fn page(parameters: &[(&str, &str)]) -> SubmissionPage {
 
 async fn excerpts(submissions: &Submissions, parameters: &[(&str, &str)]) -> Vec<String> {
     let list = submissions.list(&page(parameters)).await.expect("a list");
-    list.submissions.iter().map(|it| it.description.clone()).collect()
+    list.submissions.iter().map(|submission| submission.description.clone()).collect()
 }
 
 fn reply(to: &str, text: &str) -> ReplyInput {
@@ -50,7 +50,7 @@ async fn pages_contain_each_submission_once() {
     loop {
         let list = submissions.list(&wanted).await.expect("a list");
         assert!(list.submissions.len() <= 2);
-        seen.extend(list.submissions.into_iter().map(|it| it.description));
+        seen.extend(list.submissions.into_iter().map(|submission| submission.description));
         let Some(next) = list.next else { break };
         wanted.before = Some(next);
     }
@@ -109,8 +109,11 @@ async fn details_name_senders_mails_and_notes() {
     let body = details.to_json(submissions.titles());
     assert_eq!(body["senders"], serde_json::json!(["bob@example.com"]));
     assert_eq!(body["delivery"], "delivered");
-    let mails: Vec<_> =
-        details.messages.iter().map(|it| (it.kind.as_str(), it.recipient.as_str(), it.state.as_str())).collect();
+    let mails: Vec<_> = details
+        .messages
+        .iter()
+        .map(|message| (message.kind.as_str(), message.recipient.as_str(), message.state.as_str()))
+        .collect();
     assert_eq!(mails, [("confirmation", "bob@example.com", "held"), ("notice", "owner@shop.example", "held")]);
     let note = &body["notes"][0];
     assert_eq!((&note["text"], &note["author"]), (&"Called back".into(), &"owner@shop.example".into()));
@@ -161,7 +164,7 @@ async fn reply_continues_the_confirmation_and_marks_as_answered() {
     shop.database.query("DELETE FROM basalt.outbox RETURNING id").await;
     let details = submissions.find(submission).await.expect("a submission");
     assert_eq!((details.submission.status, details.submission.replies), (SubmissionStatus::Answered, 1));
-    let kept = details.messages.iter().find(|it| it.kind == "reply").expect("the reply");
+    let kept = details.messages.iter().find(|message| message.kind == "reply").expect("the reply");
     assert_eq!((kept.text.as_deref(), kept.state.as_str()), (Some("Dear Bob,\n\nyes."), "sent"));
 }
 
@@ -177,7 +180,7 @@ async fn reply_goes_to_addresses_of_the_submission_alone() {
         "Ada <ada@example.com>",
     ] {
         let refused = submissions.reply(submission, &reply(to, "Hello"), "owner").await;
-        let is_right = matches!(&refused, Err(SubmissionError::Invalid(it)) if it.code == "recipient_not_named");
+        let is_right = matches!(&refused, Err(SubmissionError::Invalid(input)) if input.code == "recipient_not_named");
         assert!(is_right, "{to}: {refused:?}");
     }
     assert_eq!(shop.counts().await, (1, 1));
@@ -202,12 +205,12 @@ async fn failed_mail_is_sent_again_and_others_are_not() {
     shop.database.query(&fail).await;
     let details = submissions.find(submission).await.expect("a submission");
     assert_eq!(details.submission.delivery(), "failed");
-    assert!(details.messages.iter().any(|it| it.error.as_deref() == Some("no such user")));
+    assert!(details.messages.iter().any(|message| message.error.as_deref() == Some("no such user")));
     shop.clock.advance(TimeDelta::days(30));
     assert_eq!(submissions.resend(submission, sent.id).await.expect("it is sent again").state, "waiting");
     let is_due = "SELECT (give_up_at > '2026-12-21' AND next_attempt_at = '2026-12-21T12:00:00Z')::text FROM basalt.outbox WHERE purpose = 'submission_reply'";
     assert_eq!(shop.database.query(is_due).await, ["true"]);
-    let notice = details.messages.iter().find(|it| it.kind == "notice").expect("a notice").id;
+    let notice = details.messages.iter().find(|message| message.kind == "notice").expect("a notice").id;
     let delivered = submissions.resend(submission, notice).await;
     assert!(matches!(delivered, Err(SubmissionError::Conflict { code: "message_not_failed", .. })), "{delivered:?}");
     let other = submissions.resend(Uuid::nil(), notice).await;
@@ -314,9 +317,9 @@ async fn notes_are_limited() {
     );
     shop.database.query(&fill).await;
     let outcomes = join_all((0..10).map(|_| submissions.add_note(submission, "one more", "owner"))).await;
-    assert!(outcomes.iter().filter(|it| it.is_ok()).count() >= 5);
+    assert!(outcomes.iter().filter(|outcome| outcome.is_ok()).count() >= 5);
     let is_full = |error: &SubmissionError| matches!(error, SubmissionError::Conflict { code: "too_many_notes", .. });
-    assert!(outcomes.iter().filter_map(|it| it.as_ref().err()).all(is_full));
+    assert!(outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).all(is_full));
     assert!(is_full(&submissions.add_note(submission, "x", "owner").await.expect_err("full")));
 }
 

@@ -217,8 +217,8 @@ async fn duplicates_of_the_operators_servers_are_stored_once() {
         let ids: Vec<_> = seen.iter().map(accepted_id).collect();
         assert!(ids.iter().all(|id| *id == ids[0]), "round {round}: {ids:?}");
         assert!(
-            seen.iter().all(|it| it.journal.statements() == ["submissions.enter", "submissions.insert"]
-                || it.journal.statements() == ["submissions.enter"]),
+            seen.iter().all(|response| response.journal.statements() == ["submissions.enter", "submissions.insert"]
+                || response.journal.statements() == ["submissions.enter"]),
             "no statement is added"
         );
         assert_eq!(here.counts().await, (round, round));

@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn valid_addresses_are_listed_once() {
-        let listed = |text: &str| EmailAddress::list(text).into_iter().map(|it| it.0).collect::<Vec<_>>();
+        let listed = |text: &str| EmailAddress::list(text).into_iter().map(|address| address.0).collect::<Vec<_>>();
         let text = "bob@example.com, Ada@example.com or ada@Example.com, @handle, jörg@example.com";
         assert_eq!(listed(text), ["bob@example.com", "Ada@example.com"]);
         let many: Vec<String> = (0..50).map(|number| format!("a{number}@example.com")).collect();
@@ -182,7 +182,7 @@ mod tests {
         #[test]
         fn listed_addresses_contain_the_only_one(text in "[a-z@., ]{0,60}") {
             if let FoundAddresses::One(address) = EmailAddress::find(&text) {
-                prop_assert!(EmailAddress::list(&text).iter().any(|it| it.is_same(address.as_str())));
+                prop_assert!(EmailAddress::list(&text).iter().any(|listed| listed.is_same(address.as_str())));
             }
         }
 

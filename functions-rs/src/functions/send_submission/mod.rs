@@ -139,7 +139,10 @@ impl SendSubmission {
             now: call.now,
             user: user_id(&call.caller),
             account_email: account_email(&call.caller),
-            senders: EmailAddress::list(requested.text.as_str()).iter().map(|it| it.as_str().to_owned()).collect(),
+            senders: EmailAddress::list(requested.text.as_str())
+                .iter()
+                .map(|address| address.as_str().to_owned())
+                .collect(),
             template: requested.template,
             repeat,
             notice: row(notice),
@@ -338,8 +341,9 @@ fn decide(
     if let Some(earlier) = entered.earlier {
         return earlier.to_decision();
     }
-    let refused =
-        |of: &'static str| entered.charged.iter().find(move |it: &&BucketState| it.refused && it.key.starts_with(of));
+    let refused = |of: &'static str| {
+        entered.charged.iter().find(move |bucket: &&BucketState| bucket.refused && bucket.key.starts_with(of))
+    };
     match refused(SUBMISSION_BUCKET) {
         Some(bucket) => SubmissionDecision::TooMany(limits.submissions.time_until_available(bucket.full_at, now)),
         None => SubmissionDecision::Store { confirm: refused(CONFIRMATION_BUCKET).is_none() },

@@ -197,7 +197,7 @@ impl FromRow<'_, PgRow> for LimitResult {
         let (id, is_same): (Option<Uuid>, Option<bool>) = (row.try_get("id")?, row.try_get("is_same")?);
         let earlier = id.zip(is_same).map(|(id, is_same)| EarlierSubmission { id, is_same });
         let repeats = row.try_get("repeats")?;
-        Ok(Self { charged: charged.map(|it| it.0).unwrap_or_default(), earlier, repeats })
+        Ok(Self { charged: charged.map(|buckets| buckets.0).unwrap_or_default(), earlier, repeats })
     }
 }
 

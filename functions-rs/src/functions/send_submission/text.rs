@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn length_counts_code_points_after_trimming() {
         let long = |count| format!(" \u{2003}{}\t", "𝄞".repeat(count));
-        assert_eq!(SubmissionText::new(&long(1000)).map(|it| it.as_str().chars().count()), Ok(1000));
+        assert_eq!(SubmissionText::new(&long(1000)).map(|text| text.as_str().chars().count()), Ok(1000));
         assert_eq!(SubmissionText::new(&long(1001)), Err(InvalidSubmission::TooLong));
         assert_eq!(SubmissionText::new("\u{feff}").as_ref().map(SubmissionText::as_str), Ok("\u{feff}"));
     }
