@@ -132,7 +132,7 @@ fn create_device(request: &PasskeyRequest, origin: &str) -> Result<Authenticator
         return Err("passkey: the options are of an authentication, which needs the passkey".to_owned());
     }
     let algorithms = options["pubKeyCredParams"].as_array();
-    if algorithms.is_some_and(|list| !list.is_empty() && list.iter().all(|it| it["alg"] != ES256)) {
+    if algorithms.is_some_and(|list| !list.is_empty() && list.iter().all(|parameters| parameters["alg"] != ES256)) {
         return Err("options.pubKeyCredParams: ES256 (-7) is not allowed, and there is no other algorithm".to_owned());
     }
     let host = || Url::parse(origin).ok().and_then(|url| url.host_str().map(str::to_owned));
@@ -160,7 +160,7 @@ fn load_device(passkey: &Map<String, Value>, request: &PasskeyRequest, origin: &
     }
     let allowed = options["allowCredentials"].as_array().filter(|list| !list.is_empty());
     let id = text("credential_id")?;
-    if allowed.is_some_and(|list| list.iter().all(|it| it["id"] != id)) {
+    if allowed.is_some_and(|list| list.iter().all(|credential| credential["id"] != id)) {
         return Err("passkey: options.allowCredentials does not list it".to_owned());
     }
     let counter = passkey.get("sign_count").and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok());

@@ -115,7 +115,8 @@ fn parse_effect(members: &Map<String, Value>, target: &FaultTarget, is_slow: boo
 /// Parses the members of a response; `None` if there are none.
 fn parse_response(members: &Map<String, Value>) -> Result<Option<FaultEffect>, String> {
     let retry_after = whole(members, "retry_after", MAX_RETRY_AFTER)?;
-    let status = match members.get("status").map(|status| status.as_u64().and_then(|it| u16::try_from(it).ok())) {
+    let status = match members.get("status").map(|status| status.as_u64().and_then(|number| u16::try_from(number).ok()))
+    {
         None => None,
         Some(Some(status)) if (200..600).contains(&status) => Some(status),
         Some(_) => return Err("do.status: a status of 200 to 599 is wanted".to_owned()),

@@ -45,7 +45,7 @@ fn writing_statements() -> &'static HashSet<&'static str> {
     NAMES.get_or_init(|| {
         platform::store::list_statements()
             .chain(store::list_statements())
-            .filter(|it| is_writing(it.sql()))
+            .filter(|statement| is_writing(statement.sql()))
             .map(Statement::name)
             .collect()
     })

@@ -45,7 +45,7 @@ where
             if is_data_api(request.uri().path()) {
                 return cors::FORWARDED.apply(build_response(status, build_data_error(code, retry_after)));
             }
-            let version = request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok());
+            let version = request.headers().get(VERSION_HEADER).and_then(|value| value.to_str().ok());
             let error = Error { retry_after, ..build_error(status, code) };
             let id = app.entropy.uuid().to_string();
             cors::GATEWAY.apply(Reply::from_error(&error, ApiVersion::from_header(version), &id).into_response())
@@ -60,7 +60,7 @@ fn find_action(rules: &FaultRules, app: &Arc<App>, request: &Request) -> Option<
     if rules.is_empty() {
         return None;
     }
-    let path = request.uri().path_and_query().map_or("/", |it| it.as_str());
+    let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
     let user = if rules.needs_user() { find_user(app, request.headers()) } else { None };
     rules.for_request(request.method(), path, user.as_ref())
 }

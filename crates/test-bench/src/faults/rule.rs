@@ -126,7 +126,7 @@ impl FaultCondition {
         let has_method = self.method.as_ref().map_or(*method != Method::OPTIONS, |wanted| wanted == method);
         let has_path = self.path.as_ref().is_none_or(|pattern| pattern.matches(path));
         let is_user = |wanted: &String| {
-            user.is_some_and(|user| [&user.id, &user.email].iter().any(|it| it.eq_ignore_ascii_case(wanted)))
+            user.is_some_and(|user| [&user.id, &user.email].iter().any(|own| own.eq_ignore_ascii_case(wanted)))
         };
         has_method && has_path && self.user.as_ref().is_none_or(is_user)
     }

@@ -73,12 +73,12 @@ impl FaultRules {
     /// `matched` is the number of operations that matched, `hits` that of affected ones.
     pub fn list(&self) -> Value {
         let state = self.lock();
-        let format = |it: &ActiveRule| {
+        let format = |active: &ActiveRule| {
             let mut shown = Map::new();
-            shown.insert("id".to_owned(), json!(it.id));
-            shown.insert("hits".to_owned(), json!(it.hits));
-            shown.insert("matched".to_owned(), json!(it.matched));
-            shown.extend(it.rule.source.clone());
+            shown.insert("id".to_owned(), json!(active.id));
+            shown.insert("hits".to_owned(), json!(active.hits));
+            shown.insert("matched".to_owned(), json!(active.matched));
+            shown.extend(active.rule.source.clone());
             Value::Object(shown)
         };
         json!({ "faults": state.rules.iter().map(format).collect::<Vec<_>>() })
@@ -92,7 +92,7 @@ impl FaultRules {
     pub fn clear(&self, id: Option<&str>) -> Result<(), TestApiError> {
         let mut state = self.lock();
         let before = state.rules.len();
-        state.rules.retain(|it| id.is_some_and(|id| it.id != id));
+        state.rules.retain(|active| id.is_some_and(|id| active.id != id));
         self.number.store(state.rules.len(), Ordering::Release);
         match id {
             Some(id) if state.rules.len() == before => {
@@ -124,7 +124,7 @@ impl FaultRules {
 
     /// Whether a rule depends on the user of requests.
     pub(super) fn needs_user(&self) -> bool {
-        !self.is_empty() && self.lock().rules.iter().any(|it| it.rule.condition.has_user())
+        !self.is_empty() && self.lock().rules.iter().any(|active| active.rule.condition.has_user())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -138,11 +138,11 @@ impl FaultRules {
         let mut state = self.lock();
         let RuleState { rules, entropy, .. } = &mut *state;
         let mut selected = None;
-        for it in rules.iter_mut().filter(|it| it.rule.target == *target && matches(&it.rule)) {
-            it.matched += 1;
-            if selected.is_none() && it.affects_current(entropy) {
-                it.hits += 1;
-                selected = Some(it.rule.action.clone());
+        for active in rules.iter_mut().filter(|active| active.rule.target == *target && matches(&active.rule)) {
+            active.matched += 1;
+            if selected.is_none() && active.affects_current(entropy) {
+                active.hits += 1;
+                selected = Some(active.rule.action.clone());
             }
         }
         selected

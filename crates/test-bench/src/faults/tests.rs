@@ -64,7 +64,7 @@ fn probability_is_reproducible() {
         let rules = rules(std::slice::from_ref(&rule));
         (0..400).map(|_| request(&rules, &Method::GET, "/").is_some()).collect::<Vec<_>>()
     };
-    let affected = run().into_iter().filter(|it| *it).count();
+    let affected = run().into_iter().filter(|is_affected| *is_affected).count();
     assert!((60..140).contains(&affected), "{affected}");
     assert_eq!(run(), run());
     let never = rules(&[json!({"match": {"probability": 0}, "do": {"status": 500}})]);

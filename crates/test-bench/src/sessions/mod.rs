@@ -103,13 +103,14 @@ fn build_preset<'a>(cx: &RequestContext, user: &'a User, request: &SessionReques
         std::iter::once(&first_method).chain(&more_methods).any(|claim| claim.method == kind.amr_method())
     };
     let kinds = [FactorType::Totp, FactorType::Phone, FactorType::WebAuthn, FactorType::RecoveryCode];
-    let factor_id = kinds.iter().filter(|kind| is_used(kind)).find_map(verified).map(|it| it.id);
+    let factor_id = kinds.iter().filter(|kind| is_used(kind)).find_map(verified).map(|factor| factor.id);
     PresetSession { user, first_method, more_methods, factor_id, expires_in: request.expires_in }
 }
 
 /// Returns the method by which this user would sign in.
 fn usual_method(user: &User) -> &'static str {
-    let has_provider = || user.identities.iter().any(|it| !matches!(it.provider.as_str(), "email" | "phone"));
+    let has_provider =
+        || user.identities.iter().any(|identity| !matches!(identity.provider.as_str(), "email" | "phone"));
     if user.is_anonymous {
         "anonymous"
     } else if user.is_sso_user {

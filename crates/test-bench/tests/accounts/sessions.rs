@@ -84,7 +84,8 @@ async fn methods_follow_the_request_or_the_user() {
         (json!({"phone": "15550100", "amr": ["magiclink"], "aal": "aal1"}), json!(["magiclink"])),
     ] {
         let claims = world.decode_claims(&access_token(&world, body.clone()).await);
-        let methods: Value = claims["amr"].as_array().expect("a list").iter().map(|it| it["method"].clone()).collect();
+        let methods: Value =
+            claims["amr"].as_array().expect("a list").iter().map(|entry| entry["method"].clone()).collect();
         assert_eq!(methods, expected, "{body}");
     }
 }

@@ -180,7 +180,7 @@ async fn provider_refuses_hangs_or_answers() {
         let outcome = match client.get_trusted("google", "http://127.0.0.1:9/", limits).await {
             Ok(response) => {
                 let retry_after =
-                    response.headers.get("retry-after").and_then(|it| it.to_str().ok()).unwrap_or_default();
+                    response.headers.get("retry-after").and_then(|value| value.to_str().ok()).unwrap_or_default();
                 let body = String::from_utf8_lossy(&response.body);
                 format!("{} {body} {} {retry_after}", response.status, response.is_truncated)
             }

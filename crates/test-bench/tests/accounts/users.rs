@@ -152,7 +152,8 @@ async fn a_thousand_users_keep_their_order() {
     let entry = |number: usize| json!({"email": format!("user{number}@b.co"), "password": PASSWORD});
     let entries: Value = (0..1000).map(entry).collect();
     let created = create(&world, &entries).await.expect("valid");
-    let emails: Vec<&str> = created.as_array().expect("a list").iter().filter_map(|it| it["email"].as_str()).collect();
+    let emails: Vec<&str> =
+        created.as_array().expect("a list").iter().filter_map(|user| user["email"].as_str()).collect();
     assert_eq!((emails.len(), emails[0], emails[999]), (1000, "user0@b.co", "user999@b.co"));
     world.advance(TimeDelta::seconds(1));
     assert_eq!(world.sign_in("user500@b.co").await.id, created[500]["id"]);
