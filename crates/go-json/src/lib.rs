@@ -133,8 +133,10 @@ mod tests {
 
     fn value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
-            any::<f64>().prop_filter("JSON has no others", |it| it.is_finite()).prop_map(|it| json!(it)),
-            any::<i64>().prop_map(|it| json!(it)),
+            any::<f64>()
+                .prop_filter("JSON has no others", |number| number.is_finite())
+                .prop_map(|number| json!(number)),
+            any::<i64>().prop_map(|number| json!(number)),
             "[<>&\u{2020}-\u{2030}a\"\\\\\n]{0,12}".prop_map(Value::from),
             any::<String>().prop_map(Value::from),
         ];
