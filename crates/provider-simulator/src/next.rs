@@ -218,7 +218,9 @@ fn parse_claims(members: &Map<String, Value>) -> Result<Map<String, Value>, Next
 
 /// Parses `error` and `error_description` (RFC 6749 §4.1.2.1).
 fn parse_error(members: &Map<String, Value>) -> Result<Option<(String, String)>, NextSignInError> {
-    let is_allowed = |text: &str| text.chars().all(|it| matches!(it, ' '..='~') && it != '"' && it != '\\');
+    let is_allowed = |text: &str| {
+        text.chars().all(|character| matches!(character, ' '..='~') && character != '"' && character != '\\')
+    };
     let description = parse_text(members, "error_description")?;
     match (parse_text(members, "error")?, description) {
         (None, None) => Ok(None),

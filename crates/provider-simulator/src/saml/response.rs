@@ -173,7 +173,7 @@ fn format_time(time: DateTime<Utc>) -> String {
 /// Escapes a text for an element, or an attribute without quotation marks, as Canonical XML does.
 /// Control characters and quotation marks are left out, since their canonical form depends on the place.
 fn escape_canonical(text: &str) -> String {
-    let kept: String = text.chars().filter(|it| !it.is_control() && *it != '"').collect();
+    let kept: String = text.chars().filter(|character| !character.is_control() && *character != '"').collect();
     kept.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

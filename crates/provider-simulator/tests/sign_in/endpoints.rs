@@ -167,7 +167,7 @@ async fn next_sign_in_needs_a_known_and_enabled_provider() {
     policy.external.providers.entry("google".into()).or_default().enabled = true;
     simulator.apply_to_enabled(&mut policy);
     assert_eq!(simulator.set_next("google", next()), Ok(()));
-    let simulated: Vec<_> = policy.external.providers.iter().filter(|(_, it)| it.is_simulated()).collect();
+    let simulated: Vec<_> = policy.external.providers.iter().filter(|(_, provider)| provider.is_simulated()).collect();
     assert_eq!(simulated.len(), 1, "{simulated:?}");
 }
 

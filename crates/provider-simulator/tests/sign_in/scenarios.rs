@@ -85,7 +85,8 @@ async fn changed_and_shared_emails_lead_to_the_same_user() {
     assert_eq!(changed.str("identities/0/identity_data/email"), "changed.ann@example.com");
     let shared = trial.user(&trial.sign_in_as("github", &scenario("shared_email")).await).await;
     assert_eq!(shared.str("id"), first.str("id"));
-    let ids: Vec<_> = shared.json["identities"].as_array().expect("identities").iter().map(|it| &it["id"]).collect();
+    let ids: Vec<_> =
+        shared.json["identities"].as_array().expect("identities").iter().map(|identity| &identity["id"]).collect();
     assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
 }
 
