@@ -29,8 +29,9 @@ impl DataApi {
     pub fn cache_summary(&self) -> String {
         let Some(cache) = self.cache() else { return "null".to_owned() };
         let name = |schema: &str, name: &str| format!("{schema}.{name}");
-        let mut tables: Vec<_> = cache.tables.values().map(|it| name(&it.schema, &it.name)).collect();
-        let mut functions: Vec<_> = cache.functions.values().flatten().map(|it| name(&it.schema, &it.name)).collect();
+        let mut tables: Vec<_> = cache.tables.values().map(|table| name(&table.schema, &table.name)).collect();
+        let mut functions: Vec<_> =
+            cache.functions.values().flatten().map(|function| name(&function.schema, &function.name)).collect();
         tables.sort();
         functions.sort();
         let relationships: usize = cache.relationships.values().map(Vec::len).sum();

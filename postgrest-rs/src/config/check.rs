@@ -85,7 +85,9 @@ pub(super) fn proxy_uri(sources: &Sources) -> Result<Option<String>, String> {
     let is_valid = text.parse::<http::Uri>().is_ok_and(|uri| {
         matches!(uri.scheme_str(), Some("http" | "https"))
             && uri.query().is_none()
-            && uri.authority().is_some_and(|it| !it.as_str().contains('@') && !it.host().is_empty())
+            && uri
+                .authority()
+                .is_some_and(|authority| !authority.as_str().contains('@') && !authority.host().is_empty())
             && uri.port_u16() != Some(0)
     });
     if !is_valid {

@@ -63,7 +63,7 @@ impl ClaimPath {
                 (Step::Key(key), Value::Object(object)) => object.get(key)?,
                 (Step::Index(index), Value::Array(array)) => array.get(*index)?,
                 (Step::First(condition, pattern), Value::Array(array)) => {
-                    array.iter().find(|it| it.as_str().is_some_and(|text| condition.holds(pattern, text)))?
+                    array.iter().find(|element| element.as_str().is_some_and(|text| condition.holds(pattern, text)))?
                 }
                 _ => return None,
             };
@@ -132,7 +132,7 @@ fn parse_step(text: &str) -> Option<(Step, &str)> {
             ("*==", Condition::Contains),
         ];
         let (pattern, operator) =
-            operators.into_iter().find_map(|(name, it)| Some((condition.strip_prefix(name)?, it)))?;
+            operators.into_iter().find_map(|(name, operator)| Some((condition.strip_prefix(name)?, operator)))?;
         let (pattern, after) = quoted(pattern.trim_start())?;
         return (after == ")]").then(|| (Step::First(operator, pattern.to_owned()), ""));
     }

@@ -200,7 +200,7 @@ mod tests {
             "db-anon-role = \"\"",
         ];
         for line in expected {
-            assert!(dumped.lines().any(|it| it == line), "{line}\n{dumped}");
+            assert!(dumped.lines().any(|dumped_line| dumped_line == line), "{line}\n{dumped}");
         }
         assert_eq!(dump(&Sources { file: file::parse(&dumped).unwrap(), ..Sources::default() }), dumped);
     }
@@ -220,10 +220,12 @@ mod tests {
         let defaults = dump(&Sources::default());
         let example = Config::example().unwrap();
         assert!(file::parse(&example).unwrap().is_empty());
-        let uncommented: String =
-            example.lines().filter_map(|line| line.strip_prefix("# ")).fold(String::new(), |all, it| all + it + "\n");
+        let uncommented: String = example
+            .lines()
+            .filter_map(|line| line.strip_prefix("# "))
+            .fold(String::new(), |all, line| all + line + "\n");
         for line in defaults.lines() {
-            assert!(uncommented.lines().any(|it| it == line), "{line}\n{example}");
+            assert!(uncommented.lines().any(|uncommented_line| uncommented_line == line), "{line}\n{example}");
         }
     }
 }

@@ -283,7 +283,7 @@ impl Config {
             return Err(problems.into_text());
         };
         let list = |name: &str, default: &[&str]| {
-            sources.text(&[name]).map_or_else(|| default.iter().map(|&it| it.to_owned()).collect(), split_commas)
+            sources.text(&[name]).map_or_else(|| default.iter().map(|&item| item.to_owned()).collect(), split_commas)
         };
         let server_host = sources.owned("server-host").unwrap_or_else(|| "!4".to_owned());
         let admin_server_host = sources.owned("admin-server-host").unwrap_or_else(|| server_host.clone());

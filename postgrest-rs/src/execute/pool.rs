@@ -80,10 +80,10 @@ impl Pool {
     /// Closes connections that were not used for long.
     pub fn prune(&self) {
         let limits = self.limits;
-        let is_fresh = |it: &Idle| {
-            it.returned.elapsed() < limits.idle
-                && it.opened.elapsed() < limits.lifetime
-                && !it.connection.client().is_closed()
+        let is_fresh = |idle: &Idle| {
+            idle.returned.elapsed() < limits.idle
+                && idle.opened.elapsed() < limits.lifetime
+                && !idle.connection.client().is_closed()
         };
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).retain(is_fresh);
     }
@@ -134,9 +134,9 @@ impl Pool {
 
     fn take_idle(&self) -> Option<Idle> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(it) = idle.pop() {
-            if it.opened.elapsed() < self.limits.lifetime && !it.connection.client().is_closed() {
-                return Some(it);
+        while let Some(candidate) = idle.pop() {
+            if candidate.opened.elapsed() < self.limits.lifetime && !candidate.connection.client().is_closed() {
+                return Some(candidate);
             }
         }
         None
@@ -162,7 +162,9 @@ impl Lease {
 
     /// Returns the connection to the pool: no transaction is open and nothing is being answered.
     pub fn give_back(mut self) {
-        let Some(connection) = self.connection.take().filter(|it| !it.client().is_closed()) else { return };
+        let Some(connection) = self.connection.take().filter(|connection| !connection.client().is_closed()) else {
+            return;
+        };
         let idle = Idle { connection, opened: self.opened, returned: Instant::now() };
         let mut connections = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // Read under the lock that a renewal holds.
@@ -174,7 +176,9 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(connection) = self.connection.take().filter(|it| !it.client().is_closed()) else { return };
+        let Some(connection) = self.connection.take().filter(|connection| !connection.client().is_closed()) else {
+            return;
+        };
         let token = connection.client().cancel_token();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let pool = Arc::clone(&self.pool);

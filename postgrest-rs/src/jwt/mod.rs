@@ -92,13 +92,13 @@ impl TokenCache {
 
     fn find(&self, keys: &KeySet, token: &str) -> Option<Map<String, Value>> {
         let mut verified = self.verified.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        verified.as_mut().filter(|it| it.keys == *keys)?.claims.get(token).cloned()
+        verified.as_mut().filter(|cache| cache.keys == *keys)?.claims.get(token).cloned()
     }
 
     /// Keeps the claims. Other keys than before empty the cache.
     fn insert(&self, keys: &KeySet, token: &str, claims: &Map<String, Value>, capacity: usize) {
         let mut guard = self.verified.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let verified = match guard.take().filter(|it| it.keys == *keys) {
+        let verified = match guard.take().filter(|cache| cache.keys == *keys) {
             Some(verified) => guard.insert(verified),
             None => guard.insert(Verified { keys: keys.clone(), claims: LruCache::new(capacity) }),
         };

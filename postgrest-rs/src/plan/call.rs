@@ -67,9 +67,9 @@ fn matches(function: &Function, keys: &BTreeSet<&str>, has_raw_body: bool) -> bo
     if parameters.is_empty() {
         return keys.is_empty() && !has_raw_body;
     }
-    let all: BTreeSet<&str> = parameters.iter().map(|it| it.name.as_str()).collect();
-    let mut required = parameters.iter().filter(|it| it.required);
-    required.all(|it| keys.contains(it.name.as_str())) && keys.is_subset(&all)
+    let all: BTreeSet<&str> = parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    let mut required = parameters.iter().filter(|parameter| parameter.required);
+    required.all(|parameter| keys.contains(parameter.name.as_str())) && keys.is_subset(&all)
 }
 
 /// Finds the function that the arguments fit.
@@ -91,9 +91,10 @@ pub(super) fn find_function<'a>(
     let content_type = &request.content_type;
     let has_raw_body = is_post && matches!(content_type, MediaType::Text | MediaType::Xml | MediaType::OctetStream);
     let overloads: &[Function] = context.cache.functions.get(name).map_or(&[], Vec::as_slice);
-    let mut found: Vec<&Function> = overloads.iter().filter(|it| matches(it, &keys, has_raw_body)).collect();
+    let mut found: Vec<&Function> =
+        overloads.iter().filter(|overload| matches(overload, &keys, has_raw_body)).collect();
     if found.is_empty() && is_post {
-        found = overloads.iter().filter(|it| takes_body(it, content_type)).collect();
+        found = overloads.iter().filter(|overload| takes_body(overload, content_type)).collect();
     }
     match found.as_slice() {
         [one] => Ok(one),
@@ -105,18 +106,24 @@ pub(super) fn find_function<'a>(
                 .cache
                 .functions
                 .keys()
-                .filter(|it| it.schema == name.schema)
-                .map(|it| it.name.as_str())
+                .filter(|function| function.schema == name.schema)
+                .map(|function| function.name.as_str())
                 .collect();
             names.sort_unstable();
-            let parameters: Vec<Vec<String>> =
-                overloads.iter().map(|it| it.parameters.iter().map(|it| it.name.clone()).collect()).collect();
+            let parameters: Vec<Vec<String>> = overloads
+                .iter()
+                .map(|overload| overload.parameters.iter().map(|parameter| parameter.name.clone()).collect())
+                .collect();
             Err(Error::function_not_found(&call, suggest_function(&call, names.into_iter(), &parameters)))
         }
         several => {
-            let describe = |it: &&Function| {
-                let list: Vec<_> = it.parameters.iter().map(|it| format!("{} => {}", it.name, it.data_type)).collect();
-                format!("{}.{}({})", it.schema, it.name, list.join(", "))
+            let describe = |overload: &&Function| {
+                let list: Vec<_> = overload
+                    .parameters
+                    .iter()
+                    .map(|parameter| format!("{} => {}", parameter.name, parameter.data_type))
+                    .collect();
+                format!("{}.{}({})", overload.schema, overload.name, list.join(", "))
             };
             Err(Error::ambiguous_function(&several.iter().map(describe).collect::<Vec<_>>()))
         }
@@ -145,7 +152,8 @@ pub(super) fn plan(context: Context<'_>, function: &Function, method: InvokeMeth
         }
     };
     let is_positional = matches!(function.parameters.as_slice(), [one] if one.name.is_empty());
-    let parameters = function.parameters.iter().filter(|it| is_positional || is_given(&it.name)).cloned().collect();
+    let parameters =
+        function.parameters.iter().filter(|parameter| is_positional || is_given(&parameter.name)).cloned().collect();
     let mut returning = mutate::needed_columns(read, &[]);
     if !returning.is_empty() && returning != ["*"] {
         // Columns that are filtered by must be there too.
@@ -164,7 +172,8 @@ pub(super) fn plan(context: Context<'_>, function: &Function, method: InvokeMeth
 
 /// The arguments by name: of a variadic parameter all, of others the last.
 fn collect(function: &Function, pairs: &[(String, String)]) -> BTreeMap<String, Argument> {
-    let is_variadic = |name: &str| function.parameters.iter().any(|it| it.variadic && it.name == name);
+    let is_variadic =
+        |name: &str| function.parameters.iter().any(|parameter| parameter.variadic && parameter.name == name);
     let mut arguments = BTreeMap::new();
     for (key, value) in pairs {
         if !is_variadic(key) {
@@ -183,11 +192,11 @@ fn collect(function: &Function, pairs: &[(String, String)]) -> BTreeMap<String, 
 fn collect_names(node: &ReadNode, names: &mut Vec<String>) {
     fn visit(condition: &Condition, names: &mut Vec<String>) {
         match condition {
-            Condition::Group { conditions, .. } => conditions.iter().for_each(|it| visit(it, names)),
+            Condition::Group { conditions, .. } => conditions.iter().for_each(|condition| visit(condition, names)),
             Condition::Filter { column, .. } if !names.contains(&column.name) => names.push(column.name.clone()),
             Condition::Filter { .. } | Condition::NullEmbed { .. } => {}
         }
     }
-    node.conditions.iter().for_each(|it| visit(it, names));
+    node.conditions.iter().for_each(|condition| visit(condition, names));
     names.sort();
 }

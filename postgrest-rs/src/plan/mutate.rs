@@ -140,9 +140,9 @@ fn columns(context: Context<'_>, table: &Table) -> Result<Vec<ColumnRef>, Error>
 /// The filters of the root, then its logic trees.
 fn conditions(context: Context<'_>, relation: &QualifiedName) -> Vec<Condition> {
     let query = &context.request.query;
-    let filters = query.root_filters().map(|it| resolve::filter(context.cache, relation, it));
+    let filters = query.root_filters().map(|filter| resolve::filter(context.cache, relation, filter));
     // Trees of embeds restrict the write too, as in the reference.
-    let trees = query.logic.iter().map(|(_, it)| resolve::logic(context.cache, relation, it));
+    let trees = query.logic.iter().map(|(_, tree)| resolve::logic(context.cache, relation, tree));
     filters.chain(trees).collect()
 }
 
@@ -168,7 +168,7 @@ pub(super) fn needed_columns(read: &ReadNode, key: &[String]) -> Vec<String> {
     for child in &read.children {
         let columns = match child.link.as_ref().map(|link| &link.relationship) {
             Some(Relationship::Computed(_)) => return everything(),
-            Some(Relationship::Key(it)) => match &it.cardinality {
+            Some(Relationship::Key(relationship)) => match &relationship.cardinality {
                 Cardinality::OneToMany(key) | Cardinality::ManyToOne(key) | Cardinality::OneToOne(key, _) => {
                     &key.columns
                 }

@@ -64,24 +64,27 @@ pub(super) fn find(
     let meant: Vec<&Relationship> = of_origin
         .into_iter()
         .flatten()
-        .filter(|it| match it {
-            Relationship::Computed(it) => it.function.name == target,
-            Relationship::Key(it) => is_meant(it, target, hint),
+        .filter(|relationship| match relationship {
+            Relationship::Computed(relationship) => relationship.function.name == target,
+            Relationship::Key(relationship) => is_meant(relationship, target, hint),
         })
         .collect();
     match meant.as_slice() {
         [one] => Ok((*one).clone()),
         [] => {
-            let mut parents: Vec<&str> =
-                all.keys().filter(|(_, it)| it == schema).map(|(table, _)| table.name.as_str()).collect();
+            let mut parents: Vec<&str> = all
+                .keys()
+                .filter(|(_, table_schema)| table_schema == schema)
+                .map(|(table, _)| table.name.as_str())
+                .collect();
             parents.sort_unstable();
-            let children: Option<Vec<&str>> =
-                of_origin.map(|list| list.iter().map(|it| it.foreign_table().name.as_str()).collect());
+            let children: Option<Vec<&str>> = of_origin
+                .map(|list| list.iter().map(|relationship| relationship.foreign_table().name.as_str()).collect());
             let suggestion = suggest_relationship(origin, target, parents.into_iter(), children.as_deref());
             Err(Error::no_relationship(origin, target, hint, schema, suggestion))
         }
         several => {
-            let candidates: Vec<_> = several.iter().filter_map(|it| candidate(it)).collect();
+            let candidates: Vec<_> = several.iter().filter_map(|relationship| candidate(relationship)).collect();
             Err(Error::ambiguous_relationship(origin, target, &candidates))
         }
     }
@@ -89,17 +92,18 @@ pub(super) fn find(
 
 /// A relationship as the details of an error describe it.
 fn candidate(relationship: &Relationship) -> Option<RelationshipCandidate> {
-    let Relationship::Key(it) = relationship else { return None };
+    let Relationship::Key(by_key) = relationship else { return None };
     let list = |columns: &[(String, String)], second: bool| {
         let names: Vec<&str> = columns.iter().map(|(a, b)| if second { b.as_str() } else { a.as_str() }).collect();
         format!("({})", names.join(", "))
     };
     let of_key = |cardinality, key: &ForeignKey| {
         let (own, other) = (list(&key.columns, false), list(&key.columns, true));
-        let text = format!("{} using {}{own} and {}{other}", key.constraint, it.table.name, it.foreign_table.name);
+        let text =
+            format!("{} using {}{own} and {}{other}", key.constraint, by_key.table.name, by_key.foreign_table.name);
         (cardinality, text, key.constraint.clone())
     };
-    let (cardinality, relationship, hint) = match &it.cardinality {
+    let (cardinality, relationship, hint) = match &by_key.cardinality {
         Cardinality::OneToMany(key) => of_key("one-to-many", key),
         Cardinality::ManyToOne(key) => of_key("many-to-one", key),
         Cardinality::OneToOne(key, _) => of_key("one-to-one", key),
@@ -117,8 +121,8 @@ fn candidate(relationship: &Relationship) -> Option<RelationshipCandidate> {
     };
     Some(RelationshipCandidate {
         cardinality,
-        origin: it.table.name.clone(),
-        target: it.foreign_table.name.clone(),
+        origin: by_key.table.name.clone(),
+        target: by_key.foreign_table.name.clone(),
         relationship,
         hint,
     })

@@ -70,11 +70,11 @@ pub(super) fn filter(cache: &SchemaCache, table: &QualifiedName, filter: &Filter
 /// A logic tree of a relation.
 pub(super) fn logic(cache: &SchemaCache, table: &QualifiedName, tree: &LogicTree) -> Condition {
     match tree {
-        LogicTree::Condition(it) => filter(cache, table, it),
+        LogicTree::Condition(condition) => filter(cache, table, condition),
         LogicTree::Group { negated, operator, conditions } => Condition::Group {
             negated: *negated,
             operator: *operator,
-            conditions: conditions.iter().map(|it| logic(cache, table, it)).collect(),
+            conditions: conditions.iter().map(|condition| logic(cache, table, condition)).collect(),
         },
     }
 }

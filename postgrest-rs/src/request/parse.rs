@@ -56,7 +56,7 @@ impl ApiRequest {
         let is_function_read = matches!(&action, Action::Invoke { method, .. } if method.is_read());
         let query = QueryParams::parse(parts.uri.query().unwrap_or_default(), is_function_read)?;
         let (top_level_range, ranges) = find_ranges(method, &query, headers)?;
-        let content_type = text(headers, "content-type").map_or(MediaType::Json, |it| MediaType::parse(&it));
+        let content_type = text(headers, "content-type").map_or(MediaType::Json, |value| MediaType::parse(&value));
         let (payload, columns) = body::parse(content, &content_type, &query, &action, rules.maximum_body)?;
         let prefer: Vec<_> = headers.get_all("prefer").iter().map(|value| lossy(value.as_bytes())).collect();
         let preferences = Preferences::parse(prefer.iter().map(String::as_str), rules.allows_transaction, is_timezone);
@@ -78,7 +78,8 @@ impl ApiRequest {
             method: method.to_owned(),
             schema,
             negotiated_by_profile,
-            accept: text(headers, "accept").map_or_else(|| vec![MediaType::Any], |it| MediaType::parse_accept(&it)),
+            accept: text(headers, "accept")
+                .map_or_else(|| vec![MediaType::Any], |value| MediaType::parse_accept(&value)),
             content_type,
         })
     }
@@ -104,7 +105,7 @@ fn find_resource(path: &str, rules: &RequestRules<'_>) -> Result<Resource, Error
         };
     }
     let segments: Vec<String> =
-        path.split('/').map(|it| percent_decode_str(it).decode_utf8_lossy().into_owned()).collect();
+        path.split('/').map(|segment| percent_decode_str(segment).decode_utf8_lossy().into_owned()).collect();
     if segments.iter().any(|segment| segment.contains('\0')) {
         return Err(Error::invalid_path());
     }

@@ -127,7 +127,7 @@ impl Choice for PreferHandling {
 
 /// How the value is written.
 fn name<T: Choice + PartialEq>(value: T) -> &'static str {
-    T::VALUES.iter().find(|(_, it)| *it == value).map_or("", |(name, _)| name)
+    T::VALUES.iter().find(|(_, choice)| *choice == value).map_or("", |(name, _)| name)
 }
 
 impl Preferences {
@@ -171,12 +171,12 @@ impl Preferences {
             .filter(|_| self.handling == Some(PreferHandling::Strict))
             .map(|rows| format!("max-affected={rows}"));
         let applied = [
-            self.resolution.map(|it| name(it).to_owned()),
-            self.missing.map(|it| name(it).to_owned()),
-            self.representation.map(|it| name(it).to_owned()),
-            self.count.map(|it| name(it).to_owned()),
-            self.transaction.map(|it| name(it).to_owned()),
-            self.handling.map(|it| name(it).to_owned()),
+            self.resolution.map(|resolution| name(resolution).to_owned()),
+            self.missing.map(|missing| name(missing).to_owned()),
+            self.representation.map(|representation| name(representation).to_owned()),
+            self.count.map(|count| name(count).to_owned()),
+            self.transaction.map(|transaction| name(transaction).to_owned()),
+            self.handling.map(|handling| name(handling).to_owned()),
             timezone,
             max_affected,
         ];

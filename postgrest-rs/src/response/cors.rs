@@ -29,7 +29,7 @@ pub fn grant(headers: &HeaderMap, allowed: Option<&[String]>) -> Option<Grant> {
         None => Some(Grant { origin: HeaderValue::from_static("*"), has_credentials: false }),
         Some(list) => list
             .iter()
-            .any(|it| it.as_bytes() == origin.as_bytes())
+            .any(|listed| listed.as_bytes() == origin.as_bytes())
             .then(|| Grant { origin: origin.clone(), has_credentials: true }),
     }
 }
@@ -75,8 +75,9 @@ impl Grant {
 /// The request header fields that may be sent: those that were asked for, and those that need no permission.
 fn list_allowed(requested: &str) -> String {
     let mut list = vec!["Authorization"];
-    list.extend(requested.split(',').map(str::trim).filter(|it| !it.is_empty()));
-    let missing = SAFE_REQUEST_HEADERS.into_iter().filter(|safe| !list.iter().any(|it| it.eq_ignore_ascii_case(safe)));
+    list.extend(requested.split(',').map(str::trim).filter(|name| !name.is_empty()));
+    let missing =
+        SAFE_REQUEST_HEADERS.into_iter().filter(|safe| !list.iter().any(|name| name.eq_ignore_ascii_case(safe)));
     let missing: Vec<_> = missing.collect();
     list.extend(missing);
     list.join(", ")

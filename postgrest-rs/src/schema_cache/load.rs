@@ -164,7 +164,7 @@ fn assemble(rows: CatalogRows, schemas: &[String]) -> SchemaCache {
             (name, table)
         })
         .collect();
-    let is_exposed = |schema: &str| schemas.iter().any(|it| it == schema);
+    let is_exposed = |schema: &str| schemas.iter().any(|exposed| exposed == schema);
     let primary_key = |name: &QualifiedName| tables.get(name).map(|table| table.key.clone()).unwrap_or_default();
     let relationships = relationships::collect(
         references.into_iter().map(build_reference).collect(),

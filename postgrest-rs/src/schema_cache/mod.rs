@@ -164,24 +164,26 @@ impl Relationship {
     /// The origin.
     pub fn table(&self) -> &QualifiedName {
         match self {
-            Self::Key(it) => &it.table,
-            Self::Computed(it) => &it.table,
+            Self::Key(relationship) => &relationship.table,
+            Self::Computed(relationship) => &relationship.table,
         }
     }
 
     /// The target.
     pub fn foreign_table(&self) -> &QualifiedName {
         match self {
-            Self::Key(it) => &it.foreign_table,
-            Self::Computed(it) => &it.foreign_table,
+            Self::Key(relationship) => &relationship.foreign_table,
+            Self::Computed(relationship) => &relationship.foreign_table,
         }
     }
 
     /// At most one row is related.
     pub fn is_to_one(&self) -> bool {
         match self {
-            Self::Key(it) => matches!(it.cardinality, Cardinality::ManyToOne(_) | Cardinality::OneToOne(..)),
-            Self::Computed(it) => it.to_one,
+            Self::Key(relationship) => {
+                matches!(relationship.cardinality, Cardinality::ManyToOne(_) | Cardinality::OneToOne(..))
+            }
+            Self::Computed(relationship) => relationship.to_one,
         }
     }
 }

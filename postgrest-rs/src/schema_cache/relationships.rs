@@ -58,7 +58,7 @@ fn trace(view: &View, views: &HashMap<u32, &View>) -> Vec<(u32, i32, i32)> {
     while let Some((origin, path)) = pending.pop() {
         found.push((origin.table, origin.table_column, origin.column));
         let Some(inner) = views.get(&origin.table).filter(|_| path.len() < MAXIMUM_VIEW_DEPTH) else { continue };
-        for next in inner.origins.iter().filter(|it| it.column == origin.table_column) {
+        for next in inner.origins.iter().filter(|source| source.column == origin.table_column) {
             if !path.contains(&next.table) {
                 let mut path = path.clone();
                 path.push(next.table);
@@ -187,20 +187,20 @@ fn swap(columns: &[(String, String)]) -> Vec<(String, String)> {
 
 /// The relationships in the other direction.
 fn inverses(relationships: &[KeyRelationship]) -> Vec<KeyRelationship> {
-    let inverse = |it: &KeyRelationship| {
+    let inverse = |relationship: &KeyRelationship| {
         let swapped = |key: &ForeignKey| ForeignKey { constraint: key.constraint.clone(), columns: swap(&key.columns) };
-        let cardinality = match &it.cardinality {
+        let cardinality = match &relationship.cardinality {
             Cardinality::ManyToOne(key) => Cardinality::OneToMany(swapped(key)),
             Cardinality::OneToOne(key, is_parent) => Cardinality::OneToOne(swapped(key), !is_parent),
             _ => return None,
         };
         Some(KeyRelationship {
-            table: it.foreign_table.clone(),
-            foreign_table: it.table.clone(),
-            is_self: it.is_self,
+            table: relationship.foreign_table.clone(),
+            foreign_table: relationship.table.clone(),
+            is_self: relationship.is_self,
             cardinality,
-            table_is_view: it.foreign_table_is_view,
-            foreign_table_is_view: it.table_is_view,
+            table_is_view: relationship.foreign_table_is_view,
+            foreign_table_is_view: relationship.table_is_view,
         })
     };
     relationships.iter().filter_map(inverse).collect()
@@ -212,9 +212,9 @@ fn through_junctions(
     primary_key: &impl Fn(&QualifiedName) -> Vec<String>,
 ) -> Vec<KeyRelationship> {
     let mut by_table: HashMap<&QualifiedName, Vec<(&KeyRelationship, &ForeignKey)>> = HashMap::new();
-    for it in relationships {
-        if let Cardinality::ManyToOne(key) = &it.cardinality {
-            by_table.entry(&it.table).or_default().push((it, key));
+    for relationship in relationships {
+        if let Cardinality::ManyToOne(key) = &relationship.cardinality {
+            by_table.entry(&relationship.table).or_default().push((relationship, key));
         }
     }
     let mut found = Vec::new();
@@ -261,8 +261,8 @@ pub(super) fn collect(
     all.extend(inverses(&all));
     // A computed relationship replaces those to a relation of the function's name.
     let overridden: HashSet<(&QualifiedName, &QualifiedName)> =
-        computed.iter().map(|it| (&it.table, &it.function)).collect();
-    let has_internal_junction = |it: &Relationship| match it {
+        computed.iter().map(|relationship| (&relationship.table, &relationship.function)).collect();
+    let has_internal_junction = |relationship: &Relationship| match relationship {
         Relationship::Key(KeyRelationship { cardinality: Cardinality::ManyToMany(junction), .. }) => {
             !is_exposed(&junction.table.schema)
         }
@@ -270,9 +270,11 @@ pub(super) fn collect(
     };
     let by_keys = all
         .iter()
-        .filter(|it| !overridden.contains(&(&it.table, &it.foreign_table)))
-        .map(|it| (it.foreign_table.schema.clone(), Relationship::Key(it.clone())));
-    let by_functions = computed.iter().map(|it| (it.function.schema.clone(), Relationship::Computed(it.clone())));
+        .filter(|relationship| !overridden.contains(&(&relationship.table, &relationship.foreign_table)))
+        .map(|relationship| (relationship.foreign_table.schema.clone(), Relationship::Key(relationship.clone())));
+    let by_functions = computed
+        .iter()
+        .map(|relationship| (relationship.function.schema.clone(), Relationship::Computed(relationship.clone())));
     let mut map: HashMap<(QualifiedName, String), Vec<Relationship>> = HashMap::new();
     for (schema, relationship) in by_keys.chain(by_functions) {
         if is_exposed(&relationship.table().schema) && is_exposed(&relationship.foreign_table().schema) {

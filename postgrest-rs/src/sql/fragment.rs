@@ -141,8 +141,8 @@ impl Sql {
                     LogicOperator::And => " AND ",
                     LogicOperator::Or => " OR ",
                 };
-                self.join(conditions, separator, |sql, it| {
-                    sql.condition_with(table, it, null_embed);
+                self.join(conditions, separator, |sql, condition| {
+                    sql.condition_with(table, condition, null_embed);
                 })
                 .raw(")")
             }
@@ -290,7 +290,7 @@ impl Sql {
         embeds: &[RelationSelect],
     ) -> &mut Self {
         let in_embeds = embeds.iter().any(
-            |embed| matches!(embed, RelationSelect::Spread { fields, .. } if fields.iter().any(|it| it.aggregate.is_some())),
+            |embed| matches!(embed, RelationSelect::Spread { fields, .. } if fields.iter().any(|field| field.aggregate.is_some())),
         );
         if !in_embeds && select.iter().all(|field| field.aggregate.is_none()) {
             return self;

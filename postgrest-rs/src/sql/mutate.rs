@@ -84,8 +84,8 @@ impl Sql {
         if conditions.is_empty() {
             return self;
         }
-        self.raw(" WHERE ").join(conditions, " AND ", |sql, it| {
-            sql.condition(table, it);
+        self.raw(" WHERE ").join(conditions, " AND ", |sql, condition| {
+            sql.condition(table, condition);
         })
     }
 
@@ -206,7 +206,11 @@ impl Sql {
             let columns: Vec<ColumnRef> = plan
                 .parameters
                 .iter()
-                .map(|it| ColumnRef { name: it.name.clone(), data_type: it.wide_type.clone(), ..ColumnRef::default() })
+                .map(|parameter| ColumnRef {
+                    name: parameter.name.clone(),
+                    data_type: parameter.wide_type.clone(),
+                    ..ColumnRef::default()
+                })
                 .collect();
             self.raw("(SELECT pgrst_body.* ");
             self.body_rows(BodyRows {

@@ -10,7 +10,9 @@ use crate::schema_cache::{Cardinality, Relationship};
 /// What the relation of a node is called in its query.
 fn table_name(node: &ReadNode) -> QualifiedName {
     match node.link.as_ref().map(|link| &link.relationship) {
-        Some(Relationship::Computed(it)) => unqualified(node.from_alias.as_deref().unwrap_or(&it.function.name)),
+        Some(Relationship::Computed(computed)) => {
+            unqualified(node.from_alias.as_deref().unwrap_or(&computed.function.name))
+        }
         _ => node.from_alias.as_deref().map_or_else(|| node.from.clone(), unqualified),
     }
 }
@@ -76,18 +78,18 @@ impl Sql {
         self.raw(" FROM ");
         let link = node.link.as_ref();
         match link.map(|link| &link.relationship) {
-            Some(Relationship::Computed(it)) => {
-                let origin = link.map_or(it.table.name.as_str(), |link| &link.origin.name);
+            Some(Relationship::Computed(computed)) => {
+                let origin = link.map_or(computed.table.name.as_str(), |link| &link.origin.name);
                 // The cast chooses among functions of this name.
-                self.qualified(&it.function).raw("(").name(origin).raw("::").qualified(&it.table).raw(")")
+                self.qualified(&computed.function).raw("(").name(origin).raw("::").qualified(&computed.table).raw(")")
             }
             _ => self.qualified(&node.from),
         };
         if let Some(alias) = &node.from_alias {
             self.raw(" AS ").name(alias);
         }
-        if let Some(Relationship::Key(it)) = link.map(|link| &link.relationship)
-            && let Cardinality::ManyToMany(junction) = &it.cardinality
+        if let Some(Relationship::Key(key)) = link.map(|link| &link.relationship)
+            && let Cardinality::ManyToMany(junction) = &key.cardinality
         {
             self.raw(", ").qualified(&junction.table);
         }
@@ -131,8 +133,8 @@ impl Sql {
         if node.conditions.is_empty() && node.join_conditions.is_empty() {
             return self;
         }
-        self.raw(" WHERE ").join(&node.conditions, " AND ", |sql, it| {
-            sql.condition(table, it);
+        self.raw(" WHERE ").join(&node.conditions, " AND ", |sql, condition| {
+            sql.condition(table, condition);
         });
         if !node.conditions.is_empty() && !node.join_conditions.is_empty() {
             self.raw(" AND ");

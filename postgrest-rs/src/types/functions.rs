@@ -24,13 +24,13 @@ pub(super) struct Callable<'a> {
 impl<'a> Generator<'a> {
     /// The functions of a schema that PostgREST can call, by their names.
     pub(super) fn list_functions(&self, schema: &str) -> Vec<Callable<'a>> {
-        let of_schema = self.catalog.functions.iter().filter(|it| it.schema == schema);
+        let of_schema = self.catalog.functions.iter().filter(|function| function.schema == schema);
         let mut found: Vec<Callable<'a>> = of_schema
             .filter_map(|function| {
                 let mut arguments = function.arguments();
                 arguments.sort_by(|left, right| compare(&left.name, &right.name));
                 let inputs: Vec<Argument> =
-                    arguments.iter().filter(|it| matches!(it.mode, 'i' | 'b' | 'v')).cloned().collect();
+                    arguments.iter().filter(|argument| matches!(argument.mode, 'i' | 'b' | 'v')).cloned().collect();
                 self.is_callable(&inputs).then_some(Callable { function, arguments, inputs })
             })
             .collect();
@@ -40,19 +40,19 @@ impl<'a> Generator<'a> {
 
     /// Whether arguments without names are those by which PostgREST calls.
     fn is_callable(&self, inputs: &[Argument]) -> bool {
-        let is_unnamed = |it: &&Argument| it.name.is_empty();
-        let is_usual = |it: &Argument| UNNAMED_TYPES.contains(&it.type_oid);
-        inputs.iter().filter(is_unnamed).all(|it| it.has_default && is_usual(it))
+        let is_unnamed = |argument: &&Argument| argument.name.is_empty();
+        let is_usual = |argument: &Argument| UNNAMED_TYPES.contains(&argument.type_oid);
+        inputs.iter().filter(is_unnamed).all(|argument| argument.has_default && is_usual(argument))
             || matches!(inputs, [only] if is_usual(only) || self.row_type(only.type_oid).is_some())
     }
 
     /// The functions as members: those of one name together.
     pub(super) fn function_members(&self, schema: &str) -> Vec<Member> {
         let mut groups: Vec<(&str, Vec<&Callable<'a>>)> = Vec::new();
-        for it in self.functions.get(schema).into_iter().flatten() {
-            match groups.iter_mut().find(|(name, _)| *name == it.function.name) {
-                Some((_, group)) => group.push(it),
-                None => groups.push((&it.function.name, vec![it])),
+        for callable in self.functions.get(schema).into_iter().flatten() {
+            match groups.iter_mut().find(|(name, _)| *name == callable.function.name) {
+                Some((_, group)) => group.push(callable),
+                None => groups.push((&callable.function.name, vec![callable])),
             }
         }
         groups
@@ -62,7 +62,7 @@ impl<'a> Generator<'a> {
                     compare(&left.function.argument_types, &right.function.argument_types)
                         .then_with(|| compare(&left.function.return_type, &right.function.return_type))
                 });
-                let mut signatures: Vec<Type> = group.iter().map(|it| self.signature(it, &group)).collect();
+                let mut signatures: Vec<Type> = group.iter().map(|overload| self.signature(overload, &group)).collect();
                 let value = if signatures.len() == 1 { signatures.remove(0) } else { Type::Union(signatures) };
                 Member::new(name, value)
             })
@@ -74,8 +74,12 @@ impl<'a> Generator<'a> {
         let arguments = if inputs.is_empty() {
             Type::name("never")
         } else {
-            let member = |it: &Argument| {
-                Member::optional(it.name.as_str(), it.has_default, self.type_of(&function.schema, it.type_oid))
+            let member = |argument: &Argument| {
+                Member::optional(
+                    argument.name.as_str(),
+                    argument.has_default,
+                    self.type_of(&function.schema, argument.type_oid),
+                )
             };
             Type::inline(inputs.iter().map(member).collect())
         };
@@ -86,7 +90,7 @@ impl<'a> Generator<'a> {
         let is_single = function.rows <= 1.0 && self.relation_name(function).is_some();
         let returned = if function.returns_set && !is_single { Type::Array(Box::new(returned)) } else { returned };
         let mut members = vec![Member::new("Args", arguments), Member::new("Returns", returned)];
-        members.extend(self.set_options(callable).map(|it| Member::new("SetofOptions", it)));
+        members.extend(self.set_options(callable).map(|options| Member::new("SetofOptions", options)));
         Type::inline(members)
     }
 
@@ -99,9 +103,12 @@ impl<'a> Generator<'a> {
             _ => None,
         };
         let is_single = (source.is_some() && !function.returns_set) || function.rows <= 1.0;
-        let flag = |it| Type::name(if it { "true" } else { "false" });
+        let flag = |is_true| Type::name(if is_true { "true" } else { "false" });
         Some(Type::expanded(vec![
-            Member::new("from", Type::Literal(source.map_or_else(|| "*".to_owned(), |it| it.format.clone()))),
+            Member::new(
+                "from",
+                Type::Literal(source.map_or_else(|| "*".to_owned(), |row_type| row_type.format.clone())),
+            ),
             Member::new("to", Type::Literal(target.to_owned())),
             Member::new("isOneToOne", flag(is_single)),
             Member::new("isSetofReturn", flag(function.returns_set)),
@@ -111,10 +118,12 @@ impl<'a> Generator<'a> {
     /// What one row of the result is.
     pub(super) fn return_type(&self, function: &Function) -> Type {
         let mut columns = function.arguments();
-        columns.retain(|it| it.mode == 't');
+        columns.retain(|argument| argument.mode == 't');
         columns.sort_by(|left, right| compare(&left.name, &right.name));
         if !columns.is_empty() {
-            let member = |it: &Argument| Member::new(it.name.as_str(), self.type_of(&function.schema, it.type_oid));
+            let member = |argument: &Argument| {
+                Member::new(argument.name.as_str(), self.type_of(&function.schema, argument.type_oid))
+            };
             return Type::expanded(columns.iter().map(member).collect());
         }
         let relation: Option<&Relation> = function.returned_relation.and_then(|oid| self.relations.get(&oid).copied());
@@ -142,24 +151,26 @@ impl<'a> Generator<'a> {
     fn find_conflict(&self, callable: &Callable<'a>, group: &[&Callable<'a>]) -> Option<String> {
         let Callable { function, inputs, .. } = callable;
         let name = format!("{}.{}", function.schema, function.name);
-        let type_name = |oid: u32| self.types.get(&oid).map_or("unknown", |it| it.name.as_str());
-        let others = || group.iter().copied().filter(|it| !std::ptr::eq(*it, callable));
+        let type_name = |oid: u32| self.types.get(&oid).map_or("unknown", |named| named.name.as_str());
+        let others = || group.iter().copied().filter(|other| !std::ptr::eq(*other, callable));
         let candidates = match &inputs[..] {
             [] => {
-                let other =
-                    others().find(|it| matches!(&it.inputs[..], [only] if only.name.is_empty() && only.has_default))?;
+                let other = others()
+                    .find(|other| matches!(&other.inputs[..], [only] if only.name.is_empty() && only.has_default))?;
                 format!("{name}(), {name}( => {})", type_name(other.function.returned))
             }
             [only] if !only.name.is_empty() => {
-                let same = |it: &&Callable<'a>| matches!(&it.inputs[..], [other] if other.name == only.name && other.type_oid != only.type_oid);
-                let mut all: Vec<&Argument> = others().filter(same).map(|it| &it.inputs[0]).collect();
+                let same = |other: &&Callable<'a>| matches!(&other.inputs[..], [input] if input.name == only.name && input.type_oid != only.type_oid);
+                let mut all: Vec<&Argument> = others().filter(same).map(|other| &other.inputs[0]).collect();
                 if all.is_empty() {
                     return None;
                 }
                 all.insert(0, only);
-                all.sort_by_key(|it| it.type_oid);
-                let all: Vec<String> =
-                    all.iter().map(|it| format!("{name}({} => {})", it.name, type_name(it.type_oid))).collect();
+                all.sort_by_key(|argument| argument.type_oid);
+                let all: Vec<String> = all
+                    .iter()
+                    .map(|argument| format!("{name}({} => {})", argument.name, type_name(argument.type_oid)))
+                    .collect();
                 all.join(", ")
             }
             _ => return None,

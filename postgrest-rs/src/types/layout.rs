@@ -66,12 +66,12 @@ impl Type {
     pub(super) fn nullable(self, is_nullable: bool) -> Self {
         match self {
             Self::Name(name) if name == "unknown" => Self::Name(name),
-            it if !is_nullable => it,
+            present if !is_nullable => present,
             Self::Union(mut types) => {
                 types.push(Self::name("null"));
                 Self::Union(types)
             }
-            it => Self::Union(vec![it, Self::name("null")]),
+            present => Self::Union(vec![present, Self::name("null")]),
         }
     }
 
@@ -150,9 +150,9 @@ impl Type {
             },
             Self::Tuple(types) => {
                 out.push('[');
-                for it in types {
+                for element in types {
                     new_line(indent + 2, out);
-                    it.write(indent + 2, out);
+                    element.write(indent + 2, out);
                     out.push(',');
                 }
                 new_line(indent, out);
@@ -186,10 +186,10 @@ pub(super) fn write_members(members: &[Member], indent: usize, out: &mut String)
 }
 
 fn write_union(types: &[Type], indent: usize, out: &mut String) {
-    for it in types {
+    for alternative in types {
         new_line(indent, out);
         out.push_str("| ");
-        it.write(indent + 2, out);
+        alternative.write(indent + 2, out);
     }
 }
 
@@ -201,9 +201,9 @@ pub(super) fn new_line(indent: usize, out: &mut String) {
 /// The name of a member, in quotes where it is no identifier.
 pub(super) fn key(name: &str) -> String {
     let mut characters = name.chars();
-    let is_start = |it: char| it == '$' || it == '_' || it.is_alphabetic();
-    let is_identifier =
-        characters.next().is_some_and(is_start) && characters.all(|it| is_start(it) || it.is_alphanumeric());
+    let is_start = |character: char| character == '$' || character == '_' || character.is_alphabetic();
+    let is_identifier = characters.next().is_some_and(is_start)
+        && characters.all(|character| is_start(character) || character.is_alphanumeric());
     if is_identifier { name.to_owned() } else { quote(name) }
 }
 
@@ -231,7 +231,7 @@ mod tests {
 
     fn labels() -> Vec<Type> {
         ["happy", "sad", "another", "and yet another", "the last of them", "none"]
-            .map(|it| Type::Literal(it.to_owned()))
+            .map(|text| Type::Literal(text.to_owned()))
             .into()
     }
 

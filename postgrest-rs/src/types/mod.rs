@@ -61,8 +61,8 @@ struct Generator<'a> {
 
 impl<'a> Generator<'a> {
     fn new(catalog: &'a Catalog, options: &'a TypeOptions) -> Self {
-        let types = catalog.types.iter().map(|it| (it.oid, it)).collect();
-        let relations = catalog.relations.iter().map(|it| (it.oid, it)).collect();
+        let types = catalog.types.iter().map(|pg_type| (pg_type.oid, pg_type)).collect();
+        let relations = catalog.relations.iter().map(|relation| (relation.oid, relation)).collect();
         let mut generator = Self { catalog, options, types, relations, functions: BTreeMap::new() };
         for schema in &catalog.schemas {
             let functions = generator.list_functions(schema);
@@ -92,13 +92,13 @@ impl<'a> Generator<'a> {
         out.push_str(&key(schema));
         out.push_str(": {");
         new_line(4, out);
-        let enums = self.list_types(schema, |it| !it.labels.is_empty());
+        let enums = self.list_types(schema, |pg_type| !pg_type.labels.is_empty());
         out.push_str(if enums.is_empty() { "Enums: {}," } else { "Enums: {" });
-        for it in &enums {
+        for enumeration in &enums {
             new_line(6, out);
-            out.push_str(&key(&it.name));
+            out.push_str(&key(&enumeration.name));
             out.push_str(": ");
-            Type::Tuple(it.labels.iter().map(|label| Type::Literal(label.clone())).collect()).write(6, out);
+            Type::Tuple(enumeration.labels.iter().map(|label| Type::Literal(label.clone())).collect()).write(6, out);
             out.push(',');
         }
         if !enums.is_empty() {
@@ -112,14 +112,14 @@ impl<'a> Generator<'a> {
     /// The types of a schema that meet a condition, by their names.
     fn list_types(&self, schema: &str, is_wanted: impl Fn(&PgType) -> bool) -> Vec<&'a PgType> {
         let mut found: Vec<&PgType> =
-            self.catalog.types.iter().filter(|it| it.schema == schema && is_wanted(it)).collect();
+            self.catalog.types.iter().filter(|pg_type| pg_type.schema == schema && is_wanted(pg_type)).collect();
         found.sort_by(|left, right| compare(&left.name, &right.name));
         found
     }
 
     /// The type of a column or argument whose type has this OID.
     fn type_of(&self, schema: &str, oid: u32) -> Type {
-        self.types.get(&oid).map_or_else(|| Type::name("unknown"), |it| self.type_named(schema, &it.name))
+        self.types.get(&oid).map_or_else(|| Type::name("unknown"), |pg_type| self.type_named(schema, &pg_type.name))
     }
 
     /// The type of a type's name, seen from a schema.
@@ -143,23 +143,27 @@ impl<'a> Generator<'a> {
 
     /// The type of an enumeration, a composite type, a table or a view.
     fn named_object(&self, schema: &str, name: &str) -> Type {
-        if let Some(found) = self.find_type(schema, name, |it| !it.labels.is_empty()) {
+        if let Some(found) = self.find_type(schema, name, |pg_type| !pg_type.labels.is_empty()) {
             if self.has_schema(&found.schema) {
                 return reference(&found.schema, "Enums", name, "");
             }
             let mut labels: Vec<Type> = found.labels.iter().map(|label| Type::Literal(label.clone())).collect();
             return if labels.len() == 1 { labels.remove(0) } else { Type::Union(labels) };
         }
-        if let Some(found) = self.find_type(schema, name, |it| !it.attributes.is_empty()) {
+        if let Some(found) = self.find_type(schema, name, |pg_type| !pg_type.attributes.is_empty()) {
             if self.has_schema(&found.schema) {
                 return reference(&found.schema, "CompositeTypes", name, "");
             }
             return Type::name("unknown");
         }
         for (kinds, group) in [(&['r', 'p'][..], "Tables"), (&['v'][..], "Views")] {
-            let all: Vec<&Relation> =
-                self.catalog.relations.iter().filter(|it| it.name == name && kinds.contains(&it.kind)).collect();
-            if let Some(found) = all.iter().find(|it| it.schema == schema).or_else(|| all.first()) {
+            let all: Vec<&Relation> = self
+                .catalog
+                .relations
+                .iter()
+                .filter(|relation| relation.name == name && kinds.contains(&relation.kind))
+                .collect();
+            if let Some(found) = all.iter().find(|relation| relation.schema == schema).or_else(|| all.first()) {
                 return reference(&found.schema, group, name, "[\"Row\"]");
             }
         }
@@ -167,12 +171,12 @@ impl<'a> Generator<'a> {
     }
 
     fn find_type(&self, schema: &str, name: &str, is_wanted: impl Fn(&PgType) -> bool) -> Option<&'a PgType> {
-        let all = || self.catalog.types.iter().filter(|it| it.name == name && is_wanted(it));
-        all().find(|it| it.schema == schema).or_else(|| all().next())
+        let all = || self.catalog.types.iter().filter(|pg_type| pg_type.name == name && is_wanted(pg_type));
+        all().find(|pg_type| pg_type.schema == schema).or_else(|| all().next())
     }
 
     fn has_schema(&self, schema: &str) -> bool {
-        self.catalog.schemas.iter().any(|it| it == schema)
+        self.catalog.schemas.iter().any(|exposed| exposed == schema)
     }
 
     /// The name that the relation of a result has; that of the type for composite types.
@@ -181,12 +185,12 @@ impl<'a> Generator<'a> {
         if let Some(found) = self.relations.get(&relation) {
             return Some(&found.name);
         }
-        self.row_type(function.returned).map(|it| it.name.as_str())
+        self.row_type(function.returned).map(|pg_type| pg_type.name.as_str())
     }
 
     /// The type of this OID, if it is that of rows.
     fn row_type(&self, oid: u32) -> Option<&'a PgType> {
-        self.types.get(&oid).copied().filter(|it| it.relation.is_some())
+        self.types.get(&oid).copied().filter(|pg_type| pg_type.relation.is_some())
     }
 }
 

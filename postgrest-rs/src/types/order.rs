@@ -35,7 +35,7 @@ fn weigh(name: &str) -> Weights {
         }
         let lower = character.to_lowercase().next().unwrap_or(character);
         weights.upper.push(lower != character);
-        weights.base.push(match PUNCTUATION.chars().position(|it| it == character) {
+        weights.base.push(match PUNCTUATION.chars().position(|mark| mark == character) {
             Some(position) => u32::try_from(position).unwrap_or(0),
             None if character.is_ascii_digit() => 100 + u32::from(character),
             None => LETTERS + u32::from(lower),

@@ -38,7 +38,7 @@ impl Pgbouncer {
         fs::write(folder.join("pgbouncer.ini"), settings).unwrap();
         fs::write(folder.join("users"), "\"api_login\" \"\"\n").unwrap();
         let program =
-            ["/usr/sbin/pgbouncer", "/opt/homebrew/bin/pgbouncer"].into_iter().find(|it| Path::new(it).exists());
+            ["/usr/sbin/pgbouncer", "/opt/homebrew/bin/pgbouncer"].into_iter().find(|path| Path::new(path).exists());
         let mut command = Command::new(program.unwrap_or("pgbouncer"));
         if let Some((uid, gid)) = unprivileged_user() {
             chown(&folder, Some(uid), Some(gid)).unwrap();

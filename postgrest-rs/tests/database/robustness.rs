@@ -112,7 +112,7 @@ async fn replicas_see_changes_of_the_schema_and_write_one_row() {
     let replicas = [Arc::clone(&api.api), other];
     let upkeep: Vec<_> = replicas
         .iter()
-        .map(|it| tokio::spawn(upkeep::run(Arc::clone(it), None, Arc::new(ReloadRequests::default()))))
+        .map(|replica| tokio::spawn(upkeep::run(Arc::clone(replica), None, Arc::new(ReloadRequests::default()))))
         .collect();
     let upserts = (0..40).map(|number| {
         let replica = Arc::clone(&replicas[number % 2]);

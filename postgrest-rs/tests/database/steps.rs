@@ -101,7 +101,7 @@ pub(crate) async fn send(api: &DataApi, step: &Value, book: &Value, kept: &mut K
         }
     }
     let has_type =
-        fields.as_object().is_some_and(|fields| fields.keys().any(|it| it.eq_ignore_ascii_case("content-type")));
+        fields.as_object().is_some_and(|fields| fields.keys().any(|field| field.eq_ignore_ascii_case("content-type")));
     let body = if step.get("json").is_some() {
         if !has_type {
             request = request.header("content-type", "application/json");

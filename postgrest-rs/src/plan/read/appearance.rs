@@ -96,7 +96,11 @@ pub(super) fn link_orders(node: &mut ReadNode) -> Result<(), Error> {
 pub(super) fn link_null_filters(node: &mut ReadNode) {
     fn convert(condition: &mut Condition, children: &[ReadNode]) {
         match condition {
-            Condition::Group { conditions, .. } => conditions.iter_mut().for_each(|it| convert(it, children)),
+            Condition::Group { conditions, .. } => {
+                for condition in conditions {
+                    convert(condition, children);
+                }
+            }
             Condition::Filter { column, negated, operation: Operation::Is(IsValue::Null) }
                 if column.path.is_empty() =>
             {
@@ -165,10 +169,12 @@ pub(super) fn hoist_aggregates(node: &mut ReadNode) -> Vec<Hoisted> {
         for embed in &mut node.embeds {
             let RelationSelect::Spread { fields, alias } = embed else { continue };
             for field in fields {
-                if let Some(it) = of_children.iter().find(|it| it.alias == *alias && it.name == field.name) {
-                    field.aggregate = Some(it.aggregate);
-                    field.aggregate_cast.clone_from(&it.cast);
-                    field.alias.clone_from(&it.output);
+                if let Some(aggregate) =
+                    of_children.iter().find(|aggregate| aggregate.alias == *alias && aggregate.name == field.name)
+                {
+                    field.aggregate = Some(aggregate.aggregate);
+                    field.aggregate_cast.clone_from(&aggregate.cast);
+                    field.alias.clone_from(&aggregate.output);
                 }
             }
         }
@@ -185,7 +191,8 @@ pub(super) fn hoist_aggregates(node: &mut ReadNode) -> Vec<Hoisted> {
             output: field.alias.clone(),
         });
     }
-    hoisted.extend(of_children.into_iter().map(|it| Hoisted { alias: node.subquery_alias.clone(), ..it }));
+    hoisted
+        .extend(of_children.into_iter().map(|aggregate| Hoisted { alias: node.subquery_alias.clone(), ..aggregate }));
     hoisted
 }
 

@@ -259,8 +259,8 @@ fn link(child: &mut ReadNode, relationship: Relationship, parent_alias: Option<&
         child.spread = Some(Spread::ToMany { extra: Vec::new(), order: Vec::new() });
     }
     let origin = parent_alias.map_or_else(|| relationship.table().clone(), unqualified);
-    if let Relationship::Key(it) = &relationship {
-        match &it.cardinality {
+    if let Relationship::Key(by_key) = &relationship {
+        match &by_key.cardinality {
             Cardinality::ManyToMany(junction) => {
                 let in_junction = |column: &str| {
                     let table =
@@ -270,7 +270,7 @@ fn link(child: &mut ReadNode, relationship: Relationship, parent_alias: Option<&
                 let of_target = junction
                     .target_columns
                     .iter()
-                    .map(|(column, other)| (in_junction(other), (it.foreign_table.clone(), column.clone())));
+                    .map(|(column, other)| (in_junction(other), (by_key.foreign_table.clone(), column.clone())));
                 let of_source = junction
                     .source_columns
                     .iter()
@@ -286,7 +286,7 @@ fn link(child: &mut ReadNode, relationship: Relationship, parent_alias: Option<&
         }
     }
     let is_through_junction =
-        matches!(&relationship, Relationship::Key(it) if matches!(it.cardinality, Cardinality::ManyToMany(_)));
+        matches!(&relationship, Relationship::Key(by_key) if matches!(by_key.cardinality, Cardinality::ManyToMany(_)));
     child.from_alias = (!is_through_junction).then_some(alias);
     child.link = Some(Link { relationship, origin });
 }

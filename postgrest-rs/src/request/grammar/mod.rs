@@ -158,7 +158,9 @@ fn ends(input: &mut Input<'_>, expected: &[&'static str]) -> Reply<()> {
 fn json_index(input: &mut Input<'_>) -> Reply<String> {
     sequence(input, |steps| {
         let sign = if steps.run(|input| optional(input, text("-")))?.is_some() { '-' } else { '+' };
-        let digit = |input: &mut Input<'_>| label(input, "digit", |input| satisfy(input, |it| it.is_ascii_digit()));
+        let digit = |input: &mut Input<'_>| {
+            label(input, "digit", |input| satisfy(input, |character| character.is_ascii_digit()))
+        };
         let first = steps.run(digit)?;
         let rest = steps.run(|input| many(input, digit))?;
         steps.run(|input| ends(input, &["->", "::", ".", ","]))?;

@@ -68,8 +68,8 @@ fn embed_parameters(steps: &mut Steps<'_, '_>) -> Result<(Option<String>, Option
     let (mut hint, mut join) = (None, None);
     for _ in 0..2 {
         match steps.run(|input| optional(input, parameter))? {
-            Some(EmbedParameter::Hint(it)) => hint = hint.or(Some(it)),
-            Some(EmbedParameter::Join(it)) => join = join.or(Some(it)),
+            Some(EmbedParameter::Hint(name)) => hint = hint.or(Some(name)),
+            Some(EmbedParameter::Join(kind)) => join = join.or(Some(kind)),
             None => {}
         }
     }

@@ -77,11 +77,11 @@ impl ParseError {
         let mut character = None;
         for message in messages {
             match message {
-                Message::FoundCharacter(it) => character = character.or(Some(*it)),
+                Message::FoundCharacter(found) => character = character.or(Some(*found)),
                 Message::Found(text) if !found.contains(text) => found.push(text.clone()),
                 Message::Found(_) => {}
-                Message::Expected(it) => {
-                    let text = it.show();
+                Message::Expected(label) => {
+                    let text = label.show();
                     if !text.is_empty() && !expected.contains(&text) {
                         expected.push(text);
                     }

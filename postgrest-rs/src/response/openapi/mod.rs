@@ -141,7 +141,7 @@ impl Description<'_> {
         let origin = QualifiedName { schema: table.schema.clone(), name: table.name.clone() };
         let relationships = self.cache.relationships.get(&(origin, table.schema.clone()))?;
         let referenced = |relationship: &'_ Relationship| match relationship {
-            Relationship::Key(it) => match &it.cardinality {
+            Relationship::Key(by_key) => match &by_key.cardinality {
                 Cardinality::ManyToOne(key) | Cardinality::OneToOne(key, false) => {
                     matches!(key.columns.as_slice(), [(own, _)] if *own == column.name)
                 }
@@ -149,14 +149,17 @@ impl Description<'_> {
             },
             Relationship::Computed(_) => false,
         };
-        let found = relationships.iter().filter(|it| referenced(it)).min_by_key(|relationship| match relationship {
-            Relationship::Key(it) => it.foreign_table_is_view,
-            Relationship::Computed(_) => true,
-        })?;
+        let found =
+            relationships.iter().filter(|relationship| referenced(relationship)).min_by_key(|relationship| {
+                match relationship {
+                    Relationship::Key(by_key) => by_key.foreign_table_is_view,
+                    Relationship::Computed(_) => true,
+                }
+            })?;
         match found {
-            Relationship::Key(it) => match &it.cardinality {
+            Relationship::Key(by_key) => match &by_key.cardinality {
                 Cardinality::ManyToOne(key) | Cardinality::OneToOne(key, _) => {
-                    Some((&it.foreign_table.name, &key.columns.first()?.1))
+                    Some((&by_key.foreign_table.name, &key.columns.first()?.1))
                 }
                 _ => None,
             },
@@ -314,8 +317,12 @@ fn argument_schema(function: &Function) -> Value {
         (parameter.name.clone(), property)
     };
     let properties: Map<_, _> = function.parameters.iter().map(describe).collect();
-    let required: Vec<_> =
-        function.parameters.iter().filter(|it| it.required).map(|parameter| parameter.name.as_str()).collect();
+    let required: Vec<_> = function
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.required)
+        .map(|parameter| parameter.name.as_str())
+        .collect();
     object([
         ("description", function.description.as_deref().map(Value::from)),
         ("required", (!required.is_empty()).then(|| json!(required))),

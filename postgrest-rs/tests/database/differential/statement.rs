@@ -40,7 +40,7 @@ fn condition(table: &Table, name: &str, of: &Condition) -> String {
 }
 
 fn conditions(table: &Table, name: &str, of: &[Condition]) -> String {
-    let all: Vec<_> = of.iter().map(|it| condition(table, name, it)).collect();
+    let all: Vec<_> = of.iter().map(|term| condition(table, name, term)).collect();
     if all.is_empty() { "true".to_owned() } else { all.join(" AND ") }
 }
 
