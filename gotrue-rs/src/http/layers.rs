@@ -51,7 +51,7 @@ pub async fn serve(app: Arc<App>, table: Arc<router::RouteTable>, request: Reque
         return answer_preflight(&app, &request);
     }
     let is_readable = cors::AUTH_API.is_readable_by_scripts(request.method(), request.headers());
-    let version = ApiVersion::from_header(request.headers().get(VERSION_HEADER).and_then(|it| it.to_str().ok()));
+    let version = ApiVersion::from_header(request.headers().get(VERSION_HEADER).and_then(|value| value.to_str().ok()));
     let id = request_id(&app, &request);
     let trace = RequestTrace::start(request.headers());
     let span = request_span(request.method(), &id, &trace);

@@ -24,7 +24,7 @@ impl<T> Attempt<T> {
     /// Converts the outcome of the last attempt into a result.
     pub fn into_result(self) -> Result<T> {
         match self {
-            Self::Done(it) => Ok(it),
+            Self::Done(value) => Ok(value),
             Self::Conflict(error) => Err(error),
         }
     }

@@ -100,20 +100,20 @@ fn enabled_kinds(policy: &Policy) -> Vec<Kind> {
 /// Deletes one batch and returns the pause to make.
 ///
 /// If rows remain, the same kind runs again without a new write.
-async fn run_batch(app: &App, it: CleanupTask) -> Duration {
+async fn run_batch(app: &App, task: CleanupTask) -> Duration {
     let started = app.clock.now();
     let mut db = Connection::pooled(app.pool.clone(), Arc::default()).with_long_statements();
-    let outcome = run_task(&mut db, it, started).await;
+    let outcome = run_task(&mut db, task, started).await;
     let ended = app.clock.now();
     let duration = (ended - started).to_std().unwrap_or_default();
     JobRun { job: "cleanup", is_successful: outcome.is_ok(), duration, ended: ended.timestamp() }.record();
     match outcome {
         Ok(rows) => {
             if rows > 0 {
-                CLEANUP_ROWS.add(&[it.name()], rows);
-                tracing::debug!(kind = it.name(), rows, "expired rows deleted");
+                CLEANUP_ROWS.add(&[task.name()], rows);
+                tracing::debug!(kind = task.name(), rows, "expired rows deleted");
             }
-            if rows < it.batch_size {
+            if rows < task.batch_size {
                 app.cleanup_signal.advance();
                 return IDLE_PAUSE;
             }
@@ -121,7 +121,7 @@ async fn run_batch(app: &App, it: CleanupTask) -> Duration {
             (app.clock.now() - started).to_std().unwrap_or_default()
         }
         Err(error) => {
-            tracing::warn!(kind = it.name(), error = %ErrorChain(&error), "expired rows not deleted, retry after the next write");
+            tracing::warn!(kind = task.name(), error = %ErrorChain(&error), "expired rows not deleted, retry after the next write");
             app.cleanup_signal.advance();
             IDLE_PAUSE
         }

@@ -219,7 +219,7 @@ impl EmailChangeToConfirm<'_> {
         User {
             email_change: self.new.as_str().to_owned(),
             email_change_token_new: self.to_new.hash.as_str().to_owned(),
-            email_change_token_current: to_current.map(|(_, it)| it.hash.as_str().to_owned()).unwrap_or_default(),
+            email_change_token_current: to_current.map(|(_, token)| token.hash.as_str().to_owned()).unwrap_or_default(),
             email_change_sent_at: Some(cx.now),
             email_change_confirm_status: 0,
             updated_at: cx.now,
@@ -347,7 +347,7 @@ fn user_after_change(cx: &RequestContext, user: User, change: ContactKind) -> Us
 fn contact_identity(after: &User, change: ContactKind) -> Result<&Identity> {
     let provider = if change == ContactKind::Email { "email" } else { "phone" };
     let own = after.id.to_string();
-    let found = after.identities.iter().find(|it| it.provider == provider && it.provider_id == own);
+    let found = after.identities.iter().find(|identity| identity.provider == provider && identity.provider_id == own);
     found.ok_or_else(|| Error::other(format!("the changed account lacks an identity of {provider}")))
 }
 

@@ -280,9 +280,9 @@ async fn confirm_existing_user(
     let mut db = cx.begin().await?;
     identities::lock_user(&mut db, found.id).await.or_internal_error(UPDATE_FAILED)?;
     let current = find_by_contact(cx, &mut db, &sign_up_contact.contact).await?;
-    let is_waiting = |it: &User| {
-        it.id == found.id
-            && decide(Some(it), &sign_up_contact.contact, &cx.app.policy) == SignUpDecision::ExistingConfirmed
+    let is_waiting = |candidate: &User| {
+        candidate.id == found.id
+            && decide(Some(candidate), &sign_up_contact.contact, &cx.app.policy) == SignUpDecision::ExistingConfirmed
     };
     let Some(known) = current.filter(is_waiting) else {
         db.rollback().await?;

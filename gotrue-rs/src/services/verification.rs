@@ -123,7 +123,7 @@ async fn apply_second_confirmation(
 ) -> Result<TokenOutcome> {
     let current =
         users::find_with_session(db, good.user.id, None).await.or_internal_error("Database error updating user")?;
-    let current = current.map(|it| it.user).filter(|it| good.hash.matches_stored(slot.stored_hash(it)));
+    let current = current.map(|current| current.user).filter(|user| good.hash.matches_stored(slot.stored_hash(user)));
     let current = current.ok_or_else(invalid_link)?;
     if decide_effect(good.kind, &good.hash, &current, &cx.app.policy) != VerificationEffect::ChangeEmail {
         return Err(invalid_link());

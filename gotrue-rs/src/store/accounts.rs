@@ -330,10 +330,10 @@ async fn insert_row(
         is_sso_user: user.is_sso_user,
         is_anonymous: user.is_anonymous,
         now: user.created_at,
-        identity_id: identity.map(|it| it.id),
-        provider: identity.map(|it| it.provider.as_str()),
-        provider_id: identity.map(|it| it.provider_id.as_str()),
-        identity_data: identity.map(|it| Value::Object(it.identity_data.clone())),
+        identity_id: identity.map(|identity| identity.id),
+        provider: identity.map(|identity| identity.provider.as_str()),
+        provider_id: identity.map(|identity| identity.provider_id.as_str()),
+        identity_data: identity.map(|identity| Value::Object(identity.identity_data.clone())),
         ..audit,
     );
     UserInsertion::from_insert(db.fetch_one(bound).await, user)

@@ -25,7 +25,7 @@ impl<'r> ColumnReader<'r> {
     where
         T: Decode<'r, Postgres> + Type<Postgres>,
     {
-        let is_named = |position: &usize| self.row.columns().get(*position).is_some_and(|it| it.name() == name);
+        let is_named = |position: &usize| self.row.columns().get(*position).is_some_and(|column| column.name() == name);
         let position = match self.next.filter(is_named) {
             Some(position) => position,
             None => name.index(self.row)?,

@@ -288,22 +288,22 @@ pub struct AppliedContactChange<'a> {
 }
 
 /// Replaces the address; false if the tokens are no longer those of `before`.
-pub async fn apply_email(db: &mut Connection, it: AppliedContactChange<'_>) -> Result<bool> {
-    let parts = changed_parts(&it);
-    let audit = AuditArrays::from_rows(it.audit);
+pub async fn apply_email(db: &mut Connection, change: AppliedContactChange<'_>) -> Result<bool> {
+    let parts = changed_parts(&change);
+    let audit = AuditArrays::from_rows(change.audit);
     let bound = bind!(
         APPLY_EMAIL,
-        user_id: it.before.id,
-        now: it.now,
-        app_metadata: it.app_metadata,
-        identity_id: it.identity.id,
-        provider: it.identity.provider.as_str(),
-        provider_id: it.identity.provider_id.as_str(),
-        identity_data: Value::Object(it.identity.identity_data.clone()),
-        email: it.after.email.as_deref(),
-        email_confirmed_at: it.after.email_confirmed_at,
-        email_change_token_new: it.before.email_change_token_new.as_str(),
-        email_change_token_current: it.before.email_change_token_current.as_str(),
+        user_id: change.before.id,
+        now: change.now,
+        app_metadata: change.app_metadata,
+        identity_id: change.identity.id,
+        provider: change.identity.provider.as_str(),
+        provider_id: change.identity.provider_id.as_str(),
+        identity_data: Value::Object(change.identity.identity_data.clone()),
+        email: change.after.email.as_deref(),
+        email_confirmed_at: change.after.email_confirmed_at,
+        email_change_token_new: change.before.email_change_token_new.as_str(),
+        email_change_token_current: change.before.email_change_token_current.as_str(),
         ..audit,
     );
     let (written,): (bool,) = db.fetch_one(bound.with_changed(&parts)).await?;
@@ -311,21 +311,21 @@ pub async fn apply_email(db: &mut Connection, it: AppliedContactChange<'_>) -> R
 }
 
 /// Replaces the number; false if the token is no longer that of `before`.
-pub async fn apply_phone(db: &mut Connection, it: AppliedContactChange<'_>) -> Result<bool> {
-    let parts = changed_parts(&it);
-    let audit = AuditArrays::from_rows(it.audit);
+pub async fn apply_phone(db: &mut Connection, change: AppliedContactChange<'_>) -> Result<bool> {
+    let parts = changed_parts(&change);
+    let audit = AuditArrays::from_rows(change.audit);
     let bound = bind!(
         APPLY_PHONE,
-        user_id: it.before.id,
-        now: it.now,
-        app_metadata: it.app_metadata,
-        identity_id: it.identity.id,
-        provider: it.identity.provider.as_str(),
-        provider_id: it.identity.provider_id.as_str(),
-        identity_data: Value::Object(it.identity.identity_data.clone()),
-        phone: it.after.phone.as_deref(),
-        phone_confirmed_at: it.after.phone_confirmed_at,
-        phone_change_token: it.before.phone_change_token.as_str(),
+        user_id: change.before.id,
+        now: change.now,
+        app_metadata: change.app_metadata,
+        identity_id: change.identity.id,
+        provider: change.identity.provider.as_str(),
+        provider_id: change.identity.provider_id.as_str(),
+        identity_data: Value::Object(change.identity.identity_data.clone()),
+        phone: change.after.phone.as_deref(),
+        phone_confirmed_at: change.after.phone_confirmed_at,
+        phone_change_token: change.before.phone_change_token.as_str(),
         ..audit,
     );
     let (written,): (bool,) = db.fetch_one(bound.with_changed(&parts)).await?;
@@ -333,10 +333,10 @@ pub async fn apply_phone(db: &mut Connection, it: AppliedContactChange<'_>) -> R
 }
 
 /// The optional parts of a change, and whether it has them.
-fn changed_parts(it: &AppliedContactChange<'_>) -> [(&'static str, bool); 3] {
+fn changed_parts(change: &AppliedContactChange<'_>) -> [(&'static str, bool); 3] {
     [
-        ("confirmation", it.before.email_confirmed_at != it.after.email_confirmed_at),
-        ("app_metadata", it.app_metadata.is_some()),
-        ("anonymous", it.before.is_anonymous),
+        ("confirmation", change.before.email_confirmed_at != change.after.email_confirmed_at),
+        ("app_metadata", change.app_metadata.is_some()),
+        ("anonymous", change.before.is_anonymous),
     ]
 }

@@ -268,7 +268,7 @@ async fn insert_user_row(
     is_in_steps: bool,
     audit: Vec<AuditRow>,
 ) -> Result<InsertedUserRow> {
-    let identity = user.identities.iter().find(|it| it.id == outcome.identity);
+    let identity = user.identities.iter().find(|identity| identity.id == outcome.identity);
     let identity = identity.ok_or_else(|| Error::in_statement("identities.insert_user", sqlx::Error::RowNotFound))?;
     let audit = AuditArrays::from_rows(audit);
     let bound = bind!(
@@ -316,7 +316,7 @@ async fn finish_insert(
 /// False if it belongs to another user by then.
 pub async fn link(db: &mut Connection, outcome: &LinkingOutcome, now: Time, audit: Vec<AuditRow>) -> Result<bool> {
     let user = &outcome.user;
-    let Some(identity) = user.identities.iter().find(|it| it.id == outcome.identity) else { return Ok(false) };
+    let Some(identity) = user.identities.iter().find(|identity| identity.id == outcome.identity) else { return Ok(false) };
     if let Some(from) = outcome.moved_from {
         db.execute(bind!(MOVE, identity_id: identity.id, user_id: user.id, previous_user_id: from)).await?;
     }

@@ -214,20 +214,20 @@ pub async fn find_any(db: &mut Connection) -> Result<Option<User>> {
 
 /// Returns the user with that address (lower case) in that audience.
 ///
-/// An identity of the default linking domain takes precedence over the user's own column. `apart` names the providers
-/// with their own linking domain.
+/// An identity of the default linking domain takes precedence over the user's own column. `own_domain_providers` names
+/// the providers with their own linking domain.
 pub async fn find_by_identity_email(
     db: &mut Connection,
     email: &str,
     audience: &str,
-    apart: &[String],
+    own_domain_providers: &[String],
 ) -> Result<Option<User>> {
     let bound = bind!(
         BY_IDENTITY_EMAIL,
         email,
         instance_id: INSTANCE,
         audience,
-        own_domain_providers: apart,
+        own_domain_providers,
     );
     let row: Option<UserRow> = db.fetch_optional(bound).await?;
     Ok(row.map(|row| row.0))
@@ -238,14 +238,14 @@ pub async fn find_by_identity_email_in_equal_time(
     db: &mut Connection,
     email: &str,
     audience: &str,
-    apart: &[String],
+    own_domain_providers: &[String],
 ) -> Result<Option<User>> {
     let bound = bind!(
         BY_IDENTITY_EMAIL_OR_ANY,
         email,
         instance_id: INSTANCE,
         audience,
-        own_domain_providers: apart,
+        own_domain_providers,
     );
     let row: Option<FoundOrAnyRow> = db.fetch_optional(bound).await?;
     Ok(row.and_then(FoundOrAnyRow::into_found))
@@ -286,13 +286,13 @@ pub async fn find_by_pending_phone(db: &mut Connection, phone: &str, audience: &
 
 /// Whether a user other than `except` has the address (lower case) in that audience.
 ///
-/// Considers identities of the default linking domain and the user's own column. `apart` names the providers with their
-/// own linking domain.
+/// Considers identities of the default linking domain and the user's own column. `own_domain_providers` names the
+/// providers with their own linking domain.
 pub async fn is_email_taken(
     db: &mut Connection,
     email: &str,
     audience: &str,
-    apart: &[String],
+    own_domain_providers: &[String],
     except: Uuid,
 ) -> Result<bool> {
     let bound = bind!(
@@ -300,7 +300,7 @@ pub async fn is_email_taken(
         email,
         instance_id: INSTANCE,
         audience,
-        own_domain_providers: apart,
+        own_domain_providers,
         except_user_id: except,
     );
     let (taken,): (bool,) = db.fetch_one(bound).await?;

@@ -265,8 +265,11 @@ impl IdentityProvider {
         let own = format!("#{id}");
         let uri = signing.uri.as_deref().unwrap_or(&own);
         let value = STANDARD.encode(digest(signing.digest.0, element.as_bytes()));
-        let transforms: Vec<_> =
-            signing.transforms.iter().map(|it| format!("<ds:Transform Algorithm=\"{it}\"></ds:Transform>")).collect();
+        let transforms: Vec<_> = signing
+            .transforms
+            .iter()
+            .map(|algorithm| format!("<ds:Transform Algorithm=\"{algorithm}\"></ds:Transform>"))
+            .collect();
         let transforms = transforms.concat();
         let inside = format!(
             "<ds:CanonicalizationMethod Algorithm=\"{EXCLUSIVE}\"></ds:CanonicalizationMethod><ds:SignatureMethod \
@@ -354,8 +357,10 @@ fn key_pair(base64: &str) -> KeyPair {
 }
 
 fn attribute(name: &str, values: &[String]) -> String {
-    let values: Vec<_> =
-        values.iter().map(|it| format!("<saml:AttributeValue>{}</saml:AttributeValue>", escape_xml(it))).collect();
+    let values: Vec<_> = values
+        .iter()
+        .map(|value| format!("<saml:AttributeValue>{}</saml:AttributeValue>", escape_xml(value)))
+        .collect();
     let values = values.concat();
     format!("<saml:Attribute Name=\"{}\">{values}</saml:Attribute>", escape_xml(name))
 }

@@ -211,7 +211,7 @@ async fn concurrent_sign_ups_of_one_email_create_one_user() {
                     ready.push(Ready::new(&servers.first, *way, &contact).await);
                 }
                 let worlds = [&servers.first, &servers.second];
-                let answers = join_all(ready.iter().enumerate().map(|(n, it)| it.send(worlds[n % 2]))).await;
+                let answers = join_all(ready.iter().enumerate().map(|(n, request)| request.send(worlds[n % 2]))).await;
                 for (request, answer) in ready.iter().zip(&answers) {
                     assert!(!answer.status.is_server_error(), "{:?}: {} {}", request.way, answer.status, answer.text);
                 }

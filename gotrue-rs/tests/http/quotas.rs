@@ -28,7 +28,7 @@ async fn servers(change: impl Fn(&mut Policy)) -> [World; 2] {
 /// How many were stored, and that each of the others had this answer.
 #[track_caller]
 fn stored(answers: &[Answer], status: u16, refusal: (u16, &str)) -> usize {
-    let (done, refused): (Vec<&Answer>, Vec<&Answer>) = answers.iter().partition(|it| it.status == status);
+    let (done, refused): (Vec<&Answer>, Vec<&Answer>) = answers.iter().partition(|answer| answer.status == status);
     for answer in refused {
         assert_eq!(answer.refusal(), refusal, "{}", answer.text);
     }

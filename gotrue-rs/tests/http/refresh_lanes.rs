@@ -39,7 +39,7 @@ fn limits_around(limit: i64) -> impl Strategy<Value = i64> {
 
 fn states() -> impl Strategy<Value = State> {
     let moment = || prop_oneof![Just(-1_i64), Just(0), Just(1), -9_000_000..9_000_000_i64];
-    let rarely = |it: bool| proptest::bool::weighted(if it { 0.85 } else { 0.15 });
+    let rarely = |is_likely: bool| proptest::bool::weighted(if is_likely { 0.85 } else { 0.15 });
     (
         prop_oneof![4 => Just(Some(false)), 2 => Just(Some(true)), 1 => Just(None)],
         proptest::option::weighted(0.9, prop_oneof![limits_around(REUSE), limits_around(IDLE)]),
@@ -84,11 +84,11 @@ async fn outcome(world: &World, state: &State, number: u128) -> (u16, String, Ve
 fn written(state: &State, number: u128, token: &str, now: Time) -> String {
     let id = Uuid::from_u128(number);
     let at = |offset: Option<i64>| {
-        offset.map_or("NULL".to_owned(), |it| format!("'{}'", (now + TimeDelta::microseconds(it)).to_rfc3339()))
+        offset.map_or("NULL".to_owned(), |offset| format!("'{}'", (now + TimeDelta::microseconds(offset)).to_rfc3339()))
     };
     let client = if state.of_a_client { format!("'{}'", Uuid::nil()).replace('0', "1") } else { "NULL".to_owned() };
     let session = if state.has_session { format!("'{id}'") } else { "NULL".to_owned() };
-    let revoked = state.revoked.map_or("NULL".to_owned(), |it| it.to_string());
+    let revoked = state.revoked.map_or("NULL".to_owned(), |revoked| revoked.to_string());
     let none = Uuid::nil();
     let child = state.child.map(|is_own| {
         let parent = if is_own { token } else { "somebodyelse" };

@@ -88,7 +88,7 @@ async fn storm(rules: Rules, rounds: usize, width: usize) {
         }
         let successor = token(&answers[0]).to_owned();
         assert_ne!(successor, current, "{rules:?}, round {round}");
-        assert!(answers.iter().all(|it| token(it) == successor), "{rules:?}, round {round}: two successors");
+        assert!(answers.iter().all(|answer| token(answer) == successor), "{rules:?}, round {round}: two successors");
         assert_eq!(live_tokens(&first, rules.version).await, 1, "{rules:?}, round {round}");
         current = successor;
     }

@@ -117,7 +117,9 @@ impl State {
     /// The account and the session as SQL. Ids are the number's.
     fn to_sql(&self, id: Uuid, key: Option<&str>, now: Time) -> String {
         let at = |offset: Option<i64>| {
-            offset.map_or("NULL".to_owned(), |it| format!("'{}'", (now + TimeDelta::microseconds(it)).to_rfc3339()))
+            offset.map_or("NULL".to_owned(), |offset| {
+                format!("'{}'", (now + TimeDelta::microseconds(offset)).to_rfc3339())
+            })
         };
         let quoted = |text: Option<&str>| text.map_or("NULL".to_owned(), |text| format!("'{text}'"));
         let account = format!(
@@ -143,7 +145,7 @@ impl State {
             ends = at(self.ends),
             client = quoted(Some(CLIENT).filter(|_| self.of_a_client)),
             key = quoted(key),
-            counter = self.counter.map_or("NULL".to_owned(), |it| it.to_string()),
+            counter = self.counter.map_or("NULL".to_owned(), |counter| counter.to_string()),
         )
     }
 }

@@ -55,7 +55,7 @@ pub(super) async fn store_factor(cx: &RequestContext, new: NewFactor<'_>) -> Res
         FactorInsertion::PhoneTaken => Err(retry("This number is being enrolled already, please try again")),
         FactorInsertion::LimitReached | FactorInsertion::Written => {
             let current = users::find_with_session(&mut cx.db(), caller.user.id, None).await?;
-            validate_enrollment(current.iter().flat_map(|it| &it.user.factors), name, session, policy)?;
+            validate_enrollment(current.iter().flat_map(|current| &current.user.factors), name, session, policy)?;
             Err(retry("Factors of this user are being changed, please try again"))
         }
     }

@@ -115,7 +115,7 @@ pub(super) async fn verify(cx: &RequestContext, factor: &Factor, request: &Verif
     let party = require_relying_party(cx)?;
     let stored = answered_challenge::load_challenge(cx, factor, request.challenge_id).await?;
     let session = stored.session.as_ref().ok_or_else(challenge_not_found)?;
-    let proof = match kind {
+    let ceremony = match kind {
         CREATE => verify_registration(party, session, credential),
         _ => verify_authentication(cx, party, session, credential).await,
     }?;
@@ -124,7 +124,7 @@ pub(super) async fn verify(cx: &RequestContext, factor: &Factor, request: &Verif
     if (kind == CREATE) != session.is_creation() || session.is_creation() == factor.is_verified() {
         return Err(Error::invalid("type does not fit the challenge: ask for another challenge"));
     }
-    finish_verification(cx, factor, &stored, session, proof).await
+    finish_verification(cx, factor, &stored, session, ceremony).await
 }
 
 /// The ceremony type and the credential of the request.
@@ -140,12 +140,12 @@ fn parse_response(request: &VerifyFactor) -> Result<(&'static str, &Value)> {
 }
 
 /// The result of a verified ceremony.
-enum CeremonyProof {
+enum VerifiedCeremony {
     Registered(Box<webauthn::RegisteredCredential>),
     Authenticated { key: Box<WebauthnKey>, counter: u32 },
 }
 
-fn verify_registration(party: &RelyingParty, session: &SessionData, credential: &Value) -> Result<CeremonyProof> {
+fn verify_registration(party: &RelyingParty, session: &SessionData, credential: &Value) -> Result<VerifiedCeremony> {
     let registration = RegistrationResponse::parse(credential).map_err(unreadable_error)?;
     let key = registration.verify(party, session).map_err(|cause| match cause {
         CeremonyError::Unreadable(_) => unreadable_error(cause),
@@ -153,7 +153,7 @@ fn verify_registration(party: &RelyingParty, session: &SessionData, credential: 
             Error::other(cause)
         }
     })?;
-    Ok(CeremonyProof::Registered(Box::new(key)))
+    Ok(VerifiedCeremony::Registered(Box::new(key)))
 }
 
 async fn verify_authentication(
@@ -161,7 +161,7 @@ async fn verify_authentication(
     party: &RelyingParty,
     session: &SessionData,
     credential: &Value,
-) -> Result<CeremonyProof> {
+) -> Result<VerifiedCeremony> {
     let assertion = AssertionResponse::read(credential).map_err(unreadable_error)?;
     let user = &cx.caller()?.user;
     let known = keys::list_by_user(&mut cx.db(), user.id).await?;
@@ -175,7 +175,7 @@ async fn verify_authentication(
         backed_up: key.record.flags.backup_state,
     };
     let counter = assertion.accept(party, session, stored, &cx.app.policy.webauthn).map_err(verification_failed)?;
-    Ok(CeremonyProof::Authenticated { key: Box::new(key), counter })
+    Ok(VerifiedCeremony::Authenticated { key: Box::new(key), counter })
 }
 
 /// Whether the challenge allows the credential and the user handle, if any, is the user's.
@@ -192,15 +192,15 @@ async fn finish_verification(
     factor: &Factor,
     stored: &ChallengeWithSecret,
     session: &SessionData,
-    proof: CeremonyProof,
+    ceremony: VerifiedCeremony,
 ) -> Result<Reply> {
-    let (record, aaguid) = match &proof {
-        CeremonyProof::Registered(key) => (Some(key.to_record()), Some(key.aaguid)),
-        CeremonyProof::Authenticated { .. } => (None, None),
+    let (record, aaguid) = match &ceremony {
+        VerifiedCeremony::Registered(key) => (Some(key.to_record()), Some(key.aaguid)),
+        VerifiedCeremony::Authenticated { .. } => (None, None),
     };
-    let (kind, id) = match &proof {
-        CeremonyProof::Registered(key) => (CREATE, encode_base64url(&key.id)),
-        CeremonyProof::Authenticated { key, .. } => (REQUEST, encode_base64url(&key.record.id)),
+    let (kind, id) = match &ceremony {
+        VerifiedCeremony::Registered(key) => (CREATE, encode_base64url(&key.id)),
+        VerifiedCeremony::Authenticated { key, .. } => (REQUEST, encode_base64url(&key.record.id)),
     };
     let last = LastChallengeJson {
         challenge: VerifiedChallengeJson {
@@ -223,7 +223,7 @@ async fn finish_verification(
     };
     let mut elevation = elevate::begin_elevation(cx).await?;
     let mut is_done = keys::consume_challenge(&mut elevation.db, answered).await?;
-    if let CeremonyProof::Authenticated { key, counter } = &proof {
+    if let VerifiedCeremony::Authenticated { key, counter } = &ceremony {
         let relied_on = key.record.authenticator.sign_count;
         let alone = cx.app.policy.webauthn.counter_must_increase;
         let used = WebauthnKeyUse {

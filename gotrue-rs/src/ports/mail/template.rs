@@ -162,7 +162,7 @@ impl MailTemplates {
         };
         let values = values::to_value(variables, &self.site_url, site_name.as_deref());
         let rendered = if slot.is_configured() {
-            rendering::render_apart(Arc::clone(&pair), values).await
+            rendering::render_on_blocking_thread(Arc::clone(&pair), values).await
         } else {
             rendering::render(&pair, &values)
         };
@@ -264,7 +264,8 @@ impl KindTemplates {
             Ok(good) => {
                 let lines = check::find_problems(self.kind, &good.text);
                 self.accept(custom, &mut state, Ok(good), now);
-                let lines = lines.into_iter().map(|it| format!("{}:{}: {}", custom.source, it.line, it.text));
+                let lines =
+                    lines.into_iter().map(|problem| format!("{}:{}: {}", custom.source, problem.line, problem.text));
                 lines.collect()
             }
         }
@@ -287,12 +288,12 @@ impl CustomTemplate {
         let text = self.source.read(&self.http, self.fetch.max_size).await?;
         match known {
             Some(known) if known.text == text => Ok(known.clone()),
-            _ => self.parse_apart(kind, text).await,
+            _ => self.parse_on_blocking_thread(kind, text).await,
         }
     }
 
     /// Parses and checks a text on a thread that answers no requests.
-    async fn parse_apart(&self, kind: MailKind, text: String) -> Result<FetchedTemplate, String> {
+    async fn parse_on_blocking_thread(&self, kind: MailKind, text: String) -> Result<FetchedTemplate, String> {
         let (subject, should_refuse_mistakes) = (self.subject.clone(), self.fetch.should_refuse_mistakes);
         let parsing = tokio::task::spawn_blocking(move || {
             let mistakes = if should_refuse_mistakes { check::find_problems(kind, &text) } else { Vec::new() };

@@ -136,7 +136,10 @@ pub async fn link_to_user(
         let known = find_candidates(cx, db, external_user, Some(user.id)).await?;
         require_unlinked_identity(identity_owner(&known, external_user), user.id)?;
         let is_taken = is_email_taken(&known, external_user, user.id);
-        let current = known.into_iter().find(|it| it.id == user.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
+        let current = known
+            .into_iter()
+            .find(|candidate| candidate.id == user.id)
+            .ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
         let actor = current.clone();
         let mut outcome = outcome::link_identity(external_user, current, is_taken, new_identity(cx), &cx.app.policy)?;
         if write_link(cx, db, &mut outcome, Some(&actor)).await? {
@@ -180,13 +183,14 @@ async fn find_candidates(
 fn identity_owner(known: &[User], external_user: &ExternalUser<'_>) -> Option<Uuid> {
     let subject = &external_user.profile.claims.subject;
     let mut all = known.iter().flat_map(|user| &user.identities);
-    all.find(|it| it.provider == external_user.provider && it.provider_id == *subject).map(|it| it.user_id)
+    all.find(|identity| identity.provider == external_user.provider && identity.provider_id == *subject)
+        .map(|identity| identity.user_id)
 }
 
 /// Whether another user has the e-mail address of the external identity.
 fn is_email_taken(known: &[User], external_user: &ExternalUser<'_>, user: Uuid) -> bool {
     let email = external_user.profile.claims.email.to_lowercase();
-    let has = |it: &User| it.id != user && !it.is_sso_user && it.email.as_deref() == Some(&*email);
+    let has = |other: &User| other.id != user && !other.is_sso_user && other.email.as_deref() == Some(&*email);
     !email.is_empty() && known.iter().any(has)
 }
 

@@ -23,7 +23,8 @@ pub async fn unlink(cx: &RequestContext, user: &User, identity: Uuid) -> Result<
     identities::lock_user(&mut db, user.id).await.or_internal_error(LOOKUP_FAILED)?;
     let found = load_candidates(&mut db, user, identity).await?;
     let taken = taken_emails(&found, user);
-    let current = found.into_iter().find(|it| it.id == user.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
+    let current =
+        found.into_iter().find(|candidate| candidate.id == user.id).ok_or_else(|| Error::internal(LOOKUP_FAILED))?;
     let parting = unlink_identity(current, identity, &taken, cx.app.policy.mail.autoconfirm)?;
     let removed = &parting.identity;
     let entry = AuditEntry::new(AuditAction::IdentityUnlinked)
@@ -41,14 +42,14 @@ pub async fn unlink(cx: &RequestContext, user: &User, identity: Uuid) -> Result<
 
 /// Loads the current user, and the users of the addresses that it may get.
 async fn load_candidates(db: &mut Connection, user: &User, identity: Uuid) -> Result<Vec<User>> {
-    let others = user.identities.iter().filter(|it| it.id != identity);
-    let emails: Vec<String> = others.filter_map(|it| it.email.clone()).collect();
+    let others = user.identities.iter().filter(|other| other.id != identity);
+    let emails: Vec<String> = others.filter_map(|other| other.email.clone()).collect();
     let lookup = IdentityQuery { provider: "", subject: "", emails: &emails, user_id: Some(user.id) };
     identities::find_candidates(db, lookup).await.or_internal_error(LOOKUP_FAILED)
 }
 
 /// The e-mail addresses of other users.
 fn taken_emails(found: &[User], user: &User) -> Vec<String> {
-    let others = found.iter().filter(|it| it.id != user.id && !it.is_sso_user && it.aud == user.aud);
-    others.filter_map(|it| it.email.as_deref().map(str::to_lowercase)).collect()
+    let others = found.iter().filter(|other| other.id != user.id && !other.is_sso_user && other.aud == user.aud);
+    others.filter_map(|other| other.email.as_deref().map(str::to_lowercase)).collect()
 }

@@ -135,7 +135,8 @@ fn build_new_user(cx: &RequestContext, email: &str) -> Value {
     let ids = NewUserIds { user: cx.entropy.uuid(), identity: cx.entropy.uuid() };
     let new = build_user(ids, &Contact::Email(email), cx.audience(), &Map::new(), cx.now);
     let new = User { encrypted_password: Some(passwords::unusable_hash(cx, new.id)), ..response_view(new) };
-    let identities: Vec<Value> = new.identities.iter().map(|it| Value::Object(it.identity_data.clone())).collect();
+    let identities: Vec<Value> =
+        new.identities.iter().map(|identity| Value::Object(identity.identity_data.clone())).collect();
     json!({
         "id": new.id,
         "email": new.email,

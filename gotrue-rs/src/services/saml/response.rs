@@ -25,7 +25,7 @@ use crate::store::saml_assertions;
 pub fn verify(cx: &RequestContext, provider: &IdentityProvider, xml: &str, request: Option<&str>) -> Result<Assertion> {
     let policy = &cx.app.policy.saml;
     let certificates: Vec<Certificate> =
-        provider.certificates.iter().filter_map(|it| Certificate::from_base64(it)).collect();
+        provider.certificates.iter().filter_map(|base64| Certificate::from_base64(base64)).collect();
     let saml = service_provider(cx)?;
     let expected = SamlExpectations {
         issuer: &provider.entity_id,

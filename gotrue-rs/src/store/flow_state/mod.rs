@@ -122,7 +122,7 @@ pub struct Flow {
 impl FromRow<'_, PgRow> for Flow {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
         let token =
-            |column| Ok::<_, sqlx::Error>(row.try_get::<Option<String>, _>(column)?.filter(|it| !it.is_empty()));
+            |column| Ok::<_, sqlx::Error>(row.try_get::<Option<String>, _>(column)?.filter(|token| !token.is_empty()));
         Ok(Self {
             id: row.try_get("flow_id")?,
             challenge: row.try_get("flow_challenge")?,

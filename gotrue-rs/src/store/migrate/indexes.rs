@@ -197,7 +197,7 @@ async fn create_despite_deadlocks(
 
 fn is_deadlock(error: &sqlx::Error) -> bool {
     const DEADLOCK_DETECTED: &str = "40P01";
-    error.as_database_error().is_some_and(|it| it.code().as_deref() == Some(DEADLOCK_DETECTED))
+    error.as_database_error().is_some_and(|database_error| database_error.code().as_deref() == Some(DEADLOCK_DETECTED))
 }
 
 /// Creates an index, after dropping the invalid one of this name.

@@ -14,7 +14,7 @@ const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 async fn link(world: &World, kind: &str, more: Value) -> Answer {
     let usual = json!({"type": kind, "email": ANN});
-    let members = [usual, more].into_iter().flat_map(|it| it.as_object().cloned().unwrap_or_default());
+    let members = [usual, more].into_iter().flat_map(|body| body.as_object().cloned().unwrap_or_default());
     world.post_as(&world.service_token(), "/admin/generate_link", Value::Object(members.collect())).await
 }
 

@@ -221,7 +221,7 @@ async fn first_password_adds_email_identity_if_enabled() {
         assert_eq!(json["app_metadata"]["providers"], json!(["github", "email"]), "{json}");
         assert_eq!(json["app_metadata"]["plan"], "gold");
         let identities = json["identities"].as_array().into_iter().flatten();
-        let mut providers: Vec<_> = identities.map(|it| it["provider"].as_str()).collect();
+        let mut providers: Vec<_> = identities.map(|identity| identity["provider"].as_str()).collect();
         providers.sort_unstable();
         assert_eq!(providers, [Some("email"), Some("github")]);
     }

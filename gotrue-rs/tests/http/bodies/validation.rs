@@ -49,7 +49,8 @@ pub(super) fn validate_response(
 /// `{"code": 400, "error_code": "…", "msg": "…"}`, perhaps with `error_id` or `weak_password`.
 fn is_gotrue_error(members: &Map<String, Value>, status: u16) -> bool {
     let known = ["code", "error_code", "msg", "error_id", "weak_password"];
-    let is_text = |name: &str| members.get(name).is_some_and(|it| it.as_str().is_some_and(|text| !text.is_empty()));
+    let is_text =
+        |name: &str| members.get(name).is_some_and(|value| value.as_str().is_some_and(|text| !text.is_empty()));
     members.get("code").and_then(Value::as_u64) == Some(u64::from(status))
         && is_text("msg")
         && (is_text("error_code") || !members.contains_key("error_code"))

@@ -39,7 +39,8 @@ async fn outbox_worker_cancelled_at_any_point_loses_no_mail() {
         assert_eq!(state, OutboxCounts { sent: written, ..OutboxCounts::default() }, "dropped at {n}");
         for name in ["ann", "bob"] {
             let to = format!("{name}{n}@example.com");
-            let mut ids: Vec<_> = mailbox.all().into_iter().filter(|it| it.to == to).map(|it| it.message_id).collect();
+            let mut ids: Vec<_> =
+                mailbox.all().into_iter().filter(|mail| mail.to == to).map(|mail| mail.message_id).collect();
             ids.dedup();
             assert_eq!(ids.len(), 1, "one mail, perhaps more than once: {to}");
         }

@@ -48,11 +48,11 @@ async fn unusable_parameters_are_reported() {
                 provider.enable_provider(policy, name);
                 policy.external.providers.get_mut(name).into_iter().for_each(change);
             };
-            set("gitlab", |it| it.enabled = false);
-            set("discord", |it| it.client_ids.clear());
-            set("spotify", |it| it.secret = Secret::default());
-            set("zoom", |it| it.redirect_uri.clear());
-            set("keycloak", |it| it.url.clear());
+            set("gitlab", |settings| settings.enabled = false);
+            set("discord", |settings| settings.client_ids.clear());
+            set("spotify", |settings| settings.secret = Secret::default());
+            set("zoom", |settings| settings.redirect_uri.clear());
+            set("keycloak", |settings| settings.url.clear());
         })
         .build()
         .await;

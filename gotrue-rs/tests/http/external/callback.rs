@@ -26,7 +26,7 @@ async fn unknown_identity_gets_a_user_and_a_session() {
     assert_eq!((user.str("email"), user.str("app_metadata/provider")), (ANN, "github"));
     assert_eq!(user.str("identities/0/id"), "4711");
     let requests = provider.take_requests();
-    let paths: Vec<_> = requests.iter().map(|it| format!("{} {}", it.method, it.path)).collect();
+    let paths: Vec<_> = requests.iter().map(|request| format!("{} {}", request.method, request.path)).collect();
     assert_eq!(
         paths,
         ["POST /github/login/oauth/access_token", "GET /github/api/v3/user", "GET /github/api/v3/user/emails"]

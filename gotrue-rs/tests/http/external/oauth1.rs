@@ -47,7 +47,7 @@ async fn request_token_is_exchanged_with_the_verifier() {
     assert_eq!(signed(requests[1].header("authorization"), "oauth_token"), "at");
     assert_eq!(requests[1].query.get("include_email").map(String::as_str), Some("true"));
     let nonces: std::collections::BTreeSet<_> =
-        requests.iter().map(|it| signed(it.header("authorization"), "oauth_nonce")).collect();
+        requests.iter().map(|request| signed(request.header("authorization"), "oauth_nonce")).collect();
     assert_eq!(nonces.len(), 2, "no two requests are signed alike");
 }
 

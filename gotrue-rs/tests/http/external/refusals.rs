@@ -114,7 +114,7 @@ async fn user_without_email_is_accepted_if_email_is_optional() {
     provider.answer("/github/api/v3/user/emails", json!([]));
     let world = super::builder(&provider)
         .policy(|policy| {
-            policy.external.providers.get_mut("github").into_iter().for_each(|it| it.email_optional = true);
+            policy.external.providers.get_mut("github").into_iter().for_each(|settings| settings.email_optional = true);
         })
         .build()
         .await;

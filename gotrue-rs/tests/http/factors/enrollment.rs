@@ -10,7 +10,7 @@ async fn totp_enrollment_returns_secret_uri_and_qr_code() {
     let ann = world.create_user(ANN).await;
     let made = world.enroll(&ann.access_token, json!({ "factor_type": "totp" })).await.expect(200);
     let secret = made.str("totp/secret");
-    assert!(secret.len() == 32 && secret.bytes().all(|it| matches!(it, b'A'..=b'Z' | b'2'..=b'7')), "{secret}");
+    assert!(secret.len() == 32 && secret.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'2'..=b'7')), "{secret}");
     let uri = format!(
         "otpauth://totp/shop.example.com:{ANN}?algorithm=SHA1&digits=6&issuer=shop.example.com&period=30&secret={secret}"
     );
@@ -62,7 +62,7 @@ async fn concurrent_enrollment_of_one_name_is_refused_as_duplicate() {
     let body = || json!({ "factor_type": "totp", "friendly_name": "home" });
     let enrollments = (0..4).map(|_| world.enroll(&ann.access_token, body()));
     let mut answers: Vec<_> =
-        futures::future::join_all(enrollments).await.iter().map(|it| it.status.as_u16()).collect();
+        futures::future::join_all(enrollments).await.iter().map(|answer| answer.status.as_u16()).collect();
     answers.sort_unstable();
     assert_eq!(answers, [200, 422, 422, 422]);
 }

@@ -19,14 +19,14 @@ const ANN: &str = "ann@example.com";
 fn assurance(world: &World, token: &str) -> (String, Vec<String>) {
     let claims = world.decode_claims(token);
     let methods = claims["amr"].as_array().into_iter().flatten();
-    let methods = methods.map(|it| it["method"].as_str().unwrap_or_default().to_owned()).collect();
+    let methods = methods.map(|entry| entry["method"].as_str().unwrap_or_default().to_owned()).collect();
     (claims["aal"].as_str().unwrap_or_default().to_owned(), methods)
 }
 
 /// Names and states of the account's factors, as it shows them.
 async fn factors(world: &World, user: &TestUser) -> Vec<String> {
     let shown: Answer = world.get_as(&user.access_token, "/user").await.expect(200);
-    let text = |it: &serde_json::Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
+    let text = |factor: &serde_json::Value, name: &str| factor[name].as_str().unwrap_or_default().to_owned();
     let factors = shown.json["factors"].as_array().cloned().unwrap_or_default();
-    factors.iter().map(|it| format!("{}: {}", text(it, "friendly_name"), text(it, "status"))).collect()
+    factors.iter().map(|factor| format!("{}: {}", text(factor, "friendly_name"), text(factor, "status"))).collect()
 }

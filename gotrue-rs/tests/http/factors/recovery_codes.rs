@@ -91,7 +91,8 @@ async fn generated_codes_are_shown_once_and_listed_as_a_verified_factor() {
         ("recovery_code", "My codes", &json!(10))
     );
     assert!(made.json.get("remaining").is_none());
-    let is_code = |code: &String| code.len() == 16 && code.bytes().all(|it| matches!(it, b'a'..=b'z' | b'2'..=b'7'));
+    let is_code =
+        |code: &String| code.len() == 16 && code.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'2'..=b'7'));
     assert!(codes.len() == 10 && codes.iter().all(is_code), "{codes:?}");
     assert_eq!(codes.iter().collect::<std::collections::HashSet<_>>().len(), 10);
     let shown = status(&world, &ann).await.expect(200);
@@ -99,7 +100,7 @@ async fn generated_codes_are_shown_once_and_listed_as_a_verified_factor() {
     assert_eq!(factors(&world, &ann).await, ["My codes: verified", "app: verified"]);
     let listed = world.get_as(&world.service_token(), &format!("/admin/users/{}/factors", ann.id)).await.expect(200);
     let listed = listed.json.as_array().cloned().unwrap_or_default();
-    let kinds: Vec<_> = listed.iter().map(|it| it["factor_type"].clone()).collect();
+    let kinds: Vec<_> = listed.iter().map(|factor| factor["factor_type"].clone()).collect();
     assert!(kinds.contains(&json!("recovery_code")), "{kinds:?}");
     let entry = format!(r#"factor {{"count": 10, "factor_id": "{}"}}"#, made.str("id"));
     assert_eq!(audited(&world, "recovery_codes_generated").await, [entry]);

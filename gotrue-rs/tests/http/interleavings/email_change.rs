@@ -66,7 +66,7 @@ impl Scenario for Change {
     }
 
     async fn check(&self, case: PendingChange, answers: [Answer; 2], trace: &str) {
-        assert!(answers.iter().all(|it| !it.status.is_server_error()), "{trace}\n{answers:?}");
+        assert!(answers.iter().all(|answer| !answer.status.is_server_error()), "{trace}\n{answers:?}");
         let world = self.servers.first();
         let id = &case.ann.id;
         let query = async |what: &str| world.database.query(&format!("SELECT {what}")).await.concat();
@@ -82,7 +82,7 @@ impl Scenario for Change {
                 assert_eq!((email.as_str(), pending.as_str()), (case.new.as_str(), ""), "{trace}\n{answers:?}");
             }
             Pair::SameLink => {
-                let won = answers.iter().filter(|it| it.header("location").contains("access_token=")).count();
+                let won = answers.iter().filter(|answer| answer.header("location").contains("access_token=")).count();
                 assert_eq!((won, email.as_str()), (1, case.new.as_str()), "{trace}\n{answers:?}");
             }
             Pair::AnotherChange => {

@@ -79,7 +79,7 @@ impl Scenario for Verification {
     }
 
     async fn check(&self, case: Challenged, answers: [Answer; 2], trace: &str) {
-        assert!(answers.iter().all(|it| !it.status.is_server_error()), "{trace}\n{answers:?}");
+        assert!(answers.iter().all(|answer| !answer.status.is_server_error()), "{trace}\n{answers:?}");
         let world = self.servers.first();
         let session = format!("SELECT aal FROM auth.sessions WHERE id = '{}'", case.ann.session);
         let aal = world.database.query(&session).await.concat();
@@ -145,7 +145,7 @@ impl Scenario for Enrollments {
 
     async fn check(&self, _: TestUser, answers: [Answer; 2], trace: &str) {
         assert_eq!(statuses(&answers), [200, 422], "{trace}\n{answers:?}");
-        let lost = answers.iter().find(|it| it.status != 200).expect("the other");
+        let lost = answers.iter().find(|answer| answer.status != 200).expect("the other");
         assert_eq!(lost.refusal(), (422, "too_many_enrolled_mfa_factors"), "{trace}");
     }
 }

@@ -81,10 +81,10 @@ impl Schedule {
 
     /// Chooses among requests that can take a step. The current one comes first.
     fn choose(&mut self, able: &[usize], current: Option<usize>) -> usize {
-        let can_go_on = current.filter(|it| able.contains(it));
+        let can_go_on = current.filter(|racer| able.contains(racer));
         let mut options: Vec<usize> = can_go_on.into_iter().collect();
         if can_go_on.is_none() || self.interruptions > 0 {
-            options.extend(able.iter().filter(|it| Some(**it) != can_go_on));
+            options.extend(able.iter().filter(|racer| Some(**racer) != can_go_on));
         }
         if self.depth == self.choices.len() {
             self.choices.push((0, options.len()));
@@ -92,7 +92,7 @@ impl Schedule {
         let (choice, _) = self.choices[self.depth];
         self.depth += 1;
         let chosen = options[choice.min(options.len() - 1)];
-        if can_go_on.is_some_and(|it| it != chosen) {
+        if can_go_on.is_some_and(|racer| racer != chosen) {
             self.interruptions -= 1;
         }
         chosen
@@ -184,7 +184,7 @@ impl Race<'_> {
         let mut current = None;
         loop {
             self.settle().await;
-            let stopped = |it: &usize| self.racers[*it].stepper.stopped_at().is_some();
+            let stopped = |racer: &usize| self.racers[*racer].stepper.stopped_at().is_some();
             let able: Vec<usize> = (0..2).filter(stopped).collect();
             if able.is_empty() {
                 if self.racers.iter().all(RunningRequest::is_done) {
@@ -205,15 +205,15 @@ impl Race<'_> {
     /// Waits until each request stands before a step, has ended, waits for a lock or sleeps.
     async fn settle(&mut self) {
         for _ in 0..1000 {
-            let under_way: Vec<&RunningRequest> = self.racers.iter().filter(|it| it.is_under_way()).collect();
+            let under_way: Vec<&RunningRequest> = self.racers.iter().filter(|racer| racer.is_under_way()).collect();
             if under_way.is_empty() {
                 return;
             }
-            let moved = futures::future::select_all(under_way.iter().map(|it| Box::pin(moved(it))));
+            let moved = futures::future::select_all(under_way.iter().map(|racer| Box::pin(moved(racer))));
             if timeout(Duration::from_millis(3), moved).await.is_ok() {
                 continue;
             }
-            let under_way = self.racers.iter().filter(|it| it.is_under_way()).count();
+            let under_way = self.racers.iter().filter(|racer| racer.is_under_way()).count();
             if under_way == self.blocked().await + self.asleep() {
                 return;
             }
@@ -250,7 +250,7 @@ impl Race<'_> {
 /// Completes when the request stands before a step or has ended.
 async fn moved(racer: &RunningRequest) {
     let mut is_done = racer.is_done.subscribe();
-    let done = is_done.wait_for(|it| *it);
+    let done = is_done.wait_for(|is_done| *is_done);
     tokio::select! {
         () = racer.stepper.wait_until_stopped() => {}
         _ = done => {}
@@ -259,7 +259,7 @@ async fn moved(racer: &RunningRequest) {
 
 /// The statuses of both answers, the smaller first.
 fn statuses(answers: &[Answer; 2]) -> [u16; 2] {
-    let mut statuses = answers.each_ref().map(|it| it.status.as_u16());
+    let mut statuses = answers.each_ref().map(|answer| answer.status.as_u16());
     statuses.sort_unstable();
     statuses
 }

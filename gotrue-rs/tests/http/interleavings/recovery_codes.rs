@@ -111,7 +111,7 @@ impl Scenario for Redemption {
     }
 
     async fn check(&self, case: Prepared, answers: [Answer; 2], trace: &str) {
-        assert!(answers.iter().all(|it| !it.status.is_server_error()), "{trace}\n{answers:?}");
+        assert!(answers.iter().all(|answer| !answer.status.is_server_error()), "{trace}\n{answers:?}");
         let world = self.servers.first();
         let user = &case.strong.id;
         let query = async |sql: String| world.database.query(&sql).await.concat();
@@ -123,9 +123,9 @@ impl Scenario for Redemption {
         .await;
         match self.beside {
             ConcurrentAction::SameCode => {
-                let won = answers.iter().filter(|it| it.status == 200).count();
+                let won = answers.iter().filter(|answer| answer.status == 200).count();
                 assert_eq!((won, unused.as_str()), (1, "1"), "{trace}\n{answers:?}");
-                let lost = answers.iter().find(|it| it.status != 200).expect("the other");
+                let lost = answers.iter().find(|answer| answer.status != 200).expect("the other");
                 // The winner ends the sessions below `aal2`, that of the other included.
                 let is_refused =
                     [(422, "mfa_verification_failed"), (403, "session_not_found")].contains(&lost.refusal());
@@ -204,7 +204,7 @@ impl Scenario for Generation {
     }
 
     async fn check(&self, (ann, _): Self::Case, answers: [Answer; 2], trace: &str) {
-        assert!(answers.iter().all(|it| !it.status.is_server_error()), "{trace}\n{answers:?}");
+        assert!(answers.iter().all(|answer| !answer.status.is_server_error()), "{trace}\n{answers:?}");
         let factors = format!(
             "SELECT string_agg(factor_type::text, ' ' ORDER BY factor_type::text) FROM auth.mfa_factors
              WHERE user_id = '{}' AND status = 'verified'",

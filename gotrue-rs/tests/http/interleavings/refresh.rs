@@ -43,7 +43,7 @@ impl Scenario for SameTokenTwice {
 
     async fn check(&self, ann: TestUser, answers: [Answer; 2], trace: &str) {
         assert_eq!(statuses(&answers), [200, 200], "{trace}\n{answers:?}");
-        let [first, second] = answers.each_ref().map(|it| it.str("refresh_token"));
+        let [first, second] = answers.each_ref().map(|answer| answer.str("refresh_token"));
         assert_eq!(first, second, "{trace}");
         let live = format!("SELECT id FROM auth.refresh_tokens WHERE NOT revoked AND session_id = '{}'", ann.session);
         let live = self.servers.first().database.query(&live).await.len();

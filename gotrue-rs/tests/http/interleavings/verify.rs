@@ -82,9 +82,9 @@ impl Scenario for SameCodeTwice {
     }
 
     async fn check(&self, case: Mailed, answers: [Answer; 2], trace: &str) {
-        let won = answers.iter().filter(|it| is_in(it)).count();
+        let won = answers.iter().filter(|answer| is_in(answer)).count();
         assert_eq!(won, 1, "{trace}\n{answers:?}");
-        let lost = answers.iter().find(|it| !is_in(it)).expect("the other");
+        let lost = answers.iter().find(|answer| !is_in(answer)).expect("the other");
         assert!(matches!(lost.status.as_u16(), 403 | 303), "{trace}\n{lost:?}");
         let world = self.servers.first();
         let of_user = format!("user_id = (SELECT id FROM auth.users WHERE email = '{}')", case.email);

@@ -153,8 +153,8 @@ async fn older_schema_is_refused_with_what_it_lacks() {
 
     let reported = refused(migrate::migrate_auth(&database.pool().await, "auth").await);
 
-    let lacking = "it lacks column custom_oauth_providers.custom_claims_allowlist, table webauthn_credentials";
-    assert!(reported.contains(lacking), "{reported}");
+    let missing = "it lacks column custom_oauth_providers.custom_claims_allowlist, table webauthn_credentials";
+    assert!(reported.contains(missing), "{reported}");
     assert!(reported.contains("2 of its migrations are not recorded (20260302000000, 20260625000000)"), "{reported}");
     assert!(reported.contains("`auth migrate`"), "{reported}");
     assert_eq!(described(&database).await, before);
@@ -228,7 +228,7 @@ async fn tables_of_recovery_codes_are_created_once_with_the_shape_of_the_referen
     let outcomes = futures::future::join_all((0..4).map(|_| migrate::migrate_recovery_codes(&pool, "auth"))).await;
 
     let outcomes: Vec<_> = outcomes.into_iter().map(|outcome| outcome.expect("the role owns the schema")).collect();
-    assert_eq!(outcomes.iter().filter(|it| **it == RecoveryCodesOutcome::Created).count(), 1, "{outcomes:?}");
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == RecoveryCodesOutcome::Created).count(), 1, "{outcomes:?}");
     let found = migrate::migrate_recovery_codes(&theirs.pool().await, "auth").await.expect("the shape is the same");
     assert_eq!(found, RecoveryCodesOutcome::Unchanged);
     let shape = "SELECT concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
@@ -277,8 +277,8 @@ async fn concurrent_servers_create_the_schema_once() {
 
     let outcomes = futures::future::join_all((0..6).map(|_| migrate::migrate_auth(&pool, "auth"))).await;
 
-    let created = outcomes.iter().filter(|it| matches!(it, Ok(AuthSchemaOutcome::Created))).count();
-    let unchanged = outcomes.iter().filter(|it| matches!(it, Ok(AuthSchemaOutcome::Unchanged))).count();
+    let created = outcomes.iter().filter(|outcome| matches!(outcome, Ok(AuthSchemaOutcome::Created))).count();
+    let unchanged = outcomes.iter().filter(|outcome| matches!(outcome, Ok(AuthSchemaOutcome::Unchanged))).count();
     assert_eq!((created, unchanged), (1, 5), "{outcomes:?}");
 }
 

@@ -39,7 +39,7 @@ fn migrations_run_in_numeric_order() {
         .into_iter()
         .flatten()
         .map(|entry| entry.expect("the folder can be read").path())
-        .filter(|path| path.extension().is_some_and(|it| it == "sql"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sql"))
         .filter_map(|path| path.file_name()?.to_str().map(str::to_owned))
         .collect();
 
@@ -155,7 +155,7 @@ async fn concurrent_servers_run_each_migration_once() {
     let outcomes =
         futures::future::join_all((0..6).map(|_| platform::store::migrate::run_files(&pool, &[FIRST, SECOND]))).await;
 
-    let mut ran: Vec<&str> = outcomes.into_iter().flat_map(|it| it.expect("each server starts")).collect();
+    let mut ran: Vec<&str> = outcomes.into_iter().flat_map(|outcome| outcome.expect("each server starts")).collect();
     ran.sort_unstable();
     assert_eq!(ran, [FIRST.name, SECOND.name]);
 }

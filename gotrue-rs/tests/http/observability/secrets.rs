@@ -24,7 +24,7 @@ impl Secrets {
 
     /// A value may be recorded as it is, or as Rust, JSON or a URL escapes it.
     fn assert_absent(&self, text: &str) {
-        let words: BTreeSet<&str> = text.split(|it: char| !it.is_alphanumeric()).collect();
+        let words: BTreeSet<&str> = text.split(|character: char| !character.is_alphanumeric()).collect();
         for (what, value) in &self.0 {
             if value.chars().all(char::is_alphanumeric) && value.len() < 12 {
                 assert!(!words.contains(&**value), "{what} is recorded");

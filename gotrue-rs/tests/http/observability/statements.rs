@@ -57,7 +57,8 @@ async fn statement_span_has_neither_sql_nor_values() {
     let spans = recording.spans_named("statement");
     assert!(!spans.is_empty());
     for value in spans.iter().flat_map(|span| span.fields.values()) {
-        let is_name = !value.contains(|it: char| it.is_whitespace() || it == '@' || it == '$');
+        let is_name =
+            !value.contains(|character: char| character.is_whitespace() || character == '@' || character == '$');
         assert!(is_name, "{value}");
     }
 }

@@ -23,7 +23,7 @@ async fn as_holder(world: &World, token: &str, method: Method, path: &str, body:
 async fn names(world: &World, token: &str) -> Vec<String> {
     let list = world.get_as(token, "/passkeys").await.expect(200);
     let all = list.json.as_array().cloned().unwrap_or_default();
-    all.iter().map(|it| it["friendly_name"].as_str().unwrap_or_default().to_owned()).collect()
+    all.iter().map(|passkey| passkey["friendly_name"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 #[tokio::test]

@@ -214,7 +214,7 @@ fn approve(internet: &Internet, is_right: bool) {
 
 /// The bodies that were posted there since the last time.
 fn request_bodies(internet: &Internet, url: &str) -> Vec<String> {
-    internet.take_requests().into_iter().filter(|it| it.url == url).map(|it| it.body).collect()
+    internet.take_requests().into_iter().filter(|request| request.url == url).map(|request| request.body).collect()
 }
 
 #[tokio::test]

@@ -97,7 +97,9 @@ fn a_quota_of_a_bucket_is_refilled_one_by_one() {
 #[test]
 fn retry_after_is_exact() {
     let limits = RateLimits::new(start());
-    let wait = |bucket: Bucket, at: f64| limits.take(LimitedRoute::Otp, "a", bucket, after(at)).err().map(|it| it.wait);
+    let wait = |bucket: Bucket, at: f64| {
+        limits.take(LimitedRoute::Otp, "a", bucket, after(at)).err().map(|refused| refused.wait)
+    };
     let two = Bucket { burst: 2.0, ..Bucket::per_five_minutes(10.0) };
     assert_eq!([wait(two, 0.0), wait(two, 0.0)], [None, None]);
     assert_eq!(wait(two, 12.0), Some(Duration::from_secs(18)));
@@ -109,7 +111,7 @@ fn retry_after_is_exact() {
     let quota = Quota::Window { events: 1.0, per: Duration::from_mins(1) };
     assert_eq!(limits.take_quota(QuotaKind::Sms, quota, after(10.0)), Ok(()));
     assert_eq!(
-        limits.take_quota(QuotaKind::Sms, quota, after(15.0)).map_err(|it| it.wait),
+        limits.take_quota(QuotaKind::Sms, quota, after(15.0)).map_err(|refused| refused.wait),
         Err(Duration::from_secs(45))
     );
 }

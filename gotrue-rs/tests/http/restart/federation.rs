@@ -33,7 +33,7 @@ async fn linked_identity_is_unlinked_after_restart() {
         turn.first.finish_provider_sign_in(&turn.first.start_provider_sign_in("github").await).await;
         let user = turn.second.get_as(&ann.access_token, "/user").await.expect(200);
         let identities = user.json["identities"].as_array().expect("identities");
-        let github = identities.iter().find(|it| it["provider"] == "github").expect("one of GitHub");
+        let github = identities.iter().find(|identity| identity["provider"] == "github").expect("one of GitHub");
         let path = format!("/user/identities/{}", github["identity_id"].as_str().expect("an id"));
         let bearer = format!("Bearer {}", ann.access_token);
         let gone = turn.second.request(http::Method::DELETE, &path, &[("authorization", &bearer)], None).await;

@@ -80,10 +80,10 @@ async fn server_start_changes_nothing_in_a_used_database() {
 #[tokio::test]
 async fn second_server_shares_only_the_database() {
     let github = FakeProvider::start().await;
-    let one = builder(Kind::Sealed, &github).build().await;
-    let apart: World = builder(Kind::Sealed, &github).build().await;
-    let ann = one.create_user("ann@example.com").await;
-    let user = apart.get_as(&ann.access_token, "/user").await;
+    let first = builder(Kind::Sealed, &github).build().await;
+    let second: World = builder(Kind::Sealed, &github).build().await;
+    let ann = first.create_user("ann@example.com").await;
+    let user = second.get_as(&ann.access_token, "/user").await;
     assert_eq!(user.refusal(), (403, "user_not_found"));
-    assert_eq!(apart.refresh(&ann.refresh_token).await.refusal(), (400, "refresh_token_not_found"));
+    assert_eq!(second.refresh(&ann.refresh_token).await.refusal(), (400, "refresh_token_not_found"));
 }

@@ -35,33 +35,36 @@ fn refused(reader: &Reader, xml: &str) -> SamlValidationError {
 #[test]
 fn b6_wrong_audience_recipient_or_time_is_refused() {
     let cases: [(Change, SamlValidationError); 11] = [
-        (|it| it.issued_at = -91, SamlValidationError::TooOld),
-        (|it| it.not_on_or_after = -181, SamlValidationError::Expired),
-        (|it| it.not_before = 181, SamlValidationError::NotYetValid),
+        (|assertion| assertion.issued_at = -91, SamlValidationError::TooOld),
+        (|assertion| assertion.not_on_or_after = -181, SamlValidationError::Expired),
+        (|assertion| assertion.not_before = 181, SamlValidationError::NotYetValid),
         (
-            |it| it.audience = "https://other.example.com".into(),
+            |assertion| assertion.audience = "https://other.example.com".into(),
             SamlValidationError::Audience(vec!["https://other.example.com".into()]),
         ),
         (
-            |it| it.audience = format!(" {} ", it.audience),
+            |assertion| assertion.audience = format!(" {} ", assertion.audience),
             SamlValidationError::Audience(vec![" http://auth.example.com/sso/saml/metadata ".into()]),
         ),
         (
-            |it| it.destination = "https://other.example.com".into(),
+            |assertion| assertion.destination = "https://other.example.com".into(),
             SamlValidationError::Destination("https://other.example.com".into()),
         ),
         (
-            |it| it.recipient = "https://other.example.com".into(),
+            |assertion| assertion.recipient = "https://other.example.com".into(),
             SamlValidationError::Recipient("https://other.example.com".into()),
         ),
-        (|it| it.recipient.push('/'), SamlValidationError::Recipient("http://auth.example.com/sso/saml/acs/".into())),
-        (|it| it.recipient.clear(), SamlValidationError::Recipient(String::new())),
         (
-            |it| it.status = "Responder".into(),
+            |assertion| assertion.recipient.push('/'),
+            SamlValidationError::Recipient("http://auth.example.com/sso/saml/acs/".into()),
+        ),
+        (|assertion| assertion.recipient.clear(), SamlValidationError::Recipient(String::new())),
+        (
+            |assertion| assertion.status = "Responder".into(),
             SamlValidationError::Status("urn:oasis:names:tc:SAML:2.0:status:Responder".into()),
         ),
         (
-            |it| it.issuer = "https://other.example.com".into(),
+            |assertion| assertion.issuer = "https://other.example.com".into(),
             SamlValidationError::Issuer("https://other.example.com".into()),
         ),
     ];
@@ -76,10 +79,10 @@ fn b6_wrong_audience_recipient_or_time_is_refused() {
 fn clock_skew_of_three_minutes_is_accepted() {
     let reader = Reader::of(&IdentityProvider::new(IDP)).in_serve();
     let cases: [Change; 4] = [
-        |it| it.issued_at = -90,
-        |it| it.not_on_or_after = -180,
-        |it| it.not_before = 180,
-        |it| (it.issued_at, it.not_before) = (180, 180),
+        |assertion| assertion.issued_at = -90,
+        |assertion| assertion.not_on_or_after = -180,
+        |assertion| assertion.not_before = 180,
+        |assertion| (assertion.issued_at, assertion.not_before) = (180, 180),
     ];
     for change in cases {
         assert_eq!(reader.name(&respond(change)), "ann-at-work");
@@ -111,16 +114,19 @@ fn in_response_to_must_match_the_request() {
 fn b6_assertions_that_crash_gotrue_are_refused() {
     let reader = Reader::of(&IdentityProvider::new(IDP));
     for (xml, expected) in [
-        (respond_with(|it| without(&it, "<saml:Conditions", "</saml:Conditions>")), SamlValidationError::NoConditions),
-        (respond_with(|it| without(&it, "<saml:Subject>", "</saml:Subject>")), SamlValidationError::NoSubject),
         (
-            respond_with(|it| without(&it, "<saml:SubjectConfirmationData", "</saml:SubjectConfirmationData>")),
+            respond_with(|xml| without(&xml, "<saml:Conditions", "</saml:Conditions>")),
+            SamlValidationError::NoConditions,
+        ),
+        (respond_with(|xml| without(&xml, "<saml:Subject>", "</saml:Subject>")), SamlValidationError::NoSubject),
+        (
+            respond_with(|xml| without(&xml, "<saml:SubjectConfirmationData", "</saml:SubjectConfirmationData>")),
             SamlValidationError::NoConfirmationData,
         ),
     ] {
         assert_eq!(refused(&reader, &xml), expected);
     }
-    let anonymous = respond_with(|it| without(&it, "<saml:Issuer>", "</saml:Issuer>"));
+    let anonymous = respond_with(|xml| without(&xml, "<saml:Issuer>", "</saml:Issuer>"));
     assert!(reader.read(&anonymous).is_err());
 }
 
@@ -130,23 +136,23 @@ fn b6_hardened_policy_enforces_additional_checks() {
     let restriction = "<saml:AudienceRestriction><saml:Audience>other</saml:Audience></saml:AudienceRestriction>";
     for (xml, expected) in [
         (
-            respond_with(|it| without(&it, "<saml:AudienceRestriction>", "</saml:AudienceRestriction>")),
+            respond_with(|xml| without(&xml, "<saml:AudienceRestriction>", "</saml:AudienceRestriction>")),
             SamlValidationError::NoAudience,
         ),
         (
-            respond_with(|it| {
-                it.replacen("<saml:AudienceRestriction>", &format!("{restriction}<saml:AudienceRestriction>"), 1)
+            respond_with(|xml| {
+                xml.replacen("<saml:AudienceRestriction>", &format!("{restriction}<saml:AudienceRestriction>"), 1)
             }),
             SamlValidationError::Audience(vec!["other".into(), "http://auth.example.com/sso/saml/metadata".into()]),
         ),
         (
-            respond_with(|it| without(&it, "<saml:SubjectConfirmation ", "</saml:SubjectConfirmation>")),
+            respond_with(|xml| without(&xml, "<saml:SubjectConfirmation ", "</saml:SubjectConfirmation>")),
             SamlValidationError::NoBearerConfirmation,
         ),
-        (respond_with(|it| it.replace(":cm:bearer", ":cm:holder-of-key")), SamlValidationError::NoBearerConfirmation),
+        (respond_with(|xml| xml.replace(":cm:bearer", ":cm:holder-of-key")), SamlValidationError::NoBearerConfirmation),
         (
-            respond_with(|it| {
-                it.replacen(
+            respond_with(|xml| {
+                xml.replacen(
                     "SubjectConfirmationData NotOnOrAfter",
                     "SubjectConfirmationData NotBefore=\"2026-06-01T12:03:01Z\" NotOnOrAfter",
                     1,
@@ -154,7 +160,7 @@ fn b6_hardened_policy_enforces_additional_checks() {
             }),
             SamlValidationError::NotYetValid,
         ),
-        (respond(|it| it.issued_at = 181), SamlValidationError::IssuedInFuture),
+        (respond(|assertion| assertion.issued_at = 181), SamlValidationError::IssuedInFuture),
     ] {
         assert_eq!(reader.name(&xml), "ann-at-work");
         assert_eq!(refused(&reader.clone().in_serve(), &xml), expected);
@@ -168,7 +174,7 @@ fn one_of_several_audiences_is_enough() {
         ("<saml:Audience>", "<saml:Audience>other</saml:Audience><saml:Audience>"),
         ("</saml:Audience>", "</saml:Audience><saml:Audience>other</saml:Audience>"),
     ] {
-        assert_eq!(reader.name(&respond_with(|it| it.replacen(from, to, 1))), "ann-at-work");
+        assert_eq!(reader.name(&respond_with(|xml| xml.replacen(from, to, 1))), "ann-at-work");
     }
 }
 
@@ -183,7 +189,7 @@ fn all_attributes_are_read() {
             ..assertion()
         }))
         .expect("accepted");
-    assert_eq!(assertion.name_id.as_ref().map(|it| it.value.as_str()), Some("Ann & <co>"));
+    assert_eq!(assertion.name_id.as_ref().map(|name_id| name_id.value.as_str()), Some("Ann & <co>"));
     assert_eq!(assertion.session_not_on_or_after, Some(super::now() + chrono::TimeDelta::hours(1)));
     assert_eq!((assertion.id.as_str(), assertion.issuer.as_str()), ("a1", IDP));
     assert_eq!(assertion.attributes[0].values, ["staff", "", " chess"]);
@@ -193,7 +199,7 @@ fn all_attributes_are_read() {
 fn g3_dangerous_xml_is_refused() {
     let reader = Reader::of(&IdentityProvider::new(IDP));
     let signed = respond(|_| {});
-    let entity = |it| format!("<!ENTITY l{it} \"{}\">", format!("&l{};", it - 1).repeat(10));
+    let entity = |level| format!("<!ENTITY l{level} \"{}\">", format!("&l{};", level - 1).repeat(10));
     let bomb = (1..12).map(entity).collect::<Vec<String>>().concat();
     for xml in [
         format!("<!DOCTYPE r>{signed}"),

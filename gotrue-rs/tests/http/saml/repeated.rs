@@ -58,7 +58,7 @@ async fn b6_concurrent_replays_succeed_once() {
     let company = Company::as_served().await;
     let response = company.idp.signed_response(&company.assertion());
     let arrived = join_all((0..8).map(|_| company.post_unsolicited_response(&response))).await;
-    let sessions = arrived.iter().filter(|it| it.0.status == 302).count();
+    let sessions = arrived.iter().filter(|arrival| arrival.0.status == 302).count();
     assert_eq!(sessions, 1);
 }
 

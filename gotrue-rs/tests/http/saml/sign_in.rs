@@ -66,7 +66,8 @@ async fn idp_initiated_sign_in_uses_relay_state() {
 async fn attributes_become_metadata_as_mapped() {
     let keys = json!({"name": {"name": "displayName"}, "groups": {"name": "groups", "array": true}, "site": {"name": "s", "default": "Basel"}});
     let company = Company::mapping(World::with(with_saml).await, keys).await;
-    let attribute = |name: &str, values: &[&str]| (name.to_owned(), values.iter().map(|it| (*it).to_owned()).collect());
+    let attribute =
+        |name: &str, values: &[&str]| (name.to_owned(), values.iter().map(|value| (*value).to_owned()).collect());
     let reported = |name: &str, id: &str| SamlAssertion {
         id: id.to_owned(),
         attributes: vec![

@@ -244,7 +244,7 @@ fn b6_xml_comment_does_not_truncate_the_name_id() {
 fn g3_inclusive_namespace_prefixes_are_limited() {
     let method = format!("<ds:CanonicalizationMethod Algorithm=\"{EXCLUSIVE}\">");
     let listing = |many: usize| {
-        let list = (0..many).map(|it| format!("p{it}")).collect::<Vec<_>>().join(" ");
+        let list = (0..many).map(|number| format!("p{number}")).collect::<Vec<_>>().join(" ");
         let more = format!("{method}<e:InclusiveNamespaces xmlns:e=\"{EXCLUSIVE}\" PrefixList=\"{list}\"/>");
         signed_as(&Signing::default()).replacen(&method, &more, 1)
     };

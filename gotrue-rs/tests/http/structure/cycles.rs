@@ -137,7 +137,7 @@ fn import_paths(code: &str) -> Vec<Vec<String>> {
     for start in ["crate::", "self::", "super::"] {
         for (at, _) in code.match_indices(start) {
             let before = &code[..at];
-            let continues = |it: char| is_word_character(it) || it == ':' || it == '$';
+            let continues = |character: char| is_word_character(character) || character == ':' || character == '$';
             // `pub(in crate::a)` is a visibility.
             if !before.ends_with(continues) && !before.ends_with("(in ") {
                 found.extend(expand(&code[at..]));
@@ -152,7 +152,7 @@ fn expand(text: &str) -> Vec<Vec<String>> {
     if let Some(group) = text.strip_prefix('{') {
         return group_members(group).into_iter().flat_map(expand).collect();
     }
-    let end = text.find(|it: char| !is_word_character(it)).unwrap_or(text.len());
+    let end = text.find(|character: char| !is_word_character(character)).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     if name.is_empty() {
         return vec![Vec::new()];

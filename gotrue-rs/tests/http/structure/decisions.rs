@@ -143,8 +143,11 @@ fn without_tests(text: &str) -> &str {
 /// Whether a source contains one of the decision's texts.
 fn contains(decision: &Decision, text: &str) -> bool {
     let (code, comments) = code_and_comments(text);
-    let literal: String =
-        text.chars().zip(comments.chars()).map(|(it, comment)| if comment == ' ' { it } else { ' ' }).collect();
+    let literal: String = text
+        .chars()
+        .zip(comments.chars())
+        .map(|(character, comment)| if comment == ' ' { character } else { ' ' })
+        .collect();
     let squeezed: String = if decision.is_literal { literal } else { code }.split_whitespace().collect();
     decision.signs.iter().any(|sign| squeezed.contains(&sign.replace(' ', "")))
 }
@@ -168,11 +171,11 @@ fn every_security_decision_has_one_implementation() {
 
 #[test]
 fn second_implementations_are_found() {
-    let decision = |name: &str| DECISIONS.iter().find(|it| it.name == name).expect("it is listed");
+    let decision = |name: &str| DECISIONS.iter().find(|decision| decision.name == name).expect("it is listed");
     let ban = decision("whether a ban is in force");
-    assert!(contains(ban, "let it = account.banned_until\n    .is_some_and(|until| now < until);"));
+    assert!(contains(ban, "let is_banned = account.banned_until\n    .is_some_and(|until| now < until);"));
     assert!(contains(ban, "if account.banned_until > Some(now) {}"));
-    assert!(!contains(ban, "// banned_until > now\nlet it = \"banned_until > now\";"));
+    assert!(!contains(ban, "// banned_until > now\nlet text = \"banned_until > now\";"));
     let in_sql = decision("whether a ban is in force, in SQL");
     assert!(contains(in_sql, "const SQL: &str = \"SELECT 1 WHERE u.banned_until   > $1\";"));
     assert!(!contains(in_sql, "// u.banned_until > now"));

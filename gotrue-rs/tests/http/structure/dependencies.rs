@@ -105,7 +105,7 @@ fn test_support_outside_dev_dependencies_is_found() {
 fn uses_crate(code: &str, name: &str) -> bool {
     code.match_indices(name).any(|(at, _)| {
         let (before, after) = (&code[..at], &code[at + name.len()..]);
-        let before = before.strip_suffix("::").filter(|it| !it.ends_with(is_word_character)).unwrap_or(before);
+        let before = before.strip_suffix("::").filter(|path| !path.ends_with(is_word_character)).unwrap_or(before);
         let starts_path = !before.ends_with(is_word_character) && !before.ends_with("::");
         let is_imported = ["use", "crate"].iter().any(|word| before.trim_end().ends_with(word));
         let ends_name = !after.starts_with(is_word_character);

@@ -69,7 +69,9 @@ fn names_after(prefix: &str) -> BTreeSet<String> {
         let (code, _) = code_and_comments(&source);
         for (at, _) in code.match_indices(prefix) {
             if !code[..at].ends_with(is_word_character) {
-                found.insert(code[at + prefix.len()..].chars().take_while(|it| is_word_character(*it)).collect());
+                found.insert(
+                    code[at + prefix.len()..].chars().take_while(|character| is_word_character(*character)).collect(),
+                );
             }
         }
     }
@@ -101,7 +103,7 @@ fn texts_of_error_codes_are_unique_words_with_an_error_status() {
     let mut texts = BTreeSet::new();
     for code in error_codes() {
         let text = code.as_str();
-        assert!(text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_'), "{text}");
+        assert!(text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'), "{text}");
         assert!((400..600).contains(&code.status()), "{text}: {}", code.status());
         assert!(texts.insert(text), "two codes have the text {text}");
     }

@@ -128,10 +128,13 @@ fn hardened_fields_are_set_nowhere_else() {
     let is_allowed = |(file, field): &&(String, &str)| {
         OTHER_ASSIGNMENTS.iter().any(|(of, allowed, _)| file == of && field == allowed)
     };
-    let second: Vec<_> = found.iter().filter(|it| !is_allowed(it)).collect();
+    let second: Vec<_> = found.iter().filter(|assignment| !is_allowed(assignment)).collect();
     assert!(second.is_empty(), "only Policy::hardened decides these: {second:?}");
     for (file, field, reason) in OTHER_ASSIGNMENTS {
-        assert!(found.iter().any(|(of, it)| of == file && it == field), "{file} no longer sets {field}: {reason}");
+        assert!(
+            found.iter().any(|(of, assigned)| of == file && assigned == field),
+            "{file} no longer sets {field}: {reason}"
+        );
     }
 }
 
@@ -150,9 +153,12 @@ pub(super) fn has_test(text: &str, name: &str) -> bool {
         line.strip_prefix("fn ").and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with('('))
     };
     lines.iter().enumerate().any(|(at, line)| {
-        let attributes: Vec<&str> = lines[..at].iter().rev().take_while(|it| it.starts_with("#[")).copied().collect();
-        let is_test = attributes.iter().any(|it| it.starts_with("#[test]") || it.starts_with("#[tokio::test"));
-        is_definition(line) && is_test && !attributes.iter().any(|it| it.starts_with("#[ignore"))
+        let attributes: Vec<&str> =
+            lines[..at].iter().rev().take_while(|line| line.starts_with("#[")).copied().collect();
+        let is_test = attributes
+            .iter()
+            .any(|attribute| attribute.starts_with("#[test]") || attribute.starts_with("#[tokio::test"));
+        is_definition(line) && is_test && !attributes.iter().any(|attribute| attribute.starts_with("#[ignore"))
     })
 }
 

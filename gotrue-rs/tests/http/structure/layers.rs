@@ -159,8 +159,9 @@ fn rules_crate_has_no_runtime_web_or_database_dependency() {
 fn forbidden_imports_are_found_in_every_form() {
     let found = |text: &str, module: &[&str]| -> Vec<String> {
         let module: Vec<String> = module.iter().map(ToString::to_string).collect();
-        let reported =
-            imports(text, &module).into_iter().filter_map(|(_, it)| violation(&AUTH, &module[0], &module[1..], &it));
+        let reported = imports(text, &module)
+            .into_iter()
+            .filter_map(|(_, import)| violation(&AUTH, &module[0], &module[1..], &import));
         reported.collect()
     };
     let store = ["store", "users"];
@@ -199,13 +200,13 @@ const PLATFORM: CrateRules = CrateRules { layers: PLATFORM_LAYERS, crates: PLATF
 fn violation(rules: &CrateRules, layer: &str, rest: &[String], import: &Import) -> Option<String> {
     match import {
         Import::Crate(name) => {
-            let (_, allowed) = rules.crates.iter().find(|(it, _)| it == name)?;
+            let (_, allowed) = rules.crates.iter().find(|(package, _)| package == name)?;
             (!allowed.contains(&layer)).then(|| format!("{layer} uses {name}, which is for {}", allowed.join(", ")))
         }
         Import::Module(path) => {
             let target = &path[0];
-            let (_, allowed) = rules.layers.iter().find(|(it, _)| it == &layer)?;
-            rules.layers.iter().find(|(it, _)| it == target)?;
+            let (_, allowed) = rules.layers.iter().find(|(known, _)| known == &layer)?;
+            rules.layers.iter().find(|(known, _)| known == target)?;
             if layer == "handlers" && target == "handlers" {
                 let other = path.get(1)?;
                 let inside = rest.first().is_none_or(|own| own == other || rest.len() == 1 && own == "mod");
@@ -269,7 +270,7 @@ fn imports(text: &str, module: &[String]) -> Vec<(usize, Import)> {
 fn find_word_starts<'a>(code: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     code.match_indices(word).map(|(at, _)| at).filter(|at| {
         let before = code[..*at].chars().next_back();
-        !before.is_some_and(|it| it.is_alphanumeric() || it == '_' || it == '$')
+        !before.is_some_and(|character| character.is_alphanumeric() || character == '_' || character == '$')
             && (word.starts_with("super") || !code[..*at].ends_with("::"))
     })
 }
@@ -297,6 +298,8 @@ fn paths(rest: &str) -> Vec<Vec<String>> {
 }
 
 fn path(text: &str) -> Vec<String> {
-    let end = text.find(|it: char| !(it.is_alphanumeric() || it == '_' || it == ':')).unwrap_or(text.len());
+    let end = text
+        .find(|character: char| !(character.is_alphanumeric() || character == '_' || character == ':'))
+        .unwrap_or(text.len());
     text[..end].trim_end_matches(':').split("::").map(str::to_owned).collect()
 }

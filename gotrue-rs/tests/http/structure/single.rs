@@ -122,7 +122,8 @@ fn decisions_about_the_sender_have_one_implementation() {
         .map(|(name, path)| (name, production_code(&source::read_text(&path))))
         .collect();
 
-    let wrong: Vec<String> = IMPLEMENTATIONS.iter().flat_map(|it| violations(it, &files)).collect();
+    let wrong: Vec<String> =
+        IMPLEMENTATIONS.iter().flat_map(|implementation| violations(implementation, &files)).collect();
 
     assert!(wrong.is_empty(), "use the module that decides this, or give a reason in `others`:\n{}", wrong.join("\n"));
 }

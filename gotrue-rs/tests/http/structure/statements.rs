@@ -33,8 +33,9 @@ fn statement_names_are_unique() {
 
 #[test]
 fn users_that_are_only_shown_are_read_without_secrets() {
-    let is_shown =
-        |name: &str| name == "users.to_read" || ["admin.page_", "admin.after_"].iter().any(|it| name.starts_with(it));
+    let is_shown = |name: &str| {
+        name == "users.to_read" || ["admin.page_", "admin.after_"].iter().any(|prefix| name.starts_with(prefix))
+    };
     let shown: Vec<_> = source::list_statements().filter(|statement| is_shown(statement.name())).collect();
     assert_eq!(shown.len(), 5);
     for statement in shown {
@@ -63,11 +64,13 @@ fn sql_names_its_parameters() {
 /// It calls no function with an effect of its own.
 #[test]
 fn statements_that_may_be_repeated_only_read() {
-    let names: HashSet<&str> =
-        source::list_statements().filter(|it| it.is_read()).map(platform::store::Statement::name).collect();
+    let names: HashSet<&str> = source::list_statements()
+        .filter(|statement| statement.is_read())
+        .map(platform::store::Statement::name)
+        .collect();
     assert!(names.contains("users.with_session"), "{names:?}");
     let mut others = Vec::new();
-    for statement in source::list_statements().filter(|it| it.is_read()) {
+    for statement in source::list_statements().filter(|statement| statement.is_read()) {
         let sql = statement.sql().to_lowercase();
         let is_separator = |character: char| character != '_' && !character.is_alphanumeric();
         let called = sql.match_indices('(').filter_map(|(at, _)| sql[..at].rsplit(is_separator).next());

@@ -53,7 +53,7 @@ pub(crate) fn string_literals(text: &str) -> Vec<(usize, &str)> {
         let (token, length) = next_token(rest, previous);
         let (part, after) = rest.split_at(length);
         let quoted = part.trim_start_matches(['b', 'c', 'r']).trim_matches('#');
-        let inner = quoted.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+        let inner = quoted.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         if let Some(inner) = inner.filter(|_| token == Token::Literal) {
             found.push((line, inner));
         }

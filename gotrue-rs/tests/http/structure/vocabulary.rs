@@ -111,7 +111,8 @@ fn public_types(code: &str) -> Vec<Finding> {
 
 /// Names that are defined more than once but not allowed to, and permissions that nothing needs.
 fn duplicates(definitions: &BTreeMap<(&str, String), Vec<String>>, allowed: &[(&str, &str, &str)]) -> Vec<String> {
-    let is_allowed = |package: &str, name: &str| allowed.iter().any(|(of, it, _)| *of == package && *it == name);
+    let is_allowed =
+        |package: &str, name: &str| allowed.iter().any(|(of, allowed_name, _)| *of == package && *allowed_name == name);
     let mut found = Vec::new();
     for ((package, name), lines) in definitions {
         if let [first, others @ ..] = &**lines
@@ -145,7 +146,7 @@ fn citations(line: &str) -> Vec<&str> {
         let ends_with = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
         name.starts_with("docs/") || ends_with(&[".md"]) || (name.contains('/') && ends_with(&[".rs", ".sql"]))
     };
-    line.split(|it: char| it.is_whitespace() || "`()[]<>,;\"'|".contains(it))
+    line.split(|character: char| character.is_whitespace() || "`()[]<>,;\"'|".contains(character))
         .filter(|name| !is_pattern(name))
         .map(|name| name.split(['#', ':']).next().unwrap_or_default().trim_end_matches(['.', '!', '?']))
         .filter(|name| is_citation(name))
@@ -173,6 +174,6 @@ fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn identifiers(line: &str) -> impl Iterator<Item = &str> {
-    let words = line.split(|it: char| !is_word_character(it));
-    words.filter(|word| word.starts_with(|it: char| it.is_alphabetic() || it == '_'))
+    let words = line.split(|character: char| !is_word_character(character));
+    words.filter(|word| word.starts_with(|character: char| character.is_alphabetic() || character == '_'))
 }

@@ -14,7 +14,7 @@ const ANN: &str = "ann@example.com";
 /// A path of the table with something in place of its parameters.
 fn path(line: &RouteSummary) -> String {
     let id = Uuid::from_u128(7).to_string();
-    let segment = |it: &str| if it.starts_with('{') { id.clone() } else { it.to_owned() };
+    let segment = |segment: &str| if segment.starts_with('{') { id.clone() } else { segment.to_owned() };
     line.path.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 

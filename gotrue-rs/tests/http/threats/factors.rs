@@ -138,7 +138,8 @@ async fn e2_concurrent_verifications_with_one_code_succeed_once() {
         let same = world.create_challenge(&ann.access_token, &app.id).await.expect(200);
         let other = world.create_challenge(&ann.access_token, &app.id).await.expect(200);
         let challenges = if is_served { [&same, &other] } else { [&same, &same] };
-        let [one, two] = challenges.map(|it| world.verify_challenge(&ann.access_token, &app.id, it.str("id"), &code));
+        let [one, two] =
+            challenges.map(|challenge| world.verify_challenge(&ann.access_token, &app.id, challenge.str("id"), &code));
         let (one, two) = tokio::join!(one, two);
         let mut outcomes = [one.status.as_u16(), two.status.as_u16()];
         outcomes.sort_unstable();

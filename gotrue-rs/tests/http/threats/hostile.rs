@@ -117,7 +117,7 @@ async fn g3_hashing_overload_is_refused_without_affecting_other_requests() {
     assert!(!refused.is_empty() && refused.len() < 12, "{} of 12 refused", refused.len());
     for answer in refused {
         assert_eq!(answer.refusal(), (503, "over_request_rate_limit"));
-        assert!(answer.header("retry-after").parse::<u64>().is_ok_and(|it| it > 0));
+        assert!(answer.header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds > 0));
     }
     world.sign_in(ANN).await;
 }
@@ -137,7 +137,7 @@ fn hostile_values() -> impl Strategy<Value = Value> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(|it| json!(it)),
+        any::<f64>().prop_map(|number| json!(number)),
         ".*".prop_map(Value::from),
         "[\\x00-\\x20]{0,4}".prop_map(Value::from),
         prop::sample::select(vec![
@@ -166,7 +166,7 @@ fn hostile_values() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map(".{0,6}", inner, 0..4).prop_map(|it| json!(it)),
+            prop::collection::btree_map(".{0,6}", inner, 0..4).prop_map(|members| json!(members)),
         ]
     })
 }
@@ -198,9 +198,9 @@ const MEMBERS: [&str; 21] = [
 fn hostile_bodies() -> impl Strategy<Value = Vec<u8>> {
     let members = prop::collection::btree_map(prop::sample::select(MEMBERS.to_vec()), hostile_values(), 0..7);
     prop_oneof![
-        6 => members.prop_map(|it| json!(it).to_string().into_bytes()),
+        6 => members.prop_map(|members| json!(members).to_string().into_bytes()),
         1 => prop::collection::vec(any::<u8>(), 0..200),
-        1 => hostile_values().prop_map(|it| it.to_string().into_bytes()),
+        1 => hostile_values().prop_map(|value| value.to_string().into_bytes()),
         1 => (0..60_usize).prop_map(|depth| "[{\"a\":".repeat(depth * 40).into_bytes()),
     ]
 }
@@ -235,7 +235,7 @@ fn g4_malformed_bodies_cause_only_recorded_failures() {
             let token = if line.guards.contains(&"Admin") {
                 admin.clone()
             } else {
-                user.borrow().as_ref().map(|it| it.access_token.clone()).unwrap_or_default()
+                user.borrow().as_ref().map(|user| user.access_token.clone()).unwrap_or_default()
             };
             if line.path == "/logout" {
                 user.borrow_mut().take();

@@ -42,7 +42,7 @@ async fn a6_no_secret_and_no_address_is_logged() {
     assert!(text.contains("/token"), "nothing was logged: {text}");
     assert!(text.contains("users.by_email"), "a failure is logged with its cause: {text}");
     assert!(text.contains("returned status 500"), "what a provider does wrong is logged: {text}");
-    assert!(!text.split(|it: char| !it.is_alphanumeric()).any(|word| word == code), "the code is logged");
+    assert!(!text.split(|character: char| !character.is_alphanumeric()).any(|word| word == code), "the code is logged");
     let hash =
         link.split_once("token=").map(|(_, rest)| rest.split('&').next().unwrap_or_default()).unwrap_or_default();
     let in_fragment = redirect.split_once("refresh_token=").map(|(_, rest)| &rest[..12]).unwrap_or_default();

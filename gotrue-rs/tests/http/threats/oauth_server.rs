@@ -118,7 +118,7 @@ async fn b8_client_token_has_limited_access() {
     for line in list_routes().into_iter().filter(|line| line.guards.contains(&"Caller")) {
         let token = clients_token(&world, &app).await;
         let id = Uuid::from_u128(7).to_string();
-        let segment = |it: &str| if it.starts_with('{') { id.clone() } else { it.to_owned() };
+        let segment = |segment: &str| if segment.starts_with('{') { id.clone() } else { segment.to_owned() };
         let path = line.path.split('/').map(segment).collect::<Vec<_>>().join("/");
         let headers = [("authorization", &*format!("Bearer {token}"))];
         let body = (line.method != Method::GET).then(|| json!({}));

@@ -86,7 +86,7 @@ async fn b3_verifier_is_bound_to_its_provider() {
 #[tokio::test]
 async fn b5_disabled_provider_is_refused() {
     let (world, provider) = world(|policy| {
-        policy.external.providers.get_mut("x").into_iter().for_each(|it| it.enabled = false);
+        policy.external.providers.get_mut("x").into_iter().for_each(|settings| settings.enabled = false);
     })
     .await;
     assert_eq!(world.get("/authorize?provider=x").await.refusal(), (400, "validation_failed"));

@@ -29,7 +29,7 @@ fn mutations(text: &str) -> Vec<String> {
         format!("{text}%"),
         text.to_uppercase(),
     ]);
-    all.retain(|it| it != text);
+    all.retain(|mutation| mutation != text);
     all
 }
 
@@ -123,7 +123,8 @@ async fn c5_modified_or_truncated_access_token_is_refused() {
     let token = &user.access_token;
     let parts: Vec<&str> = token.split('.').collect();
     let none = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0";
-    let mut forged: Vec<String> = mutations(token).into_iter().filter(|it| !it.contains([' ', '%'])).collect();
+    let mut forged: Vec<String> =
+        mutations(token).into_iter().filter(|mutation| !mutation.contains([' ', '%'])).collect();
     forged.extend([
         format!("{none}.{}.", parts[1]),
         format!("{none}.{}.{}", parts[1], parts[2]),

@@ -17,11 +17,12 @@ async fn c1_hundred_concurrent_refreshes_issue_one_token() {
     let user = world.create_user(ANN).await;
     world.clock.run();
     let answers = join_all((0..100).map(|_| world.refresh(&user.refresh_token))).await;
-    let mut tokens: Vec<&str> = answers.iter().map(|it| it.str("refresh_token")).filter(|it| !it.is_empty()).collect();
+    let mut tokens: Vec<&str> =
+        answers.iter().map(|answer| answer.str("refresh_token")).filter(|token| !token.is_empty()).collect();
     assert!(tokens.len() > 1, "{} of 100 were answered", tokens.len());
     tokens.dedup();
     assert_eq!(tokens.len(), 1, "all get the same child: {tokens:?}");
-    assert!(answers.iter().all(|it| matches!(it.status.as_u16(), 200 | 409)), "no session ends");
+    assert!(answers.iter().all(|answer| matches!(answer.status.as_u16(), 200 | 409)), "no session ends");
     assert_eq!(count(&world, "SELECT id FROM auth.refresh_tokens").await, 2);
     world.refresh(tokens[0]).await.expect(200);
 }
@@ -32,7 +33,7 @@ async fn c1_concurrent_refreshes_of_a_signed_token_count_once() {
     let user = world.create_user(ANN).await;
     world.clock.run();
     let answers = join_all((0..50).map(|_| world.refresh(&user.refresh_token))).await;
-    assert!(answers.iter().all(|it| matches!(it.status.as_u16(), 200 | 409)), "no session ends");
+    assert!(answers.iter().all(|answer| matches!(answer.status.as_u16(), 200 | 409)), "no session ends");
     assert_eq!(world.database.query("SELECT refresh_token_counter FROM auth.sessions").await, ["1"]);
 }
 

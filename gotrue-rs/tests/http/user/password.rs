@@ -172,7 +172,8 @@ async fn first_password_adds_email_identity_if_enabled() {
     let stored = ann.read_user(&world).await;
     for json in [&answer.json, &stored.json] {
         assert_eq!(json["app_metadata"]["providers"], json!(["github", "email"]), "{json}");
-        let own = json["identities"].as_array().and_then(|all| all.iter().find(|it| it["provider"] == "email"));
+        let own =
+            json["identities"].as_array().and_then(|all| all.iter().find(|identity| identity["provider"] == "email"));
         let data = own.map(|own| &own["identity_data"]);
         let expected = json!({ "sub": ann.id, "email": ann.email, "email_verified": true, "phone_verified": false });
         assert_eq!(data, Some(&expected), "{json}");

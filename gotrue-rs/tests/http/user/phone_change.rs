@@ -40,8 +40,9 @@ async fn autoconfirm_changes_the_phone_immediately() {
     world.post("/token?grant_type=password", by_number).await.expect(200);
 
     let again = ann.change(&world, json!({ "phone": "15550100002" })).await.expect(200);
-    let phones = again.json["identities"].as_array().expect("a list").iter().filter(|it| it["provider"] == "phone");
-    assert_eq!(phones.map(|it| &it["identity_data"]["phone"]).collect::<Vec<_>>(), [&json!("15550100002")]);
+    let phones =
+        again.json["identities"].as_array().expect("a list").iter().filter(|identity| identity["provider"] == "phone");
+    assert_eq!(phones.map(|identity| &identity["identity_data"]["phone"]).collect::<Vec<_>>(), [&json!("15550100002")]);
 }
 
 #[tokio::test]

@@ -97,7 +97,7 @@ async fn store(cx: &RequestContext, new: NewRecoveryCodes<'_>, count: usize) -> 
     }
     // What a concurrent request changed decides which error it is.
     let current = users::find_with_session(&mut cx.db(), caller.user.id, None).await?;
-    let factors: Vec<Factor> = current.into_iter().flat_map(|it| it.user.factors).collect();
+    let factors: Vec<Factor> = current.into_iter().flat_map(|current| current.user.factors).collect();
     if factors.iter().any(Factor::is_recovery_code) {
         return Err(already_enrolled());
     }

@@ -26,7 +26,7 @@ pub(super) fn render(pair: &TemplatePair, values: &Value) -> Rendered {
 }
 
 /// Renders subject and body on a thread that answers no requests.
-pub(super) async fn render_apart(pair: Arc<TemplatePair>, values: Value) -> Rendered {
+pub(super) async fn render_on_blocking_thread(pair: Arc<TemplatePair>, values: Value) -> Rendered {
     let busy = |_| ("body", "too many mails are being rendered".to_owned());
     let permit = timeout(MAX_WAIT, RENDERINGS.acquire()).await.map_err(busy)?;
     let permit = permit.map_err(|_| ("body", "the server is stopping".to_owned()))?;

@@ -124,7 +124,7 @@ fn verifying() -> Vec<Case> {
     ]
     .into_iter()
     .chain(changes_of_address())
-    .map(|it| it.again(&["403 otp_expired", "303 otp_expired"]))
+    .map(|case| case.again(&["403 otp_expired", "303 otp_expired"]))
     .collect()
 }
 

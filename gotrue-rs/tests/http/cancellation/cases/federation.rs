@@ -96,7 +96,7 @@ fn coming_back() -> Vec<Case> {
         }),
     ]
     .into_iter()
-    .map(|it| it.again(&AGAIN))
+    .map(|case| case.again(&AGAIN))
     .collect()
 }
 

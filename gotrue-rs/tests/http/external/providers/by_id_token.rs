@@ -58,7 +58,7 @@ impl ProviderFixture {
     /// The requests, without discovery document and keys.
     fn provider_requests(&self) -> Vec<RecordedRequest> {
         let requests = self.internet.take_requests().into_iter();
-        requests.filter(|it| !it.url.ends_with(DOCUMENT) && !it.url.ends_with(KEYS)).collect()
+        requests.filter(|request| !request.url.ends_with(DOCUMENT) && !request.url.ends_with(KEYS)).collect()
     }
 
     async fn identity(&self, back: &RedirectTarget) -> Value {
@@ -89,7 +89,7 @@ async fn google() {
     let (sent, back) = google.sign_in().await;
     assert_eq!((&*sent.base, sent.query("scope")), ("https://accounts.google.com/authorize", "email profile"));
     let requests = google.provider_requests();
-    assert_eq!(requests.iter().map(|it| it.url.as_str()).collect::<Vec<_>>(), [google.token]);
+    assert_eq!(requests.iter().map(|request| request.url.as_str()).collect::<Vec<_>>(), [google.token]);
     assert_eq!(basic(&requests[0]), "google-client:google-secret");
     let more = json!({"custom_claims": {"hd": "example.com"}});
     let expected = usual(GOOGLE, "7", &more);
@@ -106,7 +106,7 @@ async fn google_without_an_id_token() {
     google.internet.put(userinfo, 200, &user);
     let (_, back) = google.sign_in().await;
     let requests = google.provider_requests();
-    assert_eq!(requests.iter().map(|it| it.url.as_str()).collect::<Vec<_>>(), [google.token, userinfo]);
+    assert_eq!(requests.iter().map(|request| request.url.as_str()).collect::<Vec<_>>(), [google.token, userinfo]);
     assert_eq!(google.identity(&back).await, usual(userinfo, "1170", &json!({})));
 }
 

@@ -95,7 +95,7 @@ impl ProviderContract {
         for (name, value) in usual {
             assert_eq!(form.get(name).map(String::as_str), Some(value), "{form:?}");
         }
-        let urls: Vec<_> = questions.iter().map(|it| (&*it.method, &*it.url)).collect();
+        let urls: Vec<_> = questions.iter().map(|question| (&*question.method, &*question.url)).collect();
         assert_eq!(urls, self.asks.iter().map(|(url, _)| ("GET", *url)).collect::<Vec<_>>());
         for question in questions {
             assert_eq!(question.headers["authorization"], "Bearer upstream-access", "{}", question.url);

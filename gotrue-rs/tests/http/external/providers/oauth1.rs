@@ -30,7 +30,7 @@ async fn twitter() {
 
     let requests = internet.take_requests();
     let query = "?include_email=true&include_entities=false&skip_status=true";
-    let urls: Vec<_> = requests.iter().map(|it| it.url.as_str()).collect();
+    let urls: Vec<_> = requests.iter().map(|request| request.url.as_str()).collect();
     assert_eq!(urls, [format!("{HOST}/oauth/access_token"), format!("{profile}{query}")]);
     for (requests, token) in requests.iter().zip(["req-token", "acc-token"]) {
         let header = &requests.headers["authorization"];

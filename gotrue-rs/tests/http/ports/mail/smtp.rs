@@ -55,8 +55,9 @@ async fn delivery_span_names_host_and_outcome_without_address() {
     let unreachable = SmtpServer { port: 9, ..settings(&server, "127.0.0.1", "") };
     mailer(unreachable).send(&message("ann@example.com")).await.expect_err("no server listens");
     let recording = Recording::stop();
-    let of =
-        |name: &str| recording.spans_named("mail_delivery").iter().map(|it| it.fields.get(name)).collect::<Vec<_>>();
+    let of = |name: &str| {
+        recording.spans_named("mail_delivery").iter().map(|span| span.fields.get(name)).collect::<Vec<_>>()
+    };
     assert_eq!((of("server.address"), of("outcome")), (vec!["127.0.0.1"; 2], vec!["sent", "failed"]));
     assert!(!recording.text().contains("ann@"), "{recording:?}");
 }

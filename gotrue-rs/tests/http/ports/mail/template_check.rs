@@ -11,7 +11,9 @@ use crate::ports::pages::Pages;
 
 fn reported_problems(kind: MailKind, text: &str) -> Vec<String> {
     let reported = find_problems(kind, text).into_iter();
-    reported.map(|it| format!("{}{}: {}", if it.is_error { "" } else { "odd, " }, it.line, it.text)).collect()
+    reported
+        .map(|problem| format!("{}{}: {}", if problem.is_error { "" } else { "odd, " }, problem.line, problem.text))
+        .collect()
 }
 
 #[test]
@@ -184,7 +186,7 @@ fn texts_with_unlimited_work_and_undefined_names_are_reported() {
         ("{{ define \"a\" }}{{ $x }}{{ end }}{{ $x := 1 }}{{ $x }}".to_owned(), "undefined variable $x"),
     ] {
         let found = find_problems(MailKind::Recovery, &text);
-        assert!(found.iter().any(|it| it.is_refused && it.text.contains(expected)), "{expected}: {found:?}");
+        assert!(found.iter().any(|problem| problem.is_refused && problem.text.contains(expected)), "{expected}: {found:?}");
     }
     for text in [
         "{{ $x := .Email }}{{ if .Token }}{{ $x = .Token }}{{ else }}{{ $x }}{{ end }}{{ $x }}",
@@ -193,7 +195,7 @@ fn texts_with_unlimited_work_and_undefined_names_are_reported() {
         "{{ $full := printf \"%s %s\" .Data.first .Data.last }}{{ $full }}",
         "{{ define \"row\" }}<p>{{ . }}</p>{{ end }}{{ template \"row\" .Email }}{{ template \"row\" .Token }}",
     ] {
-        assert!(!find_problems(MailKind::Recovery, text).iter().any(|it| it.is_refused), "{text}");
+        assert!(!find_problems(MailKind::Recovery, text).iter().any(|problem| problem.is_refused), "{text}");
     }
 }
 
