@@ -1,8 +1,9 @@
 //! Tokens: signature, claims and the role of a request.
 
+mod claims;
 pub mod keys;
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use hashlink::LruCache;
 use serde_json::{Map, Value};
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::config::Config;
 use crate::error::Error;
 use crate::error::token::TokenError;
+use claims::Claims;
 use keys::KeySet;
 
 /// The difference of clocks that is allowed, in seconds.
@@ -39,7 +41,7 @@ pub struct TokenCache {
 #[derive(Debug)]
 struct Verified {
     keys: KeySet,
-    claims: LruCache<String, Map<String, Value>>,
+    claims: LruCache<String, Arc<Claims>>,
 }
 
 /// The token of an `Authorization` header, `None` for other schemes than Bearer.
@@ -55,24 +57,22 @@ impl TokenCache {
     /// # Errors
     /// `PGRST3xx`; 22023 for a name that no role can have.
     pub fn authenticate(&self, config: &Config, token: Option<&str>, now: i64) -> Result<Identity, Error> {
-        let mut claims = match token {
+        let claims = match token {
             Some(token) => self.verify(config, token)?,
-            None => Map::new(),
+            None => Arc::default(),
         };
-        check_claims(&claims, config.jwt_aud.as_deref(), now).map_err(Error::token)?;
-        let role = config.jwt_role_claim_key.find(&claims).or_else(|| config.db_anon_role.clone());
+        check_claims(&claims.values, config.jwt_aud.as_deref(), now).map_err(Error::token)?;
+        let role = config.jwt_role_claim_key.find(&claims.values).or_else(|| config.db_anon_role.clone());
         let role = role.ok_or_else(Error::token_required)?;
         if role == NO_ROLE {
             return Err(Error::unknown_role(&role));
         }
-        claims.insert("role".to_owned(), Value::String(role.clone()));
-        claims.sort_keys();
-        claims.values_mut().for_each(Value::sort_all_objects);
-        Ok(Identity { role, claims: Value::Object(claims).to_string() })
+        let claims = claims.format(&role);
+        Ok(Identity { role, claims })
     }
 
     /// The claims of a token whose signature is right.
-    fn verify(&self, config: &Config, token: &str) -> Result<Map<String, Value>, Error> {
+    fn verify(&self, config: &Config, token: &str) -> Result<Arc<Claims>, Error> {
         let Some(keys) = &config.jwt_keys else { return Err(Error::no_token_secret()) };
         if token.is_empty() {
             return Err(Error::token(TokenError::Empty));
@@ -82,28 +82,27 @@ impl TokenCache {
             return Ok(claims);
         }
         let payload = keys.verify(token).map_err(Error::token)?;
-        let claims: Map<String, Value> =
-            serde_json::from_slice(&payload).map_err(|_| Error::token(TokenError::Claims))?;
+        let claims = Arc::new(Claims::parse(&payload).map_err(|_| Error::token(TokenError::Claims))?);
         if is_cacheable {
             self.insert(keys, token, &claims, config.jwt_cache_max_entries);
         }
         Ok(claims)
     }
 
-    fn find(&self, keys: &KeySet, token: &str) -> Option<Map<String, Value>> {
+    fn find(&self, keys: &KeySet, token: &str) -> Option<Arc<Claims>> {
         let mut verified = self.verified.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         verified.as_mut().filter(|cache| cache.keys == *keys)?.claims.get(token).cloned()
     }
 
     /// Keeps the claims. Other keys than before empty the cache.
-    fn insert(&self, keys: &KeySet, token: &str, claims: &Map<String, Value>, capacity: usize) {
+    fn insert(&self, keys: &KeySet, token: &str, claims: &Arc<Claims>, capacity: usize) {
         let mut guard = self.verified.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let verified = match guard.take().filter(|cache| cache.keys == *keys) {
             Some(verified) => guard.insert(verified),
             None => guard.insert(Verified { keys: keys.clone(), claims: LruCache::new(capacity) }),
         };
         verified.claims.set_capacity(capacity);
-        verified.claims.insert(token.to_owned(), claims.clone());
+        verified.claims.insert(token.to_owned(), Arc::clone(claims));
     }
 }
 

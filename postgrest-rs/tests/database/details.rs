@@ -1,7 +1,11 @@
 //! Details of requests and answers that few clients meet.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use http::{Request, Response};
+use jsonwebtoken::crypto::sign;
+use jsonwebtoken::{Algorithm, EncodingKey};
 
 use crate::api::{TestApi, collect, text};
 
@@ -13,6 +17,27 @@ const OBJECTS: &str = "CREATE TABLE boats (id int PRIMARY KEY, name text);
   CREATE FUNCTION unavailable() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
     RAISE SQLSTATE 'PGRST' USING MESSAGE = '{\"code\": \"1\", \"message\": \"later\"}',
       DETAIL = '{\"status\": 503, \"headers\": {\"Retry-After\": \"90\"}}'; END $$;";
+
+const SECRET: &str = "secret-of-the-tests-with-32-characters-or-more";
+
+/// A token whose claims are this text.
+fn token_of(claims: &str) -> String {
+    let signed = format!("{}.{}", URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256"}"#), URL_SAFE_NO_PAD.encode(claims));
+    let signature = sign(signed.as_bytes(), &EncodingKey::from_secret(SECRET.as_bytes()), Algorithm::HS256).unwrap();
+    format!("{signed}.{signature}")
+}
+
+#[tokio::test]
+async fn numbers_of_claims_keep_all_their_digits() {
+    const CLAIMS: &str =
+        "CREATE FUNCTION claims() RETURNS text LANGUAGE sql AS $$ SELECT current_setting('request.jwt.claims') $$;";
+    let api = TestApi::start(CLAIMS, &[("jwt-secret", SECRET)]).await;
+    let token =
+        token_of(r#"{"id": 123456789012345678901234567890, "rate": 1.50, "role": "api_anonymous", "sum": 1e3}"#);
+    let request = Request::get("/rpc/claims").header("authorization", format!("Bearer {token}"));
+    let claims: String = serde_json::from_slice(send(&api, request, "").await.body()).unwrap();
+    assert_eq!(claims, r#"{"id":123456789012345678901234567890,"rate":1.5,"role":"api_anonymous","sum":1000}"#);
+}
 
 async fn send(api: &TestApi, request: http::request::Builder, body: &'static str) -> Response<Bytes> {
     let (parts, ()) = request.body(()).unwrap().into_parts();
