@@ -63,25 +63,27 @@ pub struct RequestContext {
     timestamps: AtomicU32,
 }
 
-/// Results of the guards for the handler.
+/// Results of the guards. A handler has those of its parameters.
 #[derive(Debug, Default)]
 pub struct GuardResults {
-    /// The signed-in user, set by the guard `Caller`.
-    pub caller: Option<Caller>,
-    /// The signed-in user of a request that only reads, set by the guard `CALLER_TO_READ`.
-    pub read_only_caller: Option<ReadOnlyCaller>,
-    /// The administrator, set by the guard `Admin`.
-    pub admin: Option<Admin>,
-    /// The user named in the path, set by the guard `Account`.
-    pub user: Option<User>,
-    /// The factor named in the path, set by the guard `Factor`.
-    pub factor: Option<Factor>,
-    /// The SSO identity provider named in the path, set by the guard `SsoProvider`.
-    pub sso_provider: Option<SsoProvider>,
-    /// The OAuth client.
-    ///
-    /// It is named in the path and set by the guard `OAuthApp`, or authenticated by the guard `Client`.
-    pub client: Option<OAuthClient>,
+    /// The signed-in user.
+    pub caller: Option<Arc<Caller>>,
+    /// The signed-in user of a request that only reads.
+    pub read_only_caller: Option<Arc<ReadOnlyCaller>>,
+    /// The administrator.
+    pub admin: Option<Arc<Admin>>,
+    /// The user named in an administrator's path.
+    pub user: Option<Arc<User>>,
+    /// The factor named in the path, of the signed-in user.
+    pub caller_factor: Option<Arc<CallerFactor>>,
+    /// The factor named in an administrator's path, of the user named there.
+    pub user_factor: Option<Arc<UserFactor>>,
+    /// The SSO identity provider named in an administrator's path.
+    pub sso_provider: Option<Arc<SsoProvider>>,
+    /// The OAuth client named in an administrator's path.
+    pub client: Option<Arc<OAuthClient>>,
+    /// The OAuth client that authenticated itself.
+    pub authenticated_client: Option<Arc<AuthenticatedClient>>,
     /// The change that an administrator makes, if there is a replica that must have it before it is read.
     pub change: Option<AdminChange>,
 }
@@ -116,6 +118,18 @@ pub struct Admin {
     /// The verified claims.
     pub claims: Arc<Map<String, Value>>,
 }
+
+/// A factor of the [`Caller`].
+#[derive(Debug)]
+pub struct CallerFactor(pub Factor);
+
+/// A factor of the user named in an administrator's path.
+#[derive(Debug)]
+pub struct UserFactor(pub Factor);
+
+/// The OAuth client that sent its credentials; `None` if the request has none.
+#[derive(Debug)]
+pub struct AuthenticatedClient(pub Option<OAuthClient>);
 
 /// Headers that are added to the response, also to an error response.
 #[derive(Debug, Default)]
@@ -249,41 +263,6 @@ impl RequestContext {
         self.body.read_prefix().await
     }
 
-    /// The signed-in user; the route must have the guard `Caller`.
-    pub fn caller(&self) -> Result<&Caller> {
-        self.guard_results.caller.as_ref().ok_or_else(|| missing_guard_error("Caller"))
-    }
-
-    /// The signed-in user as responses show it; the route must have the guard `CALLER_TO_READ`.
-    pub fn read_only_caller(&self) -> Result<&ReadOnlyCaller> {
-        self.guard_results.read_only_caller.as_ref().ok_or_else(|| missing_guard_error("CALLER_TO_READ"))
-    }
-
-    /// The administrator; the route must have the guard `Admin`.
-    pub fn admin(&self) -> Result<&Admin> {
-        self.guard_results.admin.as_ref().ok_or_else(|| missing_guard_error("Admin"))
-    }
-
-    /// The user named in the path; the route must have the guard `Account`.
-    pub fn user(&self) -> Result<&User> {
-        self.guard_results.user.as_ref().ok_or_else(|| missing_guard_error("Account"))
-    }
-
-    /// The factor named in the path; the route must have the guard `Factor`.
-    pub fn factor(&self) -> Result<&Factor> {
-        self.guard_results.factor.as_ref().ok_or_else(|| missing_guard_error("Factor"))
-    }
-
-    /// The SSO identity provider named in the path; the route must have the guard `SsoProvider`.
-    pub fn sso_provider(&self) -> Result<&SsoProvider> {
-        self.guard_results.sso_provider.as_ref().ok_or_else(|| missing_guard_error("SsoProvider"))
-    }
-
-    /// The OAuth client named in the path; the route must have the guard `OAuthApp`.
-    pub fn client(&self) -> Result<&OAuthClient> {
-        self.guard_results.client.as_ref().ok_or_else(|| missing_guard_error("OAuthApp"))
-    }
-
     /// The audience in which users are looked up and created.
     ///
     /// It is `X-JWT-AUD`, else the audience of the verified token unless its role is an administrator's, else the
@@ -355,8 +334,4 @@ pub fn first_audience(claims: &Map<String, Value>) -> Option<String> {
         one => one.as_str()?,
     };
     Some(named.to_owned()).filter(|named| !named.is_empty())
-}
-
-fn missing_guard_error(guard: &str) -> gotrue_rules::domain::error::Error {
-    gotrue_rules::domain::error::Error::other(format!("the route lacks the guard {guard}"))
 }

@@ -1,20 +1,23 @@
 //! The route table: every path with its guards and its handler.
 //!
+//! A handler's parameters bring their guards, so that the table lists only those of groups and those without a result.
+//!
 //! Tests and `docs/compatibility.md` read the same data.
 
 use http::Method;
 
 use crate::guards::{
-    ACCOUNT, ADMIN, CALLER, CALLER_TO_READ, CAPTCHA, CLIENT, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE,
-    LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK, LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_REGISTER, LIMIT_RESEND,
-    LIMIT_SAML, LIMIT_SSO, LIMIT_USER, LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS,
-    SAML, SCIM, SSO_PROVIDER,
+    ACCOUNT, ADMIN, CALLER, CAPTCHA, CUSTOM_PROVIDERS, FACTOR, LIMIT_CHALLENGE, LIMIT_FACTOR_VERIFY, LIMIT_MAGIC_LINK,
+    LIMIT_OTP, LIMIT_PASSKEY, LIMIT_RECOVER, LIMIT_REGISTER, LIMIT_RESEND, LIMIT_SAML, LIMIT_SSO, LIMIT_USER,
+    LIMIT_VERIFY, MANUAL_LINKING, NOT_ANONYMOUS, OAUTH_APP, OAUTH_SERVER, PASSKEYS, SAML, SCIM, SSO_PROVIDER,
+    USER_FACTOR,
 };
 use crate::handlers::passwordless::{magic_link, otp, recover, resend};
 use crate::handlers::{
     admin, external, factors, logout, meta, oauth_server, passkeys, scim, sign_up, sso, token, user, verify,
 };
-use crate::http::router::{Guard, RouteEntry, add_guards, route, route_group};
+use crate::http::route_handler::{Guard, add_guards};
+use crate::http::router::{RouteEntry, route, route_group};
 
 /// Builds the route table.
 pub fn route_table() -> Vec<RouteEntry> {
@@ -42,13 +45,13 @@ pub fn route_table() -> Vec<RouteEntry> {
         route(Method::POST, "/magiclink", magic_link::handle).with_guards(&[LIMIT_MAGIC_LINK, CAPTCHA]),
         route(Method::POST, "/resend", resend::handle).with_guards(&[LIMIT_RESEND, CAPTCHA]),
         route(Method::POST, "/recover", recover::handle).with_guards(&[LIMIT_RECOVER, CAPTCHA]),
-        route(Method::POST, "/logout", logout::handle).with_guards(&[CALLER]),
+        route(Method::POST, "/logout", logout::handle),
         route_group("/reauthenticate", &[CALLER], [route(Method::GET, "/", user::reauthenticate::handle)]),
         route_group(
             "/user",
             &[CALLER],
             [
-                route(Method::GET, "/", user::get::handle).with_guards(&[CALLER_TO_READ]),
+                route(Method::GET, "/", user::get::handle),
                 route(Method::PUT, "/", user::update::handle).with_guards(&[LIMIT_USER]),
                 route_group("/identities", &[MANUAL_LINKING], identity_routes()),
                 route_group("/oauth/grants", &[OAUTH_SERVER], user_grant_routes()),
@@ -66,7 +69,7 @@ pub fn route_table() -> Vec<RouteEntry> {
             ],
         )
         .with_fallback(scim::not_found),
-        route(Method::POST, "/invite", admin::invite::handle).with_guards(&[ADMIN]),
+        route(Method::POST, "/invite", admin::invite::handle),
         route_group("/factors", &[CALLER, NOT_ANONYMOUS], factor_routes()),
         route_group("/admin", &[ADMIN], admin_routes()),
         route_group("/oauth", &[OAUTH_SERVER], oauth_server_routes()),
@@ -86,7 +89,7 @@ fn identity_routes() -> Vec<RouteEntry> {
 fn passkey_routes() -> Vec<RouteEntry> {
     use passkeys::{authentication, registration};
     vec![
-        route(Method::GET, "/", passkeys::list::handle).with_guards(&[CALLER]),
+        route(Method::GET, "/", passkeys::list::handle),
         route_group(
             "/authentication",
             &[],
@@ -180,11 +183,10 @@ fn oauth_server_routes() -> Vec<RouteEntry> {
     vec![
         route(Method::POST, "/clients/register", register::handle).with_guards(&[LIMIT_REGISTER]),
         route(Method::GET, "/authorize", authorize::handle),
-        route(Method::GET, "/authorizations/{authorization_id}", authorizations::show).with_guards(&[CALLER]),
-        route(Method::POST, "/authorizations/{authorization_id}/consent", authorizations::consent)
-            .with_guards(&[CALLER]),
-        route(Method::POST, "/token", token::handle).with_guards(&[CLIENT]),
-        route(Method::GET, "/userinfo", userinfo::handle).with_guards(&[CALLER]),
+        route(Method::GET, "/authorizations/{authorization_id}", authorizations::show),
+        route(Method::POST, "/authorizations/{authorization_id}/consent", authorizations::consent),
+        route(Method::POST, "/token", token::handle),
+        route(Method::GET, "/userinfo", userinfo::handle),
     ]
 }
 
@@ -266,7 +268,7 @@ fn admin_factor_routes() -> Vec<RouteEntry> {
         route(Method::GET, "/", admin::factors::list::handle),
         route_group(
             "/{factor_id}",
-            &[FACTOR],
+            &[USER_FACTOR],
             [
                 route(Method::PUT, "/", admin::factors::update::handle),
                 route(Method::DELETE, "/", admin::factors::delete::handle),

@@ -20,12 +20,20 @@ use crate::request_context::{Caller, ReadOnlyCaller, RequestContext, is_oauth_cl
 use crate::services::explanations;
 use crate::store::users;
 
-pub(super) async fn require_caller(cx: &mut RequestContext) -> Result<()> {
+/// Authenticates the signed-in user, as the guard `CALLER` does, and returns the result.
+pub async fn authenticate_caller(cx: &mut RequestContext) -> Result<Arc<Caller>> {
     let claims = verify_access_token(cx)?;
     let found = load_caller(cx, claims).await?;
     require_access(cx, &found.user, found.session.is_some(), found.is_oauth_client_token())?;
-    cx.guard_results.caller = Some(found);
-    Ok(())
+    Ok(Arc::clone(cx.guard_results.caller.insert(Arc::new(found))))
+}
+
+/// The caller that an earlier guard authenticated; the first one authenticates.
+pub(super) async fn find_caller(cx: &mut RequestContext) -> Result<Arc<Caller>> {
+    match &cx.guard_results.caller {
+        Some(known) => Ok(Arc::clone(known)),
+        None => authenticate_caller(cx).await,
+    }
 }
 
 pub(super) async fn require_read_only_caller(cx: &mut RequestContext) -> Result<()> {
@@ -42,7 +50,7 @@ pub(super) async fn require_read_only_caller(cx: &mut RequestContext) -> Result<
     } else {
         found.user
     };
-    cx.guard_results.read_only_caller = Some(ReadOnlyCaller { user, claims });
+    cx.guard_results.read_only_caller = Some(Arc::new(ReadOnlyCaller { user, claims }));
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! `POST /logout`: ends sessions of the user in two statements, the guard's and the deletion.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::wire::go_quote::go_quote;
@@ -7,13 +9,12 @@ use platform::store::OrInternalError;
 use uuid::Uuid;
 
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, RequestContext};
 use crate::services::audit;
 use crate::store::sessions::{self, SessionSelection};
 
 /// Ends all sessions, this one, or all others. A token without a session ends all.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    let caller = cx.caller()?;
+pub async fn handle(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
     let session = caller.session.as_ref().map(|session| session.id);
     let mut ending = parse_scope(cx.request.url_query("scope").unwrap_or_default(), session)?;
     if cx.app.policy.oauth_server.are_clients_restricted && caller.is_oauth_client_token() {

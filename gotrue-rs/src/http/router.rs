@@ -13,25 +13,11 @@ use http::{Method, StatusCode};
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
 use super::reply::Reply;
+use super::route_handler::{Guard, RouteHandler, add_guards};
 use crate::request_context::RequestContext;
 
-/// A check before a handler. Its result is stored in the [`RequestContext`].
-#[derive(Clone, Copy)]
-pub struct Guard {
-    /// The name in the journal and in tests of the route table.
-    pub name: &'static str,
-    /// The check.
-    pub run: for<'a> fn(&'a mut RequestContext) -> BoxFuture<'a, Result<()>>,
-}
-
-impl std::fmt::Debug for Guard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-/// The handler of a route.
-pub type Handler = Box<dyn Fn(RequestContext) -> BoxFuture<'static, Result<Reply>> + Send + Sync>;
+/// The handler of a route, with its parameters.
+type Handler = Box<dyn Fn(RequestContext) -> BoxFuture<'static, Result<Reply>> + Send + Sync>;
 
 /// A check of requests below a group that match no route. Its reply replaces 404 and 405.
 pub type UnmatchedCheck = for<'a> fn(&'a RequestContext) -> BoxFuture<'a, Result<Option<Reply>>>;
@@ -49,7 +35,7 @@ pub struct Route {
     pub method: Method,
     /// The path below the group: `/` for the group's own, `{name}` for one segment.
     pub path: &'static str,
-    /// The guards, in the order in which they run; see [`add_guards`].
+    /// The guards, in the order in which they run after those of the groups; see [`add_guards`].
     pub guards: Vec<Guard>,
     /// The path with those of its groups, complete in a [`RouteTable`].
     template: Arc<str>,
@@ -70,17 +56,14 @@ pub struct RouteGroup {
     pub unmatched_check: Option<UnmatchedCheck>,
 }
 
-/// Builds a route that handles `method` on `path`.
-pub fn route<F>(method: Method, path: &'static str, handler: fn(RequestContext) -> F) -> RouteEntry
-where
-    F: Future<Output = Result<Reply>> + Send + 'static,
-{
+/// Builds a route that handles `method` on `path`, with the guards of the handler's parameters.
+pub fn route<P, H: RouteHandler<P>>(method: Method, path: &'static str, handler: H) -> RouteEntry {
     RouteEntry::Route(Route {
         method,
         path,
-        guards: Vec::new(),
+        guards: H::guards(),
         template: path.into(),
-        handler: Box::new(move |cx| Box::pin(handler(cx))),
+        handler: Box::new(move |cx| handler.call(cx)),
     })
 }
 
@@ -114,11 +97,14 @@ impl RouteEntry {
         self
     }
 
-    /// Sets the guards of a route, or adds guards to a group.
+    /// Adds guards to a route, before those of its handler's parameters, or to a group.
     #[must_use]
     pub fn with_guards(mut self, guards: &[Guard]) -> Self {
         match &mut self {
-            Self::Route(row) => row.guards = guards.to_vec(),
+            Self::Route(row) => {
+                let of_parameters = std::mem::replace(&mut row.guards, guards.to_vec());
+                add_guards(&mut row.guards, &of_parameters);
+            }
             Self::Group(group) => group.guards.extend_from_slice(guards),
         }
         self
@@ -183,18 +169,6 @@ pub async fn dispatch(table: &RouteTable, mut cx: RequestContext) -> Result<Repl
     match found.row {
         Some(row) => (row.handler)(cx).await,
         None => answer_unmatched(&cx, &found).await,
-    }
-}
-
-/// Adds the guards of a route to those of its groups.
-///
-/// A guard of the route runs in the place of a group's guard of the same name, which checks the same.
-pub fn add_guards(guards: &mut Vec<Guard>, of_route: &[Guard]) {
-    for guard in of_route {
-        match guards.iter_mut().find(|known| known.name == guard.name) {
-            Some(known) => *known = *guard,
-            None => guards.push(*guard),
-        }
     }
 }
 

@@ -13,6 +13,7 @@ mod errors;
 mod explanations;
 mod external;
 mod factors;
+mod guards;
 mod hooks;
 mod id_token;
 mod identities;

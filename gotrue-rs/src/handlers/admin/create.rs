@@ -5,6 +5,8 @@
 //! No connection is held while the password is hashed, and no message is sent. If the insert loses against a concurrent
 //! request, the look-up is repeated.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::admin_user::{
     self as rules, Contacts, NewPassword, NewUser, build_user, has_null_metadata, parse_ban, parse_new_email,
     parse_new_password, parse_requested_id,
@@ -22,7 +24,7 @@ use uuid::Uuid;
 
 use super::{build_admin_rows, user_entry};
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Admin, RequestContext};
 use crate::services::attempt::Attempt;
 use crate::services::passwords::{self, AfterDisconnect};
 use crate::store::admin::{self, ContactQuery};
@@ -30,7 +32,7 @@ use crate::store::audit::AuditRow;
 use crate::store::insertion::UserInsertion;
 
 /// Creates a user.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
+pub async fn handle(cx: RequestContext, admin: Arc<Admin>) -> Result<Reply> {
     let request = AdminUserRequest::decode(&cx.read_body().await?)?;
     rules::validate_lengths(&request)?;
     let limits = cx.app.policy.api.metadata_limits;
@@ -53,7 +55,8 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     let has_null_metadata = has_null_metadata(&request);
     let user = build_user(request.clone(), new, cx.now);
     let provider = user.identities.first().map(|identity| identity.provider.as_str()).unwrap_or_default();
-    let rows = build_admin_rows(&cx, user_entry(AuditAction::UserSignedUp, &user).with_trait("provider", provider))?;
+    let entry = user_entry(AuditAction::UserSignedUp, &user).with_trait("provider", provider);
+    let rows = build_admin_rows(&cx, &admin, entry);
     let inserted = match admin::insert(&mut cx.db(), &user, has_null_metadata, rows.clone()).await {
         Ok(UserInsertion::NeedsSteps) => insert_in_steps(&cx, &user, has_null_metadata, rows).await,
         inserted => inserted,

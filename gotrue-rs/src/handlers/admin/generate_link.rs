@@ -2,6 +2,8 @@
 //!
 //! Nothing is sent, and no minimum interval applies.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::{Error, Result};
@@ -16,7 +18,7 @@ use platform::store::OrInternalError;
 
 use super::{build_admin_rows, invite};
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Admin, RequestContext};
 use crate::services::attempt::Attempt;
 use crate::services::audit;
 use crate::services::links::{IssuedLink, LinkRecipient, LinkRequest, build_user, generate_link};
@@ -24,12 +26,12 @@ use crate::store::audit::AuditRow;
 use crate::store::users;
 
 /// Returns the user with a link and a code.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
+pub async fn handle(cx: RequestContext, admin: Arc<Admin>) -> Result<Reply> {
     let request = GenerateLinkRequest::decode(&cx.read_body().await?)?;
     metadata::validate("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
-    let (kind, made) = match try_generate(&cx, &request, None).await? {
+    let (kind, made) = match try_generate(&cx, &admin, &request, None).await? {
         Attempt::Done(made) => made,
-        Attempt::Conflict(error) => try_generate(&cx, &request, Some(error)).await?.into_result()?,
+        Attempt::Conflict(error) => try_generate(&cx, &admin, &request, Some(error)).await?.into_result()?,
     };
     let generated_link = GeneratedLink {
         link: made.token.link.as_deref().unwrap_or_default(),
@@ -46,6 +48,7 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
 /// `conflict` is the error of the previous attempt, returned if the address is still free.
 async fn try_generate(
     cx: &RequestContext,
+    admin: &Admin,
     request: &GenerateLinkRequest,
     conflict: Option<Error>,
 ) -> Result<Attempt<(LinkType, IssuedLink)>> {
@@ -66,7 +69,7 @@ async fn try_generate(
         redirect_to: &request.redirect_to,
         // An invitation leaves the metadata of an account that waits as it is.
         data: request.data.as_ref().filter(|_| kind == LinkType::SignUp),
-        audit: audit_rows(cx, kind, &recipient)?,
+        audit: audit_rows(cx, admin, kind, &recipient),
     };
     Ok(match generate_link(cx, recipient, link_request).await? {
         Attempt::Done(link) => Attempt::Done((kind, link)),
@@ -98,12 +101,12 @@ async fn new_email(
 /// The audit rows of a generated link.
 ///
 /// An invitation counts as an action of the administrator, other types as one of the user.
-fn audit_rows(cx: &RequestContext, kind: LinkType, recipient: &LinkRecipient) -> Result<Vec<AuditRow>> {
+fn audit_rows(cx: &RequestContext, admin: &Admin, kind: LinkType, recipient: &LinkRecipient) -> Vec<AuditRow> {
     let (LinkRecipient::Existing(user) | LinkRecipient::New(user)) = recipient;
     match kind.purpose() {
-        Purpose::Invite => build_admin_rows(cx, invite::invitation_entry(recipient)),
-        Purpose::MagicLink | Purpose::Recovery => Ok(recovery_audit_rows(cx, user)),
-        _ => Ok(Vec::new()),
+        Purpose::Invite => build_admin_rows(cx, admin, invite::invitation_entry(recipient)),
+        Purpose::MagicLink | Purpose::Recovery => recovery_audit_rows(cx, user),
+        _ => Vec::new(),
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! No minimum interval applies; of several invitations only the last link is valid.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::{Error, Result};
@@ -14,18 +16,18 @@ use platform::store::OrInternalError;
 
 use super::build_admin_rows;
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Admin, RequestContext};
 use crate::services::attempt::Attempt;
 use crate::services::links::{self, LinkRecipient, build_user};
 use crate::store::users;
 
 /// Invites a new or an unconfirmed user and returns it.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
+pub async fn handle(cx: RequestContext, admin: Arc<Admin>) -> Result<Reply> {
     let request = InviteRequest::decode(&cx.read_body().await?)?;
     metadata::validate("data", request.data.as_ref(), cx.app.policy.api.metadata_limits)?;
-    let user = match try_invite(&cx, &request, None).await? {
+    let user = match try_invite(&cx, &admin, &request, None).await? {
         Attempt::Done(user) => user,
-        Attempt::Conflict(error) => try_invite(&cx, &request, Some(error)).await?.into_result()?,
+        Attempt::Conflict(error) => try_invite(&cx, &admin, &request, Some(error)).await?.into_result()?,
     };
     Ok(Reply::json(&UserJson::from(&user)))
 }
@@ -33,7 +35,12 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
 /// Invites once.
 ///
 /// `conflict` is the error of the previous attempt, returned if the address is still free.
-async fn try_invite(cx: &RequestContext, request: &InviteRequest, conflict: Option<Error>) -> Result<Attempt<User>> {
+async fn try_invite(
+    cx: &RequestContext,
+    admin: &Admin,
+    request: &InviteRequest,
+    conflict: Option<Error>,
+) -> Result<Attempt<User>> {
     let email = Email::parse(&request.email)?;
     let known = users::find_by_email(&mut cx.db(), email.as_str(), &cx.audience()).await;
     let recipient = match (known.or_internal_error("Database error finding user")?, conflict) {
@@ -46,7 +53,7 @@ async fn try_invite(cx: &RequestContext, request: &InviteRequest, conflict: Opti
             LinkRecipient::New(Box::new(build_user(cx, email, request.data.clone(), LinkPassword::None).await?))
         }
     };
-    let audit = build_admin_rows(cx, invitation_entry(&recipient))?;
+    let audit = build_admin_rows(cx, admin, invitation_entry(&recipient));
     links::invite(cx, recipient, audit).await
 }
 

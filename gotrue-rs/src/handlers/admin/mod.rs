@@ -16,11 +16,10 @@ pub mod update;
 
 use gotrue_rules::domain::admin_user::admin_actor;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
-use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::user::User;
 use http::HeaderName;
 
-use crate::request_context::RequestContext;
+use crate::request_context::{Admin, RequestContext};
 use crate::services::audit as log;
 use crate::store::audit::AuditRow;
 
@@ -41,6 +40,6 @@ fn user_entry(action: AuditAction, user: &User) -> AuditEntry {
 }
 
 /// Builds the audit row of an entry, with the administrator as the actor.
-fn build_admin_rows(cx: &RequestContext, entry: AuditEntry) -> Result<Vec<AuditRow>> {
-    Ok(log::build_rows(cx, &admin_actor(&cx.admin()?.role), [entry]))
+fn build_admin_rows(cx: &RequestContext, admin: &Admin, entry: AuditEntry) -> Vec<AuditRow> {
+    log::build_rows(cx, &admin_actor(&admin.role), [entry])
 }

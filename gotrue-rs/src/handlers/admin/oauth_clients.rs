@@ -1,10 +1,12 @@
 //! `/admin/oauth/clients`: clients of the OAuth server, as an administrator manages them.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::error::{Error, Result};
-use gotrue_rules::domain::oauth_server::RegistrationType;
 use gotrue_rules::domain::oauth_server::client::not_found;
 use gotrue_rules::domain::oauth_server::redirect_uri::RedirectUriRules;
 use gotrue_rules::domain::oauth_server::registration::require_web_uris;
+use gotrue_rules::domain::oauth_server::{OAuthClient, RegistrationType};
 use gotrue_rules::wire::oauth_server::{ClientJson, ClientsJson, invalid_client_body, parse_client_changes};
 use http::StatusCode;
 use platform::store::OrInternalError;
@@ -30,16 +32,15 @@ pub async fn create(cx: RequestContext) -> Result<Reply> {
 }
 
 /// Returns the client.
-pub async fn read(cx: RequestContext) -> Result<Reply> {
-    Ok(Reply::json(&ClientJson::from(cx.client()?)))
+pub async fn read(_: RequestContext, client: Arc<OAuthClient>) -> Result<Reply> {
+    Ok(Reply::json(&ClientJson::from(&*client)))
 }
 
 /// Updates the client and returns it.
-pub async fn update(cx: RequestContext) -> Result<Reply> {
-    let client = cx.client()?;
+pub async fn update(cx: RequestContext, client: Arc<OAuthClient>) -> Result<Reply> {
     let body = cx.read_body().await.map_err(invalid_client_body)?;
     let changes = parse_client_changes(&body)?;
-    changes.validate(client, RedirectUriRules::from_policy(&cx.app.policy.oauth_server))?;
+    changes.validate(&client, RedirectUriRules::from_policy(&cx.app.policy.oauth_server))?;
     if cx.app.policy.oauth_server.requires_web_uris {
         require_web_uris(changes.uri.as_deref().unwrap_or_default(), changes.logo_uri.as_deref().unwrap_or_default())?;
     }
@@ -49,9 +50,9 @@ pub async fn update(cx: RequestContext) -> Result<Reply> {
 }
 
 /// Deletes the client; 204.
-pub async fn delete(cx: RequestContext) -> Result<Reply> {
+pub async fn delete(cx: RequestContext, client: Arc<OAuthClient>) -> Result<Reply> {
     let ends_sessions = cx.app.policy.oauth_server.should_sign_out_deleted_clients;
-    let deleted = oauth_clients::delete(&mut cx.db(), cx.client()?.id, cx.now, ends_sessions).await;
+    let deleted = oauth_clients::delete(&mut cx.db(), client.id, cx.now, ends_sessions).await;
     deleted.or_internal_error("Error deleting OAuth client")?;
     Ok(Reply::no_content())
 }
@@ -59,8 +60,7 @@ pub async fn delete(cx: RequestContext) -> Result<Reply> {
 /// Replaces the client's secret.
 ///
 /// The new one is returned only once, and the previous one becomes invalid.
-pub async fn regenerate_secret(cx: RequestContext) -> Result<Reply> {
-    let client = cx.client()?;
+pub async fn regenerate_secret(cx: RequestContext, client: Arc<OAuthClient>) -> Result<Reply> {
     if !client.is_confidential() {
         return Err(Error::invalid("Cannot regenerate secret for public client"));
     }

@@ -2,6 +2,8 @@
 //!
 //! No connection is held while the password is hashed, and the user is not notified.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::admin_user::{AdminUserChange, parse_change, user_not_found, validate_lengths};
 use gotrue_rules::domain::audit::AuditAction;
 use gotrue_rules::domain::error::Result;
@@ -14,7 +16,7 @@ use platform::store::OrInternalError;
 
 use super::{build_admin_rows, user_entry};
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Admin, RequestContext};
 use crate::services::passwords::{self, AfterDisconnect};
 use crate::store::admin::{self, AdminUserUpdate};
 
@@ -32,8 +34,7 @@ fn first_password_identity(
 }
 
 /// Updates the user and returns it.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    let user = cx.user()?.clone();
+pub async fn handle(cx: RequestContext, admin: Arc<Admin>, user: Arc<User>) -> Result<Reply> {
     let request = AdminUserRequest::decode(&cx.read_body().await?)?;
     validate_lengths(&request)?;
     let limits = cx.app.policy.api.metadata_limits;
@@ -46,13 +47,13 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     }
     let mut identities = change.build_identities(user.id, [cx.entropy.uuid(), cx.entropy.uuid()], cx.now);
     if let Some(identity) = first_password_identity(&cx, &change, &user, &identities) {
-        let mut after = change.apply_to(user.clone(), identities.clone(), cx.now);
+        let mut after = change.apply_to(User::clone(&user), identities.clone(), cx.now);
         after.identities.push(identity.clone());
         identities.push(identity);
         change.merge_providers(&after);
     }
-    let after = change.apply_to(user, identities.clone(), cx.now);
-    let audit = build_admin_rows(&cx, user_entry(AuditAction::UserModified, &after))?;
+    let after = change.apply_to(User::clone(&user), identities.clone(), cx.now);
+    let audit = build_admin_rows(&cx, &admin, user_entry(AuditAction::UserModified, &after));
     let update = AdminUserUpdate { change: &change, after: &after, identities: &identities, now: cx.now, audit };
     let is_there = admin::update(&mut cx.db(), update).await.or_internal_error("Error updating user")?;
     if !is_there {

@@ -11,7 +11,7 @@ use platform::store::OrInternalError;
 use uuid::Uuid;
 
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, RequestContext};
 use crate::services::sessions::SessionExtras;
 use crate::services::sessions::elevate::{self, Elevation, VerifiedFactor};
 use crate::services::{hooks, notices};
@@ -42,8 +42,7 @@ pub(super) fn unreadable_secret_error(cause: Error) -> Error {
 }
 
 /// Reports an attempt to the operator's hook.
-pub(super) async fn report_attempt(cx: &RequestContext, factor: &Factor, is_right: bool) -> Result<()> {
-    let user_id = cx.caller()?.user.id;
+pub(super) async fn report_attempt(cx: &RequestContext, user_id: Uuid, factor: &Factor, is_right: bool) -> Result<()> {
     let attempt = MfaAttempt { user_id, factor_id: factor.id, factor_type: &factor.factor_type, valid: is_right };
     hooks::report_mfa_attempt(cx, attempt).await
 }
@@ -63,10 +62,11 @@ pub(super) struct AnsweredChallenge {
 /// Of two concurrent requests, one gets the error of a used challenge.
 pub(super) async fn finish_verification(
     cx: &RequestContext,
+    caller: &Caller,
     factor: &Factor,
     challenge: AnsweredChallenge,
 ) -> Result<Reply> {
-    let mut elevation = elevate::begin_elevation(cx).await?;
+    let mut elevation = elevate::begin_elevation(cx, caller).await?;
     let spending = ConsumedChallenge {
         id: challenge.challenge_id,
         factor_id: factor.id,
@@ -92,7 +92,7 @@ pub(super) async fn finish_verification(
 pub(super) async fn raise_session(
     cx: &RequestContext,
     factor: &Factor,
-    elevation: Elevation,
+    elevation: Elevation<'_>,
     verified: VerifiedFactor,
 ) -> Result<Reply> {
     let kind = verified.factor_type;

@@ -6,7 +6,7 @@ use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::enrollment::{self, name_conflict, validate_enrollment};
 
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, RequestContext};
 use crate::services::audit;
 use crate::services::sessions::elevate::require_session;
 use crate::store::factors::{self, FactorInsertion, FactorLimits, NewFactor};
@@ -15,9 +15,13 @@ use crate::store::users;
 /// Deletes expired unverified factors and checks that another factor of this name is allowed.
 ///
 /// The deletion stays whatever follows.
-pub(super) async fn prepare_enrollment(cx: &RequestContext, name: &str, phone: Option<&Phone>) -> Result<()> {
-    let (caller, policy) = (cx.caller()?, &cx.app.policy.mfa);
-    let user = &caller.user;
+pub(super) async fn prepare_enrollment(
+    cx: &RequestContext,
+    caller: &Caller,
+    name: &str,
+    phone: Option<&Phone>,
+) -> Result<()> {
+    let (user, policy) = (&caller.user, &cx.app.policy.mfa);
     let leftovers = enrollment::find_replaced_factors(user, phone, policy, cx.now)?;
     let deleted = if leftovers.may_exist {
         factors::delete_replaced(&mut cx.db(), user.id, leftovers).await?
@@ -31,13 +35,12 @@ pub(super) async fn prepare_enrollment(cx: &RequestContext, name: &str, phone: O
 /// Stores the factor within the limits, which are checked again under a lock.
 ///
 /// A factor that a concurrent request enrolled since the first check leads to the same errors.
-pub(super) async fn store_factor(cx: &RequestContext, new: NewFactor<'_>) -> Result<()> {
+pub(super) async fn store_factor(cx: &RequestContext, caller: &Caller, new: NewFactor<'_>) -> Result<()> {
     let mut entry = AuditEntry::new(AuditAction::FactorInProgress).with_trait("factor_id", new.id.to_string());
     if new.factor_type != FactorType::Totp {
         entry = entry.with_trait("factor_type", new.factor_type.as_str());
     }
-    let (caller, policy) = (cx.caller()?, &cx.app.policy.mfa);
-    let (name, session) = (new.friendly_name, require_session(caller)?);
+    let (name, session, policy) = (new.friendly_name, require_session(caller)?, &cx.app.policy.mfa);
     let audit = audit::build_rows(cx, &caller.user, [entry]);
     let limits = FactorLimits {
         enrolled: policy.max_enrolled_factors,

@@ -4,7 +4,7 @@ use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::mfa::factor_not_found;
 use gotrue_rules::domain::mfa::verification::expires_at;
-use gotrue_rules::domain::user::Factor;
+use gotrue_rules::domain::user::{Factor, User};
 use gotrue_rules::wire::factor::ChallengeJson;
 use uuid::Uuid;
 
@@ -19,6 +19,7 @@ const MAX_ATTEMPTS: u32 = 20;
 /// Stores a challenge of a code and returns the response.
 pub(super) async fn store_code_challenge(
     cx: &RequestContext,
+    user: &User,
     factor: &Factor,
     id: Uuid,
     otp_code: &str,
@@ -26,7 +27,7 @@ pub(super) async fn store_code_challenge(
     let entry = AuditEntry::new(AuditAction::ChallengeCreated)
         .with_trait("factor_id", factor.id.to_string())
         .with_trait("factor_status", factor.status.as_str());
-    let audit = audit::build_rows(cx, &cx.caller()?.user, [entry]);
+    let audit = audit::build_rows(cx, user, [entry]);
     let address = cx.client_ip_or_unspecified();
     let new = NewFactorChallenge { id, factor_id: factor.id, now: cx.now, address, otp_code, session: None, audit };
     Ok(Reply::json(&insert_challenge(cx, factor, new).await?))

@@ -1,5 +1,7 @@
 //! `DELETE /factors/{id}`: deletes a factor. Sessions that it raised fall back to `aal1`.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::recovery_codes::{last_other_factor, usable_other_types};
@@ -7,14 +9,14 @@ use gotrue_rules::domain::mfa::{factor_not_found, stored_amr_method, validate_re
 use gotrue_rules::wire::factor::UnenrolledJson;
 
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, CallerFactor, RequestContext};
 use crate::services::{audit, notices};
 use crate::store::elevation;
 use crate::store::factors::{self, FactorRemoval, RemovedFactor};
 
 /// Deletes the factor and returns its id. The lock makes a concurrently raised session fall back too.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    let (caller, factor) = (cx.caller()?, cx.factor()?);
+pub async fn handle(cx: RequestContext, caller: Arc<Caller>, factor: Arc<CallerFactor>) -> Result<Reply> {
+    let CallerFactor(factor) = &*factor;
     let missing = || Error::internal("A valid session and factor are required to unenroll a factor");
     let session = caller.session.as_ref().ok_or_else(missing)?;
     validate_removal(factor, session)?;

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::{answered_challenge, enrolled_factor, issued_challenge};
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, RequestContext};
 use crate::services::sessions::elevate::{self, VerifiedFactor};
 use crate::services::webauthn::{self, AssertionResponse, CeremonyError, RegistrationResponse, StoredCredential};
 use crate::store::challenges::{ChallengeWithSecret, NewFactorChallenge};
@@ -31,19 +31,19 @@ const CREATE: &str = "create";
 const REQUEST: &str = "request";
 
 /// Enrolls a WebAuthn factor; the first challenge registers its credential.
-pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Result<Reply> {
-    enrolled_factor::prepare_enrollment(cx, &request.friendly_name, None).await?;
+pub(super) async fn enroll(cx: &RequestContext, caller: &Caller, request: &EnrollFactor) -> Result<Reply> {
+    enrolled_factor::prepare_enrollment(cx, caller, &request.friendly_name, None).await?;
     let id = cx.entropy.uuid();
     let new = NewFactor {
         id,
-        user_id: cx.caller()?.user.id,
+        user_id: caller.user.id,
         friendly_name: &request.friendly_name,
         factor_type: FactorType::WebAuthn,
         phone: None,
         secret: "",
         now: cx.now,
     };
-    enrolled_factor::store_factor(cx, new).await?;
+    enrolled_factor::store_factor(cx, caller, new).await?;
     Ok(Reply::json(&EnrolledJson {
         id,
         factor_type: FactorType::WebAuthn.as_str(),
@@ -56,10 +56,9 @@ pub(super) async fn enroll(cx: &RequestContext, request: &EnrollFactor) -> Resul
 /// Issues a challenge.
 ///
 /// It holds the options of a registration for an unverified factor, else those of an authentication.
-pub(super) async fn challenge(cx: &RequestContext, factor: &Factor) -> Result<Reply> {
+pub(super) async fn challenge(cx: &RequestContext, user: &User, factor: &Factor) -> Result<Reply> {
     ChallengeFactor::decode(&cx.read_body().await?)?;
     let party = require_relying_party(cx)?;
-    let user = &cx.caller()?.user;
     let known = keys::list_by_user(&mut cx.db(), user.id).await?;
     let text = webauthn::generate_challenge(cx);
     let handle = webauthn::user_handle(user.id);
@@ -110,21 +109,26 @@ async fn store_challenge<O: Serialize>(
 /// Verifies the browser's response and raises the session.
 ///
 /// A challenge stays valid until it is answered correctly.
-pub(super) async fn verify(cx: &RequestContext, factor: &Factor, request: &VerifyFactor) -> Result<Reply> {
+pub(super) async fn verify(
+    cx: &RequestContext,
+    caller: &Caller,
+    factor: &Factor,
+    request: &VerifyFactor,
+) -> Result<Reply> {
     let (kind, credential) = parse_response(request)?;
     let party = require_relying_party(cx)?;
     let stored = answered_challenge::load_challenge(cx, factor, request.challenge_id).await?;
     let session = stored.session.as_ref().ok_or_else(challenge_not_found)?;
     let ceremony = match kind {
         CREATE => verify_registration(party, session, credential),
-        _ => verify_authentication(cx, party, session, credential).await,
+        _ => verify_authentication(cx, &caller.user, party, session, credential).await,
     }?;
     // An unverified factor registers a credential, a verified one authenticates with its credential: no other
     // credential may replace it.
     if (kind == CREATE) != session.is_creation() || session.is_creation() == factor.is_verified() {
         return Err(Error::invalid("type does not fit the challenge: ask for another challenge"));
     }
-    finish_verification(cx, factor, &stored, session, ceremony).await
+    finish_verification(cx, caller, factor, &stored, session, ceremony).await
 }
 
 /// The ceremony type and the credential of the request.
@@ -158,12 +162,12 @@ fn verify_registration(party: &RelyingParty, session: &SessionData, credential: 
 
 async fn verify_authentication(
     cx: &RequestContext,
+    user: &User,
     party: &RelyingParty,
     session: &SessionData,
     credential: &Value,
 ) -> Result<VerifiedCeremony> {
     let assertion = AssertionResponse::read(credential).map_err(unreadable_error)?;
-    let user = &cx.caller()?.user;
     let known = keys::list_by_user(&mut cx.db(), user.id).await?;
     let key = known.into_iter().find(|key| key.record.id == assertion.credential_id());
     let key = key.filter(|_| is_allowed(session, user, &assertion));
@@ -189,6 +193,7 @@ fn is_allowed(session: &SessionData, user: &User, assertion: &AssertionResponse)
 /// Of two concurrent requests, one gets the error of an unknown challenge.
 async fn finish_verification(
     cx: &RequestContext,
+    caller: &Caller,
     factor: &Factor,
     stored: &ChallengeWithSecret,
     session: &SessionData,
@@ -221,7 +226,7 @@ async fn finish_verification(
         last_challenge_data: &last,
         now: cx.now,
     };
-    let mut elevation = elevate::begin_elevation(cx).await?;
+    let mut elevation = elevate::begin_elevation(cx, caller).await?;
     let mut is_done = keys::consume_challenge(&mut elevation.db, answered).await?;
     if let VerifiedCeremony::Authenticated { key, counter } = &ceremony {
         let relied_on = key.record.authenticator.sign_count;

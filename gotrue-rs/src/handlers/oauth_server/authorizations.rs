@@ -2,6 +2,8 @@
 //!
 //! A request belongs to the first user who opens it.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::authorization::{
     Authorization, ConsentDecision, ViewDecision, cannot_be_processed, decide_consent, decide_view, no_longer_pending,
@@ -17,19 +19,18 @@ use http::header::ORIGIN;
 use platform::store::OrInternalError;
 
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, RequestContext};
 use crate::services::oauth_server::redirect_with_parameters;
 use crate::store::oauth_authorizations::{self as authorizations, Approval, AuthorizationDetails};
 
 const LOOKUP_FAILED: &str = "error finding authorization";
 
 /// Shows the request, or returns the redirect URL if the user has granted the same scopes before.
-pub async fn show(cx: RequestContext) -> Result<Reply> {
+pub async fn show(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
     require_allowed_origin(&cx)?;
-    let caller = &cx.caller()?.user;
     // If a concurrent request opens it first, a second attempt sees that.
     for _ in 0..2 {
-        if let Some(reply) = try_show(&cx, caller).await? {
+        if let Some(reply) = try_show(&cx, &caller.user).await? {
             return Ok(reply);
         }
     }
@@ -69,13 +70,12 @@ async fn try_show(cx: &RequestContext, caller: &User) -> Result<Option<Reply>> {
 }
 
 /// Takes the decision and returns the redirect URL.
-pub async fn consent(cx: RequestContext) -> Result<Reply> {
+pub async fn consent(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
     require_allowed_origin(&cx)?;
-    let caller = &cx.caller()?.user;
     let body = cx.read_body().await.map_err(invalid_consent_body)?;
     let consent = ConsentAction::decode(&body)?;
     for _ in 0..2 {
-        if let Some(reply) = try_consent(&cx, caller, consent).await? {
+        if let Some(reply) = try_consent(&cx, &caller.user, consent).await? {
             return Ok(reply);
         }
     }

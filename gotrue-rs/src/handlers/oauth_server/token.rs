@@ -1,5 +1,7 @@
 //! `POST /oauth/token`: an authenticated client exchanges a code or a refresh token for tokens.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
 use gotrue_rules::domain::error::{Error, OAuthErrorCode, Result};
@@ -12,7 +14,7 @@ use platform::store::OrInternalError;
 use uuid::Uuid;
 
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{AuthenticatedClient, RequestContext};
 use crate::services::authorization_codes;
 use crate::services::oauth_server::{has_json_body, into_oauth_error};
 use crate::services::sessions::create::{Authentication, create_session};
@@ -24,13 +26,13 @@ use crate::store::oauth_authorizations::{self, ApprovedAuthorization};
 const AMR_METHOD: &str = "oauth_provider/authorization_code";
 
 /// Dispatches on the grant type.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
+pub async fn handle(cx: RequestContext, authenticated: Arc<AuthenticatedClient>) -> Result<Reply> {
     let request = read_request(&cx).await?;
     if request.grant_type.is_empty() {
         return Err(invalid_request("grant_type is required"));
     }
     let unauthenticated = || Error::oauth(OAuthErrorCode::InvalidClient, "Client authentication required");
-    let client = cx.guard_results.client.as_ref().ok_or_else(unauthenticated)?;
+    let client = authenticated.0.as_ref().ok_or_else(unauthenticated)?;
     if !client.can_use(&request.grant_type) {
         let description = format!("Client is not allowed to use grant type: {}", request.grant_type);
         return Err(Error::oauth(OAuthErrorCode::UnsupportedGrantType, description));

@@ -2,15 +2,16 @@
 //!
 //! One statement, the guard's.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::oauth_server::claims::build_userinfo;
 
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, RequestContext};
 
 /// Returns the claims; only `sub` for a session without an OAuth client.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    let caller = cx.caller()?;
+pub async fn handle(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
     let scopes = caller.session.as_ref().and_then(|session| session.scopes.as_deref());
     let are_limited = cx.app.policy.oauth_server.are_claims_limited_by_scopes;
     Ok(Reply::json(&build_userinfo(&caller.user, scopes.unwrap_or_default(), are_limited)))

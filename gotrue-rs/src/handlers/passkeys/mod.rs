@@ -74,8 +74,8 @@ fn verification_error(cause: CeremonyError) -> Error {
     Error::new(ErrorCode::WebAuthnVerificationFailed, message).with_cause(cause)
 }
 
-/// The passkey named in the path, as one of the caller's.
-fn path_passkey(cx: &RequestContext) -> Result<PasskeyRef> {
+/// The passkey named in the path, as one of this user's.
+fn path_passkey(cx: &RequestContext, user_id: Uuid) -> Result<PasskeyRef> {
     let named = cx.request.path_param("passkey_id").ok_or_else(passkey_not_found)?;
-    Ok(PasskeyRef { id: parse_id(named)?, user_id: cx.caller()?.user.id })
+    Ok(PasskeyRef { id: parse_id(named)?, user_id })
 }

@@ -1,5 +1,7 @@
 //! `POST /passkeys/registration/options` and `…/verify`: registers a passkey of the signed-in user.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::passkey::{default_name, too_many_passkeys, validate_registration};
@@ -14,15 +16,15 @@ use super::{
     verification_error,
 };
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, RequestContext};
 use crate::services::webauthn::{RegisteredCredential, RegistrationResponse};
 use crate::services::{audit, webauthn};
 use crate::store::passkeys::{self, NewPasskey};
 use crate::store::webauthn_challenges::CeremonyPurpose;
 
 /// Returns the options for `navigator.credentials.create()`.
-pub async fn options(cx: RequestContext) -> Result<Reply> {
-    let user = &require_permission(&cx)?.clone();
+pub async fn options(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
+    let user = require_permission(&caller)?;
     let known =
         passkeys::list_by_user(&mut cx.db(), user.id).await.or_internal_error("Database error loading passkeys")?;
     if known.len() >= cx.app.policy.passkeys.max_per_user {
@@ -45,8 +47,8 @@ pub async fn options(cx: RequestContext) -> Result<Reply> {
 }
 
 /// Verifies the browser's response and stores the passkey.
-pub async fn verify(cx: RequestContext) -> Result<Reply> {
-    let user = require_permission(&cx)?;
+pub async fn verify(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
+    let user = require_permission(&caller)?;
     let request = PasskeyVerification::decode(&read_body(&cx).await?)?;
     let session = consume_challenge(&cx, request.challenge_id, CeremonyPurpose::Registration(user.id)).await?;
     let registration = RegistrationResponse::parse(&request.credential).map_err(verification_error)?;
@@ -55,8 +57,7 @@ pub async fn verify(cx: RequestContext) -> Result<Reply> {
 }
 
 /// The signed-in user, if another passkey may be registered.
-fn require_permission(cx: &RequestContext) -> Result<&User> {
-    let caller = cx.caller()?;
+fn require_permission(caller: &Caller) -> Result<&User> {
     validate_registration(&caller.user, caller.session.as_ref())?;
     Ok(&caller.user)
 }

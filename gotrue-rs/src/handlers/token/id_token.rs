@@ -1,14 +1,16 @@
 //! `grant_type=id_token`: exchanges an external ID token for a session, or links its identity.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::profile::ProviderProfile;
 use gotrue_rules::domain::linking::manual::{require_aal2_for_linking, require_manual_linking};
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::IdTokenGrant;
 
-use crate::guards::CALLER;
+use crate::guards::authenticate_caller;
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, RequestContext};
 use crate::services::id_tokens;
 use crate::services::linking::{self, ExternalUser, LinkOutcome};
 use crate::services::sessions::create::{Authentication, create_session};
@@ -17,9 +19,7 @@ use crate::services::sessions::{IssuedTokens, SessionExtras};
 /// Verifies the ID token and returns a session of its user.
 pub(super) async fn grant_id_token(cx: &mut RequestContext) -> Result<Reply> {
     let request = IdTokenGrant::decode(&cx.read_body().await?)?;
-    if request.link_identity {
-        require_caller(cx).await?;
-    }
+    let caller = if request.link_identity { Some(require_caller(cx).await?) } else { None };
     let accepted = id_tokens::find_provider(cx, &request.presented()).await?;
     let (token, profile): (_, ProviderProfile) =
         id_tokens::verify(cx, &accepted, &request.id_token, &request.access_token).await?;
@@ -29,8 +29,7 @@ pub(super) async fn grant_id_token(cx: &mut RequestContext) -> Result<Reply> {
     if !request.link_identity {
         linking::call_before_user_created(cx, &external_user).await?;
     }
-    let (issued, is_new) =
-        sign_in_or_link(cx, &external_user, request.link_identity).await.map_err(into_server_error)?;
+    let (issued, is_new) = sign_in_or_link(cx, &external_user, caller.as_deref()).await.map_err(into_server_error)?;
     if request.link_identity {
         linking::notify_identity_linked(cx, &issued.user, &accepted.provider).await;
     } else if is_new {
@@ -42,18 +41,18 @@ pub(super) async fn grant_id_token(cx: &mut RequestContext) -> Result<Reply> {
 /// Requires a signed-in user to link to.
 ///
 /// With strict ID tokens, manual linking must be enabled too.
-async fn require_caller(cx: &mut RequestContext) -> Result<()> {
+async fn require_caller(cx: &mut RequestContext) -> Result<Arc<Caller>> {
     if cx.request.header("authorization").unwrap_or_default().is_empty() {
         let description = "Linking requires a valid user access token in Authorization";
         return Err(Error::oauth(OAuthErrorCode::InvalidIdTokenRequest, description));
     }
-    (CALLER.run)(cx).await?;
+    let caller = authenticate_caller(cx).await?;
     let policy = &cx.app.policy;
     if policy.external.is_id_token_validation_strict {
         require_manual_linking(&policy.security)?;
     }
-    let caller = cx.caller()?;
-    require_aal2_for_linking(&caller.user, caller.session.as_ref(), &policy.mfa)
+    require_aal2_for_linking(&caller.user, caller.session.as_ref(), &policy.mfa)?;
+    Ok(caller)
 }
 
 /// Resolves the user and creates the session in one transaction.
@@ -64,13 +63,12 @@ async fn require_caller(cx: &mut RequestContext) -> Result<()> {
 async fn sign_in_or_link(
     cx: &RequestContext,
     external_user: &ExternalUser<'_>,
-    links: bool,
+    links_to: Option<&Caller>,
 ) -> Result<(IssuedTokens, bool)> {
     let mut db = linking::begin_sign_in(cx, external_user).await?;
-    let joined = if links {
-        linking::link_to_user(cx, &mut db, &cx.caller()?.user, external_user).await?
-    } else {
-        linking::sign_in(cx, &mut db, external_user).await?
+    let joined = match links_to {
+        Some(caller) => linking::link_to_user(cx, &mut db, &caller.user, external_user).await?,
+        None => linking::sign_in(cx, &mut db, external_user).await?,
     };
     let (user, is_new) = match joined {
         LinkOutcome::SignedIn { user, is_new } => (user, is_new),

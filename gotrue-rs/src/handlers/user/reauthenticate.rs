@@ -1,5 +1,7 @@
 //! `GET /reauthenticate`: sends the nonce that `PUT /user` requires for a new password.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::contact::{Contact, Email, Phone, SmsChannel};
 use gotrue_rules::domain::error::Result;
@@ -8,13 +10,13 @@ use gotrue_rules::domain::reauthentication::{ReauthenticationRecipient, select_r
 use gotrue_rules::wire::message::MessageSentJson;
 
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, RequestContext};
 use crate::services::messages::{TokenEmail, TokenSms, send_sms_to_user, send_to_user};
 use crate::services::{audit, limits};
 
 /// Sends the nonce.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    let user = &cx.caller()?.user;
+pub async fn handle(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
+    let user = &caller.user;
     let purpose = Purpose::Reauthentication;
     let rows = audit::build_rows(&cx, user, [AuditEntry::new(AuditAction::UserReauthenticateRequested)]);
     let message_id = match select_recipient(user)? {

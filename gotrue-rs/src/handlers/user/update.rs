@@ -2,6 +2,8 @@
 //!
 //! A metadata update is one statement after the guard's; a new address or number needs a confirmation first.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::identity::{
@@ -30,9 +32,8 @@ use crate::store::audit::AuditRow;
 use crate::store::{accounts, audit as audit_log, identities, one_time_tokens, users};
 
 /// Updates the user of the token.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
+pub async fn handle(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
     let request = UserUpdateRequest::decode(&cx.read_body().await?)?;
-    let caller = cx.caller()?;
     let policy = &cx.app.policy;
     let (stored, limits) = (&caller.user, policy.api.metadata_limits);
     metadata::validate_update("data", &stored.user_metadata, request.data.as_ref(), limits)?;
@@ -43,8 +44,8 @@ pub async fn handle(cx: RequestContext) -> Result<Reply> {
     }
     let changes = authorize_update(&request, contacts, &caller.user, caller.session.as_ref(), policy)?;
     require_unused_contacts(&cx, &caller.user, &changes).await?;
-    let password = hash_new_password(&cx, caller, &request).await?;
-    let update = AuthorizedUpdate { cx: &cx, caller, request: &request, password };
+    let password = hash_new_password(&cx, &caller, &request).await?;
+    let update = AuthorizedUpdate { cx: &cx, caller: &caller, request: &request, password };
     let changes_contact = changes.email.is_some() || changes.phone.is_some();
     let user = if changes_contact {
         update.apply_with_contacts(&changes).await?

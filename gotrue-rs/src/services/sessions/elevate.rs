@@ -22,9 +22,10 @@ use crate::store::rows::UserAndSession;
 ///
 /// The user's sessions are locked, so that concurrent verifications run one after the other.
 #[derive(Debug)]
-pub struct Elevation {
+pub struct Elevation<'a> {
     /// The open transaction. The factor's own writes belong here, before [`Elevation::finish`].
     pub db: Connection,
+    caller: &'a Caller,
     session_id: Uuid,
     locked: LockedSession,
 }
@@ -56,20 +57,19 @@ impl VerifiedFactor {
 /// # Errors
 ///
 /// 403 if the session has ended; 500, as in GoTrue, if the access token names none.
-pub async fn begin_elevation(cx: &RequestContext) -> Result<Elevation> {
-    let caller = cx.caller()?;
+pub async fn begin_elevation<'a>(cx: &RequestContext, caller: &'a Caller) -> Result<Elevation<'a>> {
     let session_id = caller.session.as_ref().map(|session| session.id).ok_or_else(session_not_named)?;
     let mut db = super::begin_token_transaction(cx).await?;
     let locked = elevation::lock_sessions(&mut db, caller.user.id, session_id)
         .await
         .or_internal_error("Failed to update session")?;
     match locked {
-        Some(locked) => Ok(Elevation { db, session_id, locked }),
+        Some(locked) => Ok(Elevation { db, caller, session_id, locked }),
         None => rollback_session_not_found(db).await,
     }
 }
 
-impl Elevation {
+impl Elevation<'_> {
     /// Rolls back and waits for it.
     pub async fn rollback(self) -> Result<()> {
         Ok(self.db.rollback().await?)
@@ -77,19 +77,18 @@ impl Elevation {
 
     /// Raises the session, issues its tokens and commits.
     pub async fn finish(mut self, cx: &RequestContext, verified: VerifiedFactor) -> Result<IssuedTokens> {
-        let caller = cx.caller()?;
         let refresh_token = self.next_refresh_token(cx)?;
         let is_row = refresh_token.counter.is_none();
         let elevated = ElevatedSession {
             session_id: self.session_id,
-            user_id: caller.user.id,
+            user_id: self.caller.user.id,
             factor_id: verified.factor_id,
             factor_type: verified.factor_type,
             now: cx.now,
             amr_id: cx.entropy.uuid(),
             refresh_token: is_row.then_some(refresh_token.text.as_str()),
             counter: refresh_token.counter,
-            audit: audit::build_rows(cx, &caller.user, audit_entries(&verified, is_row)),
+            audit: audit::build_rows(cx, &self.caller.user, audit_entries(&verified, is_row)),
         };
         let written = elevation::elevate(&mut self.db, elevated).await.or_internal_error("Failed to update session")?;
         let Some(UserAndSession { user, session: Some(session) }) = written else {

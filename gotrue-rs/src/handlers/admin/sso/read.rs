@@ -1,12 +1,15 @@
 //! `GET /admin/sso/providers/{idp_id}`.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::error::Result;
+use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::wire::sso::SsoProviderJson;
 
 use crate::http::reply::Reply;
 use crate::request_context::RequestContext;
 
 /// Returns the provider named in the path.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    Ok(Reply::json(&SsoProviderJson::from(cx.sso_provider()?)))
+pub async fn handle(_: RequestContext, provider: Arc<SsoProvider>) -> Result<Reply> {
+    Ok(Reply::json(&SsoProviderJson::from(&*provider)))
 }

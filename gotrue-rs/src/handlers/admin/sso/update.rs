@@ -4,10 +4,12 @@
 //!
 //! No connection is held while metadata is fetched.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::error::{Error, Result, WrappingError};
 use gotrue_rules::domain::sso::change::{self, SsoProviderChange, apply_update, conflict};
 use gotrue_rules::domain::sso::creation::NameOwner;
-use gotrue_rules::domain::sso::provider_not_found;
+use gotrue_rules::domain::sso::{SsoProvider, provider_not_found};
 use gotrue_rules::wire::requests::AdminSsoProvider;
 use gotrue_rules::wire::sso::SsoProviderJson;
 use platform::store;
@@ -21,17 +23,16 @@ use crate::store::sso_providers::{self, SsoProviderUpdate};
 const RESOURCE_ID_INDEX: &str = "sso_providers_resource_id_idx";
 
 /// Updates the provider and returns it; returns it unchanged if there is no change.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    let provider = cx.sso_provider()?;
+pub async fn handle(cx: RequestContext, provider: Arc<SsoProvider>) -> Result<Reply> {
     let body = AdminSsoProvider::decode(&cx.read_body().await?)?;
     change::validate_body(&body)?;
     let described = load_metadata(&cx, &body).await?;
     if let Some(described) = &described {
-        change::require_same_entity(provider, described)?;
+        change::require_same_entity(&provider, described)?;
     }
     let holders = load_domain_holders(&cx, &body).await?;
-    let Some(change) = apply_update(provider, &body, described, &holders, cx.now)? else {
-        return Ok(Reply::json(&SsoProviderJson::from(provider)));
+    let Some(change) = apply_update(&provider, &body, described, &holders, cx.now)? else {
+        return Ok(Reply::json(&SsoProviderJson::from(&*provider)));
     };
     write_change(&cx, &change).await?;
     Ok(Reply::json(&SsoProviderJson::from(&change.after)))

@@ -5,6 +5,8 @@
 
 pub mod verify;
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry};
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::mfa::enrollment::name_conflict;
@@ -21,7 +23,7 @@ use platform::store::OrInternalError;
 
 use super::enrolled_factor::prepare_enrollment;
 use crate::http::reply::Reply;
-use crate::request_context::RequestContext;
+use crate::request_context::{Caller, RequestContext};
 use crate::services::notices::{self, FactorEvent};
 use crate::services::{audit, passwords};
 use crate::store::factors::{self, FactorInsertion, FactorLimits, FactorRemoval, RemovedFactor};
@@ -29,8 +31,8 @@ use crate::store::recovery_codes::{self, HashedCodes, NewRecoveryCodes};
 use crate::store::{elevation, users};
 
 /// Returns the number of codes, also below `aal2`.
-pub async fn status(cx: RequestContext) -> Result<Reply> {
-    let user = &cx.caller()?.user;
+pub async fn status(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
+    let user = &caller.user;
     find_factor(user).ok_or_else(not_enrolled)?;
     let found = recovery_codes::count(&mut cx.db(), user.id).await;
     let count = found.or_internal_error("Database error counting recovery codes")?.ok_or_else(not_enrolled)?;
@@ -43,9 +45,9 @@ pub async fn status(cx: RequestContext) -> Result<Reply> {
 }
 
 /// Generates codes and returns them, which happens only once.
-pub async fn generate(cx: RequestContext) -> Result<Reply> {
-    let (caller, policy) = (cx.caller()?, &cx.app.policy.mfa);
-    let session = require_session(&cx, "generate")?;
+pub async fn generate(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
+    let policy = &cx.app.policy.mfa;
+    let session = require_session(&caller, "generate")?;
     FactorType::RecoveryCode.require_enrollment_enabled(policy)?;
     let request = GenerateRecoveryCodes::decode(&cx.read_body().await?)?;
     require_elevated(session, RecoveryCodesChange::Generate)?;
@@ -53,7 +55,7 @@ pub async fn generate(cx: RequestContext) -> Result<Reply> {
         return Err(already_enrolled());
     }
     let name = factor_name(&request.friendly_name);
-    prepare_enrollment(&cx, name, None).await?;
+    prepare_enrollment(&cx, &caller, name, None).await?;
     if !has_usable_other(&caller.user.factors, policy, None) {
         return Err(other_factor_required());
     }
@@ -68,7 +70,7 @@ pub async fn generate(cx: RequestContext) -> Result<Reply> {
         usable: usable_other_types(policy),
         now: cx.now,
     };
-    store(&cx, new, codes.len()).await?;
+    store(&cx, &caller.user, new, codes.len()).await?;
     let kind = FactorType::RecoveryCode.as_str();
     notices::send_factor_changed(&cx, &caller.user, FactorEvent::Enrolled, kind).await;
     let shown =
@@ -77,13 +79,12 @@ pub async fn generate(cx: RequestContext) -> Result<Reply> {
 }
 
 /// Stores the codes within the limits, which are checked again under a lock.
-async fn store(cx: &RequestContext, new: NewRecoveryCodes<'_>, count: usize) -> Result<()> {
-    let (caller, policy) = (cx.caller()?, &cx.app.policy.mfa);
-    let name = new.friendly_name;
+async fn store(cx: &RequestContext, user: &User, new: NewRecoveryCodes<'_>, count: usize) -> Result<()> {
+    let (name, policy) = (new.friendly_name, &cx.app.policy.mfa);
     let entry = AuditEntry::new(AuditAction::RecoveryCodesGenerated)
         .with_trait("factor_id", new.factor_id.to_string())
         .with_trait("count", count);
-    let audit = audit::build_rows(cx, &caller.user, [entry]);
+    let audit = audit::build_rows(cx, user, [entry]);
     let limits = FactorLimits { enrolled: policy.max_enrolled_factors, verified: Some(policy.max_verified_factors) };
     let mut db = cx.begin().await?;
     let inserted = recovery_codes::insert(&mut db, new, limits, audit).await;
@@ -96,7 +97,7 @@ async fn store(cx: &RequestContext, new: NewRecoveryCodes<'_>, count: usize) -> 
         FactorInsertion::LimitReached | FactorInsertion::PhoneTaken => db.rollback().await?,
     }
     // What a concurrent request changed decides which error it is.
-    let current = users::find_with_session(&mut cx.db(), caller.user.id, None).await?;
+    let current = users::find_with_session(&mut cx.db(), user.id, None).await?;
     let factors: Vec<Factor> = current.into_iter().flat_map(|current| current.user.factors).collect();
     if factors.iter().any(Factor::is_recovery_code) {
         return Err(already_enrolled());
@@ -108,9 +109,9 @@ async fn store(cx: &RequestContext, new: NewRecoveryCodes<'_>, count: usize) -> 
 }
 
 /// Replaces all codes and returns the new ones. Id and name stay, and a lock ends.
-pub async fn regenerate(cx: RequestContext) -> Result<Reply> {
-    let user = &cx.caller()?.user;
-    let session = require_session(&cx, "regenerate")?;
+pub async fn regenerate(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
+    let user = &caller.user;
+    let session = require_session(&caller, "regenerate")?;
     FactorType::RecoveryCode.require_enrollment_enabled(&cx.app.policy.mfa)?;
     require_elevated(session, RecoveryCodesChange::Regenerate)?;
     let factor = find_factor(user).ok_or_else(not_enrolled)?;
@@ -136,9 +137,9 @@ pub async fn regenerate(cx: RequestContext) -> Result<Reply> {
 }
 
 /// Deletes all codes with their factor. Sessions that a code raised fall back to `aal1`.
-pub async fn delete(cx: RequestContext) -> Result<Reply> {
-    let user = &cx.caller()?.user;
-    let session = require_session(&cx, "delete")?;
+pub async fn delete(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
+    let user = &caller.user;
+    let session = require_session(&caller, "delete")?;
     require_elevated(session, RecoveryCodesChange::Delete)?;
     let factor = find_factor(user).ok_or_else(not_enrolled)?;
     let entry = AuditEntry::new(AuditAction::RecoveryCodesDeleted).with_trait("factor_id", factor.id.to_string());
@@ -167,10 +168,10 @@ fn find_factor(user: &User) -> Option<&Factor> {
 }
 
 /// The caller's session; 500, as in the reference, if the access token names none.
-fn require_session<'a>(cx: &'a RequestContext, verb: &str) -> Result<&'a Session> {
+fn require_session<'a>(caller: &'a Caller, verb: &str) -> Result<&'a Session> {
     let missing =
         || Error::internal(format!("A valid session and a registered user are required to {verb} recovery codes"));
-    cx.caller()?.session.as_ref().ok_or_else(missing)
+    caller.session.as_ref().ok_or_else(missing)
 }
 
 fn draw(cx: &RequestContext) -> Vec<String> {

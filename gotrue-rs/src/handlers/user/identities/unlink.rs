@@ -1,5 +1,7 @@
 //! `DELETE /user/identities/{identity_id}`: unlinks an identity, unless it is the last one.
 
+use std::sync::Arc;
+
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::linking::manual::require_aal2_for_linking;
 use gotrue_rules::wire::uuid::parse_uuid;
@@ -7,12 +9,11 @@ use serde_json::{Map, Value};
 
 use crate::guards::malformed_path_id;
 use crate::http::reply::Reply;
-use crate::request_context::{RequestContext, first_audience};
+use crate::request_context::{Caller, RequestContext, first_audience};
 use crate::services::linking;
 
 /// Unlinks the identity named in the path.
-pub async fn handle(cx: RequestContext) -> Result<Reply> {
-    let caller = cx.caller()?;
+pub async fn handle(cx: RequestContext, caller: Arc<Caller>) -> Result<Reply> {
     let named = parse_uuid(cx.request.path_param("identity_id").unwrap_or_default());
     let identity = named.ok_or_else(|| malformed_path_id("identity_id"))?;
     if first_audience(&caller.claims).unwrap_or_default() != cx.audience() {
