@@ -282,6 +282,8 @@ impl DataApi {
     }
 
     /// Answers a request. The path begins at the root of the API.
+    ///
+    /// Where responses are explained, their extensions have the [`Explanation`] and the [`Error`] in an [`Arc`].
     pub async fn handle(&self, parts: &Parts, body: Bytes) -> Response<response::Body> {
         let state = self.state();
         let config = &state.config;
@@ -293,7 +295,11 @@ impl DataApi {
         } else {
             let explanation = OnceLock::new();
             let answered = self.answer(&state, parts, &body, &explanation).await;
+            let refused = answered.as_ref().err().filter(|_| self.dependencies.explains).cloned();
             let mut response = answered.unwrap_or_else(Error::into_reply).into_response();
+            if let Some(error) = refused {
+                response.extensions_mut().insert(Arc::new(error));
+            }
             if let Some(explanation) = explanation.into_inner() {
                 response.extensions_mut().insert(Arc::new(explanation));
             }

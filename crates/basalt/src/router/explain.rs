@@ -10,14 +10,12 @@ use gotrue_rules::domain::explanation::tokens::explain_token;
 use http::Method;
 use http_edge::request::cors;
 use platform::explanation::{self, EdgeRefusal, ExplainedRequest, RefusedResponse, insert_link};
+use postgrest_rs::error::Error;
 use postgrest_rs::service::explanation::{Cause, Explanation, Policy};
 use storage_rs::error::policy_refusal::PolicyRefusal;
 
 use super::REQUEST_ID;
 use crate::api_keys::PresentedKey;
-
-/// SQLSTATE `insufficient_privilege`.
-const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
 /// Explains refusals of the router by the settings of the auth API.
 #[derive(Default)]
@@ -80,20 +78,22 @@ impl RouterExplanations {
     pub(super) fn data_api(&self, request: &AnsweredRequest, mut response: Response) -> Response {
         let Some(app) = &self.0 else { return response };
         let explanation = response.extensions_mut().remove::<Arc<Explanation>>();
-        if explanation.is_none() && !app.explanations.needs_trace() {
+        let error = response.extensions_mut().remove::<Arc<Error>>();
+        if explanation.is_none() && error.is_none() && !app.explanations.needs_trace() {
             return response;
         }
         let journal = app.explanations.start_journal();
-        if let Some(explanation) = explanation.as_deref() {
-            journal.record_decision(describe(explanation));
+        match (explanation.as_deref(), error.as_deref()) {
+            (Some(explanation), error) => journal.record_decision(describe(explanation, error.is_some())),
+            (None, Some(error)) => journal.record_decision(describe_error(error)),
+            (None, None) => {}
         }
-        let refusal = explanation.as_deref().and_then(|explanation| explanation.refusal.as_deref());
         let explained = ExplainedRequest {
             id: &request.id,
             method: request.method.as_str(),
             path: &request.path,
             status: response.status().as_u16(),
-            error: refusal.map(|message| RefusedResponse { code: Some(INSUFFICIENT_PRIVILEGE), message }),
+            error: error.as_deref().map(|error| RefusedResponse { code: Some(&error.code), message: &error.message }),
             now: app.clock.now(),
             finished_at: app.clock.now(),
             client: None,
@@ -174,16 +174,14 @@ impl AnsweredRequest {
 }
 
 /// The decision that an explanation of the data API is about.
-fn describe(explanation: &Explanation) -> DecisionRecord {
+fn describe(explanation: &Explanation, is_refused: bool) -> DecisionRecord {
     let name = match explanation.cause {
         Cause::Privilege { .. } => "data_api.privilege",
         Cause::RowSecurity { .. } => "data_api.row_security",
     };
     let reason = explanation.reason();
-    let decision = match explanation.refusal {
-        Some(_) => DecisionRecord::refused(name, reason),
-        None => DecisionRecord::adjusted(name, reason),
-    };
+    let decision =
+        if is_refused { DecisionRecord::refused(name, reason) } else { DecisionRecord::adjusted(name, reason) };
     let decision = decision
         .with_remedy(explanation.remedy())
         .with_input("role", explanation.role.as_str())
@@ -197,6 +195,17 @@ fn describe(explanation: &Explanation) -> DecisionRecord {
             .with_input("policies", list(policies))
             .with_input("other_policies", list(others))
             .with_input("rows_without_policies", explanation.hidden_rows),
+    }
+}
+
+/// The decision of a response with an error that no policy or privilege explains.
+fn describe_error(error: &Error) -> DecisionRecord {
+    let decision = DecisionRecord::refused("data_api.error", error.message.clone())
+        .with_input("code", error.code.as_ref())
+        .with_input("details", error.details.clone());
+    match &error.hint {
+        Some(hint) => decision.with_remedy(hint.clone()),
+        None => decision,
     }
 }
 

@@ -265,6 +265,12 @@ async fn empty_and_refused_answers_name_policy_table_and_role() {
     assert_eq!(shown["decision"]["reason"], "The role anon has no privilege SELECT on the table plain.", "{shown}");
     assert_eq!(shown["remedy"], "Grant it: GRANT SELECT ON plain TO anon;");
 
+    let unknown = send(&server, &world, Method::GET, "/todos?select=*,nothing(*)", token(&ann), None).await;
+    let shown = explanation(&server, &unknown).await;
+    let (status, answer) = read(unknown).await;
+    assert_eq!((status, &shown["code"], &shown["message"]), (400, &json!("PGRST200"), &answer["message"]));
+    assert_eq!(shown["decision"]["inputs"]["details"], answer["details"], "{shown}");
+
     for path in ["/todos?title=eq.nothing", "/plain"] {
         let empty = send(&server, &world, Method::GET, path, token(&ann), None).await;
         assert!(empty.headers().get("x-basalt-explain").is_none(), "{path}: no policy hides a row");
