@@ -34,18 +34,6 @@ macro_rules! factor_columns {
     };
 }
 
-macro_rules! insert_passkeys {
-    () => {
-        "INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
-                                               sign_count, transports, backup_eligible, backed_up, friendly_name,
-                                               created_at, updated_at, last_used_at)
-             SELECT id, user_id, credential_id, public_key, COALESCE(attestation_type, ''), aaguid,
-                    COALESCE(sign_count, 0), COALESCE(transports, '[]'), COALESCE(backup_eligible, false),
-                    COALESCE(backed_up, false), COALESCE(friendly_name, ''), created_at, updated_at, last_used_at
-             FROM jsonb_populate_recordset(NULL::webauthn_credentials, :passkeys)"
-    };
-}
-
 statements! {
     INSERT = "bulk.insert": concat!(
         "WITH u AS (
@@ -72,9 +60,14 @@ statements! {
         factor_columns!(),
         " FROM jsonb_populate_recordset(NULL::mfa_factors, :factors) WHERE user_id IN (SELECT id FROM u)
          ), p AS (
-             ",
-        insert_passkeys!(),
-        " WHERE user_id IN (SELECT id FROM u)
+             INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
+                                               sign_count, transports, backup_eligible, backed_up, friendly_name,
+                                               created_at, updated_at, last_used_at)
+             SELECT id, user_id, credential_id, public_key, COALESCE(attestation_type, ''), aaguid,
+                    COALESCE(sign_count, 0), COALESCE(transports, '[]'), COALESCE(backup_eligible, false),
+                    COALESCE(backed_up, false), COALESCE(friendly_name, ''), created_at, updated_at, last_used_at
+             FROM jsonb_populate_recordset(NULL::webauthn_credentials, :passkeys)
+             WHERE user_id IN (SELECT id FROM u)
          )
          SELECT id FROM u"
     );
@@ -98,7 +91,15 @@ statements! {
     );
 
     ATTACH_PASSKEYS = "bulk.attach_passkeys":
-        concat!(insert_passkeys!(), " WHERE user_id IN (SELECT id FROM users) ON CONFLICT DO NOTHING");
+        "INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
+                                           sign_count, transports, backup_eligible, backed_up, friendly_name,
+                                           created_at, updated_at, last_used_at)
+         SELECT id, user_id, credential_id, public_key, COALESCE(attestation_type, ''), aaguid,
+                COALESCE(sign_count, 0), COALESCE(transports, '[]'), COALESCE(backup_eligible, false),
+                COALESCE(backed_up, false), COALESCE(friendly_name, ''), created_at, updated_at, last_used_at
+         FROM jsonb_populate_recordset(NULL::webauthn_credentials, :passkeys)
+         WHERE user_id IN (SELECT id FROM users)
+         ON CONFLICT DO NOTHING";
 
     ATTACH_SSO_PROVIDERS = "bulk.attach_sso_providers":
         "INSERT INTO sso_providers (id, resource_id, created_at, updated_at, disabled)

@@ -17,20 +17,6 @@ use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 
-/// The latest TOTP step that consumed challenges of factor `:factor_id` recorded since `:since`.
-///
-/// Selects by time because no index covers the factor.
-macro_rules! last_step {
-    () => {
-        "SELECT max(substr(u.otp_code, 6)::bigint)
-             FROM mfa_challenges u
-             WHERE u.created_at > :since
-               AND u.factor_id = :factor_id
-               AND u.verified_at IS NOT NULL
-               AND u.otp_code ~ '^step:[0-9]{1,15}$'"
-    };
-}
-
 statements! {
     INSERT = "challenges.insert": concat!(
         "WITH f AS (
@@ -45,29 +31,39 @@ statements! {
          SELECT f.id FROM f"
     );
 
-    WITH_SECRET = "challenges.with_secret": concat!(
+    /// `last_step` is the latest TOTP step that consumed a challenge of the factor since `:since`.
+    ///
+    /// It is selected by time, because no index covers the factor.
+    WITH_SECRET = "challenges.with_secret":
         "SELECT c.id, c.created_at, c.verified_at, c.ip_address, c.otp_code, c.web_authn_session_data, f.secret,
-                (",
-        last_step!(),
-        ") AS last_step
+                (SELECT max(substr(u.otp_code, 6)::bigint)
+                 FROM mfa_challenges u
+                 WHERE u.created_at > :since
+                   AND u.factor_id = :factor_id
+                   AND u.verified_at IS NOT NULL
+                   AND u.otp_code ~ '^step:[0-9]{1,15}$') AS last_step
          FROM mfa_challenges c
          JOIN mfa_factors f ON f.id = c.factor_id
          WHERE c.id = :challenge_id
-           AND c.factor_id = :factor_id"
-    );
+           AND c.factor_id = :factor_id";
 
     DELETE = "challenges.delete": "DELETE FROM mfa_challenges WHERE id = :challenge_id";
 
-    CONSUME = "challenges.consume": concat!(
+    /// Accepts a TOTP step only if no challenge of the factor was consumed by it or a later one.
+    CONSUME = "challenges.consume":
         "WITH c AS (
              UPDATE mfa_challenges
              SET verified_at = :now, otp_code = COALESCE('step:' || :step::bigint::text, otp_code)
              WHERE id = :challenge_id
                AND factor_id = :factor_id
                AND verified_at IS NULL
-               AND (:step::bigint IS NULL OR COALESCE((",
-        last_step!(),
-        "), -1) < :step)
+               AND (:step::bigint IS NULL
+                    OR COALESCE((SELECT max(substr(u.otp_code, 6)::bigint)
+                                 FROM mfa_challenges u
+                                 WHERE u.created_at > :since
+                                   AND u.factor_id = :factor_id
+                                   AND u.verified_at IS NOT NULL
+                                   AND u.otp_code ~ '^step:[0-9]{1,15}$'), -1) < :step)
              RETURNING factor_id
          )
          UPDATE mfa_factors f
@@ -76,8 +72,7 @@ statements! {
              secret = COALESCE(:secret, f.secret)
          FROM c
          WHERE f.id = c.factor_id
-         RETURNING f.id"
-    );
+         RETURNING f.id";
 }
 
 /// The unique constraint on the time of the latest challenge over all factors.

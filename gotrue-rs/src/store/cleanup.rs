@@ -10,22 +10,11 @@ use platform::store::Result;
 use platform::store::binding::{BoundStatement, Statement, bind, statements};
 use platform::store::statement::Connection;
 
-macro_rules! delete {
-    ($table:literal, $condition:literal) => {
-        concat!(
-            "DELETE FROM ",
-            $table,
-            " WHERE id IN (SELECT id FROM ",
-            $table,
-            " WHERE ",
-            $condition,
-            " LIMIT :limit FOR UPDATE SKIP LOCKED)"
-        )
-    };
-}
-
 statements! {
-    REVOKED_TOKENS = "cleanup.revoked_tokens": delete!("refresh_tokens", "revoked IS TRUE AND updated_at < :cutoff");
+    REVOKED_TOKENS = "cleanup.revoked_tokens":
+        "DELETE FROM refresh_tokens
+         WHERE id IN (SELECT id FROM refresh_tokens WHERE revoked IS TRUE AND updated_at < :cutoff
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
     TOKENS_OF_ENDED_SESSIONS = "cleanup.tokens_of_ended_sessions":
         "UPDATE refresh_tokens
@@ -38,30 +27,60 @@ statements! {
                       LIMIT :limit
                       FOR UPDATE OF r SKIP LOCKED)";
 
-    ENDED_SESSIONS = "cleanup.ended_sessions": delete!("sessions", "not_after < :cutoff");
+    ENDED_SESSIONS = "cleanup.ended_sessions":
+        "DELETE FROM sessions
+         WHERE id IN (SELECT id FROM sessions WHERE not_after < :cutoff
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
-    SAML_RELAY_STATES = "cleanup.saml_relay_states": delete!("saml_relay_states", "created_at < :cutoff");
+    SAML_RELAY_STATES = "cleanup.saml_relay_states":
+        "DELETE FROM saml_relay_states
+         WHERE id IN (SELECT id FROM saml_relay_states WHERE created_at < :cutoff
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
-    FLOWS = "cleanup.flows": delete!("flow_state", "created_at < :cutoff");
+    FLOWS = "cleanup.flows":
+        "DELETE FROM flow_state
+         WHERE id IN (SELECT id FROM flow_state WHERE created_at < :cutoff
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
-    OAUTH_CLIENT_STATES = "cleanup.oauth_client_states": delete!("oauth_client_states", "created_at < :cutoff");
+    OAUTH_CLIENT_STATES = "cleanup.oauth_client_states":
+        "DELETE FROM oauth_client_states
+         WHERE id IN (SELECT id FROM oauth_client_states WHERE created_at < :cutoff
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
-    OAUTH_REQUESTS = "cleanup.oauth_requests": delete!("oauth_authorizations", "expires_at < :cutoff");
+    OAUTH_REQUESTS = "cleanup.oauth_requests":
+        "DELETE FROM oauth_authorizations
+         WHERE id IN (SELECT id FROM oauth_authorizations WHERE expires_at < :cutoff
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
-    FACTOR_CHALLENGES = "cleanup.factor_challenges": delete!("mfa_challenges", "created_at < :cutoff");
+    FACTOR_CHALLENGES = "cleanup.factor_challenges":
+        "DELETE FROM mfa_challenges
+         WHERE id IN (SELECT id FROM mfa_challenges WHERE created_at < :cutoff
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
     UNVERIFIED_FACTORS = "cleanup.unverified_factors":
-        delete!("mfa_factors", "created_at < :cutoff AND status = 'unverified'");
+        "DELETE FROM mfa_factors
+         WHERE id IN (SELECT id FROM mfa_factors WHERE created_at < :cutoff AND status = 'unverified'
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
-    WEBAUTHN_CHALLENGES = "cleanup.webauthn_challenges": delete!("webauthn_challenges", "expires_at < :cutoff");
+    WEBAUTHN_CHALLENGES = "cleanup.webauthn_challenges":
+        "DELETE FROM webauthn_challenges
+         WHERE id IN (SELECT id FROM webauthn_challenges WHERE expires_at < :cutoff
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
     ANONYMOUS_ACCOUNTS = "cleanup.anonymous_users":
-        delete!("users", "created_at < :cutoff AND is_anonymous IS TRUE");
+        "DELETE FROM users
+         WHERE id IN (SELECT id FROM users WHERE created_at < :cutoff AND is_anonymous IS TRUE
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
-    SESSIONS_BY_AGE = "cleanup.sessions_by_age": delete!("sessions", "created_at < :cutoff");
+    SESSIONS_BY_AGE = "cleanup.sessions_by_age":
+        "DELETE FROM sessions
+         WHERE id IN (SELECT id FROM sessions WHERE created_at < :cutoff
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
     INACTIVE_SESSIONS = "cleanup.inactive_sessions":
-        delete!("sessions", "refreshed_at < :cutoff::timestamptz AT TIME ZONE 'utc'");
+        "DELETE FROM sessions
+         WHERE id IN (SELECT id FROM sessions WHERE refreshed_at < :cutoff::timestamptz AT TIME ZONE 'utc'
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
     SESSIONS_NEVER_REFRESHED = "cleanup.sessions_never_refreshed":
         "DELETE FROM sessions
@@ -84,7 +103,10 @@ statements! {
     AUDIT_PAGES = "cleanup.audit_pages": "
         SELECT pg_relation_size('audit_log_entries') / current_setting('block_size')::bigint AS pages";
 
-    DECOYS_OF_REQUESTS = "cleanup.decoys": delete!("basalt.decoys", "created_at < :cutoff");
+    DECOYS_OF_REQUESTS = "cleanup.decoys":
+        "DELETE FROM basalt.decoys
+         WHERE id IN (SELECT id FROM basalt.decoys WHERE created_at < :cutoff
+                      LIMIT :limit FOR UPDATE SKIP LOCKED)";
 }
 
 /// One kind of expired rows and the age at which they are deleted.

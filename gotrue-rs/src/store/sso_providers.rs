@@ -31,38 +31,57 @@ macro_rules! sso_provider_columns {
 }
 pub(super) use sso_provider_columns;
 
-macro_rules! select {
-    ($rest:literal) => {
-        concat!(
-            "SELECT ",
-            sso_provider_columns!(),
-            "
-             FROM sso_providers p
-             JOIN saml_providers s ON s.sso_provider_id = p.id
-             ",
-            $rest
-        )
-    };
-}
-
 statements! {
-    BY_ID = "sso_providers.by_id": select!("WHERE p.id = :id");
+    BY_ID = "sso_providers.by_id": concat!(
+        "SELECT ",
+        sso_provider_columns!(),
+        "
+         FROM sso_providers p
+         JOIN saml_providers s ON s.sso_provider_id = p.id
+         WHERE p.id = :id"
+    );
 
-    BY_RESOURCE_ID = "sso_providers.by_resource_id": select!("WHERE p.resource_id = :resource_id");
+    BY_RESOURCE_ID = "sso_providers.by_resource_id": concat!(
+        "SELECT ",
+        sso_provider_columns!(),
+        "
+         FROM sso_providers p
+         JOIN saml_providers s ON s.sso_provider_id = p.id
+         WHERE p.resource_id = :resource_id"
+    );
 
     /// Uses the case-insensitive index, then compares case-sensitively.
-    BY_DOMAIN = "sso_providers.by_domain":
-        select!("WHERE p.id = (SELECT h.sso_provider_id
-                               FROM sso_domains h
-                               WHERE lower(h.domain) = lower(:domain)
-                                 AND h.domain = :domain)");
+    BY_DOMAIN = "sso_providers.by_domain": concat!(
+        "SELECT ",
+        sso_provider_columns!(),
+        "
+         FROM sso_providers p
+         JOIN saml_providers s ON s.sso_provider_id = p.id
+         WHERE p.id = (SELECT h.sso_provider_id
+                       FROM sso_domains h
+                       WHERE lower(h.domain) = lower(:domain)
+                         AND h.domain = :domain)"
+    );
 
-    BY_ENTITY_ID = "sso_providers.by_entity_id": select!("WHERE s.entity_id = :entity_id");
+    BY_ENTITY_ID = "sso_providers.by_entity_id": concat!(
+        "SELECT ",
+        sso_provider_columns!(),
+        "
+         FROM sso_providers p
+         JOIN saml_providers s ON s.sso_provider_id = p.id
+         WHERE s.entity_id = :entity_id"
+    );
 
-    LIST = "sso_providers.list":
-        select!("WHERE (:resource_id::text IS NULL OR p.resource_id = :resource_id)
-                   AND (:resource_id_pattern::text IS NULL OR p.resource_id LIKE :resource_id_pattern)
-                 ORDER BY p.created_at, p.id");
+    LIST = "sso_providers.list": concat!(
+        "SELECT ",
+        sso_provider_columns!(),
+        "
+         FROM sso_providers p
+         JOIN saml_providers s ON s.sso_provider_id = p.id
+         WHERE (:resource_id::text IS NULL OR p.resource_id = :resource_id)
+           AND (:resource_id_pattern::text IS NULL OR p.resource_id LIKE :resource_id_pattern)
+         ORDER BY p.created_at, p.id"
+    );
 
     HOLDERS = "sso_providers.find_holders":
         "SELECT true AS is_entity, s.entity_id AS name, s.sso_provider_id

@@ -9,19 +9,6 @@ use uuid::Uuid;
 
 use crate::store::audit::{AuditArrays, AuditRow, audit_insert};
 
-/// 43 characters that replace a personal value of the user and do not reveal it; unique for each user.
-macro_rules! obscured {
-    ($id:literal, $value:literal) => {
-        concat!(
-            "translate(rtrim(encode(sha256(convert_to(",
-            $id,
-            "::text || ",
-            $value,
-            ", 'UTF8')), 'base64'), '='), '+/', '-_')"
-        )
-    };
-}
-
 statements! {
     DELETE = "admin.delete": concat!(
         "WITH gone AS (
@@ -33,21 +20,24 @@ statements! {
     );
 
     /// A user that is already soft-deleted stays unchanged. Identities keep `updated_at`.
+    ///
+    /// 43 characters replace each personal value: a digest of it with the id, in base64url. They do not reveal it and
+    /// are unique for each user.
     SOFT_DELETE = "admin.soft_delete": concat!(
         "WITH u AS (
              UPDATE users
-             SET email = ",
-        obscured!("id", "COALESCE(email, '')"),
-        ",
-                 phone = left(",
-        obscured!("id", "COALESCE(phone, '')"),
-        ", 15),
-                 email_change = ",
-        obscured!("id", "COALESCE(email_change, '')"),
-        ",
-                 phone_change = left(",
-        obscured!("id", "COALESCE(phone_change, '')"),
-        ", 15),
+             SET email = translate(
+                     rtrim(encode(sha256(convert_to(id::text || COALESCE(email, ''), 'UTF8')), 'base64'), '='),
+                     '+/', '-_'),
+                 phone = left(translate(
+                     rtrim(encode(sha256(convert_to(id::text || COALESCE(phone, ''), 'UTF8')), 'base64'), '='),
+                     '+/', '-_'), 15),
+                 email_change = translate(
+                     rtrim(encode(sha256(convert_to(id::text || COALESCE(email_change, ''), 'UTF8')), 'base64'), '='),
+                     '+/', '-_'),
+                 phone_change = left(translate(
+                     rtrim(encode(sha256(convert_to(id::text || COALESCE(phone_change, ''), 'UTF8')), 'base64'), '='),
+                     '+/', '-_'), 15),
                  encrypted_password = NULL,
                  confirmation_token = '',
                  recovery_token = '',
@@ -63,9 +53,10 @@ statements! {
              RETURNING id
          ), i AS (
              UPDATE identities
-             SET provider_id = ",
-        obscured!("user_id", "provider || ':' || provider_id"),
-        ",
+             SET provider_id = translate(
+                     rtrim(encode(sha256(convert_to(user_id::text || provider || ':' || provider_id, 'UTF8')),
+                                  'base64'), '='),
+                     '+/', '-_'),
                  identity_data = '{}'
              WHERE user_id = (SELECT id FROM u)
          ), s AS (

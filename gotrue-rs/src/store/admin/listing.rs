@@ -10,75 +10,88 @@ use sqlx::{FromRow, Row};
 
 use crate::store::rows::{ShownUserRow, shown_user_columns};
 
-macro_rules! which {
-    () => {
-        "u.instance_id = '00000000-0000-0000-0000-000000000000'
-         AND u.aud = :audience
-         AND (:filter = ''
-              OR u.email LIKE '%' || :filter || '%'
-              OR u.raw_user_meta_data ->> 'full_name' ILIKE '%' || :filter || '%')"
-    };
-}
-
-macro_rules! page {
-    ($direction:literal) => {
-        concat!(
-            "SELECT t.total, ",
-            shown_user_columns!(),
-            "
-             FROM (SELECT count(*) AS total FROM users u WHERE ",
-            which!(),
-            ") AS t
-             LEFT JOIN (
-                 SELECT u.* FROM users u WHERE ",
-            which!(),
-            "
-                 ORDER BY u.created_at ",
-            $direction,
-            ", u.id ",
-            $direction,
-            "
-                 LIMIT :limit OFFSET :offset
-             ) AS u ON true
-             ORDER BY u.created_at ",
-            $direction,
-            ", u.id ",
-            $direction
-        )
-    };
-}
-
-macro_rules! after {
-    ($comes_after:literal, $direction:literal) => {
-        concat!(
-            "SELECT ",
-            shown_user_columns!(),
-            "
-             FROM users u
-             WHERE ",
-            which!(),
-            "
-               AND (:after_time::timestamptz IS NULL OR (u.created_at, u.id) ",
-            $comes_after,
-            " (:after_time, :after_id::uuid))
-             ORDER BY u.created_at ",
-            $direction,
-            ", u.id ",
-            $direction,
-            "
-             LIMIT :limit"
-        )
-    };
-}
-
 statements! {
-    PAGE_NEWEST = "admin.page_newest_first": page!("DESC");
+    /// The condition stands here twice: a shared CTE for the count and the page would be materialized with all matching
+    /// users, whereas the page alone is an index scan.
+    PAGE_NEWEST = "admin.page_newest_first": concat!(
+        "SELECT t.total, ",
+        shown_user_columns!(),
+        "
+         FROM (SELECT count(*) AS total
+               FROM users u
+               WHERE u.instance_id = '00000000-0000-0000-0000-000000000000'
+                 AND u.aud = :audience
+                 AND (:filter = ''
+                      OR u.email LIKE '%' || :filter || '%'
+                      OR u.raw_user_meta_data ->> 'full_name' ILIKE '%' || :filter || '%')) AS t
+         LEFT JOIN (
+             SELECT u.*
+             FROM users u
+             WHERE u.instance_id = '00000000-0000-0000-0000-000000000000'
+               AND u.aud = :audience
+               AND (:filter = ''
+                    OR u.email LIKE '%' || :filter || '%'
+                    OR u.raw_user_meta_data ->> 'full_name' ILIKE '%' || :filter || '%')
+             ORDER BY u.created_at DESC, u.id DESC
+             LIMIT :limit OFFSET :offset
+         ) AS u ON true
+         ORDER BY u.created_at DESC, u.id DESC"
+    );
 
-    PAGE_OLDEST = "admin.page_oldest_first": page!("ASC");
+    PAGE_OLDEST = "admin.page_oldest_first": concat!(
+        "SELECT t.total, ",
+        shown_user_columns!(),
+        "
+         FROM (SELECT count(*) AS total
+               FROM users u
+               WHERE u.instance_id = '00000000-0000-0000-0000-000000000000'
+                 AND u.aud = :audience
+                 AND (:filter = ''
+                      OR u.email LIKE '%' || :filter || '%'
+                      OR u.raw_user_meta_data ->> 'full_name' ILIKE '%' || :filter || '%')) AS t
+         LEFT JOIN (
+             SELECT u.*
+             FROM users u
+             WHERE u.instance_id = '00000000-0000-0000-0000-000000000000'
+               AND u.aud = :audience
+               AND (:filter = ''
+                    OR u.email LIKE '%' || :filter || '%'
+                    OR u.raw_user_meta_data ->> 'full_name' ILIKE '%' || :filter || '%')
+             ORDER BY u.created_at ASC, u.id ASC
+             LIMIT :limit OFFSET :offset
+         ) AS u ON true
+         ORDER BY u.created_at ASC, u.id ASC"
+    );
 
-    AFTER_NEWEST = "admin.after_newest_first": after!("<", "DESC");
+    AFTER_NEWEST = "admin.after_newest_first": concat!(
+        "SELECT ",
+        shown_user_columns!(),
+        "
+         FROM users u
+         WHERE u.instance_id = '00000000-0000-0000-0000-000000000000'
+           AND u.aud = :audience
+           AND (:filter = ''
+                OR u.email LIKE '%' || :filter || '%'
+                OR u.raw_user_meta_data ->> 'full_name' ILIKE '%' || :filter || '%')
+           AND (:after_time::timestamptz IS NULL OR (u.created_at, u.id) < (:after_time, :after_id::uuid))
+         ORDER BY u.created_at DESC, u.id DESC
+         LIMIT :limit"
+    );
 
-    AFTER_OLDEST = "admin.after_oldest_first": after!(">", "ASC");
+    AFTER_OLDEST = "admin.after_oldest_first": concat!(
+        "SELECT ",
+        shown_user_columns!(),
+        "
+         FROM users u
+         WHERE u.instance_id = '00000000-0000-0000-0000-000000000000'
+           AND u.aud = :audience
+           AND (:filter = ''
+                OR u.email LIKE '%' || :filter || '%'
+                OR u.raw_user_meta_data ->> 'full_name' ILIKE '%' || :filter || '%')
+           AND (:after_time::timestamptz IS NULL OR (u.created_at, u.id) > (:after_time, :after_id::uuid))
+         ORDER BY u.created_at ASC, u.id ASC
+         LIMIT :limit"
+    );
 }
 
 /// Selection and order of the listed users.
@@ -93,9 +106,6 @@ pub struct UserSelection<'a> {
     /// The order of the list.
     pub order: SortOrder,
 }
-
-// The condition stands here twice: a shared CTE for the count and the page would be materialized with all matching
-// users, whereas the page alone is an index scan.
 
 /// A user of a page (`None` where the page is empty) and the number of users on all pages.
 struct PageRow {
