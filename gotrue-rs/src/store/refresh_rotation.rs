@@ -13,25 +13,9 @@ use uuid::Uuid;
 use super::refresh_tokens::ClientInfo;
 use super::rows::{UserAndSession, account_columns, session_columns};
 
-/// The conditions on session `s` and user `u`.
-///
-/// The argument is the time of a session that was never refreshed.
-macro_rules! is_active {
-    ($first_time:literal) => {
-        concat!(
-            "s.oauth_client_id IS NOT DISTINCT FROM :oauth_client_id
-               AND (s.not_after IS NULL OR s.not_after >= :now)
-               AND (:timebox_cutoff::timestamptz IS NULL OR s.created_at >= :timebox_cutoff)
-               AND (:inactivity_cutoff::timestamptz IS NULL
-                    OR COALESCE(s.refreshed_at AT TIME ZONE 'utc', ",
-            $first_time,
-            ") >= :inactivity_cutoff)
-               AND (u.banned_until IS NULL OR u.banned_until <= :now)"
-        )
-    };
-}
-
 /// Inserts an audit row per id for user `u`: `token_refreshed`, then `token_revoked`.
+///
+/// It is a macro, so that the audit entries of both versions of refresh tokens stay equal.
 macro_rules! refresh_audit_insert {
     () => {
         "INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
@@ -71,7 +55,13 @@ statements! {
              WHERE t.token = :token
                AND t.instance_id = '00000000-0000-0000-0000-000000000000'
                AND t.revoked = false
-               AND ", is_active!("GREATEST(t.updated_at, s.created_at)"), "
+               AND s.oauth_client_id IS NOT DISTINCT FROM :oauth_client_id
+               AND (s.not_after IS NULL OR s.not_after >= :now)
+               AND (:timebox_cutoff::timestamptz IS NULL OR s.created_at >= :timebox_cutoff)
+               AND (:inactivity_cutoff::timestamptz IS NULL
+                    OR COALESCE(s.refreshed_at AT TIME ZONE 'utc', GREATEST(t.updated_at, s.created_at))
+                       >= :inactivity_cutoff)
+               AND (u.banned_until IS NULL OR u.banned_until <= :now)
              FOR NO KEY UPDATE OF u
              FOR UPDATE OF t, s SKIP LOCKED
          ), old AS (
@@ -115,7 +105,12 @@ statements! {
              JOIN users u ON u.id = s.user_id
              WHERE s.id = :session_id
                AND COALESCE(s.refresh_token_counter, 0) = :counter
-               AND ", is_active!("s.created_at"), "
+               AND s.oauth_client_id IS NOT DISTINCT FROM :oauth_client_id
+               AND (s.not_after IS NULL OR s.not_after >= :now)
+               AND (:timebox_cutoff::timestamptz IS NULL OR s.created_at >= :timebox_cutoff)
+               AND (:inactivity_cutoff::timestamptz IS NULL
+                    OR COALESCE(s.refreshed_at AT TIME ZONE 'utc', s.created_at) >= :inactivity_cutoff)
+               AND (u.banned_until IS NULL OR u.banned_until <= :now)
                AND s.refresh_token_hmac_key = :verified_key
              FOR UPDATE OF s SKIP LOCKED
          ), s AS (

@@ -21,37 +21,33 @@ use uuid::Uuid;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{SessionRow, UserAndSession, UserRow, account_columns, session_columns};
 
-macro_rules! select_token {
-    () => {
-        concat!(
-            "SELECT t.id AS token_id, t.revoked AS token_revoked, t.updated_at AS token_updated_at,
-                    newest.token AS active_token, newest.parent AS active_parent,
-                    ",
-            account_columns!(),
-            ", ",
-            session_columns!(),
-            "
-             FROM refresh_tokens t
-             JOIN users u ON u.id = t.user_id::uuid
-             LEFT JOIN sessions s ON s.id = t.session_id
-             LEFT JOIN LATERAL (
-                 SELECT n.token, n.parent
-                 FROM refresh_tokens n
-                 WHERE n.session_id = t.session_id
-                   AND n.revoked = false
-                 ORDER BY n.id DESC
-                 LIMIT 1
-             ) newest ON true
-             WHERE t.token = :token
-               AND t.instance_id = '00000000-0000-0000-0000-000000000000'"
-        )
-    };
-}
+/// Selects a token with the session's newest unrevoked one, its user and its session.
+const SELECT_TOKEN: &str = concat!(
+    "SELECT t.id AS token_id, t.revoked AS token_revoked, t.updated_at AS token_updated_at,
+            newest.token AS active_token, newest.parent AS active_parent, ",
+    account_columns!(),
+    ", ",
+    session_columns!(),
+    "
+     FROM refresh_tokens t
+     JOIN users u ON u.id = t.user_id::uuid
+     LEFT JOIN sessions s ON s.id = t.session_id
+     LEFT JOIN LATERAL (
+         SELECT n.token, n.parent
+         FROM refresh_tokens n
+         WHERE n.session_id = t.session_id
+           AND n.revoked = false
+         ORDER BY n.id DESC
+         LIMIT 1
+     ) newest ON true
+     WHERE t.token = :token
+       AND t.instance_id = '00000000-0000-0000-0000-000000000000'"
+);
 
 statements! {
-    FIND = "refresh_tokens.find": select_token!();
+    FIND = "refresh_tokens.find": SELECT_TOKEN;
 
-    FIND_LOCKED = "refresh_tokens.find_locked": select_token!();
+    FIND_LOCKED = "refresh_tokens.find_locked": SELECT_TOKEN;
 
     /// Locks the rows but does not read them, and does not wait.
     ///
@@ -117,8 +113,10 @@ statements! {
     );
 
     REVOKE_FAMILY = "refresh_tokens.revoke_family":
-        "UPDATE refresh_tokens SET revoked = true,
-            updated_at = :now WHERE session_id = :session_id AND revoked = false";
+        "UPDATE refresh_tokens
+         SET revoked = true, updated_at = :now
+         WHERE session_id = :session_id
+           AND revoked = false";
 
     DELETE = "refresh_tokens.delete": "DELETE FROM refresh_tokens WHERE id = :token_id";
 }

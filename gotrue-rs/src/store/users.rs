@@ -13,76 +13,37 @@ use super::rows::{
     user_list_columns,
 };
 
-/// Selects the id of the user that a sign-up with an address finds.
-///
-/// It has no join: before the first `ANALYZE` of the tables PostgreSQL would compare all users with all users.
-macro_rules! id_by_identity_email {
-    () => {
-        "SELECT found.id
-         FROM (SELECT i.user_id AS id, 1 AS rank
-               FROM identities i
-               WHERE i.email = :email
-                 AND i.provider NOT LIKE 'sso:%'
-                 AND i.provider <> ALL(:own_domain_providers)
-                 AND (SELECT o.instance_id = :instance_id AND o.aud = :audience FROM users o WHERE o.id = i.user_id)
-               UNION ALL
-               SELECT a.id, 2
-               FROM users a
-               WHERE lower(a.email) = :email
-                 AND a.instance_id = :instance_id
-                 AND a.aud = :audience
-                 AND a.is_sso_user = false) AS found
-         ORDER BY found.rank
-         LIMIT 1"
-    };
-}
-
-/// Selects the user with the selected id, or another user if there is none: both take equally long.
-macro_rules! find_or_any {
-    ($select_id:expr) => {
-        concat!(
-            "WITH wanted AS MATERIALIZED (SELECT (",
-            $select_id,
-            ") AS id)
-             SELECT wanted.id IS NOT NULL AS is_found, ",
-            account_columns!(),
-            "
-             FROM wanted
-             JOIN users u ON u.id = COALESCE(wanted.id, (SELECT a.id
-                                                         FROM users a
-                                                         WHERE a.id >= '00000000-0000-0000-0000-000000000000'
-                                                         ORDER BY a.id
-                                                         LIMIT 1))"
-        )
-    };
-}
-
-/// Selects columns of a user and of a session, which may belong to another user.
-macro_rules! with_session {
-    ($columns:expr) => {
-        concat!(
-            "SELECT ",
-            $columns,
-            "
-             FROM users u
-             LEFT JOIN sessions s ON s.id = :session_id
-             WHERE u.id = :user_id
-               AND u.instance_id = :instance_id"
-        )
-    };
-}
-
 statements! {
-    WITH_SESSION = "users.with_session": with_session!(concat!(account_columns!(), ", ", session_columns!()));
+    WITH_SESSION = "users.with_session": concat!(
+        "SELECT ",
+        account_columns!(),
+        ", ",
+        session_columns!(),
+        "
+         FROM users u
+         LEFT JOIN sessions s ON s.id = :session_id
+         WHERE u.id = :user_id
+           AND u.instance_id = :instance_id"
+    );
 
-    TO_READ = "users.to_read": with_session!(concat!(
+    TO_READ = "users.to_read": concat!(
+        "SELECT ",
         shown_user_columns!(),
         ", ",
         user_list_columns!(),
-        ", s.id AS session_id, s.oauth_client_id AS session_oauth_client_id, s.scopes AS session_scopes"
-    ));
+        ", s.id AS session_id, s.oauth_client_id AS session_oauth_client_id, s.scopes AS session_scopes
+         FROM users u
+         LEFT JOIN sessions s ON s.id = :session_id
+         WHERE u.id = :user_id
+           AND u.instance_id = :instance_id"
+    );
 
-    STANDING = "users.standing": with_session!("u.banned_until, s.id IS NOT NULL AS has_session");
+    STANDING = "users.standing":
+        "SELECT u.banned_until, s.id IS NOT NULL AS has_session
+         FROM users u
+         LEFT JOIN sessions s ON s.id = :session_id
+         WHERE u.id = :user_id
+           AND u.instance_id = :instance_id";
 
     BY_EMAIL = "users.by_email": concat!(
         "SELECT ",
@@ -101,25 +62,87 @@ statements! {
         " FROM users u WHERE u.id >= '00000000-0000-0000-0000-000000000000' ORDER BY u.id LIMIT 1"
     );
 
-    BY_EMAIL_OR_ANY = "users.by_email_or_any": find_or_any!(
-        "SELECT e.id
-         FROM users e
-         WHERE lower(e.email) = :email
-           AND e.instance_id = :instance_id
-           AND e.aud = :audience
-           AND e.is_sso_user = false
-         LIMIT 1"
+    /// Selects another user if there is none with the address: both take equally long.
+    BY_EMAIL_OR_ANY = "users.by_email_or_any": concat!(
+        "WITH wanted AS MATERIALIZED (
+             SELECT (SELECT e.id
+                     FROM users e
+                     WHERE lower(e.email) = :email
+                       AND e.instance_id = :instance_id
+                       AND e.aud = :audience
+                       AND e.is_sso_user = false
+                     LIMIT 1) AS id
+         )
+         SELECT wanted.id IS NOT NULL AS is_found, ",
+        account_columns!(),
+        "
+         FROM wanted
+         JOIN users u ON u.id = COALESCE(wanted.id, (SELECT a.id
+                                                     FROM users a
+                                                     WHERE a.id >= '00000000-0000-0000-0000-000000000000'
+                                                     ORDER BY a.id
+                                                     LIMIT 1))"
     );
 
+    /// The sub-query has no join: before the first `ANALYZE` of the tables PostgreSQL would compare all users with all
+    /// users.
     BY_IDENTITY_EMAIL = "users.by_identity_email": concat!(
         "SELECT ",
         account_columns!(),
-        " FROM users u WHERE u.id = (",
-        id_by_identity_email!(),
-        ")"
+        "
+         FROM users u
+         WHERE u.id = (SELECT found.id
+                       FROM (SELECT i.user_id AS id, 1 AS rank
+                             FROM identities i
+                             WHERE i.email = :email
+                               AND i.provider NOT LIKE 'sso:%'
+                               AND i.provider <> ALL(:own_domain_providers)
+                               AND (SELECT o.instance_id = :instance_id AND o.aud = :audience
+                                    FROM users o
+                                    WHERE o.id = i.user_id)
+                             UNION ALL
+                             SELECT a.id, 2
+                             FROM users a
+                             WHERE lower(a.email) = :email
+                               AND a.instance_id = :instance_id
+                               AND a.aud = :audience
+                               AND a.is_sso_user = false) AS found
+                       ORDER BY found.rank
+                       LIMIT 1)"
     );
 
-    BY_IDENTITY_EMAIL_OR_ANY = "users.by_identity_email_or_any": find_or_any!(id_by_identity_email!());
+    /// Selects the user of [`BY_IDENTITY_EMAIL`], or another one if there is none: both take equally long.
+    BY_IDENTITY_EMAIL_OR_ANY = "users.by_identity_email_or_any": concat!(
+        "WITH wanted AS MATERIALIZED (
+             SELECT (SELECT found.id
+                     FROM (SELECT i.user_id AS id, 1 AS rank
+                           FROM identities i
+                           WHERE i.email = :email
+                             AND i.provider NOT LIKE 'sso:%'
+                             AND i.provider <> ALL(:own_domain_providers)
+                             AND (SELECT o.instance_id = :instance_id AND o.aud = :audience
+                                  FROM users o
+                                  WHERE o.id = i.user_id)
+                           UNION ALL
+                           SELECT a.id, 2
+                           FROM users a
+                           WHERE lower(a.email) = :email
+                             AND a.instance_id = :instance_id
+                             AND a.aud = :audience
+                             AND a.is_sso_user = false) AS found
+                     ORDER BY found.rank
+                     LIMIT 1) AS id
+         )
+         SELECT wanted.id IS NOT NULL AS is_found, ",
+        account_columns!(),
+        "
+         FROM wanted
+         JOIN users u ON u.id = COALESCE(wanted.id, (SELECT a.id
+                                                     FROM users a
+                                                     WHERE a.id >= '00000000-0000-0000-0000-000000000000'
+                                                     ORDER BY a.id
+                                                     LIMIT 1))"
+    );
 
     BY_PHONE = "users.by_phone": concat!(
         "SELECT ",
