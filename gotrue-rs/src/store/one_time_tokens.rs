@@ -13,58 +13,121 @@ use uuid::Uuid;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{UserRow, account_columns};
 
-/// Locks the user before its tokens: `o` reads from `u`, or PostgreSQL would run it first.
-macro_rules! issue {
-    ($column:literal, $sent_at:literal) => {
-        issue!($column, $sent_at, "")
-    };
-    ($column:literal, $sent_at:literal, $more:literal) => {
-        concat!(
-            "WITH u AS (
-                 UPDATE users
-                 SET ", $column, " = :hash, ", $sent_at, " = :now, ", $more, "updated_at = :now
-                 WHERE id = :user_id
-                 RETURNING id
-             ), o AS (
-                 INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-                 SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
-                        :now::timestamptz AT TIME ZONE 'utc',
-                        :now::timestamptz AT TIME ZONE 'utc'
-                 FROM u
-                 ON CONFLICT (user_id, token_type) DO UPDATE
-                 SET id = EXCLUDED.id,
-                     token_hash = EXCLUDED.token_hash,
-                     relates_to = EXCLUDED.relates_to,
-                     created_at = EXCLUDED.created_at,
-                     updated_at = EXCLUDED.updated_at
-             )
-             ", audit_insert!()
-        )
+/// Inserts the token of user `u`, or replaces the pending one of the same slot.
+///
+/// It reads from `u`, or PostgreSQL would run it before the user is locked. It is a macro, so that every purpose stores
+/// and replaces tokens in the same way.
+macro_rules! insert_token {
+    () => {
+        "INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                    :now::timestamptz AT TIME ZONE 'utc',
+                    :now::timestamptz AT TIME ZONE 'utc'
+             FROM u
+             ON CONFLICT (user_id, token_type) DO UPDATE
+             SET id = EXCLUDED.id,
+                 token_hash = EXCLUDED.token_hash,
+                 relates_to = EXCLUDED.relates_to,
+                 created_at = EXCLUDED.created_at,
+                 updated_at = EXCLUDED.updated_at"
     };
 }
 
 statements! {
-    ISSUE_CONFIRMATION = "one_time_tokens.issue_confirmation": issue!("confirmation_token", "confirmation_sent_at");
+    ISSUE_CONFIRMATION = "one_time_tokens.issue_confirmation": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET confirmation_token = :hash, confirmation_sent_at = :now, updated_at = :now
+             WHERE id = :user_id
+             RETURNING id
+         ), o AS (
+             ",
+        insert_token!(),
+        "
+         )
+         ",
+        audit_insert!()
+    );
 
     /// A repeated invitation also updates `invited_at`.
-    ISSUE_INVITATION = "one_time_tokens.issue_invitation":
-        issue!("confirmation_token", "confirmation_sent_at", "invited_at = :now, ");
+    ISSUE_INVITATION = "one_time_tokens.issue_invitation": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET confirmation_token = :hash, confirmation_sent_at = :now, invited_at = :now, updated_at = :now
+             WHERE id = :user_id
+             RETURNING id
+         ), o AS (
+             ",
+        insert_token!(),
+        "
+         )
+         ",
+        audit_insert!()
+    );
 
-    ISSUE_RECOVERY = "one_time_tokens.issue_recovery": issue!("recovery_token", "recovery_sent_at");
+    ISSUE_RECOVERY = "one_time_tokens.issue_recovery": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET recovery_token = :hash, recovery_sent_at = :now, updated_at = :now
+             WHERE id = :user_id
+             RETURNING id
+         ), o AS (
+             ",
+        insert_token!(),
+        "
+         )
+         ",
+        audit_insert!()
+    );
 
-    ISSUE_REAUTHENTICATION = "one_time_tokens.issue_reauthentication":
-        issue!("reauthentication_token", "reauthentication_sent_at");
+    ISSUE_REAUTHENTICATION = "one_time_tokens.issue_reauthentication": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET reauthentication_token = :hash, reauthentication_sent_at = :now, updated_at = :now
+             WHERE id = :user_id
+             RETURNING id
+         ), o AS (
+             ",
+        insert_token!(),
+        "
+         )
+         ",
+        audit_insert!()
+    );
 
     /// The pending address is the one that the code was sent to.
-    ISSUE_EMAIL_CHANGE = "one_time_tokens.issue_email_change": issue!(
-        "email_change_token_new",
-        "email_change_sent_at",
-        "email_change = :relates_to, email_change_confirm_status = 0, "
+    ISSUE_EMAIL_CHANGE = "one_time_tokens.issue_email_change": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET email_change_token_new = :hash, email_change_sent_at = :now,
+                 email_change = :relates_to, email_change_confirm_status = 0, updated_at = :now
+             WHERE id = :user_id
+             RETURNING id
+         ), o AS (
+             ",
+        insert_token!(),
+        "
+         )
+         ",
+        audit_insert!()
     );
 
     /// The pending number is the one that the code was sent to.
-    ISSUE_PHONE_CHANGE = "one_time_tokens.issue_phone_change":
-        issue!("phone_change_token", "phone_change_sent_at", "phone_change = :relates_to, ");
+    ISSUE_PHONE_CHANGE = "one_time_tokens.issue_phone_change": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET phone_change_token = :hash, phone_change_sent_at = :now,
+                 phone_change = :relates_to, updated_at = :now
+             WHERE id = :user_id
+             RETURNING id
+         ), o AS (
+             ",
+        insert_token!(),
+        "
+         )
+         ",
+        audit_insert!()
+    );
 
     CONSUME_REAUTHENTICATION = "one_time_tokens.consume_reauthentication":
         "WITH u AS (
