@@ -6,7 +6,6 @@ use gotrue_rules::domain::user::{Identity, Time, User};
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;
 use platform::store::binding::{BoundStatement, bind, statements};
-use platform::store::parts::optional;
 use platform::store::statement::Connection;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
@@ -14,44 +13,21 @@ use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 pub use super::insertion::UserInsertion;
-use super::insertion::{has_update_triggers, with_shown_parts};
-use super::merged_metadata::merged_metadata;
+use super::insertion::with_shown_parts;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::{UserRow, account_columns};
 
-macro_rules! recover {
-    ($more:literal) => {
-        concat!(
-            "WITH u AS (
-                 UPDATE users
-                 SET recovery_token = '', ",
-            $more,
-            optional!("password", "encrypted_password = :encrypted_password::text,"),
-            optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
-            "
-                     updated_at = :now
-                 WHERE id = :user_id
-                   AND recovery_token = :token
-                 RETURNING *
-             ), o AS (
-                 DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
-             ), a AS (
-                 ",
-            audit_insert!(),
-            " WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
-             )
-             SELECT ",
-            account_columns!(),
-            " FROM u"
-        )
-    };
-}
-
 statements! {
     INSERT = "accounts.insert": concat!(
-        "WITH t AS (",
-        has_update_triggers!(),
-        "),
+        "WITH t AS (
+             SELECT NOT :is_in_steps::boolean
+                    AND EXISTS (SELECT
+                                FROM pg_catalog.pg_trigger g
+                                WHERE g.tgrelid = 'users'::regclass
+                                  AND NOT g.tgisinternal
+                                  AND g.tgenabled <> 'D'
+                                  AND g.tgtype & 16 <> 0) AS has_update_triggers
+         ),
          u AS (
              INSERT INTO users (instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at,
                                 phone_confirmed_at, confirmation_token, recovery_token, email_change_token_new,
@@ -127,17 +103,13 @@ statements! {
                  email_confirmed_at = :now,
                  raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data
                                            ELSE '{}' END || '{\"email_verified\": true}',
+                 /*if password*/
+                 encrypted_password = :encrypted_password::text,
                  ",
-        optional!(
-            "password",
-            concat!(
-                "encrypted_password = :encrypted_password::text,",
-                clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
-                ","
-            )
-        ),
-        optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
-        "
+        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
+        ",
+                 /*end*/
+                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
                  updated_at = :now
              WHERE id = :user_id
                AND confirmation_token = :token
@@ -165,11 +137,10 @@ statements! {
         "WITH u AS (
              UPDATE users
              SET confirmation_token = '',
-                 phone_confirmed_at = :now,",
-        optional!("anonymous", "is_anonymous = false,"),
-        optional!("password", "encrypted_password = :encrypted_password::text,"),
-        optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
-        "
+                 phone_confirmed_at = :now,
+                 /*if anonymous*/ is_anonymous = false, /*end*/
+                 /*if password*/ encrypted_password = :encrypted_password::text, /*end*/
+                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
                  updated_at = :now
              WHERE id = :user_id
                AND confirmation_token = :token
@@ -186,36 +157,90 @@ statements! {
         " FROM u"
     );
 
-    RECOVER = "accounts.recover": recover!("");
-
-    RECOVER_AND_CONFIRM = "accounts.recover_and_confirm": recover!(
-        "confirmation_token = '',
-         email_confirmed_at = :now,
-         raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data
-                                   ELSE '{}' END || '{\"email_verified\": true}',"
+    RECOVER = "accounts.recover": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET recovery_token = '',
+                 /*if password*/ encrypted_password = :encrypted_password::text, /*end*/
+                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
+                 updated_at = :now
+             WHERE id = :user_id
+               AND recovery_token = :token
+             RETURNING *
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), a AS (
+             ",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
+         )
+         SELECT ",
+        account_columns!(),
+        " FROM u"
     );
 
+    RECOVER_AND_CONFIRM = "accounts.recover_and_confirm": concat!(
+        "WITH u AS (
+             UPDATE users
+             SET recovery_token = '',
+                 confirmation_token = '',
+                 email_confirmed_at = :now,
+                 raw_user_meta_data = CASE WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN raw_user_meta_data
+                                           ELSE '{}' END || '{\"email_verified\": true}',
+                 /*if password*/ encrypted_password = :encrypted_password::text, /*end*/
+                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
+                 updated_at = :now
+             WHERE id = :user_id
+               AND recovery_token = :token
+             RETURNING *
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), a AS (
+             ",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
+         )
+         SELECT ",
+        account_columns!(),
+        " FROM u"
+    );
+
+    /// Merges metadata within the row, so that of two concurrent updates neither is lost. It is the equivalent of
+    /// `identity::merged`: members replace those of the same name, null removes one. The object is rebuilt, because
+    /// subtracting names takes time proportional to their number times that of the members.
     UPDATE = "accounts.update": concat!(
         "WITH u AS (
              UPDATE users
-             SET ",
-        optional!(
-            "user_metadata",
-            concat!("raw_user_meta_data = ", merged_metadata!("raw_user_meta_data", ":user_metadata"), ",")
-        ),
-        optional!(
-            "app_metadata",
-            concat!("raw_app_meta_data = ", merged_metadata!("raw_app_meta_data", ":app_metadata"), ",")
-        ),
-        optional!(
-            "password",
-            concat!(
-                "encrypted_password = :encrypted_password::text, confirmation_token = '',",
-                clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
-                ","
-            )
-        ),
-        "
+             SET /*if user_metadata*/
+                 raw_user_meta_data = CASE
+                     WHEN jsonb_typeof(raw_user_meta_data) = 'object' AND :user_metadata::jsonb IS NOT NULL
+                     THEN (SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
+                           FROM jsonb_each(raw_user_meta_data || :user_metadata::jsonb) AS it
+                           WHERE it.key NOT IN (SELECT gone.key
+                                                FROM jsonb_each(:user_metadata::jsonb) AS gone
+                                                WHERE gone.value = 'null'))
+                     ELSE (COALESCE(NULLIF(raw_user_meta_data, 'null'), '{}') || :user_metadata::jsonb)
+                          - ARRAY(SELECT it.key FROM jsonb_each(:user_metadata::jsonb) AS it WHERE it.value = 'null')
+                 END,
+                 /*end*/
+                 /*if app_metadata*/
+                 raw_app_meta_data = CASE
+                     WHEN jsonb_typeof(raw_app_meta_data) = 'object' AND :app_metadata::jsonb IS NOT NULL
+                     THEN (SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
+                           FROM jsonb_each(raw_app_meta_data || :app_metadata::jsonb) AS it
+                           WHERE it.key NOT IN (SELECT gone.key
+                                                FROM jsonb_each(:app_metadata::jsonb) AS gone
+                                                WHERE gone.value = 'null'))
+                     ELSE (COALESCE(NULLIF(raw_app_meta_data, 'null'), '{}') || :app_metadata::jsonb)
+                          - ARRAY(SELECT it.key FROM jsonb_each(:app_metadata::jsonb) AS it WHERE it.value = 'null')
+                 END,
+                 /*end*/
+                 /*if password*/
+                 encrypted_password = :encrypted_password::text, confirmation_token = '',
+                 ",
+        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
+        ",
+                 /*end*/
                  updated_at = :now
              WHERE id = :user_id
              RETURNING *

@@ -8,46 +8,15 @@ use gotrue_rules::domain::user::{Identity, Time, User};
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
-use platform::store::parts::optional;
 use platform::store::statement::Connection;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::accounts::{take_later_steps, without_later_steps};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::insertion::{UserInsertion, has_update_triggers};
+use super::insertion::UserInsertion;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::account_columns;
-
-/// Metadata with members set and removed.
-///
-/// Takes the parameters of an object and of an array of names; a NULL object leaves the metadata unchanged. The object
-/// is rebuilt, because subtracting names takes time proportional to their number times that of the members.
-macro_rules! merged {
-    ($column:literal, $members:literal, $names:literal) => {
-        concat!(
-            "CASE WHEN ",
-            $members,
-            "::jsonb IS NULL THEN ",
-            $column,
-            " WHEN jsonb_typeof(",
-            $column,
-            ") = 'object' THEN (
-                 SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
-                 FROM jsonb_each(",
-            $column,
-            " || ",
-            $members,
-            ") AS it
-                 WHERE it.key NOT IN (SELECT unnest(",
-            $names,
-            "::text[]))
-             ) ELSE ",
-            $members,
-            " END"
-        )
-    };
-}
 
 statements! {
     modules {
@@ -78,9 +47,15 @@ statements! {
                           AND u.is_sso_user = false) AS phone";
 
     INSERT = "admin.insert": concat!(
-        "WITH t AS (",
-        has_update_triggers!(),
-        "),
+        "WITH t AS (
+             SELECT NOT :is_in_steps::boolean
+                    AND EXISTS (SELECT
+                                FROM pg_catalog.pg_trigger g
+                                WHERE g.tgrelid = 'users'::regclass
+                                  AND NOT g.tgisinternal
+                                  AND g.tgenabled <> 'D'
+                                  AND g.tgtype & 16 <> 0) AS has_update_triggers
+         ),
          u AS (
              INSERT INTO users (instance_id, id, aud, role, email, phone, encrypted_password, email_confirmed_at,
                                 phone_confirmed_at, confirmation_token, recovery_token, email_change_token_new,
@@ -110,39 +85,49 @@ statements! {
     );
 
     /// An existing identity keeps `updated_at`, and all of its data except the address or number.
+    ///
+    /// Metadata gets members, and loses those of `:removed_app_metadata` and `:removed_user_metadata`; it stays for a
+    /// NULL object. The object is rebuilt, because subtracting names takes time proportional to their number times that
+    /// of the members.
     UPDATE = "admin.update": concat!(
         "WITH u AS (
              UPDATE users
-             SET ",
-        optional!("role", "role = :role,"),
-        optional!("email", "email = :email,"),
-        optional!("phone", "phone = :phone,"),
-        optional!("email_confirmed_at", "email_confirmed_at = :now,"),
-        optional!("phone_confirmed_at", "phone_confirmed_at = :now,"),
-        optional!("confirmation_token", "confirmation_token = '',"),
-        optional!(
-            "password",
-            concat!(
-                "encrypted_password = :encrypted_password::text,",
-                clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
-                ","
-            )
-        ),
-        optional!(
-            "app_metadata",
-            concat!("raw_app_meta_data = ", merged!("raw_app_meta_data", ":app_metadata", ":removed_app_metadata"), ",")
-        ),
-        optional!(
-            "user_metadata",
-            concat!(
-                "raw_user_meta_data = ",
-                merged!("raw_user_meta_data", ":user_metadata", ":removed_user_metadata"),
-                ","
-            )
-        ),
-        optional!("is_anonymous", "is_anonymous = false,"),
-        optional!("ban", "banned_until = :banned_until,"),
-        "
+             SET /*if role*/ role = :role, /*end*/
+                 /*if email*/ email = :email, /*end*/
+                 /*if phone*/ phone = :phone, /*end*/
+                 /*if email_confirmed_at*/ email_confirmed_at = :now, /*end*/
+                 /*if phone_confirmed_at*/ phone_confirmed_at = :now, /*end*/
+                 /*if confirmation_token*/ confirmation_token = '', /*end*/
+                 /*if password*/
+                 encrypted_password = :encrypted_password::text,
+                 ",
+        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
+        ",
+                 /*end*/
+                 /*if app_metadata*/
+                 raw_app_meta_data = CASE
+                     WHEN :app_metadata::jsonb IS NULL THEN raw_app_meta_data
+                     WHEN jsonb_typeof(raw_app_meta_data) = 'object' THEN (
+                         SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
+                         FROM jsonb_each(raw_app_meta_data || :app_metadata) AS it
+                         WHERE it.key NOT IN (SELECT unnest(:removed_app_metadata::text[]))
+                     )
+                     ELSE :app_metadata
+                 END,
+                 /*end*/
+                 /*if user_metadata*/
+                 raw_user_meta_data = CASE
+                     WHEN :user_metadata::jsonb IS NULL THEN raw_user_meta_data
+                     WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN (
+                         SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
+                         FROM jsonb_each(raw_user_meta_data || :user_metadata) AS it
+                         WHERE it.key NOT IN (SELECT unnest(:removed_user_metadata::text[]))
+                     )
+                     ELSE :user_metadata
+                 END,
+                 /*end*/
+                 /*if is_anonymous*/ is_anonymous = false, /*end*/
+                 /*if ban*/ banned_until = :banned_until, /*end*/
                  updated_at = :updated_at
              WHERE id = :user_id
              RETURNING id

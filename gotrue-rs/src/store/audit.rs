@@ -16,7 +16,8 @@ use uuid::Uuid;
 
 /// The part of a statement that inserts audit rows.
 ///
-/// `..audit` in `bind!` binds its parameters to the fields of [`AuditArrays`].
+/// `..audit` in `bind!` binds its parameters to the fields of [`AuditArrays`]. It is a macro, so that every action
+/// writes its entries in the same way.
 macro_rules! audit_insert {
     () => {
         "INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)

@@ -7,37 +7,11 @@ use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
 use gotrue_rules::domain::user::{Identity, Time, User};
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
-use platform::store::parts::optional;
 use platform::store::statement::Connection;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-
-/// The common end of both statements: identity, one-time tokens, audit rows.
-///
-/// Returns whether the user changed.
-macro_rules! apply_dependent_rows {
-    () => {
-        concat!(
-            "
-         ), i AS (
-             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
-                                     updated_at)
-             SELECT :identity_id, u.id, :provider, :provider_id::text, :identity_data, :now, :now, :now FROM u
-             ON CONFLICT (provider_id, provider) DO UPDATE
-             SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
-         ), o AS (
-             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
-         ), a AS (
-             ",
-            audit_insert!(),
-            " WHERE EXISTS (SELECT FROM u)
-         )
-         SELECT count(*) = 1 FROM u"
-        )
-    };
-}
 
 statements! {
     /// Locks the user before its tokens: every other part reads from `u`.
@@ -144,25 +118,35 @@ statements! {
                  email_change_token_new = '',
                  email_change_token_current = '',
                  email_change_confirm_status = 0,
-                 ",
-        optional!(
-            "confirmation",
-            "email_confirmed_at = :email_confirmed_at,
-             confirmation_token = CASE WHEN email_confirmed_at IS NULL THEN '' ELSE confirmation_token END,
-             raw_user_meta_data = CASE WHEN email_confirmed_at IS NULL
-                                       THEN COALESCE(NULLIF(raw_user_meta_data, 'null'), '{}')
-                                            || '{\"email_verified\": true}'
-                                       ELSE raw_user_meta_data END,"
-        ),
-        optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
-        optional!("anonymous", "is_anonymous = false,"),
-        "
+                 /*if confirmation*/
+                 email_confirmed_at = :email_confirmed_at,
+                 confirmation_token = CASE WHEN email_confirmed_at IS NULL THEN '' ELSE confirmation_token END,
+                 raw_user_meta_data = CASE WHEN email_confirmed_at IS NULL
+                                           THEN COALESCE(NULLIF(raw_user_meta_data, 'null'), '{}')
+                                                || '{\"email_verified\": true}'
+                                           ELSE raw_user_meta_data END,
+                 /*end*/
+                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
+                 /*if anonymous*/ is_anonymous = false, /*end*/
                  updated_at = :now
              WHERE id = :user_id
                AND email_change_token_new = :email_change_token_new
                AND email_change_token_current = :email_change_token_current
-             RETURNING id",
-        apply_dependent_rows!()
+             RETURNING id
+         ), i AS (
+             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                     updated_at)
+             SELECT :identity_id, u.id, :provider, :provider_id::text, :identity_data, :now, :now, :now FROM u
+             ON CONFLICT (provider_id, provider) DO UPDATE
+             SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), a AS (
+             ",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM u)
+         )
+         SELECT count(*) = 1 FROM u"
     );
 
     APPLY_PHONE = "contact_changes.apply_phone": concat!(
@@ -172,15 +156,26 @@ statements! {
                  phone_change = '',
                  phone_change_token = '',
                  phone_confirmed_at = :phone_confirmed_at,
-                 ",
-        optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
-        optional!("anonymous", "is_anonymous = false,"),
-        "
+                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
+                 /*if anonymous*/ is_anonymous = false, /*end*/
                  updated_at = :now
              WHERE id = :user_id
                AND phone_change_token = :phone_change_token
-             RETURNING id",
-        apply_dependent_rows!()
+             RETURNING id
+         ), i AS (
+             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                     updated_at)
+             SELECT :identity_id, u.id, :provider, :provider_id::text, :identity_data, :now, :now, :now FROM u
+             ON CONFLICT (provider_id, provider) DO UPDATE
+             SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
+         ), o AS (
+             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+         ), a AS (
+             ",
+        audit_insert!(),
+        " WHERE EXISTS (SELECT FROM u)
+         )
+         SELECT count(*) = 1 FROM u"
     );
 }
 

@@ -17,6 +17,8 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 /// The number of rows is a part of the text: with a parameter PostgreSQL would plan the statement for each request,
 /// which takes as long as running it. The clean-up deletes the rows, because deleting expired rows reads index entries
 /// of those that earlier requests deleted.
+///
+/// It is a macro, so that the statements differ in nothing but the measured number.
 macro_rules! write_decoys {
     ($rows:literal) => {
         concat!(

@@ -5,7 +5,6 @@ use gotrue_rules::domain::linking::outcome::LinkingOutcome;
 use gotrue_rules::domain::user::{Identity, Time, User};
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::binding::{bind, statements};
-use platform::store::parts::optional;
 use platform::store::statement::Connection;
 use platform::store::{Error, Result};
 use serde_json::{Map, Value};
@@ -15,28 +14,9 @@ use uuid::Uuid;
 
 use super::accounts::{take_later_steps, without_later_steps};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
-use super::insertion::{has_update_triggers, with_shown_parts};
+use super::insertion::with_shown_parts;
 use super::pending_tokens::clear_pending_tokens;
 use super::rows::{UserRow, account_columns};
-
-/// The columns that a change of identities may change.
-macro_rules! changed_columns {
-    () => {
-        concat!(
-            optional!("email", "email = :email,"),
-            optional!("phone", "phone = :phone,"),
-            optional!("email_confirmed_at", "email_confirmed_at = :email_confirmed_at,"),
-            optional!("phone_confirmed_at", "phone_confirmed_at = :phone_confirmed_at,"),
-            optional!("confirmation_token", "confirmation_token = :confirmation_token,"),
-            optional!(
-                "pending",
-                concat!(clear_pending_tokens!(":clears_pending::boolean", with contact changes), ",")
-            ),
-            optional!("app_metadata", "raw_app_meta_data = :app_metadata,"),
-            optional!("user_metadata", "raw_user_meta_data = :user_metadata,"),
-        )
-    };
-}
 
 /// The optional parts of a change of a user, and whether it has them.
 fn changed_parts(before: &User, after: &User, clears_pending: bool) -> Vec<(&'static str, bool)> {
@@ -80,9 +60,15 @@ statements! {
     );
 
     INSERT_USER = "identities.insert_user": concat!(
-        "WITH t AS (",
-        has_update_triggers!(),
-        "),
+        "WITH t AS (
+             SELECT NOT :is_in_steps::boolean
+                    AND EXISTS (SELECT
+                                FROM pg_catalog.pg_trigger g
+                                WHERE g.tgrelid = 'users'::regclass
+                                  AND NOT g.tgisinternal
+                                  AND g.tgenabled <> 'D'
+                                  AND g.tgtype & 16 <> 0) AS has_update_triggers
+         ),
          u AS (
              INSERT INTO users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at,
                                 confirmation_token, recovery_token, email_change_token_new, email_change,
@@ -124,11 +110,24 @@ statements! {
              RETURNING id
          ), u AS (
              UPDATE users
-             SET ",
-        changed_columns!(),
-        optional!("password", "encrypted_password = NULL,"),
-        optional!("is_anonymous", "is_anonymous = :is_anonymous,"),
-        "
+             SET /*if email*/ email = :email, /*end*/
+                 /*if phone*/ phone = :phone, /*end*/
+                 /*if email_confirmed_at*/ email_confirmed_at = :email_confirmed_at, /*end*/
+                 /*if phone_confirmed_at*/ phone_confirmed_at = :phone_confirmed_at, /*end*/
+                 /*if confirmation_token*/ confirmation_token = :confirmation_token, /*end*/
+                 /*if pending*/
+                 ",
+        clear_pending_tokens!(":clears_pending::boolean"),
+        ",
+                 email_change = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change END,
+                 email_change_confirm_status =
+                     CASE WHEN :clears_pending::boolean THEN 0 ELSE email_change_confirm_status END,
+                 phone_change = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change END,
+                 /*end*/
+                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
+                 /*if user_metadata*/ raw_user_meta_data = :user_metadata, /*end*/
+                 /*if password*/ encrypted_password = NULL, /*end*/
+                 /*if is_anonymous*/ is_anonymous = :is_anonymous, /*end*/
                  updated_at = :now
              WHERE id = :user_id
                AND EXISTS (SELECT FROM i)
@@ -179,9 +178,22 @@ statements! {
              DELETE FROM identities WHERE id = :identity_id AND user_id = :user_id RETURNING id
          ), u AS (
              UPDATE users
-             SET ",
-        changed_columns!(),
-        "
+             SET /*if email*/ email = :email, /*end*/
+                 /*if phone*/ phone = :phone, /*end*/
+                 /*if email_confirmed_at*/ email_confirmed_at = :email_confirmed_at, /*end*/
+                 /*if phone_confirmed_at*/ phone_confirmed_at = :phone_confirmed_at, /*end*/
+                 /*if confirmation_token*/ confirmation_token = :confirmation_token, /*end*/
+                 /*if pending*/
+                 ",
+        clear_pending_tokens!(":clears_pending::boolean"),
+        ",
+                 email_change = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change END,
+                 email_change_confirm_status =
+                     CASE WHEN :clears_pending::boolean THEN 0 ELSE email_change_confirm_status END,
+                 phone_change = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change END,
+                 /*end*/
+                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
+                 /*if user_metadata*/ raw_user_meta_data = :user_metadata, /*end*/
                  updated_at = :now
              WHERE id = :user_id
                AND EXISTS (SELECT FROM i)

@@ -4,6 +4,12 @@
 //! reference, which reads the row again.
 //!
 //! An address or number that a concurrent request stored first is an outcome, not an error.
+//!
+//! The reference inserts a user, then sets its role and confirms it by updates. One statement cannot update the row
+//! that it inserts, so that triggers on updates would not see it. Where the project has such triggers, a statement that
+//! inserts a user stores nothing (`has_update_triggers`), and [`insert_in_steps`](super::accounts::insert_in_steps)
+//! follows. The statement asks the catalogue itself: it is right after every change, and the look-up takes no further
+//! trip.
 
 use gotrue_rules::domain::user::User;
 use platform::store::{Error, Result};
@@ -13,25 +19,6 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 
 use super::rows::UserRow;
-
-/// Selects whether a new user has to be stored in steps: `has_update_triggers`.
-///
-/// The reference inserts a user, then sets its role and confirms it by updates. One statement cannot update the row that it
-/// inserts, so that triggers on updates would not see it. Where the project has such triggers, the statement stores nothing,
-/// and [`super::accounts::insert_in_steps`] follows. The catalogue is asked by the statement itself: it is right after every
-/// change, and the look-up takes no further trip.
-macro_rules! has_update_triggers {
-    () => {
-        "SELECT NOT :is_in_steps::boolean
-                AND EXISTS (SELECT
-                            FROM pg_catalog.pg_trigger g
-                            WHERE g.tgrelid = 'users'::regclass
-                              AND NOT g.tgisinternal
-                              AND g.tgenabled <> 'D'
-                              AND g.tgtype & 16 <> 0) AS has_update_triggers"
-    };
-}
-pub(super) use has_update_triggers;
 
 /// The row of a statement that inserts a user.
 #[derive(Debug)]

@@ -4,7 +4,6 @@
 
 mod columns;
 pub mod insertion;
-mod merged_metadata;
 pub mod migrate;
 mod pending_tokens;
 pub mod rows;

@@ -2,19 +2,11 @@
 //!
 //! A trigger of a project on columns of `auth.users` (`UPDATE OF email`) fires for every statement that names the column,
 //! even if the value stays. So an update names the columns that a request changes, as those of the reference do.
+//!
+//! Comments of SQL mark a part: `/*if email*/ email = :email, /*end*/`.
+//! [`with_changed`](super::binding::BoundStatement::with_changed) leaves it out or keeps it.
 
 use super::placeholders::Placeholder;
-
-/// Marks a part of a statement: `optional!("email", "email = :email,")`.
-///
-/// [`super::binding::BoundStatement::with_changed`] leaves it out or keeps it.
-#[macro_export]
-macro_rules! optional {
-    ($part:literal, $sql:expr) => {
-        concat!("/*if ", $part, "*/", $sql, "/*end*/")
-    };
-}
-pub use optional;
 
 const START: &str = "/*if ";
 const START_END: &str = "*/";
@@ -64,12 +56,8 @@ mod tests {
     use super::super::placeholders::TranslationBuffer;
     use super::*;
 
-    const SQL: &str = concat!(
-        "UPDATE users SET ",
-        optional!("email", "email = :email, "),
-        optional!("ban", "banned_until = :until, role = :email, "),
-        "updated_at = :now WHERE id = :id"
-    );
+    const SQL: &str = "UPDATE users SET /*if email*/email = :email, /*end*/\
+        /*if ban*/banned_until = :until, role = :email, /*end*/updated_at = :now WHERE id = :id";
 
     fn select(parts: &[&str]) -> String {
         let translated = TranslationBuffer::<1_000>::translate(SQL);
