@@ -75,11 +75,8 @@ statements! {
              RETURNING id, state, number
          ), mail AS (",
         // The number is known only now; the mail has a placeholder for it.
-        outbox_insert!(
-            "replace(:mail::jsonb::text, '{order-number}', (SELECT i.number::text FROM inserted i))::jsonb",
-            ", inserted WHERE inserted.state = 'paid'"
-        ),
-        ")
+        outbox_insert!("replace(:mail::jsonb::text, '{order-number}', (SELECT i.number::text FROM inserted i))::jsonb"),
+        ", inserted WHERE inserted.state = 'paid')
          SELECT EXISTS (SELECT FROM event) AS is_new,
                 (SELECT state FROM inserted) AS state"
     );
@@ -117,8 +114,8 @@ statements! {
         "WITH event AS (",
         event!(":outcome", ":held::text::jsonb"),
         "), mail AS (",
-        outbox_insert!(":mail", ", event"),
-        ")
+        outbox_insert!(":mail"),
+        ", event)
          SELECT EXISTS (SELECT FROM event) AS is_new"
     );
 
@@ -136,8 +133,8 @@ statements! {
                AND state <> 'refunded'
              RETURNING id
          ), mail AS (",
-        outbox_insert!(":mail", ", issued"),
-        ")
+        outbox_insert!(":mail"),
+        ", issued)
          SELECT EXISTS (SELECT FROM issued) AS is_issued"
     );
 

@@ -18,32 +18,13 @@ macro_rules! columns {
     };
 }
 
-/// The condition that a message has arrived; only an injected fault makes it arrive after its creation.
-macro_rules! has_arrived {
-    () => {
-        "sent_to = 'inbox'
-          AND (sent_at <= created_at OR sent_at <= :now::timestamptz)"
-    };
-}
-
-/// The condition of a [`MessageFilter`].
-macro_rules! is_selected {
-    () => {
-        "sent_to = 'inbox'
-          AND (sent_at <= created_at OR sent_at <= :now::timestamptz)
-          AND (:recipient::text IS NULL OR lower(:recipient) = ANY (string_to_array(lower(recipient), ', ')))
-          AND (:channel::text IS NULL OR channel = :channel)
-          AND (:purpose::text IS NULL OR purpose = :purpose)
-          AND (:subject::text IS NULL OR position(lower(:subject) IN lower(subject)) > 0)
-          AND (:after_number::bigint IS NULL OR number > :after_number)"
-    };
-}
-
 statements! {
+    /// Only an injected fault makes a message arrive after its creation.
     INBOX = "outbox.list_inbox": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
-        WHERE ", has_arrived!(), "
+        WHERE sent_to = 'inbox'
+          AND (sent_at <= created_at OR sent_at <= :now::timestamptz)
           AND channel = 'email'
           AND (:recipient::text IS NULL OR lower(:recipient) = ANY (string_to_array(lower(recipient), ', ')))
           AND (:after_id::uuid IS NULL OR number > (SELECT number FROM basalt.outbox WHERE id = :after_id))
@@ -54,24 +35,31 @@ statements! {
     MESSAGES = "outbox.list_messages": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
-        WHERE ", is_selected!(), "
+        WHERE sent_to = 'inbox'
+          AND (sent_at <= created_at OR sent_at <= :now::timestamptz)
+          AND (:recipient::text IS NULL OR lower(:recipient) = ANY (string_to_array(lower(recipient), ', ')))
+          AND (:channel::text IS NULL OR channel = :channel)
+          AND (:purpose::text IS NULL OR purpose = :purpose)
+          AND (:subject::text IS NULL OR position(lower(:subject) IN lower(subject)) > 0)
+          AND (:after_number::bigint IS NULL OR number > :after_number)
         ORDER BY CASE WHEN :newest_first THEN -number ELSE number END
         LIMIT :limit"
     );
 
-    STATES = "outbox.list_mail_states": concat!(
-        "SELECT id, number, recipient, read_at IS NOT NULL AS is_read
+    STATES = "outbox.list_mail_states": "
+        SELECT id, number, recipient, read_at IS NOT NULL AS is_read
         FROM basalt.outbox
-        WHERE ", has_arrived!(), "
+        WHERE sent_to = 'inbox'
+          AND (sent_at <= created_at OR sent_at <= :now::timestamptz)
           AND channel = 'email'
         ORDER BY number DESC
-        LIMIT :limit"
-    );
+        LIMIT :limit";
 
     RECEIVED = "outbox.find_message": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
-        WHERE ", has_arrived!(), "
+        WHERE sent_to = 'inbox'
+          AND (sent_at <= created_at OR sent_at <= :now::timestamptz)
           AND id = :id"
     );
 
@@ -109,11 +97,16 @@ statements! {
               LIMIT 1
           )";
 
-    DELETE_SELECTED = "outbox.delete_selected": concat!(
-        "DELETE FROM basalt.outbox
-        WHERE ", is_selected!(), "
-          AND (:ids::uuid[] IS NULL OR id = ANY (:ids))"
-    );
+    DELETE_SELECTED = "outbox.delete_selected": "
+        DELETE FROM basalt.outbox
+        WHERE sent_to = 'inbox'
+          AND (sent_at <= created_at OR sent_at <= :now::timestamptz)
+          AND (:recipient::text IS NULL OR lower(:recipient) = ANY (string_to_array(lower(recipient), ', ')))
+          AND (:channel::text IS NULL OR channel = :channel)
+          AND (:purpose::text IS NULL OR purpose = :purpose)
+          AND (:subject::text IS NULL OR position(lower(:subject) IN lower(subject)) > 0)
+          AND (:after_number::bigint IS NULL OR number > :after_number)
+          AND (:ids::uuid[] IS NULL OR id = ANY (:ids))";
 
     MARK_READ = "outbox.mark_read": "
         UPDATE basalt.outbox
