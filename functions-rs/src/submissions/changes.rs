@@ -66,7 +66,7 @@ statements! {
 
     INSERT_REPLY = "submissions.insert_reply": concat!(
         "WITH mail AS (",
-        outbox_insert!(":mails", ""),
+        outbox_insert!(":mails"),
         " RETURNING id, recipient, message_id, created_at
          ), message AS (
              INSERT INTO basalt.submission_messages (id, submission, kind, recipient, subject, text, author, message_id,

@@ -13,58 +13,100 @@ use super::records::{MessageRecord, NoteRecord, SubmissionRecord};
 /// The columns of a submission `p`, with what is known about its mails.
 macro_rules! columns {
     () => {
-        "SELECT p.id, p.description, p.created_at, p.status, p.template, p.account_email, p.senders, p.spam_score,
-                m.messages, m.replies, m.waiting, m.failed "
+        "p.id, p.description, p.created_at, p.status, p.template, p.account_email, p.senders, p.spam_score,
+         m.messages, m.replies, m.waiting, m.failed"
     };
 }
 
-/// Counts the mails of a submission `p`. Delivered ones are deleted from the outbox after some time.
+/// Counts the mails of a submission `p`: the relation `m` of [`columns!`].
+///
+/// Delivered ones are deleted from the outbox after some time.
 macro_rules! mail_counts {
     () => {
-        " LEFT JOIN LATERAL (
-              SELECT count(*) AS messages,
-                     count(*) FILTER (WHERE k.kind = 'reply') AS replies,
-                     count(*) FILTER (WHERE o.sent_at IS NULL AND o.failed_at IS NULL AND o.id IS NOT NULL) AS waiting,
-                     count(*) FILTER (WHERE o.failed_at IS NOT NULL) AS failed
-              FROM basalt.submission_messages k
-              LEFT JOIN basalt.outbox o ON o.id = k.id
-              WHERE k.submission = p.id
-          ) m ON true "
-    };
-}
-
-/// A page of the submissions that satisfy a condition, newest first.
-macro_rules! page {
-    ($condition:literal) => {
-        concat!(
-            columns!(),
-            "FROM (
-                 SELECT s.id, s.description, s.created_at, s.status, s.template, s.account_email, s.senders, s.spam_score
-                 FROM basalt.submissions s
-                 WHERE (s.created_at, s.id) < (:before_at::timestamptz, :before_id::uuid)
-                   AND s.created_at >= :from
-                   AND (:template::integer IS NULL OR s.template = :template)",
-            $condition,
-            "    ORDER BY s.created_at DESC, s.id DESC
-                 LIMIT :limit
-             ) p",
-            mail_counts!(),
-            "ORDER BY p.created_at DESC, p.id DESC"
-        )
+        "LEFT JOIN LATERAL (
+             SELECT count(*) AS messages,
+                    count(*) FILTER (WHERE k.kind = 'reply') AS replies,
+                    count(*) FILTER (WHERE o.sent_at IS NULL AND o.failed_at IS NULL AND o.id IS NOT NULL) AS waiting,
+                    count(*) FILTER (WHERE o.failed_at IS NOT NULL) AS failed
+             FROM basalt.submission_messages k
+             LEFT JOIN basalt.outbox o ON o.id = k.id
+             WHERE k.submission = p.id
+         ) m ON true"
     };
 }
 
 statements! {
-    LIST = "submissions.list": page!("");
-
-    LIST_OF_STATUS = "submissions.list_of_status": page!(" AND s.status = :status ");
-
-    SEARCH = "submissions.search": page!(
-        " AND basalt.submission_words(s.description, s.account_email) @@ to_tsquery('pg_catalog.simple', :words::text)
-          AND (:status::text IS NULL OR s.status = :status) "
+    LIST = "submissions.list": concat!(
+        "SELECT ",
+        columns!(),
+        "
+         FROM (
+             SELECT s.id, s.description, s.created_at, s.status, s.template, s.account_email, s.senders, s.spam_score
+             FROM basalt.submissions s
+             WHERE (s.created_at, s.id) < (:before_at::timestamptz, :before_id::uuid)
+               AND s.created_at >= :from
+               AND (:template::integer IS NULL OR s.template = :template)
+             ORDER BY s.created_at DESC, s.id DESC
+             LIMIT :limit
+         ) p
+         ",
+        mail_counts!(),
+        "
+         ORDER BY p.created_at DESC, p.id DESC"
     );
 
-    GET = "submissions.get": concat!(columns!(), "FROM basalt.submissions p", mail_counts!(), "WHERE p.id = :id");
+    LIST_OF_STATUS = "submissions.list_of_status": concat!(
+        "SELECT ",
+        columns!(),
+        "
+         FROM (
+             SELECT s.id, s.description, s.created_at, s.status, s.template, s.account_email, s.senders, s.spam_score
+             FROM basalt.submissions s
+             WHERE (s.created_at, s.id) < (:before_at::timestamptz, :before_id::uuid)
+               AND s.created_at >= :from
+               AND (:template::integer IS NULL OR s.template = :template)
+               AND s.status = :status
+             ORDER BY s.created_at DESC, s.id DESC
+             LIMIT :limit
+         ) p
+         ",
+        mail_counts!(),
+        "
+         ORDER BY p.created_at DESC, p.id DESC"
+    );
+
+    SEARCH = "submissions.search": concat!(
+        "SELECT ",
+        columns!(),
+        "
+         FROM (
+             SELECT s.id, s.description, s.created_at, s.status, s.template, s.account_email, s.senders, s.spam_score
+             FROM basalt.submissions s
+             WHERE (s.created_at, s.id) < (:before_at::timestamptz, :before_id::uuid)
+               AND s.created_at >= :from
+               AND (:template::integer IS NULL OR s.template = :template)
+               AND basalt.submission_words(s.description, s.account_email)
+                   @@ to_tsquery('pg_catalog.simple', :words::text)
+               AND (:status::text IS NULL OR s.status = :status)
+             ORDER BY s.created_at DESC, s.id DESC
+             LIMIT :limit
+         ) p
+         ",
+        mail_counts!(),
+        "
+         ORDER BY p.created_at DESC, p.id DESC"
+    );
+
+    GET = "submissions.get": concat!(
+        "SELECT ",
+        columns!(),
+        "
+         FROM basalt.submissions p
+         ",
+        mail_counts!(),
+        "
+         WHERE p.id = :id"
+    );
 
     NOTES = "submissions.list_notes": "
         SELECT id, text, author, created_at

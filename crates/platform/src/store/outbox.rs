@@ -25,12 +25,11 @@ use super::statement::Connection;
 
 /// `INSERT` of the [`NewMail`]s in a parameter, as a statement or as part of one.
 ///
-/// [`encode_rows`] encodes the parameter.
-///
-/// The second argument continues the `FROM` clause and can join the mails to other parts of the statement.
+/// [`encode_rows`] encodes the parameter. It is a macro, so that all statements have the columns of the encoding. What
+/// follows it continues the `FROM` clause, and can join the mails to other parts of the statement.
 #[macro_export]
 macro_rules! outbox_insert {
-    ($mails:literal, $joined:literal) => {
+    ($mails:literal) => {
         concat!(
             "INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
                                         created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
@@ -40,8 +39,7 @@ macro_rules! outbox_insert {
             $mails,
             ") AS m (id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
                      link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
-                     sent_to text)",
-            $joined
+                     sent_to text)"
         )
     };
 }
@@ -52,7 +50,7 @@ statements! {
         mod reading;
     }
 
-    INSERT = "outbox.insert": outbox_insert!(":mails", "");
+    INSERT = "outbox.insert": outbox_insert!(":mails");
 
     LEASE = "outbox.lease": "
         UPDATE basalt.outbox o

@@ -16,6 +16,8 @@ use uuid::Uuid;
 use super::limits::TokenBucketLimit;
 
 /// The submission that repeats `:description` of `:peer` since `:since`, or `:key`.
+///
+/// It is a macro, so that all statements find the same one: otherwise a repeated submission would be stored twice.
 macro_rules! earlier {
     () => {
         "SELECT s.id, s.description = :description AS is_same
@@ -91,11 +93,13 @@ statements! {
              ON CONFLICT (peer, idempotency_key) DO NOTHING
              RETURNING id
          ), notice AS (",
-        outbox_insert!(":notice", ", submission, slot"),
-        " RETURNING id, recipient, subject, message_id, created_at
+        outbox_insert!(":notice"),
+        ", submission, slot
+             RETURNING id, recipient, subject, message_id, created_at
          ), confirmation AS (",
-        outbox_insert!(":confirmation", ", submission"),
-        " RETURNING id, recipient, subject, message_id, created_at
+        outbox_insert!(":confirmation"),
+        ", submission
+             RETURNING id, recipient, subject, message_id, created_at
          ), message AS (
              INSERT INTO basalt.submission_messages (id, submission, kind, recipient, subject, message_id, created_at)
              SELECT m.id, s.id, m.kind, m.recipient, m.subject, m.message_id, m.created_at
