@@ -9,6 +9,7 @@ use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::error::policy_refusal::PolicyRefusal;
 
 /// The type of answers.
 const JSON: &str = "application/json; charset=utf-8";
@@ -41,8 +42,12 @@ pub fn message(text: &str) -> Response<Body> {
 /// The response of the REST API to a request that failed.
 pub fn failure(error: &Error) -> Response<Body> {
     error.log();
-    let mut response = json_response(error.rest_status(), &error.body());
-    if let Some(refusal) = &error.refusal {
+    with_refusal(json_response(error.rest_status(), &error.body()), error.refusal.as_ref())
+}
+
+/// Adds to a response why row security refused the request: the server around this one explains it.
+pub(crate) fn with_refusal(mut response: Response<Body>, refusal: Option<&Arc<PolicyRefusal>>) -> Response<Body> {
+    if let Some(refusal) = refusal {
         response.extensions_mut().insert(Arc::clone(refusal));
     }
     response

@@ -24,7 +24,7 @@ use self::problem::TusProblem;
 use crate::caller::{Caller, signed_url};
 use crate::error::Error;
 use crate::request::{Call, Query};
-use crate::response;
+use crate::response::{self, with_refusal};
 use crate::service::Storage;
 
 /// The version of the protocol.
@@ -144,11 +144,11 @@ fn describe(storage: &Storage) -> Answer {
 
 /// Makes the response: an answer, or the text of a problem.
 fn finish(method: &Method, answer: Result<Answer, TusProblem>) -> Response<Body> {
-    let (status, mut headers, text) = match answer {
-        Ok(answer) => (answer.status, answer.headers, String::new()),
+    let (status, mut headers, text, refusal) = match answer {
+        Ok(answer) => (answer.status, answer.headers, String::new(), None),
         Err(problem) => {
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            (status, HeaderMap::new(), problem.text)
+            (status, HeaderMap::new(), problem.text, problem.refusal)
         }
     };
     headers.insert("tus-resumable", VERSION);
@@ -164,7 +164,7 @@ fn finish(method: &Method, answer: Result<Answer, TusProblem>) -> Response<Body>
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    response
+    with_refusal(response, refusal.as_ref())
 }
 
 /// Whether a number has the one form that is valid.
@@ -230,7 +230,7 @@ impl Request {
             "PATCH" => self.append(body, segment).await,
             "HEAD" => self.report(segment).await,
             "DELETE" => self.terminate(segment).await,
-            _ => Err(TusProblem { status: 404, text: "Not found\n".to_owned() }),
+            _ => Err(TusProblem::no_route()),
         }
     }
 

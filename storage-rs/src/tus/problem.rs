@@ -1,17 +1,22 @@
 //! Errors of the protocol: text with the status of the error.
 
+use std::sync::Arc;
+
 use crate::error::Error;
+use crate::error::policy_refusal::PolicyRefusal;
 
 /// Why a request is refused: the status and the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TusProblem {
     pub status: u16,
     pub text: String,
+    /// What of row security refused it, for development.
+    pub refusal: Option<Arc<PolicyRefusal>>,
 }
 
 impl TusProblem {
     fn new(status: u16, text: impl Into<String>) -> Self {
-        Self { status, text: text.into() }
+        Self { status, text: text.into(), refusal: None }
     }
 
     pub(super) fn version_required() -> Self {
@@ -21,6 +26,10 @@ impl TusProblem {
     /// Header fields that do not have the form which the protocol demands.
     pub(super) fn invalid_headers(names: &[&str]) -> Self {
         Self::new(400, format!("Invalid {}\n", names.join(" ")))
+    }
+
+    pub(super) fn no_route() -> Self {
+        Self::new(404, "Not found\n")
     }
 
     pub(super) fn not_found() -> Self {
@@ -80,7 +89,10 @@ impl From<Error> for TusProblem {
     fn from(error: Error) -> Self {
         error.log();
         match error.refusal {
-            Some(refusal) => Self::new(error.status, format!("{}: {}", error.message, refusal.reason())),
+            Some(refusal) => {
+                let text = format!("{}: {}", error.message, refusal.reason());
+                Self { refusal: Some(refusal), ..Self::new(error.status, text) }
+            }
             None => Self::new(error.status, error.message),
         }
     }

@@ -1,5 +1,8 @@
 //! The storage API of `basalt serve`: keys, policies, buckets of the project, and what its responses carry.
 
+use aws_lc_rs::{digest, hmac};
+use gotrue_rules::wire::hex::encode_hex;
+use platform::clock::{Clock, SystemClock};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -261,6 +264,62 @@ async fn explanation_of_a_refused_upload_names_role_table_and_missing_policies()
     }
     let hidden = Project::start("[basalt]\ndevelopment_pages = false\n");
     assert_eq!(upload(&hidden).await, None);
+}
+
+/// A session of the S3 protocol with the rights of the anonymous key (AWS Signature Version 4).
+fn sign_put(project: &Project, path: &str, body: &str) -> reqwest::RequestBuilder {
+    let sha256 = |text: &str| encode_hex(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+    let mac =
+        |key: &[u8], text: &str| hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text.as_bytes()).as_ref().to_vec();
+    let (key, url) = (project.server.text("anon_key"), project.server.url(path));
+    let host = url.strip_prefix("http://").and_then(|rest| rest.split('/').next()).expect("a host").to_owned();
+    let time = SystemClock.now().format("%Y%m%dT%H%M%SZ").to_string();
+    let (day, sum) = (&time[..8], sha256(body));
+    let fields = format!("host:{host}\nx-amz-content-sha256:{sum}\nx-amz-date:{time}\nx-amz-security-token:{key}\n");
+    let names = "host;x-amz-content-sha256;x-amz-date;x-amz-security-token";
+    let scope = format!("{day}/local/s3/aws4_request");
+    let canonical = sha256(&format!("PUT\n{path}\n\n{fields}\n{names}\n{sum}"));
+    let secret = [day, "local", "s3", "aws4_request"];
+    let secret = secret.iter().fold(format!("AWS4{key}").into_bytes(), |secret, part| mac(&secret, part));
+    let proof = encode_hex(&mac(&secret, &format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{canonical}")));
+    let value = format!("AWS4-HMAC-SHA256 Credential=stub/{scope}, SignedHeaders={names}, Signature={proof}");
+    let request = project.server.client.put(url).header("x-amz-date", time).header("x-amz-content-sha256", sum);
+    request.header("x-amz-security-token", key).header("authorization", value).body(body.to_owned())
+}
+
+#[tokio::test]
+async fn refused_resumable_and_s3_uploads_have_the_same_explanation() {
+    let resumable = |project: &Project| {
+        let request = project.request(Method::POST, "/upload/resumable").header("tus-resumable", "1.0.0");
+        let request = request.header("apikey", project.server.text("publishable_key")).header("upload-length", "5");
+        request.header("upload-metadata", "bucketName cGFwZXJz,objectName dHVzLnR4dA==")
+    };
+    let s3 = |project: &Project| sign_put(project, "/storage/v1/s3/papers/a.txt", "hello");
+    let link_of = |response: &Response| {
+        response.headers().get("x-basalt-explain").map(|link| link.to_str().expect("text").to_owned())
+    };
+    let project = Project::start("");
+    let refused = [
+        (resumable(&project), "storage.tus.upload.create", json!(["INSERT"])),
+        (s3(&project), "storage.s3.upload", json!(["INSERT", "SELECT", "UPDATE"])),
+    ];
+    for (request, operation, missing) in refused {
+        let response = request.send().await.expect("a response");
+        assert_eq!(response.status(), StatusCode::FORBIDDEN, "{operation}");
+        let link = link_of(&response).expect(operation);
+        let text = response.text().await.expect("text");
+        assert!(text.contains("new row violates row-level security policy"), "{text}");
+        let shown = project.server.client.get(format!("{link}.json")).send().await.expect("an answer");
+        let shown: Value = shown.json().await.expect("JSON");
+        let inputs = &shown["decision"]["inputs"];
+        assert_eq!((&inputs["operation"], &inputs["role"]), (&json!(operation), &json!("anon")), "{shown}");
+        assert_eq!((&inputs["table"], &inputs["missing"]), (&json!("storage.objects"), &missing), "{shown}");
+    }
+    let hidden = Project::start("[basalt]\ndevelopment_pages = false\n");
+    for request in [resumable(&hidden), s3(&hidden)] {
+        let response = request.send().await.expect("a response");
+        assert_eq!((response.status(), link_of(&response)), (StatusCode::FORBIDDEN, None));
+    }
 }
 
 #[tokio::test]
