@@ -135,6 +135,37 @@ test("a recovery code replaces a lost authenticator app, once", async ({ page, e
   await expect(page.getByRole("alert")).toContainText("The recovery code is not valid");
 });
 
+test("a setup that is interrupted before the codes are kept leads to new ones", async ({
+  page,
+  empty,
+}) => {
+  await page.goto(empty.deskSetupUrl);
+  const email = "interrupted@example.com";
+  const secret = await enterOwner(page, email);
+  await page.getByLabel("Code of the authenticator app").fill(codeOf(secret));
+  await page.getByRole("button", { name: "Confirm" }).click();
+  const list = page.getByRole("list", { name: "Recovery codes" }).getByRole("listitem");
+  await expect(list).toHaveCount(10);
+  const [unseen] = await list.allTextContents();
+
+  await page.context().clearCookies();
+  await page.goto("about:blank");
+  await page.goto("/_desk/checklist");
+  await signIn(page, { email, secret });
+  const notice = page.getByRole("region", { name: "Notice about recovery codes" });
+  await expect(notice).toContainText("You have not confirmed that you kept your recovery codes.");
+  await notice.getByRole("button", { name: "Make new codes" }).click();
+  await expect(list).toHaveCount(10);
+  expect(await list.allTextContents()).not.toContain(unseen);
+  await notice.getByRole("button", { name: "I have kept the codes" }).click();
+  await expect(notice).toHaveCount(0);
+  const item = page.getByRole("listitem").filter({ hasText: "Recovery codes" });
+  await expect(item).toContainText("Done");
+  await page.reload();
+  await expect(page.getByRole("heading", { name: "Checklist" })).toBeVisible();
+  await expect(notice).toHaveCount(0);
+});
+
 test("a passkey is offered only at the address where it works", async ({ page, empty }) => {
   await withAuthenticator(page, "internal");
   const byNumber = empty.deskSetupUrl.replace("localhost", "127.0.0.1");

@@ -15,7 +15,7 @@ use crate::http::respond;
 use crate::session::DeskSession;
 use crate::sign_in::{self, SignIn, create_reset_link};
 use crate::store::tickets::{self, Purpose};
-use crate::store::{account, devices, recovery_codes};
+use crate::store::{account, devices};
 
 /// The longest address and password, in characters.
 const MAX_EMAIL: usize = 255;
@@ -31,10 +31,9 @@ pub(crate) struct AccountRequest<'a> {
 }
 
 impl AccountRequest<'_> {
-    /// Returns sessions, owners and the number of recovery codes.
+    /// Returns sessions and owners.
     pub(crate) async fn show(self) -> Result<Response, DeskError> {
         let (visit, user_id) = (self.step.visit, self.session.user.id);
-        let left = recovery_codes::count_left(&mut visit.db(), user_id).await?;
         let sessions = account::list_sessions(&mut visit.db(), user_id, visit.now).await?;
         let owners = account::list_owners(&mut visit.db().with_long_statements()).await?;
         let sessions: Vec<Value> = (sessions.iter())
@@ -59,7 +58,7 @@ impl AccountRequest<'_> {
                 })
             })
             .collect();
-        Ok(respond::ok(&json!({ "recovery_codes_left": left, "sessions": sessions, "owners": owners })))
+        Ok(respond::ok(&json!({ "sessions": sessions, "owners": owners })))
     }
 
     /// Changes the password, which ends the other sessions.

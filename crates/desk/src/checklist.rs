@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use crate::http::error::DeskError;
 use crate::http::respond;
 use crate::section::{OwnerCall, Section};
-use crate::store::{checklist, recovery_codes};
+use crate::store::checklist;
+use crate::store::recovery_codes::{self, RecoveryCodes};
 
 /// What the server knows about its shop.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,7 +47,7 @@ impl Checklist {
             return Err(DeskError::not_found("The path"));
         };
         let stored = StoredReadiness {
-            recovery_codes: recovery_codes::count_left(&mut call.db(), call.owner.id).await?,
+            recovery_codes: recovery_codes::count(&mut call.db(), call.owner.id).await?,
             has_test_order: checklist::has_test_order(&mut call.db()).await?,
         };
         Ok(respond::ok(&build(&(self.0)(), stored)))
@@ -62,16 +63,17 @@ impl Section for Checklist {
 /// What the database knows.
 #[derive(Debug, Clone, Copy)]
 struct StoredReadiness {
-    recovery_codes: i64,
+    recovery_codes: RecoveryCodes,
     has_test_order: bool,
 }
 
 /// Lists the items in the order in which they are done.
 fn build(shop: &ShopReadiness, stored: StoredReadiness) -> Value {
     let item = |id: &str, is_done: bool, details: Value| json!({ "id": id, "done": is_done, "details": details });
+    let has_codes = stored.recovery_codes.left > 0 && !stored.recovery_codes.are_unconfirmed;
     let has_files = shop.missing_files.is_empty();
     let items = [
-        item("recovery_codes", stored.recovery_codes > 0, json!([])),
+        item("recovery_codes", has_codes, json!([])),
         item("products", has_files, json!(shop.missing_files)),
         item("test_order", stored.has_test_order, json!([])),
         item("mail_server", shop.has_mail_server, json!([])),
@@ -96,8 +98,11 @@ mod tests {
     #[test]
     fn items_are_done_one_by_one() {
         let empty = ShopReadiness { missing_files: vec!["One (1)".into()], ..ShopReadiness::default() };
-        let nothing = StoredReadiness { recovery_codes: 0, has_test_order: false };
+        let codes = |left, are_unconfirmed| RecoveryCodes { left, are_unconfirmed };
+        let nothing = StoredReadiness { recovery_codes: codes(0, false), has_test_order: false };
         assert!(done(&empty, nothing).is_empty());
+        let unseen = StoredReadiness { recovery_codes: codes(10, true), has_test_order: false };
+        assert!(done(&empty, unseen).is_empty(), "codes that nobody has kept");
         assert_eq!(build(&empty, nothing)["items"][1]["details"], json!(["One (1)"]));
         let provider = ShopReadiness { has_provider: true, unpayable: vec!["One".into()], ..empty };
         assert!(done(&provider, nothing).is_empty(), "a provider without links is not enough");
@@ -109,7 +114,7 @@ mod tests {
             has_provider: true,
             unpayable: Vec::new(),
         };
-        let stored = StoredReadiness { recovery_codes: 10, has_test_order: true };
+        let stored = StoredReadiness { recovery_codes: codes(10, false), has_test_order: true };
         assert_eq!(
             done(&complete, stored),
             ["recovery_codes", "products", "test_order", "mail_server", "address", "payment"]

@@ -221,7 +221,11 @@ async fn handle_account(
 ) -> Result<Response, DeskError> {
     match (method, segments) {
         ("GET", []) => account.show().await,
+        ("GET", ["recovery-codes"]) => recovery::show_codes(account.step.visit, account.session).await,
         ("POST", ["recovery-codes"]) => recovery::replace_codes(account.step.visit, account.session).await,
+        ("POST", ["recovery-codes", "kept"]) => {
+            recovery::confirm_codes(account.step.visit, account.session, body).await
+        }
         ("POST", ["password"]) => account.change_password(body).await,
         ("POST", ["email"]) => account.change_email(body).await,
         ("POST", ["authenticator"]) => account.begin_authenticator(body).await,

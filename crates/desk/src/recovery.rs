@@ -2,6 +2,7 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::response::Response;
+use gotrue_rules::domain::user::Time;
 use http::StatusCode;
 use platform::entropy::Entropy;
 use serde_json::json;
@@ -21,14 +22,38 @@ const CODES: usize = 10;
 const CODE_LENGTH: usize = 16;
 const GROUP_LENGTH: usize = 4;
 
+/// Answers how many codes the signed-in owner has, and whether the owner has kept them.
+pub(crate) async fn show_codes(visit: &Visit, session: &DeskSession) -> Result<Response, DeskError> {
+    let codes = recovery_codes::count(&mut visit.db(), session.user.id).await?;
+    Ok(respond::ok(&json!({ "left": codes.left, "are_unconfirmed": codes.are_unconfirmed })))
+}
+
 /// Replaces the codes of the signed-in owner and answers with the new ones, which are not shown again.
+///
+/// Until [`confirm_codes`] the desk asks for new ones: the answer may never have been seen.
 pub(crate) async fn replace_codes(visit: &Visit, session: &DeskSession) -> Result<Response, DeskError> {
     let entropy = visit.app.entropy.fork();
     let codes: Vec<String> = (0..CODES).map(|_| generate(&entropy)).collect();
     let hashes: Vec<Vec<u8>> = codes.iter().filter_map(|code| hash_presented(code)).collect();
     recovery_codes::replace(&mut visit.db(), session.user.id, &hashes, visit.now).await?;
     visit.record_done(session.user.id, "recovery_codes_replaced", None).await;
-    Ok(respond::ok(&json!({ "codes": codes })))
+    Ok(respond::ok(&json!({ "codes": codes, "made_at": visit.now })))
+}
+
+/// Records that the owner has kept the codes of the named time.
+pub(crate) async fn confirm_codes(
+    visit: &Visit,
+    session: &DeskSession,
+    body: &JsonBody,
+) -> Result<Response, DeskError> {
+    let made_at = body.text("made_at", 40)?.parse::<Time>();
+    let made_at = made_at.map_err(|_| DeskError::invalid("made_at must be the time with which the codes came."))?;
+    if !recovery_codes::confirm(&mut visit.db(), session.user.id, made_at).await? {
+        let error = DeskError::new(StatusCode::CONFLICT, "codes_replaced", "These codes are not valid any more.");
+        return Err(error.hint("Other codes have replaced them since. Make new ones and keep those."));
+    }
+    visit.record_done(session.user.id, "recovery_codes_kept", None).await;
+    Ok(respond::no_content())
 }
 
 /// Uses a code up in place of the code of the app, and enrolls a new app in place of the lost one.

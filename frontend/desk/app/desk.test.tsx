@@ -215,3 +215,19 @@ test("a change is undone from the history", async () => {
   expect(await screen.findByText("Visibility: hidden became visible")).toBeTruthy();
   expect((box as HTMLInputElement).checked).toBe(true);
 });
+
+test("an owner who has kept no recovery codes is asked to make some", async () => {
+  const count = (left: number, are_unconfirmed: boolean) => ({
+    "GET /account/recovery-codes": { status: 200, content: { left, are_unconfirmed } },
+  });
+  refused = count(0, false);
+  open("/checklist");
+  const notice = await screen.findByRole("region", { name: "Notice about recovery codes" });
+  expect(notice.textContent).toContain("You have no recovery codes.");
+  refused = count(10, true);
+  fireEvent.click(screen.getByRole("button", { name: "Make new codes" }));
+  await waitFor(() => expect(notice.querySelectorAll("li").length).toBe(10));
+  refused = count(10, false);
+  fireEvent.click(screen.getByRole("button", { name: "I have kept the codes" }));
+  await waitFor(() => expect(notice.isConnected).toBe(false));
+});

@@ -11,6 +11,7 @@ import { Navigate, Route, Routes } from "react-router-dom";
 import { SubmissionsPage } from "../features/submissions/page.tsx";
 import { Frame, type NavigationItem } from "../shell/frame/frame.tsx";
 import { NotFoundPage } from "../shell/frame/not-found-page.tsx";
+import { RecoveryNotice } from "../shell/session/recovery-notice.tsx";
 import { useSession } from "../shell/session/session.tsx";
 import { ListSkeleton } from "../shell/ui/skeleton.tsx";
 import { ScreenBoundary } from "./screen-boundary.tsx";
@@ -44,7 +45,7 @@ const ITEMS: readonly NavigationItem[] = [
 export function Screens() {
   const { shop_name: name } = useSession();
   return (
-    <Frame name={name} application="Desk" items={ITEMS}>
+    <Frame name={name} application="Desk" items={ITEMS} notice={<RecoveryNotice />}>
       <ScreenBoundary>
         <Suspense fallback={<ListSkeleton />}>
           <Routes>

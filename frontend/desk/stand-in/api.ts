@@ -1,7 +1,16 @@
 // A stand-in of the desk's API with invented data, for `npm run dev:desk`. The product does not contain it.
 import { fail, ok, type StandInAnswer, type StandInRequest } from "./answer.ts";
 import { answerCatalogue } from "./catalogue.ts";
-import { account, checklist, figures, held, message, orders, submissions } from "./data.ts";
+import {
+  account,
+  checklist,
+  figures,
+  held,
+  message,
+  orders,
+  recoveryCodes,
+  submissions,
+} from "./data.ts";
 
 const SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP";
 const PAGE = 50;
@@ -51,7 +60,7 @@ export function answer(request: StandInRequest): StandInAnswer {
   if (area === "orders") return answerOrders(request, id, action);
   if (area === "catalogue") return answerCatalogue(request, id, action);
   if (area === "passkeys") return answerPasskeys(request, id);
-  if (area === "account") return answerAccount(request, id);
+  if (area === "account") return answerAccount(request, id, action);
   if (area === "checklist") return ok(checklist);
   if (area === "figures") {
     const get = (name: string) => request.url.searchParams.get(name) ?? "";
@@ -199,14 +208,23 @@ function answerHeld(action: string): StandInAnswer {
   return ok({ payments: held, templates: [{ id: 1, title: "Professional Newsletter" }] });
 }
 
-function answerAccount({ method }: StandInRequest, action: string): StandInAnswer {
+function answerAccount({ method }: StandInRequest, action: string, item: string): StandInAnswer {
+  if (action === "recovery-codes") return answerRecoveryCodes(method, item);
   if (method === "GET") return ok(account);
-  if (action === "recovery-codes") {
-    return ok({ codes: Array.from({ length: 10 }, (_, code) => `abcd-efgh-ijkl-m${200 + code}`) });
-  }
   if (action === "authenticator") return ok({ ticket: "t", totp: TOTP() });
   if (action === "owners" && method === "POST") return ok({ token: "a".repeat(43) });
   return { status: 204 };
+}
+
+function answerRecoveryCodes(method: string, item: string): StandInAnswer {
+  if (method === "GET") return ok(recoveryCodes);
+  if (item === "kept") {
+    recoveryCodes.are_unconfirmed = false;
+    return { status: 204 };
+  }
+  Object.assign(recoveryCodes, { left: 10, are_unconfirmed: true });
+  const codes = Array.from({ length: 10 }, (_, code) => `abcd-efgh-ijkl-m${200 + code}`);
+  return ok({ codes, made_at: new Date().toISOString() });
 }
 
 function answerPasskeys({ method }: StandInRequest, id: string): StandInAnswer {

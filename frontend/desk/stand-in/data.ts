@@ -228,8 +228,9 @@ export const checklist = {
   ],
 };
 
+export const recoveryCodes = { left: 9, are_unconfirmed: false };
+
 export const account = {
-  recovery_codes_left: 9,
   sessions: [
     {
       id: "1",

@@ -13,8 +13,8 @@ statements! {
             DELETE FROM basalt.desk_recovery_codes
             WHERE user_id = :user_id
         )
-        INSERT INTO basalt.desk_recovery_codes (user_id, code_hash, created_at)
-        SELECT :user_id, decode(h.code_hash #>> '{}', 'hex'), :now
+        INSERT INTO basalt.desk_recovery_codes (user_id, code_hash, created_at, is_unconfirmed)
+        SELECT :user_id, decode(h.code_hash #>> '{}', 'hex'), :now, true
         FROM jsonb_array_elements(:hashes) AS h (code_hash)";
 
     /// Of concurrent requests with one code, one uses it.
@@ -31,11 +31,26 @@ statements! {
         WHERE user_id = :user_id
           AND code_hash = :code_hash";
 
-    COUNT_LEFT = "desk_recovery_codes.count_left": "
-        SELECT count(*)
-        FROM basalt.desk_recovery_codes
+    /// Codes that others have replaced since are not confirmed.
+    CONFIRM = "desk_recovery_codes.confirm": "
+        UPDATE basalt.desk_recovery_codes
+        SET is_unconfirmed = false
         WHERE user_id = :user_id
-          AND used_at IS NULL";
+          AND created_at = :made_at";
+
+    COUNT = "desk_recovery_codes.count": "
+        SELECT count(*) FILTER (WHERE used_at IS NULL), coalesce(bool_or(is_unconfirmed), false)
+        FROM basalt.desk_recovery_codes
+        WHERE user_id = :user_id";
+}
+
+/// The codes of an owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecoveryCodes {
+    /// How many can be used.
+    pub left: i64,
+    /// Whether the owner has not said yet that they were kept.
+    pub are_unconfirmed: bool,
 }
 
 /// Replaces all codes of an owner.
@@ -56,8 +71,13 @@ pub(crate) async fn release(db: &mut Connection, user_id: Uuid, code_hash: &[u8]
     Ok(())
 }
 
-/// Counts the codes that can be used.
-pub(crate) async fn count_left(db: &mut Connection, user_id: Uuid) -> Result<i64> {
-    let (left,): (i64,) = db.fetch_one(bind!(COUNT_LEFT, user_id)).await?;
-    Ok(left)
+/// Records that the owner has kept the codes of `made_at`; `false` if there are none from then.
+pub(crate) async fn confirm(db: &mut Connection, user_id: Uuid, made_at: Time) -> Result<bool> {
+    Ok(db.execute(bind!(CONFIRM, user_id, made_at)).await? > 0)
+}
+
+/// Counts the codes of an owner.
+pub(crate) async fn count(db: &mut Connection, user_id: Uuid) -> Result<RecoveryCodes> {
+    let (left, are_unconfirmed): (i64, bool) = db.fetch_one(bind!(COUNT, user_id)).await?;
+    Ok(RecoveryCodes { left, are_unconfirmed })
 }

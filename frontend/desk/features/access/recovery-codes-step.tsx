@@ -1,7 +1,11 @@
 import { useEffect, useState } from "react";
 import { useAction } from "../../shell/data/use-action.ts";
 import { RecoveryCodeList } from "../../shell/session/recovery-code-list.tsx";
-import { makeRecoveryCodes } from "../../shell/session/recovery-codes.ts";
+import {
+  confirmRecoveryCodes,
+  type MadeCodes,
+  makeRecoveryCodes,
+} from "../../shell/session/recovery-codes.ts";
 import type { Session } from "../../shell/session/session.tsx";
 import { Button } from "../../shell/ui/button.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
@@ -15,8 +19,9 @@ interface RecoveryCodesStepProps {
 
 /** Shows the recovery codes of a new owner, once. */
 export function RecoveryCodesStep({ session, onDone }: RecoveryCodesStepProps) {
-  const [codes, setCodes] = useState<readonly string[]>();
-  const making = useAction(makeRecoveryCodes, (made) => setCodes(made.codes));
+  const [made, setMade] = useState<MadeCodes>();
+  const making = useAction(makeRecoveryCodes, setMade);
+  const confirmation = useAction(confirmRecoveryCodes, onDone);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the codes are made once
   useEffect(() => void making.run(), []);
   return (
@@ -31,11 +36,22 @@ export function RecoveryCodesStep({ session, onDone }: RecoveryCodesStepProps) {
         {making.failure && (
           <FailureNotice failure={making.failure} onRetry={() => void making.run()} />
         )}
-        {!codes && !making.failure && <Skeleton className="h-32 w-full" />}
-        {codes && (
-          <RecoveryCodeList codes={codes} shop={session.shop_name} email={session.user.email} />
+        {!made && !making.failure && <Skeleton className="h-32 w-full" />}
+        {made && (
+          <RecoveryCodeList
+            codes={made.codes}
+            shop={session.shop_name}
+            email={session.user.email}
+          />
         )}
-        <Button kind="main" onClick={onDone} className="w-full">
+        {confirmation.failure && <FailureNotice failure={confirmation.failure} />}
+        <Button
+          kind="main"
+          isPending={confirmation.isPending}
+          // Without codes, the desk asks for them again.
+          onClick={() => (made ? void confirmation.run(made) : onDone())}
+          className="w-full"
+        >
           I have kept the codes
         </Button>
       </div>

@@ -21,7 +21,6 @@ export function deletePasskey(id: string) {
 }
 
 const AccountSchema = v.object({
-  recovery_codes_left: v.number(),
   sessions: v.array(
     v.object({
       id: v.string(),

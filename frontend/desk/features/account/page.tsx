@@ -29,7 +29,7 @@ export function AccountPage() {
         <SignInPanel />
         {failure && <FailureNotice failure={failure} onRetry={reload} />}
         {!value && !failure && <Skeleton className="h-40 w-full" />}
-        {value && <RecoveryPanel left={value.recovery_codes_left} />}
+        <RecoveryPanel />
         <Passkeys />
         {value && <SessionsPanel sessions={value.sessions} />}
         {value && <OwnersPanel owners={value.owners} />}

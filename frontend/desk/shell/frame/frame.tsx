@@ -16,6 +16,8 @@ interface FrameProps {
   /** What this application is, beside the name. */
   application: string;
   items: readonly NavigationItem[];
+  /** What the user has to know on every screen. */
+  notice?: ReactNode;
   children: ReactNode;
 }
 
@@ -23,7 +25,7 @@ interface FrameProps {
  * The frame of every screen: the navigation at the side, or on a phone at the bottom, the menu of the
  * account, and the screen.
  */
-export function Frame({ name, application, items, children }: FrameProps) {
+export function Frame({ name, application, items, notice, children }: FrameProps) {
   return (
     <div className="lg:grid lg:h-dvh lg:grid-cols-[14.5rem_minmax(0,1fr)]">
       <a
@@ -51,8 +53,13 @@ export function Frame({ name, application, items, children }: FrameProps) {
         </nav>
         <AccountMenu />
       </header>
-      <main id="screen" tabIndex={-1} className="min-w-0 pb-20 lg:h-dvh lg:overflow-hidden lg:pb-0">
-        {children}
+      <main
+        id="screen"
+        tabIndex={-1}
+        className="min-w-0 pb-20 lg:flex lg:h-dvh lg:flex-col lg:overflow-hidden lg:pb-0"
+      >
+        {notice}
+        <div className="lg:min-h-0 lg:flex-1">{children}</div>
       </main>
     </div>
   );

@@ -1,8 +1,9 @@
 //! The first owner: the link is valid once, within 24 hours, while there is no owner.
 
+use reqwest::Method;
 use serde_json::json;
 
-use super::desk_client::{EMAIL, PASSWORD, Shop};
+use super::desk_client::{EMAIL, PASSWORD, Shop, SignedIn};
 use crate::shared_limits::Redis;
 use crate::support::{basalt, free_port};
 
@@ -33,7 +34,7 @@ async fn link_makes_the_owner_once() {
 #[tokio::test]
 async fn refused_input_leaves_the_link_valid() {
     let shop = Shop::start_with("[auth]\nminimum_password_length = 12");
-    shop.admin(reqwest::Method::POST, "/users", json!({"email": "taken@shop.example"})).await;
+    shop.admin(Method::POST, "/users", json!({"email": "taken@shop.example"})).await;
     let refused = [
         ("owner@shop.example", "short", 400, "weak_password"),
         ("no address", PASSWORD, 400, "invalid_request"),
@@ -102,6 +103,59 @@ async fn owner_without_code_enrolls_at_the_next_sign_in() {
         assert_eq!((first.status, first.body["next"].as_str()), (200, Some("enroll")), "{}", first.body);
         assert_ne!(first.body["totp"]["secret"], made.body["totp"]["secret"]);
     }
+}
+
+/// The browser is closed before the codes are made, and then before they are kept.
+#[tokio::test]
+async fn owner_who_has_kept_no_recovery_codes_makes_new_ones_after_the_next_sign_in() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    let codes = async |owner: &SignedIn| {
+        let answer = shop.get("/account/recovery-codes", Some(&owner.cookie)).await;
+        let is_done = shop.get("/checklist", Some(&owner.cookie)).await.body["items"][0]["done"].clone();
+        (answer.body["left"].clone(), answer.body["are_unconfirmed"].clone(), is_done)
+    };
+    let create = async |owner: &SignedIn| {
+        let made = shop.change(Method::POST, "/account/recovery-codes", owner, json!({})).await;
+        assert_eq!(made.status, 200, "{}", made.body);
+        made
+    };
+    let keep = async |owner: &SignedIn, made_at: &str| {
+        shop.change(Method::POST, "/account/recovery-codes/kept", owner, json!({"made_at": made_at})).await
+    };
+    assert_eq!(codes(&owner).await, (json!(0), json!(false), json!(false)));
+    let unseen = create(&owner).await;
+    assert_eq!(codes(&owner).await, (json!(10), json!(true), json!(false)));
+
+    let session = shop.sign_in(&owner.secret, 0).await;
+    assert_eq!(session.status, 200, "{}", session.body);
+    let owner = SignedIn { cookie: session.cookie(), csrf_token: session.text("csrf_token"), ..owner };
+    assert_eq!(codes(&owner).await, (json!(10), json!(true), json!(false)));
+    let made = create(&owner).await;
+    let refused = keep(&owner, &unseen.text("made_at")).await;
+    assert_eq!((refused.status, refused.code()), (409, "codes_replaced"), "{}", refused.body);
+    assert_eq!(keep(&owner, "today").await.status, 400);
+    let kept = keep(&owner, &made.text("made_at")).await;
+    assert_eq!(kept.status, 204, "{}", kept.body);
+    assert_eq!(codes(&owner).await, (json!(10), json!(false), json!(true)));
+
+    let first = shop.send_password(EMAIL, PASSWORD).await;
+    let recover = async |code: &serde_json::Value| {
+        shop.post("/sign-in/recovery", json!({"ticket": first.text("ticket"), "code": code})).await
+    };
+    assert_eq!(recover(&unseen.body["codes"][0]).await.code(), "invalid_code", "a code that new ones have replaced");
+    assert_eq!(recover(&made.body["codes"][0]).await.status, 200);
+}
+
+#[tokio::test]
+async fn codes_of_earlier_versions_count_as_kept() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    let insert = "INSERT INTO basalt.desk_recovery_codes (user_id, code_hash, created_at)
+        SELECT id, '\\x01', now() FROM auth.users";
+    assert_eq!(shop.execute(insert).await, 1);
+    let codes = shop.get("/account/recovery-codes", Some(&owner.cookie)).await;
+    assert_eq!(codes.body, json!({"left": 1, "are_unconfirmed": false}));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -192,7 +246,7 @@ async fn link_ends_if_the_owner_was_made_in_another_way() {
     let config = folder.write("config.toml", "[basalt.shop]\nowner = \"owner@shop.example\"\n");
     let shop = Shop::start();
     let owner = json!({"email": EMAIL, "password": PASSWORD, "app_metadata": {"role": "owner"}});
-    shop.admin(reqwest::Method::POST, "/users", owner).await;
+    shop.admin(Method::POST, "/users", owner).await;
     let used = "SELECT (used_at IS NOT NULL)::text FROM basalt.desk_setup_links";
     assert_eq!(shop.query(used).await, "false");
     let url = shop.server.text("database_url");

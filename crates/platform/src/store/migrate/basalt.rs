@@ -112,6 +112,11 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../../sql/basalt/0018-catalogue.sql"),
         step: MigrationStep::Expand,
     },
+    MigrationFile {
+        name: "0019-desk-recovery-codes-kept.sql",
+        sql: include_str!("../../../../../sql/basalt/0019-desk-recovery-codes-kept.sql"),
+        step: MigrationStep::Expand,
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.
