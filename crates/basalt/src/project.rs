@@ -253,7 +253,16 @@ impl Project {
 
     /// Builds the error of a configuration with problems, by line.
     pub(crate) fn config_error(&self, problems: Vec<Problem>) -> anyhow::Error {
-        format_problems(self.file.path(), problems)
+        format_problems(self.file.path(), self.place_problems(problems))
+    }
+
+    /// Gives problems of keys that the file lacks the line of their table.
+    pub(crate) fn place_problems(&self, problems: Vec<Problem>) -> Vec<Problem> {
+        let place = |problem: Problem| {
+            let line = problem.line.or_else(|| self.file.find_line(name_of(&problem)));
+            Problem { line, ..problem }
+        };
+        leave_out_consequences(problems).into_iter().map(place).collect()
     }
 
     /// Converts and validates the settings, with the signing secret of the keys.
@@ -342,13 +351,23 @@ fn find_key(setting: &str, settings: &Settings) -> (Option<usize>, String) {
     }
 }
 
-fn format_problems(path: &Path, mut problems: Vec<Problem>) -> anyhow::Error {
+/// Returns the key with which the text of a problem begins.
+fn name_of(problem: &Problem) -> &str {
+    problem.text.split([':', ' ']).next().unwrap_or_default()
+}
+
+/// Leaves out that a key is missing where its value cannot be read.
+fn leave_out_consequences(mut problems: Vec<Problem>) -> Vec<Problem> {
+    let with_line = problems.iter().filter(|problem| problem.line.is_some());
+    let with_line: Vec<String> = with_line.map(|problem| name_of(problem).to_owned()).collect();
+    problems.retain(|problem| problem.line.is_some() || !with_line.iter().any(|key| key == name_of(problem)));
+    problems
+}
+
+fn format_problems(path: &Path, problems: Vec<Problem>) -> anyhow::Error {
+    let mut problems = leave_out_consequences(problems);
     problems.sort_by_key(|problem| problem.line);
     problems.dedup();
-    // A value that cannot be read is also missing for the auth server.
-    let key = |problem: &Problem| problem.text.split([':', ' ']).next().unwrap_or_default().to_owned();
-    let with_line: Vec<String> = problems.iter().filter(|problem| problem.line.is_some()).map(key).collect();
-    problems.retain(|problem| problem.line.is_some() || !with_line.contains(&key(problem)));
     let mut text = format!("{} cannot be used:", path.display());
     for problem in problems {
         let _ = write!(text, "\n  {problem}");

@@ -98,7 +98,10 @@ fn inspect(arguments: &ProjectArguments) -> anyhow::Result<(Project, Vec<Problem
     notices.extend(files.notices);
     if let Some(config) = &config {
         match try_files(&project, config, &mut problems, &mut lines)? {
-            Some(report) => lines.extend(report.lines()),
+            Some(report) => {
+                lines.extend(report.lines());
+                lines.extend(report.extensions_pointer().map(str::to_owned));
+            }
             None => notices.extend(find_missing_hook_functions(&config.policy.hooks, &files.schema)),
         }
     }
@@ -124,6 +127,7 @@ fn inspect(arguments: &ProjectArguments) -> anyhow::Result<(Project, Vec<Problem
     if let Some(Err(error)) = config.as_ref().map(|config| check_payments(&project, config)) {
         problems.push(problem(&error));
     }
+    let problems = project.place_problems(problems);
     Ok((project, problems, lines))
 }
 

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::db_anonymise::{self, ANONYMISE_HELP};
 use super::db_diff::{self, DIFF_HELP};
+use super::db_extensions::{self, EXTENSIONS_HELP};
 use super::db_migrate::{self, MIGRATE_HELP};
 use super::db_reset::{self, RESET_HELP};
 use super::db_upgrade::{self, UPGRADE_HELP};
@@ -31,6 +32,9 @@ enum DbAction {
     /// Move the embedded database to the newest major release of PostgreSQL on this machine
     #[command(long_about = UPGRADE_HELP)]
     Upgrade(db_upgrade::UpgradeArguments),
+    /// List the extensions that the project uses, and install those that are missing
+    #[command(long_about = EXTENSIONS_HELP)]
+    Extensions(db_extensions::ExtensionsArguments),
     /// Replace personal data in a copy of a database by pseudonyms, and remove tokens and secrets
     #[command(long_about = ANONYMISE_HELP)]
     Anonymise(db_anonymise::AnonymiseArguments),
@@ -43,6 +47,7 @@ pub(super) fn run(arguments: &DbArguments) -> anyhow::Result<ExitCode> {
         DbAction::Diff(arguments) => db_diff::run(arguments),
         DbAction::Reset(arguments) => db_reset::run(arguments),
         DbAction::Upgrade(arguments) => db_upgrade::run(arguments).map(|()| ExitCode::SUCCESS),
+        DbAction::Extensions(arguments) => db_extensions::run(arguments),
         DbAction::Anonymise(arguments) => db_anonymise::run(arguments).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -3,12 +3,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, value_parser};
 
 use super::Cli;
 use super::examples::EXAMPLES;
+use super::other_names::find_advice;
 
 /// The commands that cannot use an option which the command above them has.
 const WITHOUT: [(&str, &[&str]); 1] = [("backup verify", &["config", "data"])];
@@ -84,7 +85,9 @@ pub(super) fn parse() -> Cli {
 
 fn parse_from(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = build();
-    let matches = command.try_get_matches_from_mut(replace_old_spelling(arguments))?;
+    let arguments = replace_old_spelling(arguments);
+    let matches = command.try_get_matches_from_mut(&arguments);
+    let matches = matches.map_err(|error| name_right_command(&mut command, &arguments, error))?;
     refuse_unused(&mut command, &matches)?;
     Cli::from_arg_matches(&matches)
 }
@@ -107,6 +110,25 @@ fn replace_old_spelling(arguments: impl IntoIterator<Item = OsString>) -> Vec<Os
         }
     }
     arguments
+}
+
+/// Names the right command in the error about one that does not exist, such as one of the Supabase CLI.
+fn name_right_command(command: &mut Command, arguments: &[OsString], error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let (mut found, mut path) = (&*command, Vec::new());
+    let words = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    for word in words.take_while(|word| word != unknown) {
+        if let Some(below) = found.find_subcommand(word) {
+            found = below;
+            path.push(word);
+        }
+    }
+    path.push(unknown);
+    let path = path.join(" ");
+    match find_advice(&path) {
+        Some(advice) => command.error(ErrorKind::InvalidSubcommand, format!("there is no `basalt {path}`: {advice}")),
+        None => error,
+    }
 }
 
 /// Refuses shared options that the command cannot use.
@@ -201,6 +223,24 @@ mod tests {
                     assert_eq!(refusal.is_none(), is_listed, "{text}: {parsed:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn unknown_command_names_the_right_one() {
+        for (text, expected) in [
+            ("basalt start", "there is no `basalt start`: `basalt serve` starts"),
+            ("basalt stop --no-backup", "`basalt serve` ends with Ctrl+C"),
+            ("basalt --json db push --linked", "there is no `basalt db push`: `basalt db migrate --database-url URL`"),
+            ("basalt link --project-ref abc", "no project is linked"),
+            ("basalt migration up", "`basalt db migrate`"),
+            ("basalt storage ls ss:///bucket", "`basalt status`"),
+            ("basalt projects list", "projects that Supabase hosts"),
+            ("basalt serv", "'serve'"),
+            ("basalt db migrat", "'migrate'"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 

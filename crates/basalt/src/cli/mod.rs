@@ -6,6 +6,7 @@ mod completions;
 mod db;
 mod db_anonymise;
 mod db_diff;
+mod db_extensions;
 mod db_migrate;
 mod db_reset;
 mod db_upgrade;
@@ -20,6 +21,7 @@ mod init;
 mod keys;
 mod migration;
 mod orders;
+mod other_names;
 mod parity;
 mod postgrest;
 mod process;
@@ -69,6 +71,7 @@ const EXAMPLES: &str = "Examples:
   basalt migration new create_notes         create an empty migration
   basalt db migrate                         apply new migrations to the database
   basalt db diff                            print what was changed in the database without a migration
+  basalt db extensions                      list the extensions of the project, and what installs missing ones
   basalt db reset                           recreate the embedded database from migrations and seed files
   basalt db upgrade                         move the embedded database to a newer PostgreSQL
   basalt submissions list --status new      list what visitors of the shop sent
@@ -108,7 +111,7 @@ enum Command {
     Init(init::InitArguments),
     /// Generate types for tables and functions of the database
     Gen(gen_types::GenArguments),
-    /// Migrate, compare, recreate or upgrade the database, or anonymise a copy of it
+    /// Migrate, compare, recreate or upgrade the database, list its extensions, or anonymise a copy of it
     Db(db::DbArguments),
     /// Create files of migrations
     Migration(migration::MigrationArguments),

@@ -119,6 +119,11 @@ impl ConfigFile {
         Ok((Self { path: path.to_owned(), values, basalt }, problems))
     }
 
+    /// Returns the line of a key, or of the innermost table that it belongs to.
+    pub(crate) fn find_line(&self, key: &str) -> Option<usize> {
+        self.values.find_line(key)
+    }
+
     /// Returns the file's path as given.
     pub(crate) fn path(&self) -> &Path {
         &self.path

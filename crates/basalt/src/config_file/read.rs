@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 
 use super::keys::{self, Key, KeyUsage, Kind, UNSUPPORTED_TABLES};
 use super::problem::Problem;
@@ -42,8 +42,8 @@ pub(crate) struct UnsetVariable {
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     entries: BTreeMap<String, Value>,
-    /// The tables that the file has, empty ones included.
-    tables: BTreeSet<String>,
+    /// The tables that the file has, empty ones included, with the line of each.
+    tables: BTreeMap<String, usize>,
     /// Tables that count as disabled, whatever the file says.
     switched_off: BTreeSet<String>,
     /// Values whose variable is not set.
@@ -71,7 +71,7 @@ impl Values {
 
     /// Returns whether the file has a table, even an empty one.
     pub(crate) fn has_table(&self, name: &str) -> bool {
-        self.tables.contains(name)
+        self.tables.contains_key(name)
     }
 
     /// Returns whether [`Values::switch_off`] disabled a table.
@@ -105,6 +105,15 @@ impl Values {
     /// Builds a problem of a key: its name, then `text`.
     pub(crate) fn build_problem(&self, key: &str, text: &str) -> Problem {
         Problem { line: self.get(key).map(|value| value.line), text: format!("{key} {text}") }
+    }
+
+    /// Returns the line of a key, or of the innermost table that it belongs to.
+    pub(crate) fn find_line(&self, key: &str) -> Option<usize> {
+        let own = self.entries.get(key).map(|value| value.line);
+        own.or_else(|| {
+            let tables = key.rmatch_indices('.').map(|(end, _)| &key[..end]);
+            std::iter::once(key).chain(tables).find_map(|table| self.tables.get(table).copied())
+        })
     }
 
     /// Returns whether any table that contains `path` is disabled.
@@ -180,7 +189,7 @@ impl Reader<'_> {
             let hint = suggest_name(&path).map_or_else(String::new, |name| format!("; did you mean {name}?"));
             self.report(name, format!("{joined} is not known{hint}"));
         } else if let Some(table) = value.get_ref().as_table() {
-            self.values.tables.insert(joined);
+            self.values.tables.insert(joined, line_number(self.text, name));
             self.read_table(table);
         } else {
             self.report(name, format!("{joined} must be a table, [{joined}]"));
@@ -193,33 +202,47 @@ impl Reader<'_> {
         }
         let line = line_number(self.text, &value.span());
         let path = self.path.clone();
-        match self.convert(key.kind, value.get_ref()) {
+        let converted = match (key.kind, value.get_ref()) {
+            (Kind::List, DeValue::Array(array)) => self.convert_list(array),
+            (kind, scalar) => self.convert(kind, scalar).map_err(|error| (value.span(), error)),
+        };
+        match converted {
             Ok(items) => {
                 let text = items.join(",");
                 self.values.entries.insert(path.join("."), Value { text, items, path, line });
             }
-            Err(ValueError::Unset(variable)) => self.values.unset.push(UnsetVariable { path, variable, line }),
-            Err(ValueError::Invalid(wanted)) => {
-                self.report(&value.span(), format!("{} must be {wanted}", path.join(".")));
+            Err((place, ValueError::Unset(variable))) => {
+                let line = line_number(self.text, &place);
+                self.values.unset.push(UnsetVariable { path, variable, line });
             }
-            Err(ValueError::Unreadable(why)) => {
-                self.report(&value.span(), format!("{} has no value: {why}", path.join(".")));
+            Err((place, ValueError::Invalid(wanted))) => {
+                self.report(&place, format!("{} must be {wanted}", path.join(".")));
+            }
+            Err((place, ValueError::Unreadable(why))) => {
+                self.report(&place, format!("{} has no value: {why}", path.join(".")));
             }
         }
     }
 
-    /// Returns one text for a scalar, several for a list.
-    fn convert(&self, kind: Kind, value: &DeValue<'_>) -> Result<Vec<String>, ValueError> {
-        let wrong = || ValueError::Invalid(describe_kind(kind));
-        if let (Kind::List, DeValue::Array(array)) = (kind, value) {
-            let items: Result<Vec<String>, ValueError> =
-                array.iter().map(|item| self.resolve_variable(item.get_ref().as_str().ok_or_else(wrong)?)).collect();
-            let items = items?;
-            if items.iter().any(|item| item.contains(',')) {
+    /// Returns the texts of a list.
+    ///
+    /// # Errors
+    /// The place of the first item that cannot be used.
+    fn convert_list(&self, array: &DeArray<'_>) -> Result<Vec<String>, (Range<usize>, ValueError)> {
+        let convert = |item: &Spanned<DeValue<'_>>| {
+            let text = item.get_ref().as_str().ok_or_else(|| ValueError::Invalid(describe_kind(Kind::List)))?;
+            let text = self.resolve_variable(text)?;
+            if text.contains(',') {
                 return Err(ValueError::Invalid("a list of texts without commas, which separate them".to_owned()));
             }
-            return Ok(items);
-        }
+            Ok(text)
+        };
+        array.iter().map(|item| convert(item).map_err(|error| (item.span(), error))).collect()
+    }
+
+    /// Returns one text for a scalar; several for a list in a variable.
+    fn convert(&self, kind: Kind, value: &DeValue<'_>) -> Result<Vec<String>, ValueError> {
+        let wrong = || ValueError::Invalid(describe_kind(kind));
         let text = match value {
             DeValue::String(text) => self.resolve_variable(text)?,
             DeValue::Boolean(value) if kind == Kind::Bool => value.to_string(),

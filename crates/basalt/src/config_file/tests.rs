@@ -138,6 +138,35 @@ fn all_problems_are_reported_with_line() {
 }
 
 #[test]
+fn values_of_inline_tables_and_lists_are_reported_with_their_own_line() {
+    let text = "api = { port = \"many\", max_rowz = 5 }\n[auth]\nadditional_redirect_urls = [\n  \"https://a.example\",\n  7,\n]\n\
+                external = { github = { enabled = \"yes\" } }\n[[auth.hook]]\nenabled = true\n[[storage.buckets.a]]\n\
+                public = true\n[auth.email]\nsmtp = [{ host = \"h\" }]\n";
+    let problems = read(text).expect_err("problems");
+    assert_eq!(
+        problems,
+        [
+            "line 1: api.max_rowz is not known; did you mean api.max_rows?",
+            "line 1: api.port must be a whole number, such as 3600",
+            "line 5: auth.additional_redirect_urls must be a list of texts, such as [\"https://example.com\"]",
+            "line 7: auth.external.github.enabled must be true or false",
+            "line 8: auth.hook must be a table, [auth.hook]",
+            "line 10: storage.buckets.a must be a table, [storage.buckets.a]",
+            "line 13: auth.email.smtp must be a table, [auth.email.smtp]",
+        ]
+    );
+}
+
+#[test]
+fn missing_keys_have_the_line_of_their_table() {
+    let file = read("[auth]\nsite_url = \"http://a\"\n[auth.external]\ngithub = { enabled = false }\n").expect("valid");
+    assert_eq!(file.find_line("auth.site_url"), Some(2));
+    assert_eq!(file.find_line("auth.jwt_expiry"), Some(1));
+    assert_eq!(file.find_line("auth.external.github.client_id"), Some(4));
+    assert_eq!(file.find_line("storage.enabled"), None);
+}
+
+#[test]
 fn invalid_toml_is_reported_with_line() {
     let problems = read("[auth]\nsite_url = \n").expect_err("problems");
     assert!(problems[0].starts_with("line 2: this is not TOML: "), "{problems:?}");

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 pub(crate) const INCOMPLETE_STATUS: u8 = 4;
 /// The largest number of statements in a text for a terminal.
 const MAX_SHOWN: usize = 20;
+/// Where extensions are explained and installed.
+const EXTENSIONS_POINTER: &str = "`basalt db extensions` lists the extensions of the project and what installs them";
 /// The longest reason, in characters.
 const MAX_REASON: usize = 300;
 
@@ -76,6 +78,11 @@ impl ProjectReport {
         skipped.chain(self.missing_functions.iter().map(ToString::to_string)).collect()
     }
 
+    /// Names the command for extensions if a statement failed without one: only these have a remedy.
+    pub(crate) fn extensions_pointer(&self) -> Option<&'static str> {
+        self.skipped.iter().any(|skipped| skipped.remedy.is_some()).then_some(EXTENSIONS_POINTER)
+    }
+
     /// Returns a text for a terminal; empty if nothing is missing.
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::new();
@@ -95,6 +102,9 @@ impl ProjectReport {
             if list.len() > MAX_SHOWN {
                 let _ = writeln!(text, "  and {} more: `basalt check` lists them all", list.len() - MAX_SHOWN);
             }
+        }
+        if let Some(pointer) = self.extensions_pointer() {
+            let _ = writeln!(text, "{pointer}");
         }
         for notice in &self.missing_functions {
             let _ = writeln!(text, "{notice}");

@@ -14,6 +14,7 @@ mod database_port;
 mod database_tls;
 mod database_upgrade;
 mod database_url;
+mod db_extensions;
 mod desk;
 mod development_pages;
 mod disconnects;

@@ -16,9 +16,10 @@ pub use basalt::{FILES, checksum, migrate_basalt, run_files};
 pub use compatibility::{MigrationFile, MigrationStep, check_files};
 pub use databases::{DatabaseAdministrator, DatabaseName};
 pub use project::{
-    AppliedFiles, ApplyOptions, OlderMigrations, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema,
-    SkippedBefore, SkippedStatement, TargetDatabase, apply_project, concatenate_files, list_needed_extensions,
-    list_pending, prepare_project_database, read_project_versions, read_skipped_statements, record_applied,
+    AppliedFiles, ApplyOptions, ExtensionReport, ExtensionState, Installation, OlderMigrations, PackageManager,
+    ProjectExtension, ProjectFile, ProjectFileError, ProjectMigration, ProjectSchema, SkippedBefore, SkippedStatement,
+    TargetDatabase, apply_project, concatenate_files, inspect_extensions, list_needed_extensions, list_pending,
+    prepare_project_database, read_project_versions, read_skipped_statements, record_applied,
 };
 pub use roles::{ROLES, create_roles};
 pub use script::{ScriptStatement, split_script};

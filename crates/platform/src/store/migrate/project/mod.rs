@@ -19,7 +19,10 @@ use super::words::{CreatedObject, find_created_object};
 use super::{ADVISORY_LOCK, ErrorContext, MigrateError, run_script};
 use crate::store::acquire_connection;
 
-pub use extensions::list_needed_extensions;
+pub use extensions::{
+    ExtensionReport, ExtensionState, Installation, PackageManager, ProjectExtension, inspect_extensions,
+    list_needed_extensions,
+};
 pub use preparation::concatenate_files;
 pub use preparation::prepare_project_database;
 use records::{read_migration, read_seeds, record_migration, record_seed, record_skipped};

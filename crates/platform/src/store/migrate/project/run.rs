@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use super::super::script::ScriptStatement;
 use super::super::words::{ExtensionAction, TransactionCommand, find_extension};
 use super::super::{ErrorContext, MigrateError, run_script};
-use super::extensions::{self, PROVIDED, ServerPrograms};
+use super::extensions::{self, ServerPrograms};
 use super::{ProjectFile, SkippedStatement, TargetDatabase};
 
 /// The state of the session in which a file begins, whatever earlier files have set.
@@ -95,7 +95,7 @@ impl<'a> FileRun<'a> {
         let extension = find_extension(&statement.sql);
         if self.target == TargetDatabase::Embedded
             && let Some((action, name)) = &extension
-            && PROVIDED.contains(&name.as_str())
+            && extensions::find_provided(name).is_some()
         {
             return self.run_for_provided(statement, *action, name).await;
         }
