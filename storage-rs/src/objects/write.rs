@@ -194,6 +194,20 @@ impl NewObject {
         sql(&statement, self.values())
     }
 
+    /// What the statement of [`NewObject::write`] did.
+    ///
+    /// # Errors
+    /// 409: another request created the object, which is not to be replaced. Those of the statement.
+    pub(crate) fn read_written(&self, rows: Result<Vec<Row>, Error>) -> Result<Written, Error> {
+        let rows = rows.map_err(|error| test_error(error, &self.target))?;
+        let row = rows.first().ok_or_else(|| Error::key_exists(&self.target.name))?;
+        let former = column(row, 2).is_some_and(|exists| exists == "true").then(|| column(row, 1));
+        let replaced = former
+            .filter(|version| version.as_deref() != Some(self.version.as_str()))
+            .map(|version| FileKey { version, ..self.file() });
+        Ok(Written { id: column(row, 0).unwrap_or_default(), replaced })
+    }
+
     /// The statement by which the caller writes the row. A new one has the id that is returned here: reading it needs a right
     /// that creating does not.
     fn write_as_caller(&self) -> (Sql, String) {
@@ -425,13 +439,7 @@ pub(crate) async fn write_row(storage: &Storage, service: &Scope, object: &NewOb
     let mut results = storage.database().fly(&steps, End::Commit).await?.into_iter();
     let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
     next()?;
-    let rows = next().map_err(|error| test_error(error, &object.target))?;
-    let row = rows.first().ok_or_else(|| Error::key_exists(&object.target.name))?;
-    let former = column(row, 2).is_some_and(|exists| exists == "true").then(|| column(row, 1));
-    let replaced = former
-        .filter(|version| version.as_deref() != Some(object.version.as_str()))
-        .map(|version| FileKey { version, ..object.file() });
-    Ok(Written { id: column(row, 0).unwrap_or_default(), replaced })
+    object.read_written(next())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod answer;
 mod authenticate;
 mod buckets;
 mod chunked;
+mod completion;
 pub(crate) mod digests;
 mod list;
 mod multipart;

@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 
 use super::Request;
 use super::answer::S3Answer;
+use super::completion::Completion;
 use super::multipart_rows::{PartRow, UploadRow, Uploads, decode_marker, encode_marker, part_file};
 use super::objects::{parse_copy_source, parse_document, read_document, refused_replacement};
 use super::signature::encode;
 use super::xml::{Element, child_text, children};
-use crate::backend::{BackendError, Content, ContentHeaders, FileKey, concatenate};
+use crate::backend::{Content, ContentHeaders, FileKey};
 use crate::database::rows::{TIME, text as column};
 use crate::database::{sql, text};
 use crate::error::{Code, Error};
@@ -216,7 +217,6 @@ impl Request {
         if size.cast_unsigned() > self.maximum_size(&limits) {
             return Err(Error::too_large());
         }
-        let files: Vec<FileKey> = parts.iter().map(|part| part_file(&self.target, &part.id)).collect();
         let member = |name: &str, default: &str| {
             let metadata = upload.metadata.as_ref().and_then(|metadata| metadata[name].as_str());
             metadata.unwrap_or(default).to_owned()
@@ -225,33 +225,11 @@ impl Request {
             content_type: member("mimetype", DEFAULT_TYPE),
             cache_control: member("cacheControl", "no-cache"),
         };
-        let storage = Arc::clone(&self.call.storage);
-        let (service, owner, target) = (self.call.service_scope(), self.call.caller.owner.clone(), self.target.clone());
-        let joined = upload.clone();
         let replaces = self.call.header("if-none-match") != Some("*");
-        let etag = complete(async move {
-            let mut object = NewObject {
-                target,
-                version: write::new_version(),
-                owner,
-                metadata: Value::Null,
-                user_metadata: joined.user_metadata.clone(),
-                replaces,
-            };
-            let backend = Arc::clone(storage.backend());
-            let content = concatenate(backend, files).await.map_err(|error| match error {
-                BackendError::NotFound => Error::no_such_upload(&joined.id),
-                error => error.into(),
-            })?;
-            let facts = storage.backend().put(&object.file(), &headers, content).await?;
-            object.metadata = write::metadata(&facts, &headers.content_type, &headers.cache_control, None);
-            write::write(Arc::clone(&storage), service, object).await?;
-            let parts = uploads.delete(&joined).await?;
-            delete_files(&storage, &parts).await;
-            Ok(facts.etag)
-        })
-        .await
-        .map_err(|error| refused_replacement(error, replaces))?;
+        let owner = self.call.caller.owner.clone();
+        let completion = Completion { uploads, upload, parts, headers, owner, replaces };
+        let completed = complete(completion.run()).await;
+        let etag = completed.map_err(|error| refused_replacement(error, replaces))?;
         let Self { target, .. } = self;
         let children = vec![
             Element::text("Location", target.path()),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use aws_lc_rs::hmac::{self, HMAC_SHA256, Key};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use postgrest_rs::sql::Sql;
 use serde_json::Value;
 use tokio_postgres::Row;
 
@@ -15,9 +16,10 @@ use crate::backend::FileKey;
 use crate::backend::disk::hexadecimal;
 use crate::database::rows::{TIME, json, text as column};
 use crate::database::scope::Scope;
-use crate::database::{End, Step, nullable, sql, text};
+use crate::database::{End, Results, Step, nullable, sql, text};
 use crate::error::{Code, Error};
 use crate::objects::Target;
+use crate::objects::write::{self, NewObject, Written};
 use crate::service::Storage;
 
 /// The attempts to change the reserved bytes while other requests do.
@@ -162,9 +164,7 @@ impl Uploads {
             ],
         );
         // Parts of one number wait for one another.
-        let lock =
-            sql("SELECT id FROM storage.s3_multipart_uploads WHERE id = $1 FOR UPDATE", [text(upload.id.as_str())]);
-        let steps = [Step::As(&self.scope), Step::Run(lock), Step::Run(former), Step::Run(insertion)];
+        let steps = [Step::As(&self.scope), Step::Run(lock(upload)), Step::Run(former), Step::Run(insertion)];
         let mut results = self.storage.database().fly(&steps, End::Commit).await?.into_iter();
         let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
         if next()?.is_empty() {
@@ -197,18 +197,72 @@ impl Uploads {
 
     /// Deletes an upload, and returns the files of its parts.
     pub(super) async fn delete(&self, upload: &UploadRow) -> Result<Vec<FileKey>, Error> {
-        let parts = sql(
-            "DELETE FROM storage.s3_multipart_uploads_parts WHERE upload_id = $1 RETURNING id::text",
-            [text(upload.id.as_str())],
-        );
-        let deletion = sql("DELETE FROM storage.s3_multipart_uploads WHERE id = $1", [text(upload.id.as_str())]);
-        let steps = [Step::As(&self.scope), Step::Run(parts), Step::Run(deletion)];
+        let [parts, deletion] = deletions(upload);
+        let steps = [Step::As(&self.scope), Step::Run(lock(upload)), Step::Run(parts), Step::Run(deletion)];
         let mut results = self.storage.database().fly(&steps, End::Commit).await?.into_iter();
         let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
+        next()?;
         let parts = next()?;
         next()?;
-        Ok(parts.iter().filter_map(|row| column(row, 0)).map(|id| part_file(&upload.target, &id)).collect())
+        Ok(part_files(upload, &parts))
     }
+
+    /// Deletes an upload and writes the row of its object, in one transaction. Returns the row with the files of the parts; `None`,
+    /// and nothing is done, if another request ended the upload.
+    pub(super) async fn complete(
+        &self,
+        upload: &UploadRow,
+        object: &NewObject,
+    ) -> Result<Option<(Written, Vec<FileKey>)>, Error> {
+        let [parts, deletion] = deletions(upload);
+        let steps = [
+            Step::As(&self.scope),
+            Step::Run(write::lock(&upload.target)),
+            Step::Run(lock(upload)),
+            Step::Run(parts),
+            Step::Run(deletion),
+            Step::Run(object.write()),
+        ];
+        let decide = |results: Results| {
+            let outcome = read_completion(results, upload, object);
+            (if matches!(outcome, Ok(Some(_))) { End::Commit } else { End::Rollback }, outcome)
+        };
+        self.storage.database().fly_and_decide(&steps, decide).await?
+    }
+}
+
+/// The statement that keeps other requests from ending an upload or adding parts, until the transaction ends.
+fn lock(upload: &UploadRow) -> Sql {
+    sql("SELECT id FROM storage.s3_multipart_uploads WHERE id = $1 FOR UPDATE", [text(upload.id.as_str())])
+}
+
+/// The statements that delete the parts of an upload, which they return, and the upload.
+fn deletions(upload: &UploadRow) -> [Sql; 2] {
+    [
+        "DELETE FROM storage.s3_multipart_uploads_parts WHERE upload_id = $1 RETURNING id::text",
+        "DELETE FROM storage.s3_multipart_uploads WHERE id = $1",
+    ]
+    .map(|statement| sql(statement, [text(upload.id.as_str())]))
+}
+
+fn part_files(upload: &UploadRow, parts: &[Row]) -> Vec<FileKey> {
+    parts.iter().filter_map(|row| column(row, 0)).map(|id| part_file(&upload.target, &id)).collect()
+}
+
+fn read_completion(
+    results: Results,
+    upload: &UploadRow,
+    object: &NewObject,
+) -> Result<Option<(Written, Vec<FileKey>)>, Error> {
+    let mut results = results.into_iter();
+    let mut next = || results.next().unwrap_or_else(|| Ok(Vec::new()));
+    next()?;
+    if next()?.is_empty() {
+        return Ok(None);
+    }
+    let parts = next()?;
+    next()?;
+    Ok(Some((object.read_written(next())?, part_files(upload, &parts))))
 }
 
 fn read_part(row: &Row) -> PartRow {

@@ -97,9 +97,24 @@ impl TestApi {
 
     /// Another server over the same database and folder.
     pub(crate) fn replica(&self) -> Arc<Storage> {
-        let backend = Arc::new(DiskBackend::open(&self.folder).unwrap());
+        self.replica_over(Arc::new(DiskBackend::open(&self.folder).unwrap()))
+    }
+
+    /// Another server over the same database, with these files.
+    pub(crate) fn replica_over(&self, backend: Arc<dyn Backend>) -> Arc<Storage> {
         let config = config(&self.database, self.folder.to_str().unwrap(), &[]);
         Storage::new(config, backend, Clock::of_machine()).unwrap()
+    }
+
+    /// Waits until a trigger of the test sleeps.
+    pub(crate) async fn wait_for_sleep(&self) {
+        let started = std::time::Instant::now();
+        let sleeping =
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+        while self.admin.query_one(sleeping, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+            assert!(started.elapsed() < Duration::from_secs(30), "a row is being written");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// Sends a request of the service role.

@@ -277,17 +277,6 @@ const SLOW_COMPLETION: &str = "CREATE SEQUENCE public.completions;
         IF new.metadata ? 'eTag' THEN PERFORM nextval('public.completions'), pg_sleep(1); END IF; RETURN new; END $$;
     CREATE TRIGGER wait BEFORE INSERT OR UPDATE ON storage.objects FOR EACH ROW EXECUTE FUNCTION public.wait()";
 
-/// Waits until a server is writing the row of a full upload.
-async fn wait_for_completion(api: &TestApi) {
-    let started = std::time::Instant::now();
-    let sleeping =
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
-    while api.admin.query_one(sleeping, &[]).await.unwrap().get::<_, i64>(0) == 0 {
-        assert!(started.elapsed() < Duration::from_secs(30), "the row is being written");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}
-
 /// How often a row with content was written, also in transactions that were rolled back.
 async fn count_completions(api: &TestApi) -> i64 {
     let statement = "SELECT last_value FROM public.completions WHERE is_called";
@@ -318,7 +307,7 @@ async fn two_servers_complete_a_resumable_upload_once() {
             let headers = [version, offset, kind, ("x-upsert", is_upsert)];
             send(&storage, "PATCH", &part_path, &headers, Body::from("hello")).await
         });
-        wait_for_completion(&api).await;
+        api.wait_for_sleep().await;
         let headers = [("tus-resumable", "1.0.0"), ("x-upsert", is_upsert)];
         let reported = send(&replica, "HEAD", &path, &headers, Body::empty()).await;
         assert_eq!(reported.status(), StatusCode::OK, "upsert {is_upsert}: {reported:?}");
@@ -358,7 +347,7 @@ async fn resumable_upload_is_completed_once_although_its_client_hangs_up() {
     let part =
         tokio::spawn(async move { send(&storage, "PATCH", &part_path, &part_headers("0"), Body::from("hello")).await });
     let started = std::time::Instant::now();
-    wait_for_completion(&api).await;
+    api.wait_for_sleep().await;
     part.abort();
     assert!(part.await.unwrap_err().is_cancelled(), "the client hung up before the answer");
     // The client asks how far it came. The lock of this server is held until the row is there.

@@ -8,6 +8,7 @@ mod cluster;
 mod concurrency;
 mod fuzz;
 mod lists;
+mod multipart;
 mod normalisation;
 mod policies;
 mod recordings;
