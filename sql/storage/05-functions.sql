@@ -2,7 +2,7 @@
 
 -- The folders of a name, from the outermost: {a,b} of a/b/c.png. In SQL, so that it becomes a part of the policy.
 CREATE OR REPLACE FUNCTION storage.foldername(name text) RETURNS text [] LANGUAGE sql IMMUTABLE AS $$
-    SELECT (string_to_array(name, '/'))[1:cardinality(string_to_array(name, '/')) - 1]
+    SELECT (string_to_array(name, '/'))[1:array_length(string_to_array(name, '/'), 1) - 1]
 $$;
 
 -- The part behind the last slash: c.png of a/b/c.png.

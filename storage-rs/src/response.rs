@@ -29,6 +29,13 @@ fn json_of_type(status: StatusCode, media_type: &'static str, body: &Value) -> R
     response
 }
 
+/// A response 200 with this text.
+pub fn text(text: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::from(text));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
 /// A response 200 with this body.
 pub fn ok(body: &Value) -> Response<Body> {
     json_response(StatusCode::OK, body)

@@ -195,7 +195,7 @@ impl Storage {
             return Response::new(Body::empty());
         }
         if is_read && path == "/version" {
-            return Response::new(Body::from(env!("CARGO_PKG_VERSION")));
+            return response::text(env!("CARGO_PKG_VERSION"));
         }
         let mut call = Call {
             storage: Arc::clone(self),

@@ -46,7 +46,7 @@ pub(super) fn read_size(fields: &Fields) -> Result<LimitChange<i64>, Error> {
         Some(Value::String(text)) if text.is_empty() => Ok(LimitChange::Lift),
         Some(Value::String(text)) => match parse_size(text).or_else(|| convert_integer(&Value::from(text.as_str()))) {
             Some(size) if size >= 0 => Ok(LimitChange::Set(size)),
-            _ => Err(refuse()),
+            _ => Err(refuse(false)),
         },
         Some(value) => match convert_integer(value) {
             Some(size) if size >= 0 => Ok(LimitChange::Set(size)),
@@ -54,17 +54,18 @@ pub(super) fn read_size(fields: &Fields) -> Result<LimitChange<i64>, Error> {
                 "body/file_size_limit must be >= 0, body/file_size_limit must match pattern \
                  \"^[0-9]+(?:\\.[0-9]+)?(?:[gG][bB]|[mM][bB]|[kK][bB]|[bB])$\", body/file_size_limit must match a schema in anyOf",
             )),
-            None => Err(refuse()),
+            None => Err(refuse(value.is_number())),
         },
     }
 }
 
-fn refuse() -> Error {
-    Error::validation(
-        "body/file_size_limit must be integer, body/file_size_limit must pass \"finite\" keyword validation, \
-         body/file_size_limit must match pattern \"^[0-9]+(?:\\.[0-9]+)?(?:[gG][bB]|[mM][bB]|[kK][bB]|[bB])$\", \
-         body/file_size_limit must match a schema in anyOf",
-    )
+/// The error of a value that is no size. A number with a fraction is finite.
+fn refuse(is_number: bool) -> Error {
+    let finite = if is_number { "" } else { "body/file_size_limit must pass \"finite\" keyword validation, " };
+    Error::validation(format!(
+        "body/file_size_limit must be integer, {finite}body/file_size_limit must match pattern \
+         \"^[0-9]+(?:\\.[0-9]+)?(?:[gG][bB]|[mM][bB]|[kK][bB]|[bB])$\", body/file_size_limit must match a schema in anyOf"
+    ))
 }
 
 /// A size with a unit, rounded to three digits: `1.5MB`.

@@ -1,8 +1,9 @@
 //! The keys of tokens: all of them verify, the secret signs.
 
 use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jsonwebtoken::{Algorithm, EncodingKey};
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use postgrest_rs::error::token::TokenError;
 use postgrest_rs::jwt::keys::KeySet;
 use serde_json::{Map, Value, json};
@@ -14,6 +15,40 @@ pub struct Keys {
     /// The secret alone: tokens with another key id may be signed with it too.
     secret: KeySet,
     signing: EncodingKey,
+    /// The key of signed URLs, where it is not the secret.
+    url: Option<UrlKey>,
+}
+
+/// The key of signed URLs.
+#[derive(Clone)]
+struct UrlKey {
+    verifying: KeySet,
+    signing: EncodingKey,
+    header: Header,
+}
+
+impl UrlKey {
+    fn parse(key: &Value) -> Result<Self, String> {
+        let text = |name: &str| key.get(name).and_then(Value::as_str);
+        let algorithm = match text("alg").unwrap_or("HS256") {
+            "HS256" => Algorithm::HS256,
+            "HS384" => Algorithm::HS384,
+            "HS512" => Algorithm::HS512,
+            _ => return Err("urlSigningKey: its alg must be HS256, HS384 or HS512".to_owned()),
+        };
+        let digits = text("k").filter(|_| text("kty") == Some("oct")).unwrap_or_default().trim_end_matches('=');
+        let bytes = URL_SAFE_NO_PAD.decode(digits).or_else(|_| STANDARD_NO_PAD.decode(digits)).unwrap_or_default();
+        if bytes.is_empty() {
+            return Err("urlSigningKey: it must be a key of the kind oct with the member k in base64url".to_owned());
+        }
+        let header = Header { kid: text("kid").map(str::to_owned), ..Header::new(algorithm) };
+        let own = json!({"kty": "oct", "alg": format!("{algorithm:?}"), "k": URL_SAFE_NO_PAD.encode(&bytes)});
+        Ok(Self {
+            verifying: KeySet::parse(&own.to_string(), false)?,
+            signing: EncodingKey::from_secret(&bytes),
+            header,
+        })
+    }
 }
 
 impl std::fmt::Debug for Keys {
@@ -37,7 +72,16 @@ impl Keys {
             verifying: KeySet::parse(&json!({ "keys": all }).to_string(), false)?,
             secret: KeySet::parse(&own.to_string(), false)?,
             signing: EncodingKey::from_secret(secret.as_bytes()),
+            url: None,
         })
+    }
+
+    /// These keys, with another one for signed URLs: a JSON Web Key of the kind `oct`.
+    ///
+    /// # Errors
+    /// The key is malformed.
+    pub fn with_url_key(self, key: &Value) -> Result<Self, String> {
+        Ok(Self { url: Some(UrlKey::parse(key)?), ..self })
     }
 
     /// The claims of a token whose signature and times are right.
@@ -49,17 +93,39 @@ impl Keys {
             Err(TokenError::NoSuitableKey) => self.secret.verify_with_any_key(token),
             outcome => outcome,
         };
-        let payload = payload.map_err(|error| describe(&error))?;
-        let claims: Map<String, Value> =
-            serde_json::from_slice(&payload).map_err(|_| "JWT Claims Set must be a top-level JSON object")?;
-        check_times(&claims, now)?;
-        Ok(claims)
+        read_claims(&payload.map_err(|error| describe(&error))?, now)
+    }
+
+    /// As [`Self::verify`], for the token of a signed URL: the key of signed URLs counts too.
+    ///
+    /// # Errors
+    /// As [`Self::verify`].
+    pub fn verify_url(&self, token: &str, now: i64) -> Result<Map<String, Value>, &'static str> {
+        match self.url.as_ref().map(|key| key.verifying.verify_with_any_key(token)) {
+            Some(Ok(payload)) => read_claims(&payload, now),
+            _ => self.verify(token, now),
+        }
     }
 
     /// Signs claims with the secret.
     pub fn sign(&self, claims: &Map<String, Value>) -> Result<String, jsonwebtoken::errors::Error> {
-        jsonwebtoken::encode(&jsonwebtoken::Header::new(Algorithm::HS256), claims, &self.signing)
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), claims, &self.signing)
     }
+
+    /// Signs the claims of a signed URL.
+    pub fn sign_url(&self, claims: &Map<String, Value>) -> Result<String, jsonwebtoken::errors::Error> {
+        match &self.url {
+            Some(key) => jsonwebtoken::encode(&key.header, claims, &key.signing),
+            None => self.sign(claims),
+        }
+    }
+}
+
+fn read_claims(payload: &[u8], now: i64) -> Result<Map<String, Value>, &'static str> {
+    let claims: Map<String, Value> =
+        serde_json::from_slice(payload).map_err(|_| "JWT Claims Set must be a top-level JSON object")?;
+    check_times(&claims, now)?;
+    Ok(claims)
 }
 
 fn describe(error: &TokenError) -> &'static str {
@@ -136,6 +202,23 @@ mod tests {
         ];
         for (token, expected) in cases {
             assert_eq!(keys.verify(token, 0), Err(expected), "{token}");
+        }
+    }
+
+    #[test]
+    fn signed_urls_have_a_key_of_their_own() {
+        let key = json!({"kty": "oct", "k": "dGhlLWtleS1vZi1zaWduZWQtdXJscw", "alg": "HS512", "kid": "urls"});
+        let keys = Keys::new(SECRET, &[]).unwrap().with_url_key(&key).unwrap();
+        let token = keys.sign_url(json!({"url": "b/a"}).as_object().unwrap()).unwrap();
+        let header = jsonwebtoken::decode_header(&token).unwrap();
+        assert_eq!((header.alg, header.kid.as_deref()), (Algorithm::HS512, Some("urls")));
+        assert!(keys.verify_url(&token, 0).is_ok());
+        // It opens no other door, and URLs from before it was set stay valid.
+        assert!(keys.verify(&token, 0).is_err());
+        assert!(keys.verify_url(&sign(&json!({"url": "b/a"})), 0).is_ok());
+        for malformed in [json!({}), json!({"kty": "RSA", "k": "YQ"}), json!({"kty": "oct", "k": "YQ", "alg": "RS256"})]
+        {
+            assert!(Keys::new(SECRET, &[]).unwrap().with_url_key(&malformed).is_err(), "{malformed}");
         }
     }
 

@@ -74,6 +74,9 @@ impl Caller {
         if let Some(check) = check {
             check.judge(&claims).map_err(Error::access_denied)?;
         }
+        if claims.get("role").is_some_and(|role| !role.is_string() && !role.is_null()) {
+            return Err(Error::role_refused());
+        }
         if claims.get("role").and_then(Value::as_str) == Some("none") {
             // PostgreSQL would stay at the role of the connection.
             return Err(Error::access_denied("role \"none\" does not exist"));

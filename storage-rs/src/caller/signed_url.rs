@@ -55,7 +55,7 @@ pub fn sign(
     claims.insert("scope".to_owned(), json!(scope.name()));
     claims.insert("iat".to_owned(), json!(now));
     claims.insert("exp".to_owned(), json!(end));
-    keys.sign(&claims).map_err(Error::internal)
+    keys.sign_url(&claims).map_err(Error::internal)
 }
 
 /// Verifies the token of a signed URL.
@@ -63,7 +63,7 @@ pub fn sign(
 /// # Errors
 /// 400: it cannot be verified, is for another action or object, or has no end.
 pub fn verify(keys: &Keys, token: &str, scope: Scope, object: &str, now: i64) -> Result<Map<String, Value>, Error> {
-    let claims = keys.verify(token, now).map_err(Error::invalid_jwt)?;
+    let claims = keys.verify_url(token, now).map_err(Error::invalid_jwt)?;
     if !scope.covers(&claims) {
         return Err(Error::invalid_signature(format!("Token is not scoped for {}", scope.name())));
     }

@@ -247,18 +247,25 @@ fn read_database_url(reader: &mut Reader<'_>) -> Option<String> {
 
 fn read_keys(reader: &mut Reader<'_>, secret: Option<&str>) -> Option<Keys> {
     let key_set = parse_key_set(reader.environment().text(&["JWT_JWKS"]).unwrap_or_default());
-    let key_set = reader.keep(key_set)?;
-    reader.keep(Keys::new(secret?, &key_set))
+    let (key_set, url_key) = reader.keep(key_set)?;
+    let keys = reader.keep(Keys::new(secret?, &key_set))?;
+    match url_key {
+        None => Some(keys),
+        Some(key) => {
+            reader.keep(keys.with_url_key(&key).map_err(|error| format!("JWT_JWKS: set another key: {error}")))
+        }
+    }
 }
 
-/// Parses a JSON Web Key Set; an empty text has no keys.
-fn parse_key_set(text: &str) -> Result<Vec<Value>, String> {
+/// Parses a JSON Web Key Set and the key of signed URLs in it; an empty text has no keys.
+fn parse_key_set(text: &str) -> Result<(Vec<Value>, Option<Value>), String> {
     if text.trim().is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), None));
     }
     let document: Value = serde_json::from_str(text)
         .map_err(|error| format!("JWT_JWKS: {error}: set a JSON Web Key Set, {{\"keys\":[…]}}, or leave it out"))?;
-    Ok(document.get("keys").and_then(Value::as_array).cloned().unwrap_or_default())
+    let keys = document.get("keys").and_then(Value::as_array).cloned().unwrap_or_default();
+    Ok((keys, document.get("urlSigningKey").filter(|key| !key.is_null()).cloned()))
 }
 
 fn read_tus(reader: &mut Reader<'_>) -> TusSettings {

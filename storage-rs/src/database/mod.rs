@@ -294,7 +294,7 @@ fn is_role_refused(scope: &Scope, error: &DatabaseError) -> bool {
 fn scope_error(scope: &Scope, error: &DatabaseError) -> Error {
     if is_role_refused(scope, error) {
         let cause = format!("the role of the token: {}", error_chain(error));
-        return Error::access_denied("The role of the token cannot be used").because(cause);
+        return Error::role_refused().because(cause);
     }
     translate(error)
 }

@@ -152,6 +152,11 @@ impl Error {
         Self::new(Code::NoSuchUpload, 404, "Upload not found").about(id)
     }
 
+    /// 403: there is no such role, or the server may not become it.
+    pub fn role_refused() -> Self {
+        Self::access_denied("The role of the token cannot be used")
+    }
+
     /// 403: the caller may not do this.
     pub fn access_denied(message: impl Into<Cow<'static, str>>) -> Self {
         Self::named(Code::AccessDenied, 403, "Unauthorized", message)

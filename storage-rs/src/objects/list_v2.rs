@@ -2,7 +2,9 @@
 
 use axum::body::Body;
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use http::Response;
 use serde_json::{Value, json};
 
@@ -18,6 +20,14 @@ const MAXIMUM_LIMIT: i64 = 1000;
 
 /// Ends the name of an object in a cursor: a folder of the same name may exist.
 const OBJECT_MARK: char = '\u{1}';
+
+/// Base64 with padding or without.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 /// Where a page ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,7 +58,7 @@ impl Cursor {
     /// 400: it is none.
     pub(crate) fn decode(text: &str) -> Result<Self, Error> {
         let refuse = || Error::invalid_parameter("continuation token");
-        let bytes = STANDARD.decode(text.trim()).map_err(|_| refuse())?;
+        let bytes = LENIENT.decode(text.trim().trim_end_matches('=')).map_err(|_| refuse())?;
         let lines = String::from_utf8(bytes).map_err(|_| refuse())?;
         let mut cursor = Self { order: Some("asc".to_owned()), ..Self::default() };
         for line in lines.split('\n') {

@@ -233,14 +233,14 @@ pub async fn answer(mut call: Call, route: Route, body: Body) -> Result<Response
         Route::Render(door, target) => render::render(call, door, &target).await,
         Route::Upload { target, replaces } => upload::upload(call, target, replaces, body).await,
         Route::UploadSigned(target) => upload::upload_signed(call, target, body).await,
-        Route::SignUpload(target) => sign::sign_upload(call, &target).await,
+        Route::SignUpload(target) => sign::sign_upload(call, &target, body).await,
         Route::Sign(target) => sign::sign(call, &target, body).await,
         Route::SignMany(bucket) => sign::sign_many(call, &bucket, body).await,
         Route::List(bucket) => list::list(call, &bucket, body).await,
         Route::ListPages(bucket) => list_v2::list(call, &bucket, body).await,
         Route::Move => transfer::rename(call, body).await,
         Route::Copy => transfer::copy(call, body).await,
-        Route::Remove(target) => remove::remove(call, target).await,
+        Route::Remove(target) => remove::remove(call, target, body).await,
         Route::RemoveMany(bucket) => remove::remove_many(call, bucket, body).await,
     }
 }

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::cache::Moment;
-use super::{Door, Target};
+use super::{Door, Target, render};
 use crate::backend::{BackendError, Content, FileKey};
 use crate::caller::Caller;
 use crate::caller::signed_url::{self, Scope as TokenScope};
@@ -95,6 +95,12 @@ impl Found {
             }
             milliseconds => DateTime::from_timestamp_millis(milliseconds.as_i64()?),
         }
+    }
+
+    /// When the object was created.
+    pub(crate) fn created_at(&self) -> Option<DateTime<Utc>> {
+        let text = self.document["created_at"].as_str()?;
+        DateTime::parse_from_rfc3339(text).ok().map(|time| time.with_timezone(&Utc))
     }
 
     /// What search engines may do with it.
@@ -367,12 +373,15 @@ fn head(call: &Call, found: &Found) -> Response<Body> {
     if let Some(size) = found.size() {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(size));
     }
+    if let Ok(asked) = render::check_options(&Fields::of_query(&call.query)) {
+        render::describe_options(call, &asked, &mut headers);
+    }
     build(StatusCode::OK, headers, Body::empty())
 }
 
 /// `GET /object/info/…`
 pub(super) async fn info(mut call: Call, door: Door, target: &Target) -> Result<Response<Body>, Error> {
-    super::render::check_options(&Fields::of_query(&call.query))?;
+    let asked = render::check_options(&Fields::of_query(&call.query))?;
     let (access, _) = authorize(&mut call, door, target)?;
     let found = locate(&call, target, access).await?;
     let document = &found.document;
@@ -399,5 +408,6 @@ pub(super) async fn info(mut call: Call, door: Door, target: &Target) -> Result<
     if let Some(value) = found.cache_control() {
         insert(headers, CACHE_CONTROL, value);
     }
+    render::describe_options(&call, &asked, headers);
     Ok(response)
 }

@@ -21,7 +21,8 @@ const BATCH: usize = 500;
 const MAXIMUM_NAMES: usize = 100_000;
 
 /// `DELETE /object/:bucket/*`
-pub(super) async fn remove(mut call: Call, target: Target) -> Result<Response<Body>, Error> {
+pub(super) async fn remove(mut call: Call, target: Target, body: Body) -> Result<Response<Body>, Error> {
+    json_body::check_absent(&call.parts.headers, body).await?;
     call.authenticate()?;
     remove_object(call, target).await?;
     Ok(response::message("Successfully deleted"))

@@ -33,9 +33,19 @@ pub(super) fn check_options(fields: &Fields) -> Result<Transformation, Error> {
     Transformation::parse(find).map_err(|problem| fields.problem(problem.option, problem.message))
 }
 
+/// Sets the header `X-Transformations` to the options that a request asks for. HEAD and info have it too, as in the reference.
+pub(super) fn describe_options(call: &Call, asked: &Transformation, headers: &mut HeaderMap) {
+    let options = asked.to_header_text(call.storage.images().limits());
+    if !options.is_empty() {
+        insert(headers, TRANSFORMATIONS, &options);
+    }
+}
+
 /// `GET /render/image/…`
 pub(super) async fn render(mut call: Call, door: Door, target: &Target) -> Result<Response<Body>, Error> {
-    let asked = check_options(&Fields::of_query(&call.query))?;
+    // The options of a signed URL are those of its token.
+    let asked =
+        if door == Door::Signed { Transformation::default() } else { check_options(&Fields::of_query(&call.query))? };
     // No schema of these routes names the header: a missing one counts as an empty token.
     let (access, expires) = if door == Door::Authenticated {
         call.authenticate_by_token()?;
@@ -70,10 +80,7 @@ pub(super) async fn render(mut call: Call, door: Door, target: &Target) -> Resul
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(rendered.media_type));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(rendered.content.len()));
     headers.insert(http::header::VARY, HeaderValue::from_static("accept"));
-    let options = transformation.to_header_text(limits);
-    if !options.is_empty() {
-        insert(&mut headers, TRANSFORMATIONS, &options);
-    }
+    describe_options(&call, &transformation, &mut headers);
     // The tag is that of the source: the result of other options has another one.
     headers.remove(http::header::ETAG);
     let etag = md5_tag(&rendered.content);
@@ -91,7 +98,7 @@ fn md5_tag(content: &[u8]) -> String {
 /// The options in the token, whose signature was verified.
 fn signed_options(call: &Call) -> Transformation {
     let now = call.storage.now().timestamp();
-    let claims = call.query.get("token").and_then(|token| call.storage.keys().verify(token, now).ok());
+    let claims = call.query.get("token").and_then(|token| call.storage.keys().verify_url(token, now).ok());
     let text = claims.as_ref().and_then(|claims| claims.get("transformations")).and_then(Value::as_str);
     Transformation::parse_signed(text.unwrap_or_default())
 }

@@ -31,9 +31,9 @@ pub(super) async fn sign(mut call: Call, target: &Target, body: Body) -> Result<
     let fields = Fields::of_body(json_body::read(&call.parts.headers, body, false).await?)?;
     fields.require(&["expiresIn"])?;
     let lifetime = read_lifetime(&fields)?;
-    let transformation = match fields.object("transform")? {
-        Some(options) => Some(render::check_options(&options)?),
-        None => None,
+    let (transformation, format) = match fields.object("transform")? {
+        Some(options) => (Some(render::check_options(&options)?), options.text("format")?),
+        None => (None, None),
     };
     call.authenticate()?;
     let now = call.storage.now().timestamp();
@@ -45,6 +45,9 @@ pub(super) async fn sign(mut call: Call, target: &Target, body: Body) -> Result<
     let mut claims = Map::new();
     if let Some(options) = &options {
         claims.insert("transformations".to_owned(), options.as_str().into());
+        if let Some(format) = format.filter(|format| !format.is_empty()) {
+            claims.insert("format".to_owned(), format.into());
+        }
     }
     let path = target.path();
     // The lifetime is checked before the object is looked up.
@@ -96,7 +99,8 @@ pub(super) async fn sign_many(mut call: Call, bucket: &str, body: Body) -> Resul
 }
 
 /// `POST /object/upload/sign/:bucket/*`
-pub(super) async fn sign_upload(mut call: Call, target: &Target) -> Result<Response<Body>, Error> {
+pub(super) async fn sign_upload(mut call: Call, target: &Target, body: Body) -> Result<Response<Body>, Error> {
+    json_body::check_absent(&call.parts.headers, body).await?;
     call.authenticate()?;
     names::check_object_name(&target.name)?;
     let owner = call.caller.owner.clone();

@@ -116,7 +116,7 @@ async fn store(call: Call, upload: Upload, body: Body) -> Result<String, Error> 
         } else {
             content_type.to_owned()
         },
-        cache_control: call.header("cache-control").unwrap_or("no-cache").to_owned(),
+        cache_control: call.filled_header("cache-control").unwrap_or("no-cache").to_owned(),
         user_metadata: read_metadata_header(&call),
         length: call.content_length(),
     };

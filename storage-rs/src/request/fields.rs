@@ -28,7 +28,17 @@ impl Fields {
 
     /// The fields of a query.
     pub fn of_query(query: &Query) -> Self {
-        let members = query.pairs().map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
+        let mut members = Map::new();
+        for (name, value) in query.pairs() {
+            match members.get_mut(name) {
+                None => {
+                    members.insert(name.to_owned(), value.into());
+                }
+                // A parameter that is repeated is a list.
+                Some(Value::Array(values)) => values.push(value.into()),
+                Some(former) => *former = Value::Array(vec![former.take(), value.into()]),
+            }
+        }
         Self { part: "querystring".to_owned(), members }
     }
 
@@ -67,10 +77,7 @@ impl Fields {
 
     /// The value of a field; a list of one counts as that one.
     fn scalar(&self, name: &str) -> Option<&Value> {
-        match self.members.get(name)? {
-            Value::Array(elements) if elements.len() == 1 => elements.first(),
-            value => Some(value),
-        }
+        self.members.get(name).map(single)
     }
 
     /// A text. Numbers and truth values count as texts, null as an empty one.
@@ -157,7 +164,7 @@ impl Fields {
             return Err(self.refuse(name, format_args!("must NOT have fewer than {minimum} items")));
         }
         let texts = elements.iter().enumerate().map(|(index, element)| {
-            convert_text(element).ok_or_else(|| self.refuse(&format!("{name}/{index}"), "must be string"))
+            convert_text(single(element)).ok_or_else(|| self.refuse(&format!("{name}/{index}"), "must be string"))
         });
         texts.collect::<Result<_, _>>().map(Some)
     }
@@ -179,6 +186,14 @@ impl Fields {
     /// A field as it was sent.
     pub fn raw(&self, name: &str) -> Option<&Value> {
         self.members.get(name)
+    }
+}
+
+/// The element of a list of one, or the value.
+fn single(value: &Value) -> &Value {
+    match value {
+        Value::Array(elements) if elements.len() == 1 => &elements[0],
+        value => value,
     }
 }
 

@@ -11,16 +11,14 @@ use crate::error::{Code, Error};
 /// The largest body of JSON, in bytes: that of a list of 1,000 names of the greatest length.
 const MAXIMUM_BODY: usize = 1024 * 1024 + 128 * 1024;
 
-/// Reads a body of JSON; `None` for an empty one and one of another type.
+/// Reads a body of JSON; `None` for an empty one and one of another type or without one.
 ///
 /// # Errors
 /// It is malformed, too large, or has a type that is none.
 pub async fn read(headers: &HeaderMap, body: Body, allows_empty: bool) -> Result<Option<Value>, Error> {
     let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let bytes = collect(body).await?;
-    let Some(content_type) = content_type else {
-        return if bytes.is_empty() { Ok(None) } else { Err(Error::content_type_header()) };
-    };
+    let Some(content_type) = content_type else { return Ok(None) };
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     if !is_media_type(essence) {
         return Err(Error::content_type_header());
@@ -32,8 +30,34 @@ pub async fn read(headers: &HeaderMap, body: Body, allows_empty: bool) -> Result
         let message = "Body cannot be empty when content-type is set to 'application/json'";
         return if allows_empty { Ok(None) } else { Err(parser_error(400, Code::InvalidRequest, message)) };
     }
-    let malformed = "Body is not valid JSON but content-type is set to 'application/json'";
-    serde_json::from_slice(&bytes).map(Some).map_err(|_| parser_error(400, Code::InvalidRequest, malformed))
+    // RFC 8259 §8.1 lets a parser ignore a byte order mark.
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    match serde_json::from_slice(text) {
+        Ok(value) if !names_prototype(&value) => Ok(Some(value)),
+        _ => {
+            let malformed = "Body is not valid JSON but content-type is set to 'application/json'";
+            Err(parser_error(400, Code::InvalidRequest, malformed))
+        }
+    }
+}
+
+/// Checks that a request without a body does not announce one of JSON.
+///
+/// # Errors
+/// As [`read`].
+pub async fn check_absent(headers: &HeaderMap, body: Body) -> Result<(), Error> {
+    read(headers, body, false).await.map(|_| ())
+}
+
+/// Whether a member would change the prototype of an object in JavaScript: the reference takes no such body.
+fn names_prototype(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.iter().any(|(name, value)| {
+            name == "__proto__" || (name == "constructor" && value.get("prototype").is_some()) || names_prototype(value)
+        }),
+        Value::Array(elements) => elements.iter().any(names_prototype),
+        _ => false,
+    }
 }
 
 fn parser_error(status: u16, code: Code, message: &'static str) -> Error {

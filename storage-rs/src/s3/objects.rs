@@ -34,7 +34,7 @@ pub(super) fn parse_copy_source(header: &str) -> Result<Target, Error> {
     let source = header.split_once("?versionId=").map_or(header, |(source, _)| source);
     let source = decode_path(source).unwrap_or_else(|| source.to_owned());
     let (bucket, name) = source.strip_prefix('/').unwrap_or(&source).split_once('/').unwrap_or((source.as_str(), ""));
-    if bucket.is_empty() {
+    if bucket.is_empty() && !source.is_empty() {
         return Err(Error::invalid_bucket_name(""));
     }
     if name.is_empty() {
@@ -205,7 +205,14 @@ impl Request {
             Verdict::Failed => return Err(precondition_failed()),
         }
         let size = found.size().unwrap_or_default().to_string();
-        Ok(describe(S3Answer::new(StatusCode::OK), &found).with("content-length", &size))
+        let mut answer = describe(S3Answer::new(StatusCode::OK), &found).with("content-length", &size);
+        if let Some(time) = found.created_at() {
+            answer = answer.with(
+                "created-at",
+                &time.format("%a %b %d %Y %H:%M:%S GMT+0000 (Coordinated Universal Time)").to_string(),
+            );
+        }
+        Ok(answer)
     }
 
     pub(super) async fn object_tagging(self) -> Result<S3Answer, Error> {

@@ -49,7 +49,10 @@ impl Request {
         }
         authorized?;
         description.is_upsert = self.is_upsert();
-        mime::check(&description.headers().content_type, &bucket.mime_types)?;
+        // As in the reference: content without a type is none that a page shows, and is not checked.
+        if let Some(declared) = description.declared_type() {
+            mime::check(&declared, &bucket.mime_types)?;
+        }
         let mut upload = self.begin(version, description).await?;
         let mut answer = Answer::new(StatusCode::CREATED);
         let lock = self.lock(version).await?;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests fail the test")]
 
 mod anonymise;
+mod answers;
 mod api;
 #[path = "../../../postgrest-rs/tests/database/cluster.rs"]
 mod cluster;
