@@ -337,6 +337,30 @@ async fn upload_that_another_server_wrote_is_reported_without_a_second_row() {
     assert_eq!(refused.status(), StatusCode::CONFLICT, "{refused:?}");
 }
 
+#[tokio::test]
+async fn upload_whose_object_was_deleted_before_its_completion_was_noted_does_not_bring_it_back() {
+    let api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    let path = begin_upload(&api, "false").await;
+    let part = send(&api.storage, "PATCH", &path, &part_headers("0"), Body::from("hello")).await;
+    assert_eq!(part.status(), StatusCode::NO_CONTENT, "{part:?}");
+    assert_eq!(forget_completion(&api.folder), 1, "the description is found");
+    let deleted = api.send("DELETE", "/object/b/a.txt", Body::empty()).await;
+    assert_eq!(deleted.status(), StatusCode::OK, "{deleted:?}");
+    // Clients begin anew after these answers.
+    let replica = api.replica();
+    let version = [("tus-resumable", "1.0.0")];
+    let reported = send(&replica, "HEAD", &path, &version, Body::empty()).await;
+    assert_eq!(reported.status(), StatusCode::NOT_FOUND, "{reported:?}");
+    let repeated = send(&replica, "PATCH", &path, &part_headers("5"), Body::empty()).await;
+    assert_eq!(repeated.status(), StatusCode::NOT_FOUND, "{repeated:?}");
+    let rows: i64 = api.admin.query_one("SELECT count(*) FROM storage.objects", &[]).await.unwrap().get(0);
+    assert_eq!(rows, 0, "the object stays deleted");
+    let again = begin_upload(&api, "false").await;
+    let part = send(&replica, "PATCH", &again, &part_headers("0"), Body::from("again")).await;
+    assert_eq!(part.status(), StatusCode::NO_CONTENT, "{part:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resumable_upload_is_completed_once_although_its_client_hangs_up() {
     let api = TestApi::start(&[]).await;
