@@ -2,6 +2,7 @@
 
 mod data_api;
 mod faults;
+mod file_holders;
 mod gotrue_world;
 mod storage;
 
@@ -98,6 +99,7 @@ impl Server {
             DatabaseSource::Embedded(_) => WorldDatabases::new(administrator, template, prefix),
             DatabaseSource::External(_) => WorldDatabases::with_kept_cluster(administrator, template, prefix),
         };
+        let databases = databases.observed_by(files.holders());
         let is_external = matches!(*source, DatabaseSource::External(_));
         let mut apis = ServedApis::find(&project, None, &keys, is_external);
         let builder = WorldBackends {

@@ -2,6 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection, Row};
 
 use super::bench::{TestServer, World};
 use super::support::{Basalt, TempFolder};
@@ -55,6 +56,61 @@ async fn worlds_have_files_of_their_own_and_forks_those_of_their_source() {
     create_bucket(&server, &fork).await;
     upload(&server, &fork, "b.txt", "again").await;
     assert_eq!(read(&server, &fork, "b.txt").await.as_deref(), Some("again"));
+}
+
+/// The number of stored files of all worlds.
+async fn count_stored_files(server: &TestServer) -> usize {
+    let mut database = PgConnection::connect(&server.0.text("database_url")).await.expect("connected");
+    let statement = "SELECT current_setting('data_directory')";
+    let folder: String = sqlx::raw_sql(statement).fetch_one(&mut database).await.expect("a row").get(0);
+    let folder = std::path::Path::new(&folder).ancestors().map(|folder| folder.join("storage/objects"));
+    let folder = folder.into_iter().find(|folder| folder.is_dir()).expect("the folder of stored files is there");
+    let groups = std::fs::read_dir(folder).expect("a folder").flatten();
+    groups.map(|group| std::fs::read_dir(group.path()).expect("a folder").count()).sum()
+}
+
+/// Waits until so many files are stored: those of dropped databases are deleted in the background.
+async fn wait_for_stored_files(server: &TestServer, expected: usize) {
+    let started = std::time::Instant::now();
+    loop {
+        let count = count_stored_files(server).await;
+        if count == expected {
+            return;
+        }
+        assert!(started.elapsed() < std::time::Duration::from_secs(30), "{count} files, not {expected}");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn file_is_deleted_when_no_world_and_no_snapshot_has_it() {
+    let server = TestServer::start();
+    let world = server.world(json!({})).await;
+    create_bucket(&server, &world).await;
+    upload(&server, &world, "a.txt", "first").await;
+    world.ok(Method::POST, "/snapshots/first", None).await;
+    let (status, description) = world.call(Method::POST, "/fork", None).await;
+    assert_eq!(status, 201, "{description}");
+    let fork = server.described(description);
+    assert_eq!(send(&server, &world, Method::PUT, "/object/papers/a.txt", "second").await.0, 200);
+    upload(&server, &world, "b.txt", "other").await;
+    assert_eq!(count_stored_files(&server).await, 3, "the fork and the snapshot have the first one");
+    assert_eq!(send(&server, &world, Method::DELETE, "/object/papers/b.txt", "").await.0, 200);
+    assert_eq!(count_stored_files(&server).await, 2);
+
+    for _ in 0..5 {
+        world.ok(Method::POST, "/snapshots/first/restore", None).await;
+        assert_eq!(read(&server, &world, "a.txt").await.as_deref(), Some("first"));
+        assert_eq!(send(&server, &world, Method::PUT, "/object/papers/a.txt", "again").await.0, 200);
+    }
+    wait_for_stored_files(&server, 2).await;
+    world.ok(Method::POST, "/reset", None).await;
+    wait_for_stored_files(&server, 1).await;
+    assert_eq!(read(&server, &fork, "a.txt").await.as_deref(), Some("first"));
+    fork.ok(Method::DELETE, "", None).await;
+    assert_eq!(count_stored_files(&server).await, 1, "the snapshot has it");
+    world.ok(Method::DELETE, "/snapshots/first", None).await;
+    wait_for_stored_files(&server, 0).await;
 }
 
 #[tokio::test]

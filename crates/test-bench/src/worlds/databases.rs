@@ -1,7 +1,7 @@
 //! The databases of the worlds: copies of a template, some of which are made in advance.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use gotrue_rules::domain::error::chain::ErrorChain;
 use platform::store::migrate::{DatabaseAdministrator, DatabaseName, MigrateError};
@@ -14,6 +14,34 @@ const READY_DATABASES: usize = 8;
 const MAX_UNUSED_DATABASES: usize = 64;
 /// The number of dropped databases after which the space of their catalog rows is freed.
 const DROPS_PER_VACUUM: u64 = 50;
+
+/// Is told what happens to databases, for what is kept beside them.
+pub trait DatabaseObserver: std::fmt::Debug + Send + Sync + 'static {
+    /// A copy is about to be made. Each call is followed by one of [`DatabaseObserver::copied`].
+    fn copying(&self, source: &DatabaseName);
+
+    /// A copy was made; `None` if that failed.
+    fn copied(&self, source: &DatabaseName, copy: Option<&DatabaseName>);
+
+    fn renamed(&self, from: &DatabaseName, to: &DatabaseName);
+
+    fn dropped(&self, database: &DatabaseName);
+}
+
+/// A copy that is being made. One that is given up counts as failed.
+struct ObservedCopy<'a> {
+    observer: Option<&'a dyn DatabaseObserver>,
+    source: &'a DatabaseName,
+    copy: Option<&'a DatabaseName>,
+}
+
+impl Drop for ObservedCopy<'_> {
+    fn drop(&mut self) {
+        if let Some(observer) = self.observer {
+            observer.copied(self.source, self.copy);
+        }
+    }
+}
 
 /// Creates and removes the databases of worlds; clones share them.
 #[derive(Debug, Clone)]
@@ -36,6 +64,7 @@ struct Inner {
     closing: watch::Sender<bool>,
     /// Whether the cluster remains after this process.
     is_cluster_kept: bool,
+    observer: OnceLock<Arc<dyn DatabaseObserver>>,
 }
 
 impl WorldDatabases {
@@ -62,7 +91,19 @@ impl WorldDatabases {
             changed: Notify::new(),
             closing: watch::Sender::new(false),
             is_cluster_kept,
+            observer: OnceLock::new(),
         }))
+    }
+
+    /// Tells an observer what happens from now on. Later calls have no effect.
+    #[must_use]
+    pub fn observed_by(self, observer: Arc<dyn DatabaseObserver>) -> Self {
+        self.0.observer.get_or_init(|| observer);
+        self
+    }
+
+    fn observer(&self) -> Option<&dyn DatabaseObserver> {
+        self.0.observer.get().map(AsRef::as_ref)
     }
 
     /// Does the same, and drops all databases at the end, because the cluster remains.
@@ -102,8 +143,15 @@ impl WorldDatabases {
     }
 
     async fn drop_now(&self, database: &DatabaseName) {
-        if let Err(error) = self.0.administrator.drop(database).await {
-            tracing::warn!(error = %ErrorChain(&error), database = database.as_str(), "dropping a database failed");
+        match self.0.administrator.drop(database).await {
+            Ok(()) => {
+                if let Some(observer) = self.observer() {
+                    observer.dropped(database);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(error = %ErrorChain(&error), database = database.as_str(), "dropping a database failed");
+            }
         }
         self.vacuum_sometimes().await;
     }
@@ -183,7 +231,14 @@ impl WorldDatabases {
     /// Returns a copy of a database, whose sessions end.
     pub(crate) async fn copy_of(&self, database: &DatabaseName) -> Result<DatabaseName, MigrateError> {
         let copy = self.new_name();
+        let observer = self.observer();
+        if let Some(observer) = observer {
+            observer.copying(database);
+        }
+        let mut reported = ObservedCopy { observer, source: database, copy: None };
         self.0.administrator.copy(database, &copy).await?;
+        reported.copy = Some(&copy);
+        drop(reported);
         Ok(copy)
     }
 
@@ -194,12 +249,20 @@ impl WorldDatabases {
         replacement: &DatabaseName,
     ) -> Result<(), MigrateError> {
         let unused = self.new_name();
-        self.0.administrator.rename(database, &unused).await?;
-        if let Err(error) = self.0.administrator.rename(replacement, database).await {
-            self.0.administrator.rename(&unused, database).await?;
+        self.rename(database, &unused).await?;
+        if let Err(error) = self.rename(replacement, database).await {
+            self.rename(&unused, database).await?;
             return Err(error);
         }
         self.discard(unused);
+        Ok(())
+    }
+
+    async fn rename(&self, from: &DatabaseName, to: &DatabaseName) -> Result<(), MigrateError> {
+        self.0.administrator.rename(from, to).await?;
+        if let Some(observer) = self.observer() {
+            observer.renamed(from, to);
+        }
         Ok(())
     }
 

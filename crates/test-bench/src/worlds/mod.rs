@@ -17,7 +17,7 @@ use platform::store::migrate::{DatabaseName, MigrateError};
 use serde_json::{Map, Value};
 use tokio::sync::OwnedRwLockWriteGuard;
 
-pub use databases::WorldDatabases;
+pub use databases::{DatabaseObserver, WorldDatabases};
 pub use world::World;
 
 pub(crate) use request::{NewFork, NewWorld, check_name, parse};

@@ -2,7 +2,7 @@
 //!
 //! The files of all worlds are in one folder, which ends with the server. A file is named by its version, which is new with every
 //! write, and only rows name versions: a world reads nothing but what it wrote or what the world that it is a copy of wrote. So
-//! forks and snapshots copy no files, and a removal leaves the file, because a copy of the world may have its row. A resumable
+//! forks and snapshots copy no files, and a file is deleted when no database holds it ([`FileHolders`]). A resumable
 //! upload that is not complete belongs to the API that began it: it ends with a reset and with a change of settings.
 
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use chrono::{DateTime, Utc};
 use futures::FutureExt;
-use futures::future::{BoxFuture, ready};
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use gotrue_rs::config::{Config, JwtKeys};
 use gotrue_rules::domain::database_url::with_database;
@@ -30,6 +30,7 @@ use test_bench::backend::BackendPlan;
 use uuid::Uuid;
 
 use super::faults::WorldFaults;
+use super::file_holders::{FileHolders, HolderId};
 use crate::api_keys::ApiKeys;
 use crate::project::Project;
 use crate::serve::source::DatabaseSource;
@@ -47,6 +48,7 @@ const CONNECTED_WITHOUT_USE: Duration = Duration::from_secs(5);
 pub(super) struct WorldFiles {
     data: PathBuf,
     disk: Arc<DiskBackend>,
+    holders: Arc<FileHolders>,
 }
 
 impl WorldFiles {
@@ -54,13 +56,21 @@ impl WorldFiles {
     pub(super) fn open(data: &Path) -> anyhow::Result<Self> {
         let folder = data.join(FOLDER);
         create_folder(&folder)?;
-        let disk = DiskBackend::open(&folder).context("opening the folder of stored files")?;
-        Ok(Self { data: data.to_owned(), disk: Arc::new(disk) })
+        let disk = Arc::new(DiskBackend::open(&folder).context("opening the folder of stored files")?);
+        let holders = Arc::new(FileHolders::new(Arc::clone(&disk)));
+        Ok(Self { data: data.to_owned(), disk, holders })
     }
 
-    /// The files as one API uses them.
-    fn backend(&self) -> Arc<dyn Backend> {
-        Arc::new(KeptFiles { disk: Arc::clone(&self.disk), uploads: Mutex::default() })
+    /// Which databases hold which files.
+    pub(super) fn holders(&self) -> Arc<FileHolders> {
+        Arc::clone(&self.holders)
+    }
+
+    /// The files as the API of a database uses them.
+    fn backend(&self, database: &DatabaseName) -> Arc<dyn Backend> {
+        let holder = self.holders.holder_of(database);
+        let (disk, holders) = (Arc::clone(&self.disk), self.holders());
+        Arc::new(SharedFiles { disk, holders, holder, uploads: Mutex::default() })
     }
 
     /// Creates the buckets of the project in the databases that worlds begin with.
@@ -80,7 +90,7 @@ impl WorldFiles {
         for database in databases {
             let url = with_database(&url, database.as_str());
             let config = build_settings(&self.inputs(project, &url, keys, &jwt))?;
-            let api = Storage::new(config, self.backend(), Clock::of_machine());
+            let api = Storage::new(config, self.backend(database), Clock::of_machine());
             let api = api.map_err(|error| anyhow!("preparing the storage API: {error}"))?;
             let seeded = seed::apply(&api, &seeds).await;
             api.database().pool().renew();
@@ -125,7 +135,7 @@ impl WorldFiles {
         let clock = Arc::clone(&plan.clock);
         let clock = Clock::new(move || clock.now());
         let faults = Arc::new(WorldFaults::new(&plan.faults));
-        let api = Storage::with_faults(settings, self.backend(), clock, Some(faults));
+        let api = Storage::with_faults(settings, self.backend(&plan.database), clock, Some(faults));
         let api = api.map_err(|error| anyhow!("preparing the storage API of a world: {error}"))?;
         Ok(Some(RunningStorage { api }))
     }
@@ -147,14 +157,16 @@ pub(super) async fn maintain(running: RunningStorage, mut closing: ShutdownSigna
     pool.renew();
 }
 
-/// Files on disk that stay, and the resumable uploads that began here.
+/// Files on disk that other databases may hold too, and the resumable uploads that began here.
 #[derive(Debug)]
-struct KeptFiles {
+struct SharedFiles {
     disk: Arc<DiskBackend>,
+    holders: Arc<FileHolders>,
+    holder: HolderId,
     uploads: Mutex<HashSet<Uuid>>,
 }
 
-impl KeptFiles {
+impl SharedFiles {
     /// The uploads, if this one began here.
     fn staging_of(&self, id: Uuid) -> Result<&dyn Staging, BackendError> {
         let is_own = self.uploads.lock().unwrap_or_else(PoisonError::into_inner).contains(&id);
@@ -162,7 +174,7 @@ impl KeptFiles {
     }
 }
 
-impl Staging for KeptFiles {
+impl Staging for SharedFiles {
     fn create<'a>(&'a self, id: Uuid, description: &'a [u8]) -> BoxFuture<'a, Result<(), BackendError>> {
         self.uploads.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
         self.disk.staging().create(id, description)
@@ -190,6 +202,7 @@ impl Staging for KeptFiles {
         target: &'a FileKey,
         headers: &'a ContentHeaders,
     ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
+        self.holders.hold(self.holder, target);
         async move { self.staging_of(id)?.finish(id, target, headers).await }.boxed()
     }
 
@@ -210,13 +223,14 @@ impl Staging for KeptFiles {
     }
 }
 
-impl Backend for KeptFiles {
+impl Backend for SharedFiles {
     fn put<'a>(
         &'a self,
         key: &'a FileKey,
         headers: &'a ContentHeaders,
         content: Content,
     ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
+        self.holders.hold(self.holder, key);
         self.disk.put(key, headers, content)
     }
 
@@ -238,11 +252,12 @@ impl Backend for KeptFiles {
         target: &'a FileKey,
         headers: &'a ContentHeaders,
     ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
+        self.holders.hold(self.holder, target);
         self.disk.copy(source, target, headers)
     }
 
-    fn delete<'a>(&'a self, _: &'a [FileKey]) -> BoxFuture<'a, Result<(), BackendError>> {
-        ready(Ok(())).boxed()
+    fn delete<'a>(&'a self, keys: &'a [FileKey]) -> BoxFuture<'a, Result<(), BackendError>> {
+        async move { self.disk.delete(&self.holders.give_up(self.holder, keys)).await }.boxed()
     }
 
     fn identify(&self, key: &FileKey) -> String {
@@ -253,8 +268,9 @@ impl Backend for KeptFiles {
         self.disk.list()
     }
 
+    /// Does nothing: a file without a row here may have one in another database.
     fn delete_listed<'a>(&'a self, _: &'a ListedFile) -> BoxFuture<'a, Result<(), BackendError>> {
-        ready(Ok(())).boxed()
+        async { Ok(()) }.boxed()
     }
 
     fn space(&self) -> BoxFuture<'_, Result<Option<Space>, BackendError>> {
