@@ -42,17 +42,54 @@ BEGIN
         )
     $body$;
 
+    -- NULL for what is no ciphertext of this key and row, so that one such row does not hide the others.
     CREATE OR REPLACE FUNCTION vault.decrypt_secret(secret text, id uuid) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = '' AS $body$
     DECLARE
-        plain text := extensions.pgp_sym_decrypt(pg_catalog.decode(secret, 'base64'), vault.read_key());
+        key text := vault.read_key();
+        plain text;
     BEGIN
-        IF NOT pg_catalog.starts_with(plain, id::text) THEN
-            RAISE EXCEPTION 'the secret belongs to another row';
-        END IF;
-        RETURN pg_catalog.substr(plain, 37);
+        plain := extensions.pgp_sym_decrypt(pg_catalog.decode(secret, 'base64'), key);
+        RETURN CASE WHEN pg_catalog.starts_with(plain, id::text) THEN pg_catalog.substr(plain, 37) END;
+    EXCEPTION
+        WHEN data_exception OR external_routine_invocation_exception THEN
+            RETURN NULL;
     END
     $body$;
+
+    CREATE OR REPLACE FUNCTION vault.is_pgp_message(secret text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE SET search_path = '' AS $body$
+    BEGIN
+        RETURN extensions.pgp_key_id(pg_catalog.decode(secret, 'base64')) = 'SYMKEY';
+    EXCEPTION
+        WHEN data_exception OR external_routine_invocation_exception THEN
+            RETURN false;
+    END
+    $body$;
+
+    -- Encrypts what a statement writes to the table itself. Ciphertext of the same row, as in a restored dump, stays.
+    CREATE OR REPLACE FUNCTION vault.encrypt_row() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $body$
+    DECLARE
+        moved text;
+    BEGIN
+        IF vault.decrypt_secret(NEW.secret, NEW.id) IS NOT NULL THEN
+            RETURN NEW;
+        END IF;
+        IF TG_OP = 'UPDATE' AND NEW.secret = OLD.secret THEN
+            moved := vault.decrypt_secret(OLD.secret, OLD.id);
+        END IF;
+        NEW.secret := vault.encrypt_secret(coalesce(moved, NEW.secret), NEW.id);
+        RETURN NEW;
+    END
+    $body$;
+    CREATE OR REPLACE TRIGGER encrypt_row BEFORE INSERT OR UPDATE OF id, secret ON vault.secrets
+    FOR EACH ROW EXECUTE FUNCTION vault.encrypt_row();
+
+    -- Rows from before the trigger.
+    UPDATE vault.secrets AS s
+    SET secret = vault.encrypt_secret(s.secret, s.id)
+    WHERE NOT vault.is_pgp_message(s.secret);
 
     CREATE OR REPLACE VIEW vault.decrypted_secrets AS
     SELECT

@@ -76,6 +76,7 @@ mod timing;
 mod tls;
 mod token_use;
 mod users;
+mod vault;
 mod world_accounts;
 mod world_clock;
 mod world_data;

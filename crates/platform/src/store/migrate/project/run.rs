@@ -137,18 +137,18 @@ impl<'a> FileRun<'a> {
             "supabase_vault" => Some("vault"),
             _ => None,
         };
-        let find = sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_catalog.pg_available_extensions WHERE name = $1)");
-        let is_available: bool = find
+        let find = sqlx::query_scalar(
+            "SELECT installed_version IS NOT NULL FROM pg_catalog.pg_available_extensions WHERE name = $1",
+        );
+        let is_installed: Option<bool> = find
             .persistent(false)
             .bind(name)
-            .fetch_one(&mut *self.connection)
+            .fetch_optional(&mut *self.connection)
             .await
             .during("looking for an extension")?;
-        if !is_available {
-            return Ok(());
-        }
+        let Some(is_installed) = is_installed else { return Ok(()) };
         let replaced = match schema {
-            Some(schema) if action == ExtensionAction::Create => {
+            Some(schema) if action == ExtensionAction::Create && !is_installed => {
                 run_script(self.connection, format!("DROP SCHEMA IF EXISTS {schema} CASCADE")).await
             }
             _ => Ok(()),
