@@ -55,7 +55,7 @@ pub(crate) use settings::{ServerFacts, Settings};
 pub(crate) use submissions::WebhookAddress;
 
 use crate::dev::MailboxPorts;
-use read::{Environment, Values};
+use read::{Environment, Value, Values};
 
 /// The default port of the Supabase CLI.
 const DEFAULT_PORT: u16 = 54_321;
@@ -67,6 +67,14 @@ pub(crate) struct ConfigFile {
     values: Values,
     /// The table `[basalt]`.
     pub basalt: BasaltSettings,
+}
+
+/// A secret of `[db.vault]`.
+pub(crate) struct VaultSecret<'a> {
+    /// Its key in the table.
+    pub name: &'a str,
+    /// What is encrypted; not empty.
+    pub value: &'a str,
 }
 
 /// The settings of `[functions.NAME]`.
@@ -175,6 +183,16 @@ impl ConfigFile {
     /// Returns whether the migrations of the project are applied to the embedded database.
     pub(crate) fn has_migrations(&self) -> bool {
         self.values.is_enabled("db.migrations.enabled", true)
+    }
+
+    /// Returns the secrets of `[db.vault]` that have a value.
+    pub(crate) fn vault_secrets(&self) -> Vec<VaultSecret<'_>> {
+        let is_secret = |value: &Value| match value.path.as_slice() {
+            [db, vault, _] => db == "db" && vault == "vault" && !value.text.is_empty(),
+            _ => false,
+        };
+        let values = self.values.enabled_values().filter(|value| is_secret(value));
+        values.map(|value| VaultSecret { name: &value.path[2], value: &value.text }).collect()
     }
 
     /// Returns the patterns of the seed files, relative to the file's folder; none if seeding is disabled.

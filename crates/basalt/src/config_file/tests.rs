@@ -321,6 +321,20 @@ fn unsupported_tables_are_listed_unless_disabled() {
 }
 
 #[test]
+fn secrets_of_the_vault_are_those_that_have_a_value() {
+    let file = read("[db.vault]\nplain = \"a\"\nknown = \"env(SECRET)\"\nempty = \"\"\nunset = \"env(MISSING)\"")
+        .expect("no problem");
+    let names: Vec<&str> = file.vault_secrets().iter().map(|secret| secret.name).collect();
+    assert_eq!(names, ["known", "plain"]);
+    assert_eq!(file.unsupported_tables_notice(), None);
+    let notices: Vec<String> = file.notices().iter().map(ToString::to_string).collect();
+    assert!(
+        matches!(notices.as_slice(), [one] if one.contains("MISSING is not set: the vault does not get this secret")),
+        "{notices:?}"
+    );
+}
+
+#[test]
 fn unsupported_or_invalid_values_are_rejected() {
     assert_eq!(settings("[api.tls]\nenabled = true").problems.len(), 1);
     assert_eq!(settings("[api.tls]\nenabled = true\ncert_path = \"a.pem\"").problems.len(), 1);

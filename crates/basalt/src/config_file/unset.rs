@@ -21,6 +21,8 @@ enum UnsetEffect {
     Disables(String),
     /// The value is the default.
     Default,
+    /// The vault does not get the secret.
+    OmitsSecret,
     /// The configuration cannot be used.
     Problem,
 }
@@ -52,6 +54,9 @@ pub(super) fn list_notices(values: &Values) -> Vec<Notice> {
             UnsetEffect::None => Some(Notice::debug(name, format!("{missing}; its table is disabled"))),
             UnsetEffect::Disables(table) => Some(Notice::warning(name, format!("{missing}: [{table}] is disabled"))),
             UnsetEffect::Default => Some(Notice::warning(name, format!("{missing}: it has its default"))),
+            UnsetEffect::OmitsSecret => {
+                Some(Notice::warning(name, format!("{missing}: the vault does not get this secret")))
+            }
             UnsetEffect::Problem => None,
         }
     };
@@ -74,6 +79,7 @@ fn effect(values: &Values, unset: &UnsetVariable) -> UnsetEffect {
     match provider_table(&unset.path).filter(|table| values.is_switched_off(table)) {
         Some(table) => UnsetEffect::Disables(table),
         None if values.is_disabled(&unset.path) => UnsetEffect::None,
+        None if unset.path.starts_with(&["db".to_owned(), "vault".to_owned()]) => UnsetEffect::OmitsSecret,
         None if has_usable_default(&unset.path) => UnsetEffect::Default,
         None => UnsetEffect::Problem,
     }

@@ -30,7 +30,6 @@ const SERVICES: &[(&str, &str, bool)] = &[
     ("analytics", "export metrics and traces instead, see docs/guides/telemetry.md", false),
     ("experimental", "set them with the CLI where they are needed", false),
     ("db.pooler", "run a pooler in front of your own database, see docs/guides/poolers.md", false),
-    ("db.vault", "set it in your own database", true),
     ("db.", "set it in your own database", false),
 ];
 

@@ -7,6 +7,7 @@ mod glob;
 mod hook_functions;
 mod report;
 mod scratch;
+mod vault;
 
 use anyhow::Context;
 use gotrue_rs::config::DatabaseSettings;
@@ -23,7 +24,7 @@ use crate::database;
 use crate::logging::log_notices;
 use crate::project::Project;
 
-/// Applies the files of the project that have not run on the embedded database yet.
+/// Applies the files of the project that have not run on the embedded database yet, then writes the secrets of `[db.vault]`.
 ///
 /// `superuser_url` is that of the embedded database, `hooks` are those that call its functions.
 ///
@@ -37,10 +38,24 @@ pub(crate) async fn apply(
 ) -> anyhow::Result<(AppliedFiles, ProjectReport)> {
     let files = SchemaFiles::read(project)?;
     let applied = apply_files(&files, superuser_url, settings, hooks, ApplyOptions::START).await;
-    applied.context(
+    let applied = applied.context(
         "the files of the project were not all applied to the embedded database; [db.migrations] and [db.seed] enabled = false \
          leave them out",
-    )
+    )?;
+    write_secrets(project, superuser_url, settings).await?;
+    Ok(applied)
+}
+
+async fn write_secrets(project: &Project, superuser_url: &str, settings: &DatabaseSettings) -> anyhow::Result<()> {
+    let secrets = project.file.vault_secrets();
+    if secrets.is_empty() {
+        return Ok(());
+    }
+    let superuser = DatabaseSettings { url: Secret::from(superuser_url), ..settings.clone() };
+    let pool = database::build_migration_pool(&superuser).await?;
+    let outcome = vault::write_secrets(&pool, &secrets).await;
+    pool.close().await;
+    outcome
 }
 
 /// Applies files that have not run on the database of `url` yet.

@@ -37,8 +37,8 @@ impl DatabaseSource {
                     self.migrate(&settings, true).await?;
                     create_template(&self.operator_url()).await?;
                 }
-                let has_files = SchemaFiles::read(project)?.is_any();
-                if !has_files {
+                let is_plain = !SchemaFiles::read(project)?.is_any() && project.file.vault_secrets().is_empty();
+                if is_plain {
                     return Ok((administrator, template, ProjectReport::default()));
                 }
                 let (_, report) = project_schema::apply(project, &self.operator_url(), &settings, hooks).await?;

@@ -1,6 +1,7 @@
-//! The vault of a project: rows that statements insert themselves.
+//! The vault of a project: rows that statements insert themselves, and the secrets of `[db.vault]`.
 
-use super::project_schema::{TestProject, connect, texts};
+use super::project_schema::{TestProject, connect, stop, texts};
+use super::support::{Basalt, basalt};
 
 const DECRYPTED: &str =
     "SELECT name || '=' || coalesce(decrypted_secret, '-') FROM vault.decrypted_secrets ORDER BY name";
@@ -32,4 +33,39 @@ async fn inserted_and_updated_secrets_are_encrypted_and_a_bad_row_hides_no_other
     sqlx::raw_sql(damage).execute(&mut connection).await.expect("damaged");
     let decrypted = texts(&mut connection, DECRYPTED).await;
     assert_eq!(decrypted, ["created=value 2", "inserted=value 1", "moved=-", "updated=-"]);
+}
+
+#[tokio::test]
+async fn secrets_of_the_configuration_are_in_the_vault_after_every_start() {
+    let project = TestProject::new(&[(
+        "migrations/1_secrets.sql",
+        "select vault.create_secret('old value', 'known', 'described');",
+    )]);
+    let configure = |value: &str| {
+        let text = format!(
+            "[db.vault]\nknown = \"env(BASALT_TEST_SECRET)\"\nnew = \"{value}\"\nunset = \"env(BASALT_TEST_UNSET)\"\n"
+        );
+        project.write("config.toml", &text);
+    };
+    let serve =
+        || Basalt::start(basalt().current_dir(&project.0.0).env("BASALT_TEST_SECRET", "value of the environment"), &[]);
+    configure("value 1");
+    let server = serve();
+    let known = "known=value of the environment";
+    assert_eq!(texts(&mut connect(&server).await, DECRYPTED).await, [known, "new=value 1"]);
+    stop(server);
+    configure("value 2");
+    let server = serve();
+    let mut connection = connect(&server).await;
+    assert_eq!(texts(&mut connection, DECRYPTED).await, [known, "new=value 2"]);
+    assert_eq!(texts(&mut connection, PLAIN).await, Vec::<String>::new());
+    let kept = "SELECT description FROM vault.secrets WHERE name = 'known'";
+    assert_eq!(texts(&mut connection, kept).await, ["described"]);
+    drop(connection);
+    stop(server);
+    let (output, log) = project.run(&["db", "reset", "--yes"]);
+    assert!(output.status.success(), "{log}");
+    assert!(!log.contains("value 2"), "{log}");
+    let server = Basalt::start(basalt().current_dir(&project.0.0), &[]);
+    assert_eq!(texts(&mut connect(&server).await, DECRYPTED).await, ["known=old value", "new=value 2"]);
 }
