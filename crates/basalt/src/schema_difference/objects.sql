@@ -7,7 +7,7 @@ WITH own_schemas AS (
     FROM pg_namespace AS n
     WHERE n.nspname !~ '^pg_'
       AND n.nspname NOT IN (
-          'information_schema', 'auth', 'basalt', 'storage', 'realtime', '_realtime', '_analytics', 'vault', 'cron', 'net',
+          'information_schema', 'auth', 'basalt', 'storage', 'realtime', '_realtime', '_analytics', 'vault', 'cron', 'net', 'pgmq',
           'supabase_functions', 'supabase_migrations', 'extensions', 'graphql', 'graphql_public', 'pgbouncer', 'pgsodium',
           'pgsodium_masks', 'pgtle'
       )

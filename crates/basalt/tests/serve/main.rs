@@ -35,6 +35,7 @@ mod limit_stores;
 mod log_volume;
 mod mails;
 mod message_limits;
+mod message_queues;
 mod mixed_versions;
 mod operator;
 mod order_links;

@@ -9,11 +9,12 @@ use crate::store::migrate::words::find_created_object;
 use crate::store::migrate::{ErrorContext, MigrateError};
 
 /// Extensions whose SQL this server provides without them, and what that is.
-const PROVIDED: [(&str, &str); 4] = [
+const PROVIDED: [(&str, &str); 5] = [
     ("pg_cron", "jobs in schema cron"),
     ("pg_net", "requests in schema net, webhooks in supabase_functions"),
     ("supabase_vault", "secrets in schema vault"),
     ("pgjwt", "functions sign and verify"),
+    ("pgmq", "message queues in schema pgmq"),
 ];
 
 /// Extensions that tools use: no table, policy or function of a project depends on them unless it calls theirs.
@@ -80,7 +81,7 @@ const PACKAGES: [ExtensionPackage; 21] = [
 const ADD_POSTGRESQL_ORG: &str = "/usr/share/postgresql-common/pgdg/apt.postgresql.org.sh";
 
 /// Types and functions by which a statement shows that it needs an extension.
-const MARKS: [(&str, &str); 12] = [
+const MARKS: [(&str, &str); 11] = [
     ("vector", "vector"),
     ("halfvec", "vector"),
     ("sparsevec", "vector"),
@@ -91,7 +92,6 @@ const MARKS: [(&str, &str); 12] = [
     ("ivfflat", "vector"),
     ("geometry", "postgis"),
     ("geography", "postgis"),
-    ("pgmq", "pgmq"),
     ("plan", "pgtap"),
 ];
 
@@ -373,7 +373,6 @@ mod tests {
     fn missing_types_point_to_their_extension() {
         assert_eq!(find_needed_extension("type \"vector\" does not exist"), Some("vector"));
         assert_eq!(find_needed_extension("type \"extensions.geography\" does not exist"), Some("postgis"));
-        assert_eq!(find_needed_extension("schema \"pgmq\" does not exist"), Some("pgmq"));
         assert_eq!(find_needed_extension("relation \"vectors\" does not exist"), None);
         assert_eq!(find_needed_extension("duplicate key in vector"), None);
     }
@@ -400,7 +399,7 @@ mod tests {
             "{vector}"
         );
         assert!(describe_remedy("postgis", server).starts_with("apt-get install postgresql-15-postgis-3, then"));
-        assert!(describe_remedy("pgmq", server).contains("pgmq for PostgreSQL 15"));
+        assert!(describe_remedy("timescaledb", server).contains("timescaledb for PostgreSQL 15"));
         let other = ServerPrograms { is_packaged: false, ..server };
         assert!(describe_remedy("vector", other).contains("PG_BIN_DIR=/usr/lib/postgresql/15/bin"));
     }

@@ -8,13 +8,14 @@ use super::super::{ErrorContext, MigrateError, lock_migrations, run_script};
 const RECORDS: &str = include_str!("../../../../../../sql/project/supabase_migrations.sql");
 
 /// The files in the order in which they run. The roles exist already.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     include_str!("../../../../../../sql/project.sql"),
     RECORDS,
     include_str!("../../../../../../sql/project/pgjwt.sql"),
     include_str!("../../../../../../sql/project/vault.sql"),
     include_str!("../../../../../../sql/project/cron.sql"),
     include_str!("../../../../../../sql/project/net.sql"),
+    include_str!("../../../../../../sql/project/pgmq.sql"),
     include_str!("../../../../../../sql/project/supabase_functions.sql"),
     include_str!("../../../../../../sql/project/realtime.sql"),
 ];

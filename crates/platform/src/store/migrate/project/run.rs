@@ -135,6 +135,7 @@ impl<'a> FileRun<'a> {
             "pg_cron" => Some("cron"),
             "pg_net" => Some("net"),
             "supabase_vault" => Some("vault"),
+            "pgmq" => Some("pgmq"),
             _ => None,
         };
         let find = sqlx::query_scalar(
