@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::process::build_runtime;
 use crate::config_file::{LogFormat, Problem, replace_setting_names};
+use crate::embedded_postgres::EmbeddedPostgres;
 use crate::profiles::has_development_pages;
 use crate::project::{Project, ProjectArguments};
 use crate::project_schema::{
@@ -22,7 +23,7 @@ use crate::project_schema::{
 use crate::serve::payment_checks::{
     check_payments, describe_missing_products, describe_missing_seller, describe_placeholders,
 };
-use crate::serve::{BUILT_IN_FUNCTIONS, tls};
+use crate::serve::{BUILT_IN_FUNCTIONS, describe_discarded_mail, find_binaries, tls};
 use crate::{api_keys, logging, outbound};
 
 /// The arguments of `basalt check`.
@@ -33,6 +34,9 @@ pub(super) struct ConfigCheckArguments {
     /// Print problems and notices as JSON
     #[arg(long)]
     json: bool,
+    /// List all skipped statements, not only the first 20 of each cause
+    #[arg(long)]
+    all: bool,
 }
 
 /// Reads and checks the configuration, including remote mail templates, and applies the files of the project to a scratch
@@ -41,10 +45,10 @@ pub(super) struct ConfigCheckArguments {
 /// Prints what will fail later, and returns what prevents the start as one error.
 pub(super) fn run(arguments: &ConfigCheckArguments) -> anyhow::Result<ExitCode> {
     if !arguments.json {
-        let (project, problems, lines) = inspect(&arguments.project)?;
+        let (project, problems, lines) = inspect(&arguments.project, arguments.all)?;
         return print_text(&project, problems, &lines).map(|()| ExitCode::SUCCESS);
     }
-    let inspected = inspect(&arguments.project);
+    let inspected = inspect(&arguments.project, true);
     let (config, problems, notices) = match inspected {
         Ok((project, problems, lines)) => (Some(project.file.path().to_owned()), problems, lines),
         Err(error) => (None, vec![problem(&error)], Vec::new()),
@@ -80,7 +84,9 @@ fn print_text(project: &Project, problems: Vec<Problem>, lines: &[String]) -> an
 }
 
 /// Returns the project, what prevents its start, and lines about what will fail later.
-fn inspect(arguments: &ProjectArguments) -> anyhow::Result<(Project, Vec<Problem>, Vec<String>)> {
+///
+/// Without `is_complete`, a cause has the first of its skipped statements.
+fn inspect(arguments: &ProjectArguments, is_complete: bool) -> anyhow::Result<(Project, Vec<Problem>, Vec<String>)> {
     let (project, mut problems) = Project::inspect(arguments)?;
     let config = validate(&project, &mut problems);
     let mut lines: Vec<String> = Vec::new();
@@ -96,20 +102,22 @@ fn inspect(arguments: &ProjectArguments) -> anyhow::Result<(Project, Vec<Problem
         None => project.file.notices(),
     };
     notices.extend(files.notices);
+    notices.extend(describe_other_release(&project));
     if let Some(config) = &config {
         match try_files(&project, config, &mut problems, &mut lines)? {
             Some(report) => {
-                lines.extend(report.lines());
+                lines.extend(report.lines(is_complete));
                 lines.extend(report.extensions_pointer().map(str::to_owned));
             }
             None => notices.extend(find_missing_hook_functions(&config.policy.hooks, &files.schema)),
         }
     }
-    // Variables of disabled tables are of level debug, and still worth a line here.
+    // What the log has at level debug is still worth a line here if it is of a line of the file.
     let is_shown = |notice: &&Notice| notice.level == NoticeLevel::Warning || notice.name.starts_with("line ");
     lines.extend(notices.iter().filter(is_shown).map(ToString::to_string));
     if let Some(config) = &config {
         lines.extend(check_outbound(config, &mut problems)?);
+        lines.extend(describe_discarded_mail(&project, config));
     }
     let unserved = list_unserved_functions(&project, &BUILT_IN_FUNCTIONS);
     if !unserved.is_empty() && project.file.basalt.upstreams.get(Service::Functions).is_none() {
@@ -155,6 +163,15 @@ fn try_files(
             Ok(None)
         }
     }
+}
+
+/// Describes a release of PostgreSQL that is not the one that the configuration asks for.
+fn describe_other_release(project: &Project) -> Option<Notice> {
+    if !matches!(project.database_url(), Ok(None)) {
+        return None;
+    }
+    let release = EmbeddedPostgres::find_release(&project.data, &find_binaries(project))?;
+    project.file.describe_other_release(release)
 }
 
 /// Describes the risk of a desk in the origin of services whose content others write.

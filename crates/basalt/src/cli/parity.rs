@@ -83,9 +83,9 @@ async fn add_skipped_statements(config: &Path, report: &mut Report) -> anyhow::R
     };
     match try_project(&project, &config.policy.hooks).await {
         Ok(ScratchOutcome::Applied(found)) if found.is_incomplete() || !found.missing_functions.is_empty() => {
-            report.skipped = found.lines();
+            report.skipped = found.lines(true);
         }
-        Ok(ScratchOutcome::Applied(found)) => report.warnings.extend(found.lines()),
+        Ok(ScratchOutcome::Applied(found)) => report.warnings.extend(found.lines(true)),
         Ok(ScratchOutcome::NoFiles) => {}
         Ok(ScratchOutcome::NoPostgres) => {
             report.unread.push("the files of the project were not tried: there is no PostgreSQL here".to_owned());

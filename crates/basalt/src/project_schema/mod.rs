@@ -108,7 +108,7 @@ pub(crate) async fn apply_versions(project: &Project, superuser_url: &str, versi
     let outcome = apply_project(&pool, &schema, ApplyOptions::START).await;
     pool.close().await;
     let report = ProjectReport { skipped: outcome?.skipped, missing_functions: Vec::new() };
-    match report.lines().first() {
+    match report.lines(true).first() {
         Some(line) if report.is_incomplete() => Err(anyhow::Error::msg(line.clone())),
         _ => Ok(()),
     }
@@ -127,7 +127,12 @@ fn log_applied_files(applied: &AppliedFiles) {
     for skipped in &applied.skipped {
         let (file, line, reason) = (&skipped.path, skipped.line, skipped.reason.as_str());
         if skipped.is_note {
-            tracing::info!(file, line, reason, "an extension is not there, which nothing else of the project needs");
+            tracing::info!(
+                file,
+                line,
+                reason,
+                "left out or changed a statement that nothing else of the project needs"
+            );
         } else {
             tracing::warn!(file, line, reason, "skipped a statement of the project");
         }

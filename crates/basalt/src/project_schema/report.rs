@@ -1,5 +1,6 @@
 //! What the database of a project lacks: statements that were skipped, and functions that hooks call.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
@@ -38,6 +39,8 @@ pub(crate) struct SkippedLine<'a> {
     remedy: Option<&'a str>,
     /// Whether nothing else of the project depends on the statement.
     note: bool,
+    /// Whether roles may do more because the statement did not run.
+    restricts_access: bool,
 }
 
 impl ProjectReport {
@@ -55,6 +58,7 @@ impl ProjectReport {
             missing: skipped.find_missing_object().map(|object| object.to_string()),
             remedy: skipped.remedy.as_deref(),
             note: skipped.is_note,
+            restricts_access: skipped.restricts_access(),
         };
         self.skipped.iter().map(build).collect()
     }
@@ -72,10 +76,37 @@ impl ProjectReport {
         Some(details)
     }
 
-    /// Returns a line for each skipped statement and each missing function.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        let skipped = self.skipped.iter().map(format_skipped);
-        skipped.chain(self.missing_functions.iter().map(ToString::to_string)).collect()
+    /// Returns a line for each skipped statement and each missing function: first those that restrict access, all of them,
+    /// then those with the same cause together.
+    ///
+    /// Without `is_complete`, a cause has at most 20 statements.
+    pub(crate) fn lines(&self, is_complete: bool) -> Vec<String> {
+        let most = if is_complete { usize::MAX } else { MAX_SHOWN };
+        let mut lines = Vec::new();
+        for (list, _) in self.lists() {
+            for cause in group_by_cause(&list) {
+                let most = if cause.statements[0].restricts_access() { usize::MAX } else { most };
+                lines.extend(cause.statements.iter().take(most).map(|skipped| format_skipped(skipped)));
+                let more = cause.statements.len().saturating_sub(most);
+                if more > 0 {
+                    lines.push(format!("  and {more} more{}: `basalt check --all` lists them", cause.describe()));
+                }
+            }
+        }
+        lines.extend(self.missing_functions.iter().map(ToString::to_string));
+        lines
+    }
+
+    /// Returns the skipped statements that restrict access, the others and the notes, each with a title.
+    fn lists(&self) -> [(Vec<&SkippedStatement>, &'static str); 3] {
+        let (notes, skipped): (Vec<_>, Vec<_>) = self.skipped.iter().partition(|skipped| skipped.is_note);
+        let (restricting, others): (Vec<&SkippedStatement>, Vec<_>) =
+            skipped.into_iter().partition(|skipped| skipped.restricts_access());
+        [
+            (restricting, "statements that restrict access were skipped, without which roles may do more:"),
+            (others, "statements of the project were skipped; the rest was applied:"),
+            (notes, "statements were left out or changed that nothing else of the project needs:"),
+        ]
     }
 
     /// Names the command for extensions if a statement failed without one: only these have a remedy.
@@ -86,12 +117,7 @@ impl ProjectReport {
     /// Returns a text for a terminal; empty if nothing is missing.
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::new();
-        let (notes, skipped): (Vec<_>, Vec<_>) = self.skipped.iter().partition(|skipped| skipped.is_note);
-        let lists = [
-            (skipped, "statements of the project were skipped; the rest was applied:"),
-            (notes, "extensions are not there, which nothing else of the project needs:"),
-        ];
-        for (list, title) in lists {
+        for (list, title) in self.lists() {
             if list.is_empty() {
                 continue;
             }
@@ -100,7 +126,7 @@ impl ProjectReport {
                 let _ = writeln!(text, "  {}", format_skipped(skipped));
             }
             if list.len() > MAX_SHOWN {
-                let _ = writeln!(text, "  and {} more: `basalt check` lists them all", list.len() - MAX_SHOWN);
+                let _ = writeln!(text, "  and {} more: `basalt check --all` lists them all", list.len() - MAX_SHOWN);
             }
         }
         if let Some(pointer) = self.extensions_pointer() {
@@ -125,6 +151,50 @@ impl ProjectReport {
     }
 }
 
+/// Statements that were skipped for one reason.
+struct SkippedCause<'a> {
+    /// In the order in which they would have run.
+    statements: Vec<&'a SkippedStatement>,
+}
+
+impl SkippedCause<'_> {
+    /// Returns the object without which the others fail, as the end of a sentence.
+    fn describe(&self) -> String {
+        let first = self.statements.first().and_then(|skipped| skipped.find_missing_object());
+        first.map_or_else(|| " for this reason".to_owned(), |object| format!(" because of {object}"))
+    }
+}
+
+/// Groups statements with the first one that failed and without whose object they fail, or by extension or reason.
+fn group_by_cause<'a>(skipped: &[&'a SkippedStatement]) -> Vec<SkippedCause<'a>> {
+    let mut causes: Vec<SkippedCause<'a>> = Vec::new();
+    let mut of_object: HashMap<String, usize> = HashMap::new();
+    let mut of_reason: HashMap<&str, usize> = HashMap::new();
+    for statement in skipped {
+        let key = statement.remedy.as_deref().unwrap_or(&statement.reason);
+        let found = find_named_objects(&statement.reason).find_map(|name| of_object.get(name));
+        let at = found.or_else(|| of_reason.get(key)).copied().unwrap_or_else(|| {
+            causes.push(SkippedCause { statements: Vec::new() });
+            causes.len() - 1
+        });
+        of_reason.entry(key).or_insert(at);
+        causes[at].statements.push(statement);
+        if let Some(object) = statement.find_missing_object() {
+            of_object.entry(object.name).or_insert(at);
+        }
+    }
+    causes
+}
+
+/// Returns the names, without schema, of the objects that a message says do not exist.
+fn find_named_objects(reason: &str) -> impl Iterator<Item = &str> {
+    let is_missing = reason.contains("does not exist");
+    let quoted = reason.split('"').skip(1).step_by(2);
+    let function = reason.strip_prefix("function ").and_then(|rest| rest.split('(').next());
+    let names = quoted.chain(function).filter(move |_| is_missing);
+    names.map(|name| name.rsplit('.').next().unwrap_or(name))
+}
+
 /// Formats file, line, reason, missing object and remedy.
 fn format_skipped(skipped: &SkippedStatement) -> String {
     let mut line = format!("{}:{}: {}", skipped.path, skipped.line, shorten(&skipped.reason));
@@ -134,6 +204,9 @@ fn format_skipped(skipped: &SkippedStatement) -> String {
     }
     if let Some(remedy) = &skipped.remedy {
         let _ = write!(line, " ({remedy})");
+    }
+    if skipped.restricts_access() {
+        line.push_str(" [it restricts access: without it roles may do more]");
     }
     line
 }
@@ -169,7 +242,7 @@ mod tests {
             text.starts_with("1 statements of the project were skipped; the rest was applied:\n")
                 && text.contains(line)
         );
-        assert!(text.contains("\n1 extensions are not there") && report.is_incomplete());
+        assert!(text.contains("\n1 statements were left out or changed") && report.is_incomplete());
         assert_eq!(report.readiness_details(false), Some(json!({ "skipped_statements": 1 })));
         assert_eq!(report.readiness_details(true).expect("details")["skipped"][0]["line"], 3);
         let notes = ProjectReport { skipped: vec![skipped(9, true)], missing_functions: Vec::new() };
@@ -182,6 +255,6 @@ mod tests {
             ProjectReport { skipped: (1..30).map(|n| skipped(n, false)).collect(), ..ProjectReport::default() };
         let text = report.to_text();
         assert_eq!(text.lines().count(), MAX_SHOWN + 2);
-        assert!(text.ends_with("  and 9 more: `basalt check` lists them all\n"), "{text}");
+        assert!(text.ends_with("  and 9 more: `basalt check --all` lists them all\n"), "{text}");
     }
 }

@@ -68,6 +68,9 @@ const APPLIED: &[(&str, &str)] = &[
     ("the CLI's tables", "select * from supabase_migrations.schema_migrations; select count(*) from auth.schema_migrations;"),
     ("a user", "insert into auth.users(id, email, encrypted_password, email_confirmed_at)
          values (gen_random_uuid(), 'seed@example.com', crypt('a long password', gen_salt('bf')), now());"),
+    ("a privilege of PostgreSQL 17", "create table maintained(id int); grant select, maintain, update on maintained to anon;
+         GRANT ALL ON TABLE \"public\".\"maintained\" TO \"service_role\"; alter default privileges for role postgres in schema
+         public grant select,insert,maintain on tables to anon; revoke maintain, delete on maintained from anon;"),
     ("a comment for GraphQL", "comment on schema public is e'@graphql({\"inflect_names\": true})';"),
 ];
 
@@ -235,4 +238,93 @@ async fn test_server_ends_with_a_status_that_tells_of_skipped_statements() {
         server.signal(Signal::TERM);
         assert_eq!(server.exit_status(), Some(expected), "{arguments:?}");
     }
+}
+
+/// Statements on which nothing else of a project depends, with a part of the reason.
+const NOTED: &[(&str, &str)] = &[
+    (
+        "create extension if not exists \"ltree\" with schema \"extensions\" version '0.9';",
+        "version 0.9 of ltree was asked for, 1",
+    ),
+    ("create extension ltree version '1.0.7' cascade;", "version 1.0.7 of ltree was asked for, 1"),
+    ("alter extension ltree update to '0.9';", "version 0.9 of ltree was asked for, 1"),
+    ("SET no_such_parameter_of_a_release = 0;", "does not have the parameter no_such_parameter_of_a_release"),
+    ("SELECT pg_catalog.setval('\"pgsodium\".\"key_key_id_seq\"', 1, false);", "pgsodium"),
+    ("SELECT pg_catalog.setval('\"graphql\".\"seq_schema_version\"', 1, false);", "graphql"),
+    ("COPY \"pgsodium\".\"key\" (\"id\") FROM stdin;\n\\.\n", "pgsodium"),
+    ("grant usage on schema graphql to anon;", "graphql"),
+];
+
+#[tokio::test]
+async fn statements_for_other_releases_are_notes() {
+    let project = project(NOTED.iter().map(|(sql, _)| (*sql).to_owned()));
+    project.write("migrations/900_uses.sql", "create table paths (path ltree);");
+    let server = project.serve();
+    let skipped = skipped_of(&server);
+    for (at, (sql, reason)) in NOTED.iter().enumerate() {
+        let file = format!("supabase/migrations/{:03}_statement.sql", at + 1);
+        let of_file: Vec<&Value> = skipped.iter().filter(|it| it["file"] == file.as_str()).collect();
+        let is_found = |it: &&Value| it["note"] == true && it["reason"].as_str().is_some_and(|it| it.contains(reason));
+        assert!(of_file.len() == 1 && of_file.iter().all(is_found), "{sql}: {of_file:?}");
+    }
+    assert_eq!(skipped.len(), NOTED.len(), "{skipped:?}");
+    let tables = "SELECT tablename::text FROM pg_tables WHERE tablename LIKE 'after_it_%' OR tablename = 'paths'";
+    assert_eq!(texts(&mut connect(&server).await, tables).await.len(), NOTED.len() + 1);
+    stop(server);
+    let (output, text) = project.run(&["exec", "--", "true"]);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+}
+
+#[tokio::test]
+async fn remedy_does_not_install_what_is_there() {
+    let project = TestProject::new(&[(
+        "migrations/1_a.sql",
+        "create extension ltree with schema nowhere;\ncreate extension no_such_extension;",
+    )]);
+    let server = project.serve();
+    let skipped = skipped_of(&server);
+    assert_eq!(skipped[0]["remedy"], "create the schema in a statement before: CREATE SCHEMA nowhere", "{skipped:?}");
+    assert!(skipped[1]["remedy"].as_str().is_some_and(|it| it.contains("install")), "{skipped:?}");
+}
+
+#[tokio::test]
+async fn skipped_statements_that_restrict_access_are_named_first() {
+    let project = TestProject::new(&[
+        (
+            "migrations/1_a.sql",
+            "create table a (id wrong);\ncreate policy p on a using (true);\ncreate view v as select * from a;",
+        ),
+        ("migrations/2_b.sql", "do $$ begin perform wrong(); revoke all on schema public from anon; end $$;\n"),
+        ("migrations/3_c.sql", "create table b (id int); alter table b force row level security, add column x wrong;"),
+        ("migrations/4_d.sql", "alter table a enable row level security;"),
+    ]);
+    let (output, text) = project.run(&["check"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<&str> = printed.lines().collect();
+    for (line, place) in lines.iter().zip(["2_b.sql:1: ", "3_c.sql:1: "]) {
+        let is_named =
+            line.starts_with(&format!("supabase/migrations/{place}")) && line.contains("[it restricts access");
+        assert!(is_named, "{printed}{text}");
+    }
+    assert_eq!(printed.matches("[it restricts access").count(), 2, "{printed}");
+    let server = project.serve();
+    let skipped = skipped_of(&server);
+    let restricting: Vec<&Value> = skipped.iter().filter(|it| it["restricts_access"] == true).collect();
+    assert_eq!((restricting.len(), skipped.len()), (2, 6), "{skipped:?}");
+}
+
+#[tokio::test]
+async fn check_shows_the_first_statements_of_each_cause() {
+    let mut sql = "create table a (id wrong);\n".to_owned();
+    sql.extend((0..30).map(|at| format!("insert into a values ({at});\n")));
+    sql.push_str("select 1 / 0;\n");
+    let project = TestProject::new(&[("migrations/1_a.sql", &sql)]);
+    let count = |printed: &str| printed.lines().filter(|line| line.contains("relation \"a\" does not exist")).count();
+    let (output, _) = project.run(&["check"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(count(&printed) == 19 && printed.contains("division by zero"), "{printed}");
+    assert!(printed.contains("and 11 more because of table a: `basalt check --all` lists them"), "{printed}");
+    let (output, _) = project.run(&["check", "--all"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(count(&printed) == 30 && !printed.contains(" more "), "{printed}");
 }

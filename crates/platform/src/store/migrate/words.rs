@@ -1,5 +1,7 @@
 //! The first words of a statement: what it creates or changes.
 
+use std::ops::Range;
+
 /// A word of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Word {
@@ -10,34 +12,42 @@ pub(super) enum Word {
 }
 
 impl Word {
-    fn is(&self, wanted: &str) -> bool {
+    pub(super) fn is(&self, wanted: &str) -> bool {
         matches!(self, Self::Name(name) if name == wanted)
     }
 }
 
 /// Reads at most `most` words; comments are none.
 pub(super) fn read_words(sql: &str, most: usize) -> Vec<Word> {
+    locate_words(sql, most).into_iter().map(|(word, _)| word).collect()
+}
+
+/// Reads at most `most` words like [`read_words`], each with its place in the statement.
+pub(super) fn locate_words(sql: &str, most: usize) -> Vec<(Word, Range<usize>)> {
     let mut words = Vec::new();
     let mut rest = sql;
     while words.len() < most {
         rest = skip_blanks(rest);
         let Some(first) = rest.chars().next() else { break };
+        let start = sql.len() - rest.len();
+        let word;
         if first == '"' {
             let (name, after) = read_quoted(&rest[1..]);
-            words.push(Word::Name(name));
+            word = Word::Name(name);
             rest = after;
         } else if first.is_alphabetic() || first == '_' {
             let is_part = |next: char| next.is_alphanumeric() || matches!(next, '_' | '$');
             let end = rest.find(|next| !is_part(next)).unwrap_or(rest.len());
-            words.push(Word::Name(rest[..end].to_lowercase()));
+            word = Word::Name(rest[..end].to_lowercase());
             rest = &rest[end..];
         } else {
-            words.push(Word::Other(first));
+            word = Word::Other(first);
             rest = &rest[first.len_utf8()..];
             if first == '\'' {
                 rest = rest.find('\'').map_or("", |end| &rest[end + 1..]);
             }
         }
+        words.push((word, start..sql.len() - rest.len()));
     }
     words
 }

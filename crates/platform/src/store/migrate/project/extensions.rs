@@ -296,6 +296,11 @@ pub(super) struct ServerPrograms {
 }
 
 impl ServerPrograms {
+    /// Returns the major release.
+    pub(super) fn major(self) -> i32 {
+        self.major
+    }
+
     /// Reads them; a role that may not read where the programs are gets the general advice.
     pub(super) async fn read(connection: &mut PgConnection) -> Result<Self, sqlx::Error> {
         const READ: &str = "SELECT pg_catalog.current_setting('server_version_num')::int / 10000,

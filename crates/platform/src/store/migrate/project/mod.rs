@@ -7,6 +7,7 @@
 mod extensions;
 mod preparation;
 mod records;
+mod releases;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,6 +88,13 @@ impl SkippedStatement {
     /// Returns the object that is missing because of it.
     pub fn find_missing_object(&self) -> Option<CreatedObject> {
         find_created_object(&self.statement)
+    }
+
+    /// Returns whether roles may do more without it: it revokes rights or enables row-level security.
+    pub fn restricts_access(&self) -> bool {
+        !self.is_note
+            && releases::restricts_access(&self.statement)
+            && !releases::alters_missing_table(&self.statement, &self.reason)
     }
 }
 

@@ -8,6 +8,7 @@ use super::super::script::ScriptStatement;
 use super::super::words::{ExtensionAction, TransactionCommand, find_extension};
 use super::super::{ErrorContext, MigrateError, run_script};
 use super::extensions::{self, ServerPrograms};
+use super::releases::{self, Replacement};
 use super::{ProjectFile, SkippedStatement, TargetDatabase};
 
 /// The state of the session in which a file begins, whatever earlier files have set.
@@ -108,7 +109,7 @@ impl<'a> FileRun<'a> {
                 self.execute("COMMIT").await?;
                 let outcome = self.send(statement).await;
                 if let Err(error) = outcome {
-                    self.fail(numbered, &error)?;
+                    self.fail(numbered, &error).await?;
                 }
                 self.execute(BEGIN).await
             }
@@ -120,8 +121,68 @@ impl<'a> FileRun<'a> {
                     Err(error) => self.undo_and_skip(numbered, &error).await,
                 }
             }
-            _ => self.undo_and_skip(numbered, &error).await,
+            _ => self.replace_or_skip(numbered, &error).await,
         }
+    }
+
+    /// Runs what replaces a statement of another release, or skips it.
+    async fn replace_or_skip(&mut self, numbered: Numbered<'_>, error: &sqlx::Error) -> Result<(), MigrateError> {
+        let statement = numbered.1;
+        let replacement = (self.target == TargetDatabase::Embedded)
+            .then(|| error.as_database_error())
+            .flatten()
+            .and_then(|error| releases::find_replacement(&statement.sql, error, self.server.major()));
+        let Some(replacement) = replacement else { return self.undo_and_skip(numbered, error).await };
+        self.execute(UNDO).await?;
+        let sql = match &replacement {
+            Replacement::Statement(sql) => Some(sql),
+            Replacement::ExtensionVersion { statement, .. } => statement.as_ref(),
+            Replacement::Nothing { .. } => None,
+        };
+        if let Some(sql) = sql
+            && let Err(error) = run_script(self.connection, sql.clone()).await
+        {
+            return self.undo_and_skip(numbered, &error).await;
+        }
+        let reason = match replacement {
+            Replacement::Statement(_) => None,
+            Replacement::Nothing { reason } => Some(reason),
+            Replacement::ExtensionVersion { extension, wanted, .. } => {
+                let there = self.find_extension_version(&extension).await?;
+                // The version that is asked for is there: the statement failed for another reason.
+                if there.as_ref() == Some(&wanted) {
+                    return self.undo_and_skip(numbered, error).await;
+                }
+                there.map(|there| format!("version {wanted} of {extension} was asked for, {there} is installed"))
+            }
+        };
+        if let Some(reason) = reason {
+            self.skip(numbered, statement.first_word_line, reason, None)?;
+            if let Some(last) = self.skipped.last_mut() {
+                last.is_note = true;
+            }
+        }
+        self.execute(KEEP).await
+    }
+
+    /// Returns the installed version of an extension.
+    async fn find_extension_version(&mut self, extension: &str) -> Result<Option<String>, MigrateError> {
+        sqlx::query_scalar("SELECT extversion FROM pg_catalog.pg_extension WHERE extname = $1")
+            .persistent(false)
+            .bind(extension)
+            .fetch_optional(&mut *self.connection)
+            .await
+            .during("looking for an extension")
+    }
+
+    /// Returns whether PostgreSQL has the files of an extension.
+    async fn is_extension_available(&mut self, extension: &str) -> Result<bool, MigrateError> {
+        sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_catalog.pg_available_extensions WHERE name = $1)")
+            .persistent(false)
+            .bind(extension)
+            .fetch_one(&mut *self.connection)
+            .await
+            .during("looking for an extension")
     }
 
     /// Installs an extension whose SQL exists without it, if PostgreSQL has it; otherwise nothing is to be done.
@@ -138,16 +199,10 @@ impl<'a> FileRun<'a> {
             "pgmq" => Some("pgmq"),
             _ => None,
         };
-        let find = sqlx::query_scalar(
-            "SELECT installed_version IS NOT NULL FROM pg_catalog.pg_available_extensions WHERE name = $1",
-        );
-        let is_installed: Option<bool> = find
-            .persistent(false)
-            .bind(name)
-            .fetch_optional(&mut *self.connection)
-            .await
-            .during("looking for an extension")?;
-        let Some(is_installed) = is_installed else { return Ok(()) };
+        if !self.is_extension_available(name).await? {
+            return Ok(());
+        }
+        let is_installed = self.find_extension_version(name).await?.is_some();
         let replaced = match schema {
             Some(schema) if action == ExtensionAction::Create && !is_installed => {
                 run_script(self.connection, format!("DROP SCHEMA IF EXISTS {schema} CASCADE")).await
@@ -165,14 +220,17 @@ impl<'a> FileRun<'a> {
     /// Ends the transaction as a statement of the file wants it, and begins the next one.
     async fn end_transaction(&mut self, numbered: Numbered<'_>, command: &str) -> Result<(), MigrateError> {
         if let Err(error) = run_script(self.connection, command.to_owned()).await {
-            self.fail(numbered, &error)?;
+            self.fail(numbered, &error).await?;
         }
         self.execute(BEGIN).await
     }
 
     async fn undo_and_skip(&mut self, numbered: Numbered<'_>, error: &sqlx::Error) -> Result<(), MigrateError> {
-        self.fail(numbered, error)?;
-        self.execute(UNDO).await
+        // A transaction that failed answers no query; without a connection, the failure is what is reported.
+        if error.as_database_error().is_some() {
+            self.execute(UNDO).await?;
+        }
+        self.fail(numbered, error).await
     }
 
     async fn send(&mut self, statement: &ScriptStatement) -> Result<(), sqlx::Error> {
@@ -195,9 +253,11 @@ impl<'a> FileRun<'a> {
 
     /// Adds a statement to the skipped ones, with the line that the database names, else that of its first word.
     ///
+    /// What the statement did is undone already.
+    ///
     /// # Errors
     /// The connection was lost: the other statements cannot run either. Or nothing is skipped in this database.
-    fn fail(&mut self, numbered: Numbered<'_>, error: &sqlx::Error) -> Result<(), MigrateError> {
+    async fn fail(&mut self, numbered: Numbered<'_>, error: &sqlx::Error) -> Result<(), MigrateError> {
         let doing = "running a file of the project";
         let statement = numbered.1;
         let Some(database) = error.as_database_error() else {
@@ -226,12 +286,35 @@ impl<'a> FileRun<'a> {
             None => statement.first_word_line,
         };
         let needed = extension.clone().or_else(|| extensions::find_needed_extension(&reason).map(str::to_owned));
-        let remedy = needed.map(|name| extensions::describe_remedy(&name, self.server));
+        let remedy = match needed {
+            Some(name) if self.target == TargetDatabase::Embedded && self.is_extension_available(&name).await? => {
+                self.describe_available(&name, extension.is_some(), &reason).await?
+            }
+            Some(name) => Some(extensions::describe_remedy(&name, self.server)),
+            None => None,
+        };
+        let is_note = extension.is_some_and(|name| extensions::is_tool(&name))
+            || releases::changes_only_tools(&statement.sql, database.message());
         self.skip(numbered, line, reason, remedy)?;
         if let Some(last) = self.skipped.last_mut() {
-            last.is_note = extension.is_some_and(|name| extensions::is_tool(&name));
+            last.is_note = is_note;
         }
         Ok(())
+    }
+
+    /// Returns what makes a statement run that failed although PostgreSQL has its extension.
+    async fn describe_available(
+        &mut self,
+        extension: &str,
+        is_create: bool,
+        reason: &str,
+    ) -> Result<Option<String>, MigrateError> {
+        if is_create {
+            let schema = reason.strip_prefix("schema \"").and_then(|rest| rest.strip_suffix("\" does not exist"));
+            return Ok(schema.map(|schema| format!("create the schema in a statement before: CREATE SCHEMA {schema}")));
+        }
+        let is_installed = self.find_extension_version(extension).await?.is_some();
+        Ok((!is_installed).then(|| format!("create the extension in a statement before: CREATE EXTENSION {extension}")))
     }
 
     /// # Errors

@@ -1,0 +1,263 @@
+//! Statements for other releases: of PostgreSQL, and of extensions.
+//!
+//! `db diff`, `db pull` and `pg_dump` write what the database has that they read: the versions of its extensions, and
+//! privileges and parameters of its PostgreSQL. What another release lacks of it is left out of a statement.
+
+use sqlx::error::DatabaseError;
+
+use crate::store::migrate::words::{ExtensionAction, Word, find_extension, locate_words, read_words};
+
+/// Schemas of extensions that only tools use.
+const TOOL_SCHEMAS: [&str; 3] = ["pgsodium", "pgsodium_masks", "graphql"];
+/// The largest number of words that are read of a list of privileges.
+const MAX_PRIVILEGE_WORDS: usize = 64;
+
+/// What replaces a statement that this release cannot run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Replacement {
+    /// Another statement. Nothing of its effect is missing here.
+    Statement(String),
+    /// Nothing is to be done.
+    Nothing {
+        /// Why, in a sentence without full stop.
+        reason: String,
+    },
+    /// An extension of the version that there is, by this statement if it is not installed yet.
+    ExtensionVersion { extension: String, wanted: String, statement: Option<String> },
+}
+
+/// Returns what replaces a statement that failed because it is of another release; `major` is that of PostgreSQL.
+pub(super) fn find_replacement(sql: &str, error: &dyn DatabaseError, major: i32) -> Option<Replacement> {
+    let message = error.message();
+    let code = error.code();
+    if let Some((action, extension)) = find_extension(sql) {
+        return replace_extension(sql, action, extension, message, code.as_deref());
+    }
+    if message.eq_ignore_ascii_case("unrecognized privilege type \"maintain\"") {
+        return match remove_privilege(sql, "maintain")? {
+            Some(statement) => Some(Replacement::Statement(statement)),
+            None => Some(Replacement::Nothing {
+                reason: format!("PostgreSQL {major} does not have the privilege MAINTAIN, which PostgreSQL 17 has"),
+            }),
+        };
+    }
+    if let Some(parameter) = message.strip_prefix("unrecognized configuration parameter ") {
+        let is_set = read_words(sql, 1).first().is_some_and(|word| word.is("set") || word.is("reset"));
+        let reason = format!("PostgreSQL {major} does not have the parameter {}", parameter.trim_matches('"'));
+        return is_set.then_some(Replacement::Nothing { reason });
+    }
+    None
+}
+
+fn replace_extension(
+    sql: &str,
+    action: ExtensionAction,
+    extension: String,
+    message: &str,
+    code: Option<&str>,
+) -> Option<Replacement> {
+    const DUPLICATE_OBJECT: &str = "42710";
+    let is_create = action == ExtensionAction::Create;
+    let without = remove_version(sql, if is_create { "version" } else { "to" });
+    if is_create && message.contains("has no installation script nor update path for version") {
+        let (wanted, statement) = without?;
+        return Some(Replacement::ExtensionVersion { extension, wanted, statement: Some(statement) });
+    }
+    // A statement that is run again after its extension was installed in another version.
+    let is_there = is_create && code == Some(DUPLICATE_OBJECT);
+    let is_update = !is_create && message.contains("has no update path from version");
+    if is_there || is_update {
+        let (wanted, _) = without?;
+        return Some(Replacement::ExtensionVersion { extension, wanted, statement: None });
+    }
+    None
+}
+
+/// Returns the version behind this keyword, and the statement without both.
+fn remove_version(sql: &str, keyword: &str) -> Option<(String, String)> {
+    let words = locate_words(sql, 24);
+    let at = words.iter().rposition(|(word, _)| word.is(keyword)).filter(|at| *at > 2)?;
+    let (version, place) = words.get(at + 1)?;
+    let version = match version {
+        Word::Name(name) => name.clone(),
+        Word::Other('\'') => sql[place.clone()].trim_matches('\'').to_owned(),
+        Word::Other(_) => return None,
+    };
+    let before = sql[..words[at].1.start].trim_end();
+    Some((version, format!("{before}{}", &sql[place.end..])))
+}
+
+/// Returns a statement that grants or revokes without one of its privileges; `Some(None)` if it is the only one.
+fn remove_privilege(sql: &str, privilege: &str) -> Option<Option<String>> {
+    let words = locate_words(sql, MAX_PRIVILEGE_WORDS);
+    let first = words.iter().position(|(word, _)| word.is("grant") || word.is("revoke"))?;
+    let end = first + words[first..].iter().position(|(word, _)| word.is("on"))?;
+    let at = first + words[first..end].iter().position(|(word, _)| word.is(privilege))?;
+    let is_comma = |at: usize| matches!(words[at].0, Word::Other(','));
+    let removed = if is_comma(at + 1) {
+        words[at].1.start..words[at + 1].1.end
+    } else if is_comma(at - 1) {
+        words[at - 1].1.start..words[at].1.end
+    } else {
+        return Some(None);
+    };
+    Some(Some(format!("{}{}", &sql[..removed.start], &sql[removed.end..])))
+}
+
+/// Returns whether a statement that failed changes only objects of extensions that only tools use.
+///
+/// Dumps of data have such statements. A statement that creates something of the project needs the extension.
+pub(super) fn changes_only_tools(sql: &str, message: &str) -> bool {
+    let is_of_tool = message.ends_with("does not exist")
+        && message
+            .split('"')
+            .nth(1)
+            .is_some_and(|name| TOOL_SCHEMAS.contains(&name.split('.').next().unwrap_or_default()));
+    let words = read_words(sql, 6);
+    let is_tool = |word: &Word| TOOL_SCHEMAS.iter().any(|schema| word.is(schema));
+    let is_change = match words.first() {
+        Some(Word::Name(verb)) => match verb.as_str() {
+            "copy" | "insert" | "delete" | "update" | "truncate" | "alter" | "drop" => words.iter().any(is_tool),
+            "select" => words.iter().any(|word| word.is("setval")),
+            "grant" | "revoke" | "comment" => true,
+            _ => false,
+        },
+        _ => false,
+    };
+    is_of_tool && is_change
+}
+
+/// Returns whether a statement takes rights or restricts which rows roles see.
+///
+/// Without it, the database grants more than the project wants.
+pub(super) fn restricts_access(sql: &str) -> bool {
+    let code: Vec<&str> = sql.lines().map(|line| line.split("--").next().unwrap_or_default()).collect();
+    let code = code.join("\n").to_ascii_lowercase();
+    let words: Vec<&str> =
+        code.split(|next: char| !next.is_alphanumeric() && next != '_').filter(|word| !word.is_empty()).collect();
+    let is_row_level = |at: usize| words[at..].starts_with(&["row", "level", "security"]);
+    words.iter().enumerate().any(|(at, word)| match *word {
+        "revoke" => true,
+        "enable" | "force" => is_row_level(at + 1) && (at == 0 || words[at - 1] != "no"),
+        _ => false,
+    })
+}
+
+/// Returns whether a statement failed because the table that it alters does not exist: nobody can use that one.
+pub(super) fn alters_missing_table(sql: &str, message: &str) -> bool {
+    let Some(missing) = message.strip_prefix("relation \"").and_then(|rest| rest.split('"').next()) else {
+        return false;
+    };
+    let words = read_words(sql, 12);
+    let [alter, table, rest @ ..] = &words[..] else { return false };
+    let optional = rest.iter().take_while(|word| ["if", "exists", "only"].iter().any(|name| word.is(name))).count();
+    let name = match &rest[optional..] {
+        [Word::Name(schema), Word::Other('.'), Word::Name(name), ..] => format!("{schema}.{name}"),
+        [Word::Name(name), ..] => name.clone(),
+        _ => return false,
+    };
+    alter.is("alter") && table.is("table") && message.contains("does not exist") && name == missing
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn versions_are_removed_from_statements_about_extensions() {
+        let create = |sql: &str| remove_version(sql, "version");
+        let removed = |version: &str, sql: &str| Some((version.to_owned(), sql.to_owned()));
+        assert_eq!(
+            create("create extension if not exists \"vector\" with schema \"public\" version '0.8.0'"),
+            removed("0.8.0", "create extension if not exists \"vector\" with schema \"public\"")
+        );
+        assert_eq!(
+            create("CREATE EXTENSION ltree VERSION \"1.3\" CASCADE"),
+            removed("1.3", "CREATE EXTENSION ltree CASCADE")
+        );
+        assert_eq!(create("create extension version"), None);
+        assert_eq!(create("create extension vector"), None);
+        assert_eq!(
+            remove_version("alter extension vector update to '0.7'", "to").map(|(version, _)| version),
+            Some("0.7".to_owned())
+        );
+    }
+
+    #[test]
+    fn privileges_are_removed_from_lists() {
+        let without = |sql: &str| remove_privilege(sql, "maintain");
+        let rest = |sql: &str| Some(Some(sql.to_owned()));
+        assert_eq!(
+            without("GRANT SELECT,MAINTAIN,UPDATE ON TABLE \"maintain\" TO anon"),
+            rest("GRANT SELECT,UPDATE ON TABLE \"maintain\" TO anon")
+        );
+        assert_eq!(without("grant select, MAINTAIN on t to anon"), rest("grant select on t to anon"));
+        assert_eq!(
+            without("ALTER DEFAULT PRIVILEGES FOR ROLE postgres GRANT MAINTAIN, SELECT ON TABLES TO anon"),
+            rest("ALTER DEFAULT PRIVILEGES FOR ROLE postgres GRANT  SELECT ON TABLES TO anon")
+        );
+        assert_eq!(without("grant maintain on table t to anon"), Some(None));
+        assert_eq!(without("grant select on table maintain to anon"), None);
+        assert_eq!(without("maintain"), None);
+    }
+
+    #[test]
+    fn statements_that_change_only_tools_are_found() {
+        let missing = "relation \"pgsodium.key_key_id_seq\" does not exist";
+        assert!(changes_only_tools("SELECT pg_catalog.setval('\"pgsodium\".\"key_key_id_seq\"', 1, false)", missing));
+        assert!(changes_only_tools(
+            "COPY \"pgsodium\".\"key\" (id) FROM stdin",
+            "relation \"pgsodium.key\" does not exist"
+        ));
+        assert!(changes_only_tools("grant usage on schema graphql to anon", "schema \"graphql\" does not exist"));
+        for sql in [
+            "create table t (id uuid default pgsodium.create_key())",
+            "alter table t alter column id set default pgsodium.create_key()",
+            "do $$ begin perform pgsodium.create_key(); end $$",
+        ] {
+            assert!(!changes_only_tools(sql, "schema \"pgsodium\" does not exist"), "{sql}");
+        }
+        assert!(!changes_only_tools("select setval('a', 1)", "relation \"a\" does not exist"));
+    }
+
+    #[test]
+    fn statements_that_restrict_access_are_found() {
+        for sql in [
+            "REVOKE ALL ON t FROM anon",
+            "do $$ begin execute 'revoke execute on function f() from public'; end $$",
+            "alter table t enable row level security",
+            "alter table t\n  FORCE ROW LEVEL SECURITY",
+            "alter default privileges in schema public revoke all on tables from anon",
+        ] {
+            assert!(restricts_access(sql), "{sql}");
+        }
+        for sql in [
+            "alter table t disable row level security",
+            "alter table t no force row level security",
+            "-- revoke it later\ncreate table t (id int)",
+            "create table revoked (id int)",
+            "grant select on t to anon",
+        ] {
+            assert!(!restricts_access(sql), "{sql}");
+        }
+    }
+
+    #[test]
+    fn alterations_of_missing_tables_are_found() {
+        let missing = "relation \"public.t\" does not exist";
+        assert!(alters_missing_table("ALTER TABLE ONLY \"public\".\"t\" ENABLE ROW LEVEL SECURITY", missing));
+        assert!(!alters_missing_table("alter table public.other enable row level security", missing));
+        assert!(!alters_missing_table("revoke all on public.t, public.other from anon", missing));
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_statements_do_not_panic(sql in "(create extension a |grant |revoke |copy )?[a-z.,\"'( /*-]{0,30}( on t| version '1'?)?") {
+            let _ = (remove_version(&sql, "version"), remove_privilege(&sql, "on"), remove_privilege(&sql, "a"));
+            let _ = alters_missing_table(&sql, "relation \"a\" does not exist");
+            let _ = (restricts_access(&sql), changes_only_tools(&sql, "schema \"graphql\" does not exist"));
+        }
+    }
+}
