@@ -178,6 +178,10 @@ impl Project {
             format_problems(Path::new("the settings"), problems.into_iter().map(without_line).collect())
         };
         let (file, problems) = ConfigFile::inspect(self.file.path(), &text, &environment).map_err(refuse)?;
+        let known: Vec<&str> = self.file.unknown_keys().collect();
+        let unknown = file.unknown_keys().filter(|key| !known.contains(key));
+        let unknown = unknown.map(|key| Problem { line: None, text: format!("{key} is not known") });
+        let problems: Vec<Problem> = problems.into_iter().chain(unknown).collect();
         if !problems.is_empty() {
             return Err(refuse(problems));
         }

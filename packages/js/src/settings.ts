@@ -320,7 +320,7 @@ export interface Settings {
     port?: number;
     shadow_port?: unknown;
     health_timeout?: unknown;
-    major_version?: unknown;
+    major_version?: number;
     root_key?: unknown;
     migrations?: {
       enabled?: boolean;

@@ -178,7 +178,7 @@ const KEYS: &[Key] = &[
     custom("db.port", Count),
     ignored("db.shadow_port"),
     ignored("db.health_timeout"),
-    ignored("db.major_version"),
+    custom("db.major_version", Count),
     ignored("db.root_key"),
     custom("db.vault.*", Text),
     custom("db.migrations.enabled", Bool),

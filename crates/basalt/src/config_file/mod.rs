@@ -55,7 +55,7 @@ pub(crate) use settings::{ServerFacts, Settings};
 pub(crate) use submissions::WebhookAddress;
 
 use crate::dev::MailboxPorts;
-use read::{Environment, Value, Values};
+use read::{Environment, UnknownKey, Value, Values};
 
 /// The default port of the Supabase CLI.
 const DEFAULT_PORT: u16 = 54_321;
@@ -114,9 +114,6 @@ impl ConfigFile {
         let (mut values, mut problems) = read::read(text, environment)?;
         problems.extend(unset::apply(&mut values));
         let basalt = BasaltSettings::from_values(&values, &mut problems);
-        if !values.is_enabled("auth.enabled", true) {
-            problems.push(values.build_problem("auth.enabled", "is false, but auth is what this server does"));
-        }
         for key in ["api.port", "db.port"] {
             if values.text(key).is_some_and(|port| port.parse::<u16>().is_err()) {
                 problems.push(values.build_problem(key, "must be a port, from 0 (any that is free) to 65535"));
@@ -203,11 +200,35 @@ impl ConfigFile {
         self.values.get("db.seed.sql_paths").map_or_else(|| vec!["seed.sql".to_owned()], |value| value.items.clone())
     }
 
-    /// Returns notices about variables that are not set and not needed, and about expected failures.
+    /// Returns notices about variables that are not set and not needed, keys that are not known, and expected failures.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let mut notices = unset::list_notices(&self.values);
+        let unknown = |key: &UnknownKey| {
+            let name = format!("line {}: {}", key.line, key.name);
+            Notice::warning(name, "is not known to this version of Basalt and has no effect")
+        };
+        notices.extend(self.values.unknown.iter().map(unknown));
+        notices.extend(self.values.get("auth.enabled").filter(|switch| switch.text == "false").map(|switch| {
+            let text = "is false, and the auth API is served anyway: the other APIs verify its tokens";
+            Notice::warning(format!("line {}: auth.enabled", switch.line), text)
+        }));
         notices.extend(self.expected_failures());
         notices
+    }
+
+    /// Returns the names of keys that are not known and have no effect.
+    pub(crate) fn unknown_keys(&self) -> impl Iterator<Item = &str> {
+        self.values.unknown.iter().map(|key| key.name.as_str())
+    }
+
+    /// Returns a notice if the file asks for another major release of PostgreSQL than the one that runs.
+    pub(crate) fn describe_other_release(&self, running: u32) -> Option<Notice> {
+        let value = self.values.get("db.major_version")?;
+        let wanted: u32 = value.text.parse().ok().filter(|wanted| *wanted != running)?;
+        let text = format!(
+            "PostgreSQL {wanted} is asked for, and {running} runs: install PostgreSQL {wanted} and name its programs,              PG_BIN_DIR=/usr/lib/postgresql/{wanted}/bin (`basalt db upgrade` moves a database that there is already to a newer              release), or set major_version = {running}"
+        );
+        Some(Notice::warning(format!("line {}: db.major_version", value.line), text))
     }
 
     /// Returns the settings of the auth server.

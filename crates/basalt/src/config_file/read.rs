@@ -38,6 +38,15 @@ pub(crate) struct UnsetVariable {
     pub line: usize,
 }
 
+/// A key or table that neither Basalt nor its release of the CLI knows, and that resembles none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnknownKey {
+    /// The full name.
+    pub name: String,
+    /// The line, from 1.
+    pub line: usize,
+}
+
 /// The values of a file, by full name.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
@@ -48,6 +57,8 @@ pub(crate) struct Values {
     switched_off: BTreeSet<String>,
     /// Values whose variable is not set.
     pub unset: Vec<UnsetVariable>,
+    /// Keys without effect, perhaps of a newer CLI.
+    pub unknown: Vec<UnknownKey>,
     /// Configured tables of services that Basalt does not have, with a description.
     pub unsupported_tables: Vec<(&'static str, &'static str)>,
 }
@@ -186,8 +197,15 @@ impl Reader<'_> {
         } else if let Some(key) = keys::find_key(&path) {
             self.read_leaf(key, value);
         } else if !keys::is_table(&path) {
-            let hint = suggest_name(&path).map_or_else(String::new, |name| format!("; did you mean {name}?"));
-            self.report(name, format!("{joined} is not known{hint}"));
+            // The CLI gets new keys; those of Basalt are all known, and a typing error may be one in a security setting.
+            match suggest_name(&path) {
+                Some(meant) => self.report(name, format!("{joined} is not known; did you mean {meant}?")),
+                None if path[0] == "basalt" => self.report(name, format!("{joined} is not known")),
+                None => {
+                    let line = line_number(self.text, name);
+                    self.values.unknown.push(UnknownKey { name: joined, line });
+                }
+            }
         } else if let Some(table) = value.get_ref().as_table() {
             self.values.tables.insert(joined, line_number(self.text, name));
             self.read_table(table);

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use gotrue_rs::config::NoticeLevel;
 use gotrue_rules::domain::policy::{Bucket, Policy, TargetLimits};
 use proptest::prelude::*;
 
@@ -121,18 +120,18 @@ fn webauthn_relying_party_defaults_to_site() {
 
 #[test]
 fn all_problems_are_reported_with_line() {
-    let text = "[auth]\nsite_ulr = \"x\"\njwt_expiry = \"soon\"\n\n[auth.captcha]\nsecret = \"env(MISSING)\"\n\
+    let text = "[api]\nexternal_url = \"https://api.example.com\"\n[auth]\nsite_ulr = \"x\"\njwt_expiry = \"soon\"\n\n[auth.captcha]\nsecret = \"env(MISSING)\"\n\
                 enabled = true\n\nprovider = \"mine\"\n[storag]\n";
     let problems = read(text).expect_err("problems");
     assert_eq!(
         problems,
         [
-            "line 2: auth.site_ulr is not known; did you mean auth.site_url?",
-            "line 3: auth.jwt_expiry must be a whole number, such as 3600",
-            "line 6: auth.captcha.secret needs the environment variable MISSING, which is not set: set it, or add it to a .env \
+            "line 4: auth.site_ulr is not known; did you mean auth.site_url?",
+            "line 5: auth.jwt_expiry must be a whole number, such as 3600",
+            "line 8: auth.captcha.secret needs the environment variable MISSING, which is not set: set it, or add it to a .env \
              file of the project",
-            "line 9: auth.captcha.provider must be one of \"hcaptcha\", \"turnstile\"",
-            "line 10: storag is not known; did you mean storage?",
+            "line 11: auth.captcha.provider must be one of \"hcaptcha\", \"turnstile\"",
+            "line 12: storag is not known; did you mean storage?",
         ]
     );
 }
@@ -173,16 +172,12 @@ fn invalid_toml_is_reported_with_line() {
 }
 
 #[test]
-fn unset_variable_of_disabled_table_is_a_notice() {
+fn unset_variable_of_disabled_table_is_of_no_interest() {
     for (table, key) in
         [("auth.sms.twilio", "auth_token"), ("auth.external.apple", "secret"), ("auth.captcha", "secret")]
     {
         let file = read(&format!("[{table}]\n{key} = \"env(MISSING)\"")).expect("no problem");
-        let notices = file.notices();
-        let expected =
-            format!("line 2: {table}.{key}: the environment variable MISSING is not set; its table is disabled");
-        assert_eq!(notices.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
-        assert_eq!(notices[0].level, NoticeLevel::Debug);
+        assert_eq!(file.notices(), []);
     }
     assert!(read("[studio]\nopenai_api_key = \"env(MISSING)\"").expect("no problem").notices().is_empty());
 }
@@ -198,6 +193,75 @@ fn unset_port_and_site_have_their_defaults() {
         notices.contains(&"line 3: api.port: the environment variable B is not set: it has its default".to_owned())
     );
     assert_eq!(notices.len(), 5, "{notices:?}");
+}
+
+#[test]
+fn unset_variables_of_development_are_notices() {
+    let text = "[auth]\npublishable_key = \"env(A)\"\njwt_secret = \"env(B)\"\n[auth.captcha]\nenabled = true\n\
+                provider = \"turnstile\"\nsecret = \"env(C)\"\n[auth.email.smtp]\nhost = \"h\"\npass = \"env(D)\"\n";
+    let settings = settings(text);
+    assert!(settings.problems.is_empty(), "{:?}", settings.problems);
+    assert!(!settings.vars.contains_key("GOTRUE_SECURITY_CAPTCHA_ENABLED"));
+    assert!(!settings.vars.contains_key("GOTRUE_SMTP_HOST"));
+    let mut notices: Vec<String> = read(text).expect("no problem").notices().iter().map(ToString::to_string).collect();
+    notices.sort();
+    assert_eq!(
+        notices,
+        [
+            "line 10: auth.email.smtp.pass: the environment variable D is not set: [auth.email.smtp] is disabled, and no mail is \
+             sent to a mail server",
+            "line 2: auth.publishable_key: the environment variable A is not set: a generated one is used",
+            "line 3: auth.jwt_secret: the environment variable B is not set: a generated one is used",
+            "line 7: auth.captcha.secret: the environment variable C is not set: [auth.captcha] is disabled, and nothing asks for a \
+             CAPTCHA",
+        ]
+    );
+    for public in [
+        "[api]\nexternal_url = \"https://api.example.com\"\n",
+        "[basalt]\nhost = \"0.0.0.0\"\n",
+        "[basalt]\ntrusted_proxies = [\"10.0.0.1\"]\n",
+    ] {
+        let problems = read(&format!("{public}{text}")).expect_err("a server for other machines needs them");
+        assert_eq!(problems.len(), 3, "{problems:?}");
+    }
+}
+
+#[test]
+fn unknown_key_is_a_problem_only_if_another_one_may_be_meant() {
+    let text = "[auth.new_feature]\nenabled = true\n[db.new]\na = 1\n[storage]\nnew_limit = 5\n[entirely_new]\n";
+    let notices: Vec<String> = read(text).expect("no problem").notices().iter().map(ToString::to_string).collect();
+    let expected = |place: &str| format!("{place} is not known to this version of Basalt and has no effect");
+    let expected: Vec<String> =
+        ["line 1: auth.new_feature:", "line 3: db.new:", "line 6: storage.new_limit:", "line 7: entirely_new:"]
+            .map(expected)
+            .to_vec();
+    let mut sorted = notices;
+    sorted.sort();
+    assert_eq!(sorted, expected);
+    assert!(read("[auth]\nenable_singup = false").expect_err("a typing error")[0].contains("did you mean"));
+    assert_eq!(
+        read("[basalt]\nentirely_new = 1").expect_err("a problem"),
+        ["line 2: basalt.entirely_new is not known"]
+    );
+}
+
+#[test]
+fn disabled_auth_is_a_notice() {
+    let notices = read("[auth]\nenabled = false").expect("no problem").notices();
+    assert_eq!(
+        notices.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["line 2: auth.enabled: is false, and the auth API is served anyway: the other APIs verify its tokens"]
+    );
+}
+
+#[test]
+fn other_release_of_postgresql_is_a_notice() {
+    let file = |text: &str| read(text).expect("no problem");
+    let notice = file("[db]\nmajor_version = 17").describe_other_release(15).expect("a notice").to_string();
+    assert!(notice.starts_with("line 2: db.major_version: PostgreSQL 17 is asked for, and 15 runs: "), "{notice}");
+    assert_eq!(file("[db]\nmajor_version = 15").describe_other_release(15), None);
+    assert_eq!(file("[db]\nmajor_version = \"env(A)\"").describe_other_release(15), None);
+    assert_eq!(file("").describe_other_release(15), None);
 }
 
 #[test]
@@ -229,10 +293,10 @@ fn unset_variable_disables_its_provider() {
 
 #[test]
 fn unset_variable_of_mail_server_is_a_problem_unless_the_mail_server_is_disabled() {
-    let text = "[auth.email.smtp]\nhost = \"h\"\npass = \"env(MISSING)\"";
+    let text = "[api]\nexternal_url = \"https://a.example\"\n[auth.email.smtp]\nhost = \"h\"\npass = \"env(MISSING)\"";
     let mut file = read(text).expect("a problem of the settings");
     let facts = ServerFacts { api_url: "http://127.0.0.1:54321", folder: Path::new("/nowhere") };
-    assert!(file.settings(&facts).problems[0].to_string().starts_with("line 3: auth.email.smtp.pass needs"));
+    assert!(file.settings(&facts).problems[0].to_string().starts_with("line 5: auth.email.smtp.pass needs"));
     file.disable_mail_server_and_tls();
     let settings = file.settings(&facts);
     assert!(settings.problems.is_empty() && !settings.vars.contains_key("GOTRUE_SMTP_HOST"));
@@ -344,7 +408,6 @@ fn unsupported_or_invalid_values_are_rejected() {
     assert!(
         read("[basalt]\ndemo_keys = true\n[auth]\njwt_secret = \"a-secret-of-my-own-with-40-characters-xx\"").is_err()
     );
-    assert!(read("[auth]\nenabled = false").is_err());
     assert!(read("[api]\nport = 70000").is_err());
     assert!(read("[basalt]\nhost = \"everywhere\"").is_err());
     assert!(read("[basalt]\ntrusted_proxies = [\"10.0.0.0/99\"]").is_err());

@@ -1,10 +1,14 @@
 //! Values of `config.toml` whose environment variable is not set.
 //!
 //! A disabled table needs no values. A provider without its values is disabled, so that the rest of a configuration can
-//! be used where its secrets are not. A port or an address of this machine has its default. Every other value that is
+//! be used where its secrets are not. A port or an address of this machine has its default. On a server for this machine
+//! alone, the CAPTCHA and the mail server are disabled, too, and missing keys are generated. Every other value that is
 //! missing is a problem.
 
+use std::net::IpAddr;
+
 use gotrue_rs::config::Notice;
+use gotrue_rules::domain::redirect::is_loopback_url;
 
 use super::keys::SMS_PROVIDERS;
 use super::problem::Problem;
@@ -12,6 +16,10 @@ use super::read::{UnsetVariable, Values};
 
 /// The table of the mail server, which test servers do not use.
 pub(super) const MAIL_SERVER: &str = "auth.email.smtp";
+/// The table of the CAPTCHA.
+const CAPTCHA: &str = "auth.captcha";
+/// Keys that a server generates where none is configured.
+const GENERATED_KEYS: [&str; 5] = ["jwt_secret", "anon_key", "service_role_key", "publishable_key", "secret_key"];
 
 /// The effect of a missing value.
 enum UnsetEffect {
@@ -33,7 +41,7 @@ enum UnsetEffect {
 pub(super) fn apply(values: &mut Values) -> Vec<Problem> {
     let is_needed = |unset: &&UnsetVariable| !values.is_disabled(&unset.path);
     let tables: Vec<String> =
-        values.unset.iter().filter(is_needed).filter_map(|unset| provider_table(&unset.path)).collect();
+        values.unset.iter().filter(is_needed).filter_map(|unset| find_optional_table(values, &unset.path)).collect();
     for table in tables {
         values.switch_off(table);
     }
@@ -51,13 +59,22 @@ pub(super) fn list_notices(values: &Values) -> Vec<Notice> {
         let name = format!("line {}: {}", unset.line, unset.path.join("."));
         let missing = format!("the environment variable {} is not set", unset.variable);
         match effect(values, unset) {
-            UnsetEffect::None => Some(Notice::debug(name, format!("{missing}; its table is disabled"))),
-            UnsetEffect::Disables(table) => Some(Notice::warning(name, format!("{missing}: [{table}] is disabled"))),
+            UnsetEffect::Disables(table) => {
+                let effect = match table.as_str() {
+                    CAPTCHA => ", and nothing asks for a CAPTCHA",
+                    MAIL_SERVER => ", and no mail is sent to a mail server",
+                    _ => "",
+                };
+                Some(Notice::warning(name, format!("{missing}: [{table}] is disabled{effect}")))
+            }
+            UnsetEffect::Default if is_generated_key(&unset.path) => {
+                Some(Notice::warning(name, format!("{missing}: a generated one is used")))
+            }
             UnsetEffect::Default => Some(Notice::warning(name, format!("{missing}: it has its default"))),
             UnsetEffect::OmitsSecret => {
                 Some(Notice::warning(name, format!("{missing}: the vault does not get this secret")))
             }
-            UnsetEffect::Problem => None,
+            UnsetEffect::None | UnsetEffect::Problem => None,
         }
     };
     values.unset.iter().filter_map(notice).collect()
@@ -76,13 +93,38 @@ fn find_problems(values: &Values, is_wanted: impl Fn(&UnsetVariable) -> bool) ->
 }
 
 fn effect(values: &Values, unset: &UnsetVariable) -> UnsetEffect {
-    match provider_table(&unset.path).filter(|table| values.is_switched_off(table)) {
+    match find_optional_table(values, &unset.path).filter(|table| values.is_switched_off(table)) {
         Some(table) => UnsetEffect::Disables(table),
         None if values.is_disabled(&unset.path) => UnsetEffect::None,
         None if unset.path.starts_with(&["db".to_owned(), "vault".to_owned()]) => UnsetEffect::OmitsSecret,
         None if has_usable_default(&unset.path) => UnsetEffect::Default,
+        None if is_generated_key(&unset.path) && !is_for_other_machines(values) => UnsetEffect::Default,
         None => UnsetEffect::Problem,
     }
+}
+
+/// Returns whether other machines reach the server, by its address or by a proxy before it.
+fn is_for_other_machines(values: &Values) -> bool {
+    let host =
+        values.text("basalt.host").is_some_and(|host| !host.parse().is_ok_and(|host: IpAddr| host.is_loopback()));
+    let is_public = |key: &str| values.text(key).is_some_and(|url| !url.is_empty() && !is_loopback_url(url));
+    let has_proxy = values.text("basalt.trusted_proxies").is_some_and(|list| !list.is_empty());
+    host || has_proxy || is_public("api.external_url") || is_public("auth.external_url")
+}
+
+fn is_generated_key(path: &[String]) -> bool {
+    matches!(path, [table, key] if table == "auth" && GENERATED_KEYS.contains(&key.as_str()))
+}
+
+/// Returns the table that is disabled if a key of it has no value.
+fn find_optional_table(values: &Values, path: &[String]) -> Option<String> {
+    let of_development = || {
+        let name = path.join(".");
+        let tables = [CAPTCHA, MAIL_SERVER].into_iter();
+        let mut found = tables.filter(|table| name.strip_prefix(table).is_some_and(|rest| rest.starts_with('.')));
+        found.next().filter(|_| !is_for_other_machines(values)).map(str::to_owned)
+    };
+    provider_table(path).or_else(of_development)
 }
 
 /// Returns whether a server can start with the default in place of a value: no secret, and no security decision.
@@ -92,7 +134,7 @@ fn has_usable_default(path: &[String]) -> bool {
         ["api", "port"] | ["auth", "site_url" | "additional_redirect_urls"] => true,
         [table, key] => {
             matches!(table, "db" | "inbucket" | "local_smtp" | "studio" | "edge_runtime" | "analytics")
-                && key.ends_with("port")
+                && (key.ends_with("port") || key == "major_version")
         }
         _ => false,
     }

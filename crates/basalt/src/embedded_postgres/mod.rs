@@ -69,6 +69,7 @@ pub(crate) struct EmbeddedPostgres {
     address: ConnectionAddress,
     home: PathBuf,
     origin: String,
+    major: u32,
     ephemeral: bool,
 }
 
@@ -134,7 +135,8 @@ impl EmbeddedPostgres {
                 }
                 outcome => {
                     let (origin, home) = (binaries.describe(), home.folder().to_owned());
-                    return Ok(Self { supervisor: outcome?, address, home, origin, ephemeral: options.ephemeral });
+                    let (major, ephemeral) = (binaries.major(), options.ephemeral);
+                    return Ok(Self { supervisor: outcome?, address, home, origin, major, ephemeral });
                 }
             }
         }
@@ -152,6 +154,17 @@ impl EmbeddedPostgres {
         let home = DatabaseFolder::choose(data, Account::choose().as_ref())?;
         postmaster::end_leftover(&home.pgdata())?;
         remove_current(home.folder())
+    }
+
+    /// Returns the major release that a start in the data folder `data` uses; `None` if there is none.
+    pub(crate) fn find_release(data: &Path, search: &BinarySearch) -> Option<u32> {
+        let of_database = DatabaseFolder::find(data).and_then(|home| home.major().ok().flatten());
+        of_database.or_else(|| Binaries::find(search, None).ok().map(|binaries| binaries.major()))
+    }
+
+    /// Returns the major release.
+    pub(crate) fn major(&self) -> u32 {
+        self.major
     }
 
     /// Returns `postgresql://role:…@%2Fsocket%2Ffolder:5432/postgres`, including the password.

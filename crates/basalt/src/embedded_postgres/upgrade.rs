@@ -196,7 +196,7 @@ impl ClusterUpgrade {
             port: None,
         };
         let (supervisor, origin) = (Supervisor::start(plan)?, binaries.describe());
-        Ok(EmbeddedPostgres { supervisor, address, home, origin, ephemeral: false })
+        Ok(EmbeddedPostgres { supervisor, address, home, origin, major: binaries.major(), ephemeral: false })
     }
 }
 

@@ -14,7 +14,6 @@ const REASONS: &[(&str, &str)] = &[
     ("functions.", "it is a setting of the runtime of your own functions: set it where that runs"),
     ("db.shadow_port", "there is no shadow database"),
     ("db.health_timeout", "the embedded database is waited for"),
-    ("db.major_version", "the embedded database has the version of its binaries, 15 or newer"),
     ("db.root_key", "it is a setting of the vault of a hosted database"),
     ("db.migrations.schema_paths", "it is for `supabase db diff`; Basalt applies the migrations"),
     ("inbucket.pop3_port", "the inbox has no POP3; it has the APIs of Mailpit and Inbucket, and SMTP"),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use gotrue_rs::config::Config;
+use gotrue_rules::domain::redirect::is_loopback_url;
 use platform::clock::SharedClock;
 use platform::entropy::Entropy;
 use provider_simulator::Simulator;
@@ -102,10 +103,28 @@ fn check_development_pages(project: &Project, config: &Config) -> anyhow::Result
              address of this machine or mail goes to a mail server: leave it out, or set development_pages = true under [basalt]"
         );
     }
-    if config.smtp.is_none() && basalt.inbox_token.is_none() {
-        tracing::warn!(
-            "mail is discarded: set [auth.email.smtp], or development_pages or an inbox token under [basalt]"
-        );
+    if let Some(reason) = describe_discarded_mail(project, config) {
+        tracing::warn!("{reason}");
     }
     Ok(())
+}
+
+/// Returns why mail reaches neither a mail server nor an inbox, and what changes that.
+pub(crate) fn describe_discarded_mail(project: &Project, config: &Config) -> Option<String> {
+    let basalt = &project.file.basalt;
+    if profiles::has_development_pages(config, basalt) || config.smtp.is_some() || basalt.inbox_token.is_some() {
+        return None;
+    }
+    let site = &config.policy.site;
+    let public = [("auth.site_url", &site.site_url), ("api.external_url", &site.external_url)];
+    let cause = public.into_iter().find(|(_, url)| basalt.development_pages.is_none() && !is_loopback_url(url));
+    let cause = cause.map_or_else(String::new, |(key, url)| {
+        format!(
+            " because {key} is {url}, no address of this machine: for development set an address of it, such as \
+                 http://127.0.0.1:3000;"
+        )
+    });
+    Some(format!(
+        "mail is discarded{cause}: set [auth.email.smtp], or development_pages or an inbox token under [basalt]"
+    ))
 }

@@ -56,6 +56,7 @@ use crate::replicas::{self, Replica};
 use crate::served_apis::ServedApis;
 use crate::shutdown::{self, Shutdown};
 use crate::{logging, profiles, project_schema};
+pub(crate) use configure::describe_discarded_mail;
 use configure::{Addresses, BackendInputs, Configured, configure};
 use data_api::RunningDataApi;
 use endpoint::Endpoint;
@@ -185,6 +186,8 @@ impl Server {
         };
         let source = tokio::task::spawn_blocking(find_database(&project, &folder, wanted));
         let source = source.await.context("starting the database")??;
+        let other_release = source.embedded_release().and_then(|major| project.file.describe_other_release(major));
+        logging::log_notices(other_release.as_slice());
         let (configured, port) = (prepared.config.clone(), endpoint.listener.local_addr()?.port());
         let pool = open_database(&source, &project, &mut prepared.config, shutdown).await?;
         let keys = load_keys(&project, &endpoint, &pool, folder.path(), &mut prepared).await?;

@@ -199,6 +199,14 @@ impl DatabaseSource {
         WalArchive::start(&settings, &self.operator_url()).await.map(Some)
     }
 
+    /// Returns the major release of the embedded database.
+    pub(super) fn embedded_release(&self) -> Option<u32> {
+        match self {
+            Self::External(_) => None,
+            Self::Embedded(postgres) => Some(postgres.major()),
+        }
+    }
+
     /// Stops the embedded database.
     pub(crate) fn stop(&self) {
         if let Self::Embedded(postgres) = self {

@@ -16,7 +16,7 @@ fn check(scratch: &TempFolder, config: &str) -> (bool, String, String) {
 fn problems_of_all_phases_are_reported_by_line() {
     let scratch = TempFolder::new();
     scratch.write("wrong.html", "{{ .Tokn }}");
-    let config = "[db]\nport = 70000\n[auth]\nsite_url = \"nonsense\"\njwt_expiri = 5\n[auth.email]\nmax_frequency = \"often\"\n\
+    let config = "[db]\nport = 70000\n[auth]\nexternal_url = \"https://auth.example.com\"\nsite_url = \"nonsense\"\njwt_expiri = 5\n[auth.email]\nmax_frequency = \"often\"\n\
                   [auth.email.template.invite]\ncontent_path = \"./wrong.html\"\n[auth.hook.send_email]\nenabled = true\n\
                   uri = \"ftp://example.com\"\n[auth.captcha]\nenabled = true\nsecret = \"env(MISSING_SECRET)\"\n\
                   [basalt]\nhost = \"everywhere\"\n";
@@ -24,13 +24,13 @@ fn problems_of_all_phases_are_reported_by_line() {
     assert!(!is_usable);
     for expected in [
         "line 2: db.port must be a port",
-        "line 4: auth.site_url is not a URL with a scheme",
-        "line 5: auth.jwt_expiri is not known; did you mean auth.jwt_expiry?",
-        "line 7: auth.email.max_frequency: ",
+        "line 5: auth.site_url is not a URL with a scheme",
+        "line 6: auth.jwt_expiri is not known; did you mean auth.jwt_expiry?",
+        "line 8: auth.email.max_frequency: ",
         "/wrong.html:1: unknown variable .Tokn",
-        "line 12: auth.hook.send_email.uri: ",
-        "line 15: auth.captcha.secret needs the environment variable MISSING_SECRET, which is not set",
-        "line 17: basalt.host must be an address of this machine",
+        "line 13: auth.hook.send_email.uri: ",
+        "line 16: auth.captcha.secret needs the environment variable MISSING_SECRET, which is not set",
+        "line 18: basalt.host must be an address of this machine",
     ] {
         assert!(errors.contains(expected), "{expected} is missing: {errors}");
     }
@@ -40,7 +40,7 @@ fn problems_of_all_phases_are_reported_by_line() {
     assert!(lines.is_sorted(), "{errors}");
     let serve = run(&["serve", "--port", "0", "--ephemeral", "--config", &scratch.path("config.toml")]);
     assert!(
-        String::from_utf8_lossy(&serve.stderr).contains("line 7: auth.email.max_frequency: "),
+        String::from_utf8_lossy(&serve.stderr).contains("line 8: auth.email.max_frequency: "),
         "serve reports them too"
     );
 }
@@ -196,4 +196,16 @@ fn public_shop_without_seller_is_named_and_unusable_terms_are_problems() {
         "{errors}"
     );
     assert!(errors.contains("basalt.shop.seller.refunds: missing.md cannot be read: "), "{errors}");
+}
+
+#[test]
+fn mail_that_is_discarded_names_the_public_site() {
+    let scratch = TempFolder::new();
+    let (is_usable, lines, errors) = check(&scratch, "[auth]\nsite_url = \"https://shop.example.com\"\n");
+    assert!(is_usable, "{errors}");
+    assert!(lines.contains("mail is discarded because auth.site_url is https://shop.example.com"), "{lines}");
+    for config in ["", "[auth]\nsite_url = \"https://shop.example.com\"\n[basalt]\ndevelopment_pages = true\n"] {
+        let (_, lines, _) = check(&scratch, config);
+        assert!(!lines.contains("mail is discarded"), "{lines}");
+    }
 }

@@ -115,8 +115,12 @@ async fn test_server_needs_neither_the_mail_server_nor_tls_of_the_project() {
     let output = run_in(&scratch.0, &["serve", "--port", "0", "--ephemeral"]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("line 2: api.tls.enabled needs api.tls.cert_path"), "{text}");
+    let public = format!("[api]\nexternal_url = \"https://api.example.com\"\n{config}");
+    write_files(&scratch, &[("public/config.toml", &public)]);
+    let output = run_in(&scratch.0, &["check", "--config", "public/config.toml"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        text.contains("line 7: auth.email.smtp.pass needs the environment variable PROJECT_SMTP_PASSWORD"),
+        text.contains("line 9: auth.email.smtp.pass needs the environment variable PROJECT_SMTP_PASSWORD"),
         "{text}"
     );
     let server = Basalt::start(basalt().current_dir(&scratch.0), &["--test"]);

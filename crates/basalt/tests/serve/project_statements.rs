@@ -328,3 +328,15 @@ async fn check_shows_the_first_statements_of_each_cause() {
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(count(&printed) == 30 && !printed.contains(" more "), "{printed}");
 }
+
+#[test]
+fn other_release_of_postgresql_is_named_once() {
+    let project =
+        TestProject::new(&[("config.toml", "[db]\nmajor_version = 13\n"), ("migrations/1_a.sql", "select 1;")]);
+    let (output, text) = project.run(&["check"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let expected = "line 2: db.major_version: PostgreSQL 13 is asked for, and ";
+    assert!(output.status.success() && printed.matches(expected).count() == 1, "{printed}{text}");
+    let (output, text) = project.run(&["exec", "--", "true"]);
+    assert!(output.status.success() && text.matches("PostgreSQL 13 is asked for").count() == 1, "{text}");
+}
