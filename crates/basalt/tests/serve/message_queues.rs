@@ -89,8 +89,8 @@ async fn concurrent_readers_never_get_one_message_twice() {
     let url = server.text("database_url");
     let readers = [(); 4].map(|()| read_all(url.clone()));
     let [one, two, three, four] = readers;
-    let parts = tokio::time::timeout(Duration::from_secs(120), async { tokio::join!(one, two, three, four) });
-    let (one, two, three, four) = parts.await.expect("all were read");
+    let parts = tokio::time::timeout(Duration::from_mins(2), async { tokio::join!(one, two, three, four) });
+    let (one, two, three, four) = Box::pin(parts).await.expect("all were read");
     let all = [one, two, three, four].concat();
     let distinct: BTreeSet<&String> = all.iter().collect();
     assert_eq!((all.len(), distinct.len()), (MESSAGES, MESSAGES));

@@ -35,8 +35,8 @@ pub(super) fn find_replacement(sql: &str, error: &dyn DatabaseError, major: i32)
     }
     if message.eq_ignore_ascii_case("unrecognized privilege type \"maintain\"") {
         return match remove_privilege(sql, "maintain")? {
-            Some(statement) => Some(Replacement::Statement(statement)),
-            None => Some(Replacement::Nothing {
+            Remainder::Statement(statement) => Some(Replacement::Statement(statement)),
+            Remainder::Nothing => Some(Replacement::Nothing {
                 reason: format!("PostgreSQL {major} does not have the privilege MAINTAIN, which PostgreSQL 17 has"),
             }),
         };
@@ -87,8 +87,16 @@ fn remove_version(sql: &str, keyword: &str) -> Option<(String, String)> {
     Some((version, format!("{before}{}", &sql[place.end..])))
 }
 
-/// Returns a statement that grants or revokes without one of its privileges; `Some(None)` if it is the only one.
-fn remove_privilege(sql: &str, privilege: &str) -> Option<Option<String>> {
+/// A statement that grants or revokes, without one of its privileges.
+#[derive(Debug, PartialEq, Eq)]
+enum Remainder {
+    Statement(String),
+    /// It was the only privilege.
+    Nothing,
+}
+
+/// Removes a privilege from a statement that grants or revokes; `None` if the statement does not name it.
+fn remove_privilege(sql: &str, privilege: &str) -> Option<Remainder> {
     let words = locate_words(sql, MAX_PRIVILEGE_WORDS);
     let first = words.iter().position(|(word, _)| word.is("grant") || word.is("revoke"))?;
     let end = first + words[first..].iter().position(|(word, _)| word.is("on"))?;
@@ -99,9 +107,9 @@ fn remove_privilege(sql: &str, privilege: &str) -> Option<Option<String>> {
     } else if is_comma(at - 1) {
         words[at - 1].1.start..words[at].1.end
     } else {
-        return Some(None);
+        return Some(Remainder::Nothing);
     };
-    Some(Some(format!("{}{}", &sql[..removed.start], &sql[removed.end..])))
+    Some(Remainder::Statement(format!("{}{}", &sql[..removed.start], &sql[removed.end..])))
 }
 
 /// Returns whether a statement that failed changes only objects of extensions that only tools use.
@@ -188,7 +196,7 @@ mod tests {
     #[test]
     fn privileges_are_removed_from_lists() {
         let without = |sql: &str| remove_privilege(sql, "maintain");
-        let rest = |sql: &str| Some(Some(sql.to_owned()));
+        let rest = |sql: &str| Some(Remainder::Statement(sql.to_owned()));
         assert_eq!(
             without("GRANT SELECT,MAINTAIN,UPDATE ON TABLE \"maintain\" TO anon"),
             rest("GRANT SELECT,UPDATE ON TABLE \"maintain\" TO anon")
@@ -198,7 +206,7 @@ mod tests {
             without("ALTER DEFAULT PRIVILEGES FOR ROLE postgres GRANT MAINTAIN, SELECT ON TABLES TO anon"),
             rest("ALTER DEFAULT PRIVILEGES FOR ROLE postgres GRANT  SELECT ON TABLES TO anon")
         );
-        assert_eq!(without("grant maintain on table t to anon"), Some(None));
+        assert_eq!(without("grant maintain on table t to anon"), Some(Remainder::Nothing));
         assert_eq!(without("grant select on table maintain to anon"), None);
         assert_eq!(without("maintain"), None);
     }
