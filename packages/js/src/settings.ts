@@ -322,6 +322,9 @@ export interface Settings {
     health_timeout?: unknown;
     major_version?: number;
     root_key?: unknown;
+    vault?: {
+      [name: string]: string;
+    };
     migrations?: {
       enabled?: boolean;
       schema_paths?: unknown;
