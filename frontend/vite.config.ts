@@ -37,5 +37,7 @@ export default defineConfig({
     environment: "happy-dom",
     include: ["{src,build,desk,development,emails}/**/*.test.{ts,tsx}"],
     setupFiles: ["src/test-setup.ts"],
+    // Bounds what hangs, not what is slow on a busy machine.
+    testTimeout: 60_000,
   },
 });

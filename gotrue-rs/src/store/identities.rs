@@ -328,7 +328,9 @@ async fn finish_insert(
 /// False if it belongs to another user by then.
 pub async fn link(db: &mut Connection, outcome: &LinkingOutcome, now: Time, audit: Vec<AuditRow>) -> Result<bool> {
     let user = &outcome.user;
-    let Some(identity) = user.identities.iter().find(|identity| identity.id == outcome.identity) else { return Ok(false) };
+    let Some(identity) = user.identities.iter().find(|identity| identity.id == outcome.identity) else {
+        return Ok(false);
+    };
     if let Some(from) = outcome.moved_from {
         db.execute(bind!(MOVE, identity_id: identity.id, user_id: user.id, previous_user_id: from)).await?;
     }
