@@ -102,7 +102,7 @@ mod tests {
         let nothing = StoredReadiness { recovery_codes: codes(0, false), has_test_order: false };
         assert!(done(&empty, nothing).is_empty());
         let unseen = StoredReadiness { recovery_codes: codes(10, true), has_test_order: false };
-        assert!(done(&empty, unseen).is_empty(), "codes that nobody has kept");
+        assert!(done(&empty, unseen).is_empty(), "codes that the owner has not kept");
         assert_eq!(build(&empty, nothing)["items"][1]["details"], json!(["One (1)"]));
         let provider = ShopReadiness { has_provider: true, unpayable: vec!["One".into()], ..empty };
         assert!(done(&provider, nothing).is_empty(), "a provider without links is not enough");

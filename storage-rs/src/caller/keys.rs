@@ -1,8 +1,7 @@
 //! The keys of tokens: all of them verify, the secret signs.
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use postgrest_rs::error::token::TokenError;
 use postgrest_rs::jwt::keys::KeySet;
@@ -213,7 +212,7 @@ mod tests {
         let header = jsonwebtoken::decode_header(&token).unwrap();
         assert_eq!((header.alg, header.kid.as_deref()), (Algorithm::HS512, Some("urls")));
         assert!(keys.verify_url(&token, 0).is_ok());
-        // It opens no other door, and URLs from before it was set stay valid.
+        // It signs URLs alone, and URLs from before it was set stay valid.
         assert!(keys.verify(&token, 0).is_err());
         assert!(keys.verify_url(&sign(&json!({"url": "b/a"})), 0).is_ok());
         for malformed in [json!({}), json!({"kty": "RSA", "k": "YQ"}), json!({"kty": "oct", "k": "YQ", "alg": "RS256"})]

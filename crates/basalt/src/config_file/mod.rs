@@ -226,7 +226,9 @@ impl ConfigFile {
         let value = self.values.get("db.major_version")?;
         let wanted: u32 = value.text.parse().ok().filter(|wanted| *wanted != running)?;
         let text = format!(
-            "PostgreSQL {wanted} is asked for, and {running} runs: install PostgreSQL {wanted} and name its programs,              PG_BIN_DIR=/usr/lib/postgresql/{wanted}/bin (`basalt db upgrade` moves a database that there is already to a newer              release), or set major_version = {running}"
+            "PostgreSQL {wanted} is asked for, and {running} runs: install PostgreSQL {wanted} and name its programs, \
+             PG_BIN_DIR=/usr/lib/postgresql/{wanted}/bin (`basalt db upgrade` moves a database that there is already to a \
+             newer release), or set major_version = {running}"
         );
         Some(Notice::warning(format!("line {}: db.major_version", value.line), text))
     }

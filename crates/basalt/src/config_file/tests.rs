@@ -259,6 +259,7 @@ fn other_release_of_postgresql_is_a_notice() {
     let file = |text: &str| read(text).expect("no problem");
     let notice = file("[db]\nmajor_version = 17").describe_other_release(15).expect("a notice").to_string();
     assert!(notice.starts_with("line 2: db.major_version: PostgreSQL 17 is asked for, and 15 runs: "), "{notice}");
+    assert!(!notice.contains("  "), "{notice}");
     assert_eq!(file("[db]\nmajor_version = 15").describe_other_release(15), None);
     assert_eq!(file("[db]\nmajor_version = \"env(A)\"").describe_other_release(15), None);
     assert_eq!(file("").describe_other_release(15), None);

@@ -104,7 +104,7 @@ fn check_development_pages(project: &Project, config: &Config) -> anyhow::Result
         );
     }
     if let Some(reason) = describe_discarded_mail(project, config) {
-        tracing::warn!(reason, "mail reaches nobody");
+        tracing::warn!(reason, "no mail is delivered");
     }
     Ok(())
 }

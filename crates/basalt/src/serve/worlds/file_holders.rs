@@ -98,11 +98,11 @@ impl FileHolders {
         }
     }
 
-    /// Gives files up whose rows are gone, and returns those that nobody holds any more.
+    /// Gives up files whose rows were deleted, and returns those that no database holds any more.
     pub(super) fn give_up(&self, id: HolderId, files: &[FileKey]) -> Vec<FileKey> {
         let mut state = self.state();
         let Some(holder) = state.by_id.get_mut(&id) else {
-            // The database was dropped: what arrived since then is nobody's.
+            // The database was dropped: no database holds what arrived since then.
             return files.iter().filter(|file| !state.counts.contains_key(*file)).cloned().collect();
         };
         if holder.copies > 0 {
@@ -113,7 +113,7 @@ impl FileHolders {
         state.subtract(held)
     }
 
-    /// Deletes files that nobody holds, in the background.
+    /// Deletes files that no database holds, in the background.
     fn delete(&self, files: Vec<FileKey>) {
         if files.is_empty() {
             return;
@@ -258,7 +258,7 @@ mod tests {
             assert_ne!(holders.holder_of(&world), before);
             assert_eq!(holders.drop_database(&unused), []);
             assert_eq!(holders.drop_database(&world), [file("a")]);
-            // A file that arrives after the database was dropped is nobody's.
+            // No database holds a file that arrives after its database was dropped.
             holders.hold(before, &file("late"));
             assert_eq!(holders.give_up(before, &[file("late")]), [file("late")]);
         });

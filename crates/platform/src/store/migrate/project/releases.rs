@@ -151,7 +151,7 @@ pub(super) fn restricts_access(sql: &str) -> bool {
     })
 }
 
-/// Returns whether a statement failed because the table that it alters does not exist: nobody can use that one.
+/// Returns whether a statement failed because the table that it alters does not exist: roles cannot use that one either.
 pub(super) fn alters_missing_table(sql: &str, message: &str) -> bool {
     let Some(missing) = message.strip_prefix("relation \"").and_then(|rest| rest.split('"').next()) else {
         return false;

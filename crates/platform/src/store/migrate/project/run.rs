@@ -72,7 +72,7 @@ impl<'a> FileRun<'a> {
         let statement = numbered.1;
         if statement.is_psql_command() {
             let reason = "only psql reads this command, which runs another file or statement".to_owned();
-            return self.skip(numbered, statement.first_word_line, reason, None);
+            return self.skip(numbered, statement.first_word_line, reason, None, false);
         }
         match TransactionCommand::find(&statement.sql) {
             Some(TransactionCommand::Begin) => Ok(()),
@@ -157,10 +157,7 @@ impl<'a> FileRun<'a> {
             }
         };
         if let Some(reason) = reason {
-            self.skip(numbered, statement.first_word_line, reason, None)?;
-            if let Some(last) = self.skipped.last_mut() {
-                last.is_note = true;
-            }
+            self.skip(numbered, statement.first_word_line, reason, None, true)?;
         }
         self.execute(KEEP).await
     }
@@ -295,11 +292,7 @@ impl<'a> FileRun<'a> {
         };
         let is_note = extension.is_some_and(|name| extensions::is_tool(&name))
             || releases::changes_only_tools(&statement.sql, database.message());
-        self.skip(numbered, line, reason, remedy)?;
-        if let Some(last) = self.skipped.last_mut() {
-            last.is_note = is_note;
-        }
-        Ok(())
+        self.skip(numbered, line, reason, remedy, is_note)
     }
 
     /// Returns what makes a statement run that failed although PostgreSQL has its extension.
@@ -325,13 +318,14 @@ impl<'a> FileRun<'a> {
         line: usize,
         reason: String,
         remedy: Option<String>,
+        is_note: bool,
     ) -> Result<(), MigrateError> {
         let path = self.file.path.clone();
         if self.target == TargetDatabase::External {
             return Err(MigrateError::ProjectStatement { path, line, reason });
         }
         let statement = statement.sql.clone();
-        self.skipped.push(SkippedStatement { path, ordinal, line, statement, reason, remedy, is_note: false });
+        self.skipped.push(SkippedStatement { path, ordinal, line, statement, reason, remedy, is_note });
         Ok(())
     }
 }
