@@ -1,5 +1,7 @@
 //! A shop with a desk, and requests to its API.
 
+use std::time::Duration;
+
 use gotrue_rules::domain::mfa::totp::generate_code;
 use platform::clock::{Clock, SystemClock};
 use platform::software_authenticator::Authenticator;
@@ -99,9 +101,14 @@ impl Shop {
         let made = self.post("/setup", body).await;
         assert_eq!(made.status, 200, "{}", made.body);
         let secret = made.body["totp"]["secret"].as_str().expect("a secret").to_owned();
-        let code = code_of(&secret, -1);
-        let body = json!({"ticket": made.text("ticket"), "code": code});
-        let session = self.post("/setup/totp", body).await;
+        let (code, session) = loop {
+            wait_for_long_step().await;
+            let (step, code) = (current_step(), code_of(&secret, -1));
+            let session = self.post("/setup/totp", json!({"ticket": made.text("ticket"), "code": code})).await;
+            if session.status == 200 || step == current_step() {
+                break (code, session);
+            }
+        };
         assert_eq!(session.status, 200, "{}", session.body);
         SignedIn { cookie: session.cookie(), csrf_token: session.text("csrf_token"), secret, code }
     }
@@ -163,9 +170,25 @@ impl Shop {
     }
 }
 
+/// The seconds of a time step.
+const STEP: i64 = 30;
+
+/// The number of the current time step.
+fn current_step() -> i64 {
+    SystemClock.now().timestamp() / STEP
+}
+
+/// Waits for the next time step if the current one is about to end, after which the code of the one before is refused.
+async fn wait_for_long_step() {
+    let left = STEP - SystemClock.now().timestamp() % STEP;
+    if left < 3 {
+        tokio::time::sleep(Duration::from_secs(left.unsigned_abs())).await;
+    }
+}
+
 /// The code of a time step counted from the current one.
 pub(crate) fn code_of(secret: &str, step: i64) -> String {
-    generate_code(secret, SystemClock.now() + chrono::TimeDelta::seconds(30 * step)).expect("a code")
+    generate_code(secret, SystemClock.now() + chrono::TimeDelta::seconds(STEP * step)).expect("a code")
 }
 
 pub(crate) async fn send(request: RequestBuilder) -> Answer {
