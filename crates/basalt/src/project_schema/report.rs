@@ -1,6 +1,6 @@
 //! What the database of a project lacks: statements that were skipped, and functions that hooks call.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
@@ -83,10 +83,11 @@ impl ProjectReport {
     pub(crate) fn lines(&self, is_complete: bool) -> Vec<String> {
         let most = if is_complete { usize::MAX } else { MAX_SHOWN };
         let mut lines = Vec::new();
+        let mut remedies = HashSet::new();
         for (list, _) in self.lists() {
             for cause in group_by_cause(&list) {
                 let most = if cause.statements[0].restricts_access() { usize::MAX } else { most };
-                lines.extend(cause.statements.iter().take(most).map(|skipped| format_skipped(skipped)));
+                lines.extend(cause.statements.iter().take(most).map(|skipped| format_skipped(skipped, &mut remedies)));
                 let more = cause.statements.len().saturating_sub(most);
                 if more > 0 {
                     lines.push(format!("  and {more} more{}: `basalt check --all` lists them", cause.describe()));
@@ -117,13 +118,14 @@ impl ProjectReport {
     /// Returns a text for a terminal; empty if nothing is missing.
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::new();
+        let mut remedies = HashSet::new();
         for (list, title) in self.lists() {
             if list.is_empty() {
                 continue;
             }
             let _ = writeln!(text, "{} {title}", list.len());
             for skipped in list.iter().take(MAX_SHOWN) {
-                let _ = writeln!(text, "  {}", format_skipped(skipped));
+                let _ = writeln!(text, "  {}", format_skipped(skipped, &mut remedies));
             }
             if list.len() > MAX_SHOWN {
                 let _ = writeln!(text, "  and {} more: `basalt check --all` lists them all", list.len() - MAX_SHOWN);
@@ -195,14 +197,14 @@ fn find_named_objects(reason: &str) -> impl Iterator<Item = &str> {
     names.map(|name| name.rsplit('.').next().unwrap_or(name))
 }
 
-/// Formats file, line, reason, missing object and remedy.
-fn format_skipped(skipped: &SkippedStatement) -> String {
+/// Formats file, line, reason, missing object and remedy, if that is not one of `remedies`, which have been said.
+fn format_skipped<'a>(skipped: &'a SkippedStatement, remedies: &mut HashSet<&'a str>) -> String {
     let mut line = format!("{}:{}: {}", skipped.path, skipped.line, shorten(&skipped.reason));
     let is_there = skipped.reason.contains(" already exists");
     if let Some(object) = skipped.find_missing_object().filter(|_| !is_there) {
         let _ = write!(line, " [without {object}]");
     }
-    if let Some(remedy) = &skipped.remedy {
+    if let Some(remedy) = skipped.remedy.as_deref().filter(|remedy| remedies.insert(remedy)) {
         let _ = write!(line, " ({remedy})");
     }
     if skipped.restricts_access() {
@@ -247,6 +249,16 @@ mod tests {
         assert_eq!(report.readiness_details(true).expect("details")["skipped"][0]["line"], 3);
         let notes = ProjectReport { skipped: vec![skipped(9, true)], missing_functions: Vec::new() };
         assert!(!notes.is_incomplete() && ProjectReport::default().to_text().is_empty());
+    }
+
+    #[test]
+    fn remedy_is_said_once() {
+        let with_remedy =
+            |line| SkippedStatement { remedy: Some("apt-get install x".to_owned()), ..skipped(line, false) };
+        let report = ProjectReport { skipped: (1..4).map(with_remedy).collect(), ..ProjectReport::default() };
+        for text in [report.to_text(), report.lines(true).join("\n")] {
+            assert_eq!(text.matches("apt-get install x").count(), 1, "{text}");
+        }
     }
 
     #[test]
