@@ -268,6 +268,13 @@ impl<'a> Announcement<'a> {
     }
 }
 
+/// Returns whether a process holds the lock of a data folder: a server, from the beginning of its start to the end of its
+/// stop, or a command that uses the stopped database.
+pub(crate) fn is_in_use(data: &Path) -> bool {
+    let lock = File::open(data.join("lock"));
+    lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
+
 /// The entry that a running server writes for `basalt status`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RunningServer {
@@ -339,8 +346,7 @@ impl RunningServer {
 
     /// Reads the entry if its server still runs: a running server holds the folder's lock.
     pub(crate) fn read(data: &Path) -> Option<Self> {
-        let lock = File::open(data.join("lock")).ok()?;
-        let is_held = matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
+        let is_held = is_in_use(data);
         let running = serde_json::from_slice(&fs::read(data.join(FILE)).ok()?).ok()?;
         is_held.then_some(running)
     }

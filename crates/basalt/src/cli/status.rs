@@ -8,7 +8,7 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use crate::announce::{Announcement, CliVariable, RunningServer};
+use crate::announce::{self, Announcement, CliVariable, RunningServer};
 use crate::api_keys::{self, ApiKeys};
 use crate::project::{Project, ProjectArguments};
 use crate::serve::desk::find_desk_url;
@@ -77,7 +77,11 @@ pub(crate) fn run(arguments: &StatusArguments) -> anyhow::Result<ExitCode> {
         }
         None if arguments.json => writeln!(out, "{}", announcement.into_json_status(running.is_some())?)?,
         None => {
-            let state = if running.is_some() { "Basalt is running." } else { "Basalt is not running. Once it is:" };
+            let state = match &running {
+                Some(_) => "Basalt is running.",
+                None if announce::is_in_use(&project.data) => "Basalt is starting or stopping. Once it runs:",
+                None => "Basalt is not running. Once it is:",
+            };
             writeln!(out, "{}", announcement.to_text(state))?;
         }
     }

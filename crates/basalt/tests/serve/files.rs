@@ -64,6 +64,12 @@ fn status_restricts_permissions_of_keys() {
     let keys = scratch.0.join("data/keys.json");
     set_mode(&keys, 0o644);
     assert_eq!(run(&["status", "--data", &data]).status.code(), Some(3), "no server runs");
+    let lock = std::fs::File::open(format!("{data}/lock")).expect("the lock of the folder");
+    lock.lock().expect("locked, as by a start");
+    let starting = run(&["status", "--data", &data]);
+    assert_eq!(starting.status.code(), Some(3), "no server accepts requests");
+    assert!(String::from_utf8_lossy(&starting.stdout).contains("Basalt is starting or stopping."), "{starting:?}");
+    drop(lock);
     assert_eq!(mode(&keys), 0o600);
 }
 
