@@ -81,7 +81,7 @@ export type UpstreamSetting =
 
 /** Settings in the shape of `config.toml`. */
 export interface Settings {
-  project_id?: unknown;
+  project_id?: string;
   api?: {
     enabled?: boolean;
     port?: number;

@@ -19,7 +19,7 @@ pub(super) fn all_keys() -> impl Iterator<Item = &'static Key> {
 
 /// The known keys, except for those of payments.
 const KEYS: &[Key] = &[
-    ignored("project_id"),
+    custom("project_id", Text),
     // [api]
     custom("api.enabled", Bool),
     custom("api.port", Count),

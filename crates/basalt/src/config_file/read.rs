@@ -36,6 +36,8 @@ pub(crate) struct UnsetVariable {
     pub variable: String,
     /// The line of the value, from 1.
     pub line: usize,
+    /// Whether the value is an item of a list, whose other items are kept.
+    pub is_item: bool,
 }
 
 /// A key or table that neither Basalt nor its release of the CLI knows, and that resembles none.
@@ -221,17 +223,19 @@ impl Reader<'_> {
         let line = line_number(self.text, &value.span());
         let path = self.path.clone();
         let converted = match (key.kind, value.get_ref()) {
-            (Kind::List, DeValue::Array(array)) => self.convert_list(array),
+            (Kind::List, DeValue::Array(array)) => self.convert_list(array, &path),
             (kind, scalar) => self.convert(kind, scalar).map_err(|error| (value.span(), error)),
         };
         match converted {
+            // Every item was a variable that is not set.
+            Ok(items) if items.is_empty() && self.values.unset.iter().any(|unset| unset.path == path) => {}
             Ok(items) => {
                 let text = items.join(",");
                 self.values.entries.insert(path.join("."), Value { text, items, path, line });
             }
             Err((place, ValueError::Unset(variable))) => {
                 let line = line_number(self.text, &place);
-                self.values.unset.push(UnsetVariable { path, variable, line });
+                self.values.unset.push(UnsetVariable { path, variable, line, is_item: false });
             }
             Err((place, ValueError::Invalid(wanted))) => {
                 self.report(&place, format!("{} must be {wanted}", path.join(".")));
@@ -242,20 +246,36 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the texts of a list.
+    /// Returns the texts of the list of `path`. Items whose variable is not set are noted and left out.
     ///
     /// # Errors
     /// The place of the first item that cannot be used.
-    fn convert_list(&self, array: &DeArray<'_>) -> Result<Vec<String>, (Range<usize>, ValueError)> {
-        let convert = |item: &Spanned<DeValue<'_>>| {
-            let text = item.get_ref().as_str().ok_or_else(|| ValueError::Invalid(describe_kind(Kind::List)))?;
-            let text = self.resolve_variable(text)?;
-            if text.contains(',') {
-                return Err(ValueError::Invalid("a list of texts without commas, which separate them".to_owned()));
+    fn convert_list(
+        &mut self,
+        array: &DeArray<'_>,
+        path: &[String],
+    ) -> Result<Vec<String>, (Range<usize>, ValueError)> {
+        let mut texts = Vec::with_capacity(array.len());
+        for item in array {
+            match self.convert_item(item.get_ref()) {
+                Ok(text) => texts.push(text),
+                Err(ValueError::Unset(variable)) => {
+                    let line = line_number(self.text, &item.span());
+                    self.values.unset.push(UnsetVariable { path: path.to_owned(), variable, line, is_item: true });
+                }
+                Err(error) => return Err((item.span(), error)),
             }
-            Ok(text)
-        };
-        array.iter().map(|item| convert(item).map_err(|error| (item.span(), error))).collect()
+        }
+        Ok(texts)
+    }
+
+    fn convert_item(&self, value: &DeValue<'_>) -> Result<String, ValueError> {
+        let text = value.as_str().ok_or_else(|| ValueError::Invalid(describe_kind(Kind::List)))?;
+        let text = self.resolve_variable(text)?;
+        if text.contains(',') {
+            return Err(ValueError::Invalid("a list of texts without commas, which separate them".to_owned()));
+        }
+        Ok(text)
     }
 
     /// Returns one text for a scalar; several for a list in a variable.

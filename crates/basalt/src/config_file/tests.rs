@@ -196,6 +196,21 @@ fn unset_port_and_site_have_their_defaults() {
 }
 
 #[test]
+fn items_of_a_list_whose_variables_are_set_are_kept() {
+    let text = "project_id = \"shop\"\n[auth]\nadditional_redirect_urls = [\n  \"https://a.example\",\n  \"env(F)\",\n  \"https://b.example\",\n]";
+    let file = read(text).expect("no problem");
+    assert_eq!(file.project_id(), Some("shop"));
+    assert_eq!(settings(text).vars["GOTRUE_URI_ALLOW_LIST"], "https://a.example,https://b.example");
+    let notices: Vec<String> = file.notices().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notices,
+        [
+            "line 5: auth.additional_redirect_urls: the environment variable F is not set: this item of the list is left out"
+        ]
+    );
+}
+
+#[test]
 fn unset_variables_of_development_are_notices() {
     let text = "[auth]\npublishable_key = \"env(A)\"\njwt_secret = \"env(B)\"\n[auth.captcha]\nenabled = true\n\
                 provider = \"turnstile\"\nsecret = \"env(C)\"\n[auth.email.smtp]\nhost = \"h\"\npass = \"env(D)\"\n";

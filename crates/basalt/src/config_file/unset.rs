@@ -70,6 +70,9 @@ pub(super) fn list_notices(values: &Values) -> Vec<Notice> {
             UnsetEffect::Default if is_generated_key(&unset.path) => {
                 Some(Notice::warning(name, format!("{missing}: a generated one is used")))
             }
+            UnsetEffect::Default if unset.is_item => {
+                Some(Notice::warning(name, format!("{missing}: this item of the list is left out")))
+            }
             UnsetEffect::Default => Some(Notice::warning(name, format!("{missing}: it has its default"))),
             UnsetEffect::OmitsSecret => {
                 Some(Notice::warning(name, format!("{missing}: the vault does not get this secret")))
@@ -131,7 +134,7 @@ fn find_optional_table(values: &Values, path: &[String]) -> Option<String> {
 fn has_usable_default(path: &[String]) -> bool {
     let parts: Vec<&str> = path.iter().map(String::as_str).collect();
     match parts[..] {
-        ["api", "port"] | ["auth", "site_url" | "additional_redirect_urls"] => true,
+        ["project_id"] | ["api", "port"] | ["auth", "site_url" | "additional_redirect_urls"] => true,
         [table, key] => {
             matches!(table, "db" | "inbucket" | "local_smtp" | "studio" | "edge_runtime" | "analytics")
                 && (key.ends_with("port") || key == "major_version")

@@ -7,7 +7,6 @@ use super::finding::Finding;
 
 /// Why known keys have no effect, by the beginnings of their names.
 const REASONS: &[(&str, &str)] = &[
-    ("project_id", "it names the containers of the CLI, which Basalt does not start"),
     ("api.", "new tables have the grants of the database's default privileges"),
     ("storage.analytics", "there are no analytics buckets"),
     ("storage.vector", "there are no vector buckets"),
@@ -97,7 +96,7 @@ mod tests {
                     [realtime]\nenabled = true\n[studio]\nenabled = false\n[auth.sms]\nenable_signup = true\n";
         let found = judge_text(text);
         let of = |name: &str| found.iter().find(|it| it.name == name).expect(name);
-        assert!(matches!(of("project_id").verdict, Verdict::NoEffect(_)));
+        assert_eq!(of("project_id").verdict, Verdict::Honoured);
         assert_eq!((of("auth.site_url").line, &of("auth.site_url").verdict), (Some(3), &Verdict::Honoured));
         assert_eq!(of("auth.site_ulr").verdict, Verdict::Unknown(Some("auth.site_url".to_owned())));
         assert_eq!(of("edge_runtime").verdict, Verdict::Honoured);
