@@ -19,7 +19,7 @@ use super::process::build_runtime;
 use crate::config_file::LogFormat;
 use crate::project::{Project, ProjectArguments};
 use crate::project_database::{ProjectDatabase, read_settings};
-use crate::project_schema::{ProjectReport, SchemaFiles, apply_files};
+use crate::project_schema::{ProjectReport, SchemaFiles, apply_files, write_secrets};
 use crate::{database, logging};
 
 /// The long help of the command.
@@ -115,7 +115,10 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
         before: if arguments.retry_skipped { SkippedBefore::Retry } else { SkippedBefore::IfChanged },
         older: if arguments.include_all { OlderMigrations::Apply } else { OlderMigrations::Refuse },
     };
-    let applied = apply_files(&files, &database.url, &config.database, &config.policy.hooks, options).await;
+    let mut applied = apply_files(&files, &database.url, &config.database, &config.policy.hooks, options).await;
+    if applied.is_ok() && database.target == TargetDatabase::Embedded {
+        applied = write_secrets(project, &database.url, &config.database).await.and(applied);
+    }
     database.close().await?;
     applied
 }

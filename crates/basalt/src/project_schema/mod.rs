@@ -46,7 +46,15 @@ pub(crate) async fn apply(
     Ok(applied)
 }
 
-async fn write_secrets(project: &Project, superuser_url: &str, settings: &DatabaseSettings) -> anyhow::Result<()> {
+/// Writes the secrets of `[db.vault]` to the vault of the embedded database, whose URL is `superuser_url`.
+///
+/// # Errors
+/// The database cannot be used.
+pub(crate) async fn write_secrets(
+    project: &Project,
+    superuser_url: &str,
+    settings: &DatabaseSettings,
+) -> anyhow::Result<()> {
     let secrets = project.file.vault_secrets();
     if secrets.is_empty() {
         return Ok(());

@@ -69,3 +69,13 @@ async fn secrets_of_the_configuration_are_in_the_vault_after_every_start() {
     let server = Basalt::start(basalt().current_dir(&project.0.0), &[]);
     assert_eq!(texts(&mut connect(&server).await, DECRYPTED).await, ["known=old value", "new=value 2"]);
 }
+
+#[tokio::test]
+async fn migration_of_a_running_server_writes_the_secrets_of_the_configuration() {
+    let project = TestProject::new(&[]);
+    let server = project.serve();
+    project.write("config.toml", "[db.vault]\nnew = \"value 1\"\n");
+    let (output, log) = project.run(&["db", "migrate"]);
+    assert!(output.status.success(), "{log}");
+    assert_eq!(texts(&mut connect(&server).await, DECRYPTED).await, ["new=value 1"]);
+}
