@@ -1,7 +1,7 @@
 //! The output of a ready server, and the file in the data folder that `basalt status` reads.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -9,11 +9,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::api_keys::ApiKeys;
+use crate::data_folder::{RUNNING_FILE, is_in_use};
 use crate::project_schema::{ProjectReport, SkippedLine};
 use crate::served_apis::ServedApis;
-
-/// The file's name in the data folder.
-const FILE: &str = "running.json";
 
 /// URLs and keys of a server.
 #[derive(Debug, Serialize)]
@@ -268,13 +266,6 @@ impl<'a> Announcement<'a> {
     }
 }
 
-/// Returns whether a process holds the lock of a data folder: a server, from the beginning of its start to the end of its
-/// stop, or a command that uses the stopped database.
-pub(crate) fn is_in_use(data: &Path) -> bool {
-    let lock = File::open(data.join("lock"));
-    lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
-}
-
 /// The entry that a running server writes for `basalt status`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RunningServer {
@@ -333,7 +324,7 @@ impl RunningServer {
 
     /// Writes the entry into the data folder, readable by its owner alone.
     pub(crate) fn write(&self, data: &Path) -> std::io::Result<()> {
-        let path = data.join(FILE);
+        let path = data.join(RUNNING_FILE);
         // The file is recreated, so that its mode does not stem from an older one.
         if let Err(error) = fs::remove_file(&path)
             && error.kind() != ErrorKind::NotFound
@@ -347,12 +338,12 @@ impl RunningServer {
     /// Reads the entry if its server still runs: a running server holds the folder's lock.
     pub(crate) fn read(data: &Path) -> Option<Self> {
         let is_held = is_in_use(data);
-        let running = serde_json::from_slice(&fs::read(data.join(FILE)).ok()?).ok()?;
+        let running = serde_json::from_slice(&fs::read(data.join(RUNNING_FILE)).ok()?).ok()?;
         is_held.then_some(running)
     }
 
     /// Removes the entry.
     pub(crate) fn remove(data: &Path) {
-        let _ = fs::remove_file(data.join(FILE));
+        let _ = fs::remove_file(data.join(RUNNING_FILE));
     }
 }

@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use rustix::fs::Access;
@@ -13,10 +13,15 @@ use rustix::fs::Access;
 const MEMORY_DIRECTORY: &str = "/dev/shm";
 /// What must be free there, and of the memory: more than a database with a hundred worlds takes.
 const NEEDED_MEMORY_BYTES: u64 = 4 << 30;
+/// The file in which a running server describes itself.
+pub(crate) const RUNNING_FILE: &str = "running.json";
 /// Name prefix of ephemeral folders.
 const EPHEMERAL_PREFIX: &str = "basalt-once-";
 /// A lock file that is unlocked and older than this belongs to no running process.
 const STALE_LOCK_AGE: Duration = Duration::from_mins(1);
+
+/// How long another command may hold the lock that only looks whether it is held.
+const PROBE_TIME: Duration = Duration::from_millis(200);
 
 /// A data folder, locked until this is dropped.
 #[derive(Debug)]
@@ -28,7 +33,7 @@ pub(crate) struct DataFolder {
 }
 
 impl DataFolder {
-    /// Creates the folder if it is missing, and locks it.
+    /// Creates the folder if it is missing, locks it, and removes the entry of a server that no longer runs.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         // Under root, PostgreSQL runs as a separate account that has to traverse the folder, but may not list it.
         let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
@@ -40,7 +45,10 @@ impl DataFolder {
         restrict_permissions(path, mode)?;
         let path = fs::canonicalize(path).with_context(|| format!("finding the folder {}", path.display()))?;
         exclude_from_git(&path);
-        Ok(Self { _lock: lock(&path)?, path, is_ephemeral: false })
+        let lock = lock(&path)?;
+        // A server that was killed has left its entry.
+        let _ = fs::remove_file(path.join(RUNNING_FILE));
+        Ok(Self { _lock: lock, path, is_ephemeral: false })
     }
 
     /// Creates a folder that is removed on drop: in memory where there is room, else in the temporary directory.
@@ -157,12 +165,19 @@ impl Drop for DataFolder {
     }
 }
 
+/// Returns whether a process holds the lock of a data folder: a server, from the beginning of its start to the end of its
+/// stop, or a command that uses the stopped database.
+pub(crate) fn is_in_use(data: &Path) -> bool {
+    let lock = File::open(data.join("lock"));
+    lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
+
 fn lock(folder: &Path) -> anyhow::Result<File> {
     let path = folder.join("lock");
     let doing = || format!("locking {}", path.display());
     let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
     let mut file = options.with_context(doing)?;
-    match file.try_lock() {
+    match lock_within(&file, PROBE_TIME) {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
@@ -180,6 +195,17 @@ fn lock(folder: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
+/// Locks a file, which `basalt status` and other commands hold for a moment to learn whether a server does.
+fn lock_within(file: &File, limit: Duration) -> Result<(), TryLockError> {
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if started.elapsed() < limit => std::thread::sleep(limit / 10),
+            outcome => return outcome,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,7 +218,9 @@ mod tests {
         let refused = DataFolder::open(&path).expect_err("the folder is locked").to_string();
         assert!(refused.contains(&format!("(process {})", std::process::id())), "{refused}");
         drop(first);
+        fs::write(path.join(RUNNING_FILE), "{}").expect("the entry of a killed server");
         let mut again = DataFolder::open(&path).expect("lock the folder again");
+        assert!(!path.join(RUNNING_FILE).exists());
         again.is_ephemeral = true;
         drop(again);
         assert!(!path.exists());

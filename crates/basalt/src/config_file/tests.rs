@@ -192,7 +192,7 @@ fn unset_port_and_site_have_their_defaults() {
     assert!(
         notices.contains(&"line 3: api.port: the environment variable B is not set: it has its default".to_owned())
     );
-    assert_eq!(notices.len(), 5, "{notices:?}");
+    assert_eq!(notices.len(), 6, "{notices:?}");
 }
 
 #[test]

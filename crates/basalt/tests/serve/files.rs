@@ -66,6 +66,7 @@ fn status_restricts_permissions_of_keys() {
     assert_eq!(run(&["status", "--data", &data]).status.code(), Some(3), "no server runs");
     let lock = std::fs::File::open(format!("{data}/lock")).expect("the lock of the folder");
     lock.lock().expect("locked, as by a start");
+    let _ = fs::remove_file(scratch.0.join("data/running.json"));
     let starting = run(&["status", "--data", &data]);
     assert_eq!(starting.status.code(), Some(3), "no server accepts requests");
     assert!(String::from_utf8_lossy(&starting.stdout).contains("Basalt is starting or stopping."), "{starting:?}");
