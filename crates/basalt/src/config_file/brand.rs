@@ -10,6 +10,11 @@ const MAX_LENGTH: usize = 200;
 /// Maximum length of the picture's URL, in bytes.
 const MAX_URL_LENGTH: usize = 2000;
 
+/// Returns whether a text is one line of limited length.
+pub(super) fn is_name(text: &str) -> bool {
+    text.chars().count() <= MAX_LENGTH && !text.contains(char::is_control)
+}
+
 /// Parses name, colour, picture and address; a faulty value is refused and left out.
 pub(super) fn parse_brand(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> MailBrand {
     let mut read = |name: &str, is_valid: &dyn Fn(&str) -> bool, problem: &str| {
@@ -21,17 +26,16 @@ pub(super) fn parse_brand(values: &Values, refuse: &mut impl FnMut(&str, &str)) 
         refuse(&key, problem);
         None
     };
-    let is_line = |text: &str| text.chars().count() <= MAX_LENGTH && !text.contains(char::is_control);
     let is_url = |text: &str| {
         let url = Url::parse(text).ok().filter(|_| text.len() <= MAX_URL_LENGTH);
         url.is_some_and(|url| url.scheme() == "https" && url.has_host())
     };
     let color = read("accent_color", &|text| BrandColor::parse(text).is_some(), "must be a color, such as \"#c83314\"");
     MailBrand {
-        name: read("name", &is_line, "must be one line of at most 200 characters"),
+        name: read("name", &is_name, "must be one line of at most 200 characters"),
         color: color.as_deref().and_then(BrandColor::parse).unwrap_or_default(),
         logo_url: read("logo_url", &is_url, "must be an https URL, such as \"https://example.com/logo.png\""),
-        address: read("address", &is_line, "must be one line of at most 200 characters"),
+        address: read("address", &is_name, "must be one line of at most 200 characters"),
     }
 }
 

@@ -252,9 +252,9 @@ impl ConfigFile {
         self.values.text("auth.site_url").is_some_and(|url| !url.is_empty())
     }
 
-    /// Returns the id of the project, if there is one.
+    /// Returns the id of the project, if there is one that can be a name.
     pub(crate) fn project_id(&self) -> Option<&str> {
-        self.values.text("project_id").filter(|id| !id.is_empty())
+        self.values.text("project_id").filter(|id| !id.is_empty() && brand::is_name(id))
     }
 
     /// Returns whether mail that is not sent is shown in the development inbox.

@@ -200,6 +200,7 @@ fn items_of_a_list_whose_variables_are_set_are_kept() {
     let text = "project_id = \"shop\"\n[auth]\nadditional_redirect_urls = [\n  \"https://a.example\",\n  \"env(F)\",\n  \"https://b.example\",\n]";
     let file = read(text).expect("no problem");
     assert_eq!(file.project_id(), Some("shop"));
+    assert_eq!(read("project_id = \"a\\nb\"").expect("no problem").project_id(), None);
     assert_eq!(settings(text).vars["GOTRUE_URI_ALLOW_LIST"], "https://a.example,https://b.example");
     let notices: Vec<String> = file.notices().iter().map(ToString::to_string).collect();
     assert_eq!(
