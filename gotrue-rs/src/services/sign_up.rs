@@ -12,8 +12,8 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::pkce::{Challenge, UnknownMethod};
 use gotrue_rules::domain::purpose::Purpose;
 use gotrue_rules::domain::sign_up::{
-    SignUpContact, SignUpDecision, already_registered, build_obfuscated_user, confirm_contact, decide, parse_contact,
-    require_sign_up_enabled, response_view,
+    SignUpContact, SignUpDecision, already_registered, build_obfuscated_user, confirm_contact, decide,
+    hide_registered_user, parse_contact, require_sign_up_enabled, response_view,
 };
 use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::requests::SignUpRequest;
@@ -163,8 +163,9 @@ async fn respond_to_repeated(
             return Err(already_registered());
         }
     }
+    let is_hidden = cx.app.policy.sign_up.should_hide_registered_user;
     let mut shown = build_obfuscated_user(
-        known,
+        if is_hidden { hide_registered_user(&sign_up_contact.contact) } else { known },
         cx.entropy.uuid(),
         &sign_up_contact.contact,
         &request.data.unwrap_or_default(),
@@ -317,14 +318,14 @@ async fn confirm_existing_user(
 /// Creates or finds the unconfirmed user and sends a confirmation, in one transaction.
 ///
 /// The after-user-created hook is called also for an existing user. The metadata that an inviter wrote is not shown, and where
-/// the policy hides unconfirmed users, nothing that is stored.
+/// the policy hides registered users, nothing that is stored.
 async fn sign_up_unconfirmed(
     cx: &RequestContext,
     request: &SignUpRequest,
     sign_up_contact: &SignUpContact,
     known: Option<User>,
 ) -> Result<Attempt<SignUpResult>> {
-    let (is_new, can_hide) = (known.is_none(), cx.app.policy.sign_up.should_hide_unconfirmed_user);
+    let (is_new, can_hide) = (known.is_none(), cx.app.policy.sign_up.should_hide_registered_user);
     let is_hidden = !is_new && can_hide;
     let mut user = match send_confirmation(cx, request, sign_up_contact, known).await? {
         Attempt::Done(user) => user,

@@ -196,6 +196,9 @@ pub fn response_view(mut user: User) -> User {
 }
 
 /// Builds the obfuscated user for a registered contact: like a new user, with a random id.
+///
+/// Fields of `known` that a new user does not have stay, as in GoTrue; those of a user that [`hide_registered_user`] returns
+/// have none.
 pub fn build_obfuscated_user(known: User, id: Uuid, contact: &Contact, data: &Map<String, Value>, now: Time) -> User {
     let mut shown = User {
         id,
@@ -219,6 +222,14 @@ pub fn build_obfuscated_user(known: User, id: Uuid, contact: &Contact, data: &Ma
         Contact::Phone(_) => shown.email = None,
     }
     shown
+}
+
+/// Returns what a new sign-up tells of a registered user: its contact.
+pub fn hide_registered_user(contact: &Contact) -> User {
+    match contact {
+        Contact::Email(email) => User { email: Some(email.as_str().to_owned()), ..User::default() },
+        Contact::Phone(phone) => User { phone: Some(phone.as_str().to_owned()), ..User::default() },
+    }
 }
 
 fn provider_metadata(provider: &str) -> Map<String, Value> {

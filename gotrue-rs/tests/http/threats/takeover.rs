@@ -143,6 +143,54 @@ async fn b1_repeated_sign_up_shows_no_stored_data() {
 }
 
 #[tokio::test]
+async fn b1_sign_up_shows_nothing_of_a_confirmed_account() {
+    let world = World::builder().as_served().policy(|policy| policy.sign_up.phone_enabled = true).build().await;
+    let phone = "436601234567";
+    for (plain, full) in [
+        (json!({"email": "ben@example.com"}), json!({"email": ANN})),
+        (json!({"phone": "15550100"}), json!({"phone": phone})),
+    ] {
+        let mut shown = Vec::new();
+        for contact in [&plain, &full] {
+            let mut account = contact.clone();
+            account["password"] = json!(PASSWORD);
+            account["email_confirm"] = json!(true);
+            account["phone_confirm"] = json!(true);
+            let made = world.post_as(&world.service_token(), "/admin/users", account).await.expect(200);
+            if contact == &full {
+                let fill = format!(
+                    "WITH filled AS (
+                        UPDATE auth.users
+                        SET banned_until = now() + interval '1 day', recovery_sent_at = now(), invited_at = now(),
+                            phone_change = '4366087654321', last_sign_in_at = now(),
+                            raw_app_meta_data = '{{\"role\": \"private\"}}'
+                        WHERE id = '{}'
+                        RETURNING id
+                    )
+                    INSERT INTO auth.mfa_factors
+                        (id, user_id, friendly_name, factor_type, status, created_at, updated_at, phone)
+                    SELECT gen_random_uuid(), id, 'private', 'phone', 'verified', now(), now(), '4366011111111'
+                    FROM filled",
+                    made.str("id")
+                );
+                world.database.query(&fill).await;
+            }
+            world.advance(TimeDelta::minutes(2));
+            let mut body = contact.clone();
+            body["password"] = json!("another password");
+            let answer = world.post("/signup", body).await.expect(200).json;
+            let members: Vec<String> = answer.as_object().expect("a user").keys().cloned().collect();
+            for private in ["private", "43660"] {
+                let text = answer.to_string().replace(phone, "");
+                assert!(!text.contains(private), "{text}");
+            }
+            shown.push(members);
+        }
+        assert_eq!(shown[0], shown[1]);
+    }
+}
+
+#[tokio::test]
 async fn b1_recovery_removes_access_of_an_unconfirmed_sign_up() {
     let world = World::builder().as_served().build().await;
     world.post("/signup", json!({"email": ANN, "password": "the attacker's"})).await.expect(200);

@@ -19,10 +19,10 @@ pub struct SignUpPolicy {
     ///
     /// After the address is confirmed, its owner sets a password; neither earlier password gives access.
     pub should_drop_contested_password: bool,
-    /// A repeated sign-up of an unconfirmed user is answered as that of a new one. Default false.
+    /// The response to a repeated sign-up has nothing that is stored. Default false.
     ///
-    /// Otherwise the response has what the first sign-up stored.
-    pub should_hide_unconfirmed_user: bool,
+    /// Otherwise it has the metadata of an unconfirmed user, and factors, new number, ban and times of a confirmed one.
+    pub should_hide_registered_user: bool,
     /// Users can change their number only while phone sign-up is allowed. Default false.
     pub phone_change_requires_phone_sign_up: bool,
     /// "Already registered" is disclosed only if contacts of the same kind are auto-confirmed.
@@ -40,7 +40,7 @@ impl Default for SignUpPolicy {
             magic_link_enabled: true,
             phone_enabled: false,
             should_drop_contested_password: false,
-            should_hide_unconfirmed_user: false,
+            should_hide_registered_user: false,
             phone_change_requires_phone_sign_up: false,
             should_disclose_taken_by_kind: false,
         }

@@ -17,7 +17,7 @@ impl Policy {
         self.password.hash = PasswordHash::Argon2id;
         self.password.should_rehash_after_sign_in = true;
         self.sign_up.should_drop_contested_password = true;
-        self.sign_up.should_hide_unconfirmed_user = true;
+        self.sign_up.should_hide_registered_user = true;
         self.sign_up.phone_change_requires_phone_sign_up = true;
         self.sign_up.should_disclose_taken_by_kind = true;
         self.refresh.is_revocation_final = true;

@@ -76,10 +76,11 @@ pub const SWITCHES: &[HardenedSwitch] = switches! {
         "CVE-2024-38351"
         => "threats::takeover::b1_contested_sign_up_keeps_no_password_the_owner_did_not_choose"
             | "threats::takeover::b1_password_from_before_the_confirmation_ends_with_it",
-    sign_up.should_hide_unconfirmed_user:
-        "Whoever knows the address of an unconfirmed account reads the personal data that it was signed up with.",
+    sign_up.should_hide_registered_user:
+        "Whoever knows the address of an account reads personal data of it: what it was signed up with, its factors and numbers.",
         "CWE-359"
-        => "threats::takeover::b1_repeated_sign_up_shows_no_stored_data",
+        => "threats::takeover::b1_repeated_sign_up_shows_no_stored_data"
+            | "threats::takeover::b1_sign_up_shows_nothing_of_a_confirmed_account",
     refresh.is_revocation_final:
         "A thief whose refresh token was revoked by a reuse rotates it at once, and keeps the session.",
         "RFC 9700 §4.14.2"
