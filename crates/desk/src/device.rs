@@ -10,7 +10,7 @@ use http::HeaderMap;
 use platform::store::Connection;
 use uuid::Uuid;
 
-use crate::cookies::{DEVICE, SECURE_DEVICE, find_cookie_named};
+use crate::cookies::{DEVICE, SECURE_DEVICE, find_cookies};
 use crate::http::error::DeskError;
 use crate::store::devices;
 use crate::token::hash_presented;
@@ -36,12 +36,13 @@ impl Device {
         headers: &HeaderMap,
         is_https: bool,
     ) -> Result<Option<Self>, DeskError> {
-        let token = find_cookie_named(headers, [SECURE_DEVICE, DEVICE], is_https);
-        let Some((token, token_hash)) = token.and_then(|token| Some((token.to_owned(), hash_presented(token)?))) else {
-            return Ok(None);
-        };
-        let user = devices::find_user(db, &token_hash, now - KNOWN_DEVICE).await?;
-        Ok(user.map(|user_id| Self { user_id, token_hash, token }))
+        for token in find_cookies(headers, [SECURE_DEVICE, DEVICE], is_https) {
+            let Some(token_hash) = hash_presented(token) else { continue };
+            if let Some(user_id) = devices::find_user(db, &token_hash, now - KNOWN_DEVICE).await? {
+                return Ok(Some(Self { user_id, token_hash, token: token.to_owned() }));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the name by which limits count it.

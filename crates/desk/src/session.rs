@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::auth_session::AuthSession;
-use crate::cookies::{DEVICE, SECURE_DEVICE, find_cookie_named};
+use crate::cookies::{DEVICE, SECURE_DEVICE, find_cookies, list_pairs, name_of};
 use crate::http::error::DeskError;
 use crate::ownership::is_admitted;
 use crate::settings::{DeskSettings, PasskeyOffer};
@@ -64,10 +64,13 @@ impl DeskSession {
     ///
     /// One statement reads everything that can have ended it: the session of the auth API, a ban, a withdrawn role.
     pub(crate) async fn find(visit: &Visit, headers: &HeaderMap, is_https: bool) -> Result<Option<Self>, DeskError> {
-        match find_cookie(headers, is_https) {
-            Some(token) => Self::find_by_token(visit, token).await,
-            None => Ok(None),
+        for token in find_tokens(headers, is_https) {
+            let found = Self::find_by_token(visit, token).await?;
+            if found.is_some() {
+                return Ok(found);
+            }
         }
+        Ok(None)
     }
 
     /// Finds the valid session of a token; that of a user who may not use the desk any more ends.
@@ -188,27 +191,22 @@ pub(crate) fn build_removal() -> [(HeaderName, HeaderValue); 2] {
 
 /// Removes the cookies of the desk from a request to another service.
 pub fn remove_cookies(headers: &mut HeaderMap) {
-    let is_own = |pair: &&str| {
-        let name = pair.split('=').next().unwrap_or_default().trim();
-        [SECURE_COOKIE_NAME, COOKIE_NAME, SECURE_DEVICE, DEVICE].contains(&name)
-    };
-    let has_own =
-        |value: &HeaderValue| value.as_bytes().windows(COOKIE_NAME.len()).any(|text| text == COOKIE_NAME.as_bytes());
-    if !headers.get_all(COOKIE).iter().any(has_own) {
+    let names = [SECURE_COOKIE_NAME, COOKIE_NAME, SECURE_DEVICE, DEVICE];
+    let is_own = |pair: &&[u8]| names.iter().any(|name| name_of(pair) == name.as_bytes());
+    if !list_pairs(headers).any(|pair| is_own(&pair)) {
         return;
     }
-    let texts = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let kept: Vec<&str> = texts.flat_map(|text| text.split(';')).filter(|pair| !is_own(pair)).map(str::trim).collect();
-    let kept = HeaderValue::try_from(kept.join("; ")).ok().filter(|value| !value.is_empty());
+    let kept: Vec<&[u8]> = list_pairs(headers).filter(|pair| !is_own(pair)).collect();
+    let kept = HeaderValue::from_bytes(&kept.join(&b"; "[..])).ok().filter(|value| !value.is_empty());
     headers.remove(COOKIE);
     if let Some(kept) = kept {
         headers.insert(COOKIE, kept);
     }
 }
 
-/// Finds the cookie of a session. On a site of HTTPS only the one with the prefix counts.
-fn find_cookie(headers: &HeaderMap, is_https: bool) -> Option<&str> {
-    find_cookie_named(headers, [SECURE_COOKIE_NAME, COOKIE_NAME], is_https)
+/// Finds the tokens of a session. On a site of HTTPS only a cookie with the prefix counts.
+fn find_tokens(headers: &HeaderMap, is_https: bool) -> Vec<&str> {
+    find_cookies(headers, [SECURE_COOKIE_NAME, COOKIE_NAME], is_https)
 }
 
 #[cfg(test)]
@@ -224,9 +222,22 @@ mod tests {
     #[test]
     fn cookie_of_plain_http_does_not_count_on_https() {
         let both = headers("a=b; basalt_desk=plain; __Host-basalt_desk=secure");
-        assert_eq!((find_cookie(&both, true), find_cookie(&both, false)), (Some("secure"), Some("secure")));
+        assert_eq!((find_tokens(&both, true), find_tokens(&both, false)), (vec!["secure"], vec!["secure", "plain"]));
         let plain = headers("xbasalt_desk=no;basalt_desk=plain");
-        assert_eq!((find_cookie(&plain, true), find_cookie(&plain, false)), (None, Some("plain")));
+        assert_eq!((find_tokens(&plain, true), find_tokens(&plain, false)), (vec![], vec!["plain"]));
+    }
+
+    #[test]
+    fn cookies_of_neighbours_hide_none_of_the_desk() {
+        let mut request = headers("basalt_desk=junk; basalt_desk=token");
+        assert_eq!(find_tokens(&request, false), ["junk", "token"]);
+        let bytes = HeaderValue::from_bytes("x=ü; basalt_desk=token; basalt_desk=ü; y=1".as_bytes()).expect("a value");
+        request.insert(COOKIE, bytes);
+        assert_eq!(find_tokens(&request, false), ["token", "ü"]);
+        remove_cookies(&mut request);
+        assert_eq!(request[COOKIE].as_bytes(), "x=ü; y=1".as_bytes());
+        let many = vec!["basalt_desk=x"; 100].join("; ");
+        assert!(find_tokens(&headers(&many), false).len() < 10, "each value is looked up");
     }
 
     #[test]
@@ -249,8 +260,8 @@ mod tests {
         fn arbitrary_cookies_do_not_panic(text in "[ -~]{0,80}") {
             let mut request = headers(&text);
             remove_cookies(&mut request);
-            assert_eq!(find_cookie(&request, false), None);
-            let _ = find_cookie(&headers(&text), false);
+            assert_eq!(find_tokens(&request, false), Vec::<&str>::new());
+            let _ = find_tokens(&headers(&text), false);
         }
     }
 }

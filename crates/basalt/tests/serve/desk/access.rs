@@ -90,6 +90,22 @@ async fn foreign_origins_are_refused() {
 }
 
 #[tokio::test]
+async fn cookies_of_neighbouring_pages_do_not_lock_the_owner_out() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    for cookies in [
+        format!("x=ü; {}", owner.cookie),
+        format!("{}; x=\u{e9}", owner.cookie),
+        format!("basalt_desk=junk; {}", owner.cookie),
+        format!("basalt_desk=; basalt_desk; basalt_desk=ü; {}", owner.cookie),
+    ] {
+        let bytes = reqwest::header::HeaderValue::from_bytes(cookies.as_bytes()).expect("a value");
+        let answer = send(shop.request(&Method::GET, "/session").header("cookie", bytes)).await;
+        assert_eq!(answer.status, 200, "{cookies}");
+    }
+}
+
+#[tokio::test]
 async fn documents_of_other_areas_are_refused() {
     let shop = Shop::start();
     let owner = shop.set_up().await;

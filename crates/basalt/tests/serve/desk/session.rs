@@ -119,7 +119,7 @@ async fn reloaded_page_gets_the_same_token() {
     let first = shop.get("/session", Some(&owner.cookie)).await;
     assert_eq!(first.text("csrf_token"), owner.csrf_token, "a reloaded page gets the same token");
     let doubled = format!("basalt_desk=x; {}", owner.cookie);
-    assert_eq!(shop.get("/session", Some(&doubled)).await.status, 401, "the first cookie of the name counts");
+    assert_eq!(shop.get("/session", Some(&doubled)).await.status, 200, "one that is no session hides none");
     let request =
         shop.request(&Method::POST, "/sign-in/totp").json(&json!({"ticket": "x", "code": code_of(&owner.secret, 0)}));
     assert_eq!(send(request).await.code(), "ticket_expired");
