@@ -23,7 +23,7 @@ use gotrue_rules::domain::policy::MailBrand;
 use gotrue_rules::domain::redirect::{RedirectRequest, is_loopback_url};
 use http::header::{ACCEPT, LOCATION};
 use http::{Method, StatusCode};
-use http_edge::request::{is_prefetch, is_sent_by_foreign_page, is_without_user};
+use http_edge::request::{is_prefetch, is_same_origin, is_without_user};
 use serde_json::json;
 use tokio::sync::watch;
 use url::{Position, Url, form_urlencoded};
@@ -125,6 +125,11 @@ impl MailedLinks {
             (&Method::GET, LINK_PATH) => !is_prefetch(request.headers()),
             _ => false,
         }
+    }
+
+    /// Returns whether a request with this path is judged by the origin of the page that sends it.
+    pub(crate) fn is_form_path(path: &str) -> bool {
+        path == LINK_FORM_PATH
     }
 
     /// Answers a request for which [`MailedLinks::is_of`] holds.
@@ -256,7 +261,7 @@ impl MailedLinks {
     async fn answer_form(&self, auth: &Router, request: Request) -> Response {
         let sender = Sender::of(&request);
         // A page of another site would have its visitors send mails, each from a network of its own.
-        if is_sent_by_foreign_page(request.headers()) {
+        if !is_same_origin(request.headers()) {
             return self.page(&sender, |texts| texts.failed).with_status(StatusCode::FORBIDDEN).respond();
         }
         let Some(form) = read_form(request).await else {

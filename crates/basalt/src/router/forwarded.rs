@@ -6,9 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use functions_rs::gateway::CheckStanding;
 use gateway::{Gateway, Route, RouteAccess, Service, build_error};
-use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, UPGRADE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
-use http_edge::request::{ApiKeyRole, BearerWhitespace, cors, is_sent_by_foreign_page, parse_bearer};
+use http_edge::request::{ApiKeyRole, BearerWhitespace, cors, is_same_origin, parse_bearer};
 
 use super::{Area, EdgeRouter, error_responses};
 use crate::api_keys::{ApiKeyGateway, RequestCredentials};
@@ -171,10 +171,11 @@ fn check_key(access: RouteAccess, found: RequestCredentials, is_api_key: impl Fn
 
 /// Checks the password of a browser for the dashboard: the secret key, with any user name.
 ///
-/// A browser also sends the password with requests of other sites, which may only open the dashboard.
+/// A browser also sends the password with requests of other sites, which may only open pages of the dashboard.
 fn check_dashboard(gateway: &ApiKeyGateway, request: &Request) -> Permission {
     let headers = request.headers();
-    if is_sent_by_foreign_page(headers) && !matches!(*request.method(), Method::GET | Method::HEAD) {
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD) && !headers.contains_key(UPGRADE);
+    if !is_read && !is_same_origin(headers) {
         return Permission::Blocked;
     }
     match find_password(headers) {

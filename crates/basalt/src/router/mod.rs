@@ -317,13 +317,14 @@ impl EdgeRouter {
     /// Answers CORS here, so that error responses of the gateway carry it too.
     ///
     /// The auth API sees no origin, except where it decides by it: pages of other origins than this server's must be allowed
-    /// redirect targets in order to decide about an OAuth client.
+    /// redirect targets in order to decide about an OAuth client, and have no use of the forms of mailed links.
     async fn handle_auth(&self, mut request: Request) -> Response {
         if cors::is_preflight(request.method(), request.headers()) {
             return self.explanations.preflight(&request, cors::GATEWAY.preflight_response(request.headers()));
         }
         let uri = strip_mount(request.uri(), "/auth/v1");
-        if !is_consent_path(uri.path()) || is_same_origin(request.headers()) {
+        let is_judged_by_origin = is_consent_path(uri.path()) || MailedLinks::is_form_path(uri.path());
+        if !is_judged_by_origin || is_same_origin(request.headers()) {
             request.headers_mut().remove(ORIGIN);
         }
         let found = self.gateway.authenticate(&uri, request.headers_mut());

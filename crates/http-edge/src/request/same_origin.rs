@@ -5,13 +5,6 @@ use http::header::{HOST, ORIGIN};
 
 use super::fetch_site::FetchSite;
 
-/// Returns whether the browser says that a page of another origin sent the request.
-///
-/// Older browsers say nothing (Safari before 16.4).
-pub fn is_sent_by_foreign_page(headers: &HeaderMap) -> bool {
-    FetchSite::of(headers).is_some_and(FetchSite::is_foreign_page)
-}
-
 /// Returns whether no page of another origin sent the request.
 ///
 /// Browsers say so in `Sec-Fetch-Site`; older ones name the page's origin. Without either, it is no browser.

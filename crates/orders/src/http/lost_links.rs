@@ -13,7 +13,7 @@ use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
-use http_edge::request::{BODY_DEADLINE, ResolvedRequest, read_body};
+use http_edge::request::{BODY_DEADLINE, ResolvedRequest, is_same_origin, read_body};
 use platform::store;
 use uuid::Uuid;
 
@@ -56,6 +56,10 @@ impl OrderService {
     }
 
     async fn send_lost_links(self: &Arc<Self>, request: Request, language: Language) -> Response {
+        // A page of another site would have its visitors send mails, each from a network of its own.
+        if !is_same_origin(request.headers()) {
+            return plain(StatusCode::FORBIDDEN, "The form was not sent by this page. Open the page and try again.\n");
+        }
         let client = request.extensions().get::<ResolvedRequest>().and_then(|resolved| resolved.client);
         let network = client.map(|client| client.network().to_string()).unwrap_or_default();
         if !self.link_requests.admit(&network, self.clock.now()) {

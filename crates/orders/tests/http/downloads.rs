@@ -67,6 +67,23 @@ async fn ask_again(shop: &TestShop, form: &str) -> (u16, String) {
     (status, String::from_utf8(body.to_vec()).expect("text"))
 }
 
+#[tokio::test]
+async fn form_of_lost_links_is_refused_from_other_sites() {
+    let shop = TestShop::start().await;
+    for (headers, status) in [
+        (vec![("sec-fetch-site", "cross-site")], 403),
+        (vec![("host", "shop.example"), ("origin", "https://evil.example")], 403),
+        (vec![("host", "shop.example"), ("origin", "https://shop.example")], 200),
+        (vec![("sec-fetch-site", "same-origin")], 200),
+    ] {
+        let request = Request::builder().method(Method::POST).uri("/orders");
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let answer = shop.service.answer(request.body(Body::from("email=ann%40example.com")).expect("a request")).await;
+        assert_eq!(answer.status(), status, "{headers:?}");
+    }
+}
+
 /// Waits for the number of mails, which are written after the answer.
 async fn wait_for_mails(shop: &TestShop, expected: usize) {
     for _ in 0..200 {

@@ -48,8 +48,22 @@ async fn dashboard_needs_the_secret_key_as_password_unless_in_development() {
     let wrong = remote().basic_auth("admin", Some(publishable)).send().await.expect("a response");
     assert_eq!(wrong.status(), 401);
     let secret = server.text("secret_key");
-    let allowed = remote().basic_auth("admin", Some(secret)).send().await.expect("a response");
+    let allowed = remote().basic_auth("admin", Some(&secret)).send().await.expect("a response");
     assert_eq!(allowed.text().await.expect("text"), "GET /project/default HTTP/1.1\nauthorization: -");
+    // Browsers send the password with requests of other sites, too, and over plain HTTP name only their origin.
+    let query = || {
+        let request = server.client.post(server.url("/project/default")).header("x-forwarded-for", "192.0.2.1");
+        request.basic_auth("admin", Some(&secret))
+    };
+    for (name, value) in [("origin", "http://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")] {
+        assert_eq!(query().header(name, value).send().await.expect("a response").status(), 403, "{value}");
+    }
+    let socket =
+        remote().basic_auth("admin", Some(&secret)).header("connection", "upgrade").header("upgrade", "websocket");
+    let socket = socket.header("origin", "http://evil.example").send().await.expect("a response");
+    assert_eq!(socket.status(), 403);
+    let own = query().header("origin", server.text("url")).send().await.expect("a response");
+    assert_eq!(own.status(), 200);
     // On this machine, in development, no key is needed, but for pages of other sites.
     for (path, refusal) in [("/", 403), ("/pg/tables", 401)] {
         let local = server.client.get(server.url(path));
