@@ -18,6 +18,8 @@ mod upstream;
 mod websocket;
 
 pub use self::background::CaptureRecorder;
-pub use self::capture::{AUTH_PATH, Api, Capture, CapturedBody, FLOW_HEADER, FUNCTIONS_PATH};
+pub use self::capture::{
+    AUTH_PATH, Api, Capture, CapturedBody, FLOW_HEADER, FUNCTIONS_PATH, REST_PATH, STORAGE_PATH, is_s3_path,
+};
 pub use self::error::ProxyError;
 pub use self::proxy::{FlowProxy, ProxyLimits, ProxyOptions};

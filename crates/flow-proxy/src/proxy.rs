@@ -25,7 +25,7 @@ use tokio::time::timeout;
 
 use super::background::{CaptureRecorder, record_all};
 use super::body::{CopiedBody, LimitedBody};
-use super::capture::{AUTH_PATH, Api, FLOW_HEADER, FUNCTIONS_PATH};
+use super::capture::{AUTH_PATH, Api, FLOW_HEADER, FUNCTIONS_PATH, REST_PATH, STORAGE_PATH, is_s3_path};
 use super::completion::{Completion, Event};
 use super::connections::ServerBody;
 use super::error::ProxyError;
@@ -175,10 +175,20 @@ impl FlowProxy {
 
     /// Returns the API of a path and the path below it; `None` for what is passed on without a recording.
     fn find_api(&self, method: &Method, path: &str) -> Option<(Api, String)> {
-        if matches!(*method, Method::OPTIONS | Method::HEAD) {
+        if *method == Method::OPTIONS {
             return None;
         }
         let below = |mount: &str| path.strip_prefix(mount).filter(|rest| rest.starts_with('/')).map(str::to_owned);
+        if let Some(path) = below(REST_PATH) {
+            return Some((Api::Rest, path));
+        }
+        if let Some(path) = below(STORAGE_PATH) {
+            return (!is_s3_path(&path)).then_some((Api::Storage, path));
+        }
+        // Counts of rows and offsets of uploads are asked for with HEAD.
+        if *method == Method::HEAD {
+            return None;
+        }
         if let Some(path) = below(AUTH_PATH) {
             return Some((Api::Auth, path));
         }

@@ -1,4 +1,4 @@
-//! Records flows of the auth API into files and replays them against servers.
+//! Records flows of applications into files and replays them against servers.
 //!
 //! A flow is a file of [`mod@format`]: requests, the responses that they had, and facts beside them. Values that differ in each
 //! run are [`symbols`] in responses and placeholders ([`expressions`]) in requests. [`record`] writes such files from the

@@ -29,8 +29,9 @@ const DEFAULT_PORT: u16 = 54_399;
 pub(super) const RECORD_HELP: &str = "Record the requests of an application as flows that can be replayed
 
 The application talks to this proxy in place of its server: a hosted project, the stack of the Supabase CLI, GoTrue or
-Basalt. Each flow becomes one readable file, written step by step; interrupt the command to finish. Ids, tokens, codes,
-addresses, numbers and passwords are replaced by symbols, and texts of users by generated ones, before anything is written.
+Basalt. Requests to the auth API, functions, the data API and the storage API are recorded. Each flow becomes one readable
+file, written step by step; interrupt the command to finish. Ids, tokens, codes, addresses, numbers and passwords are
+replaced by symbols, and texts of users, rows and contents of objects by generated ones, before anything is written.
 
 A request belongs to the flow that its header x-flow-name names, or POST /_record/flow {\"name\": …} before it, or else
 to the flow whose tokens it carries, or of the same client within --gap seconds.

@@ -31,7 +31,8 @@ pub(super) const REPLAY_HELP: &str = "Replay recorded flows and report every dif
 Each flow runs in a world of its own, on a test server that this command starts. The server is that of the project around
 the command, if there is one: its config.toml, migrations, seed and hooks; --isolated uses none. Settings that a flow
 names come on top, except those that the recorder has only inferred. The first lines say what is used. Codes in messages,
-one-time passwords, passkeys and consents come from that world. With --against the same flows run against another server:
+one-time passwords, passkeys and consents come from that world. Requests to the data API and the storage API need the
+tables, policies and buckets of the project. With --against the same flows run against another server:
 a hosted project, a container, a version of the reference. With --upgrade two binaries answer in turn on one database, as
 during a rolling update, with the profile and the settings of each flow.
 

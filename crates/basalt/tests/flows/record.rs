@@ -70,7 +70,7 @@ async fn large_bodies_and_other_paths_pass_through() {
     let (world, folder) = (World::create(settings()).await, Folder::new());
     let recorder = start(&world, &folder.path("flows"));
     let url = recorder.text("url");
-    let other = |url: &str| world.client.get(format!("{url}/rest/v1/items?select=id")).send();
+    let other = |url: &str| world.client.get(format!("{url}/graphql/v1/items?select=id")).send();
     let (proxied, direct) =
         (other(&url).await.expect("an answer"), other(&world.text("url")).await.expect("an answer"));
     assert_eq!(proxied.status(), direct.status());

@@ -94,6 +94,30 @@ pub enum Service {
     #[default]
     Auth,
     Functions,
+    /// The data API.
+    Rest,
+    /// The storage API.
+    Storage,
+}
+
+impl Service {
+    /// All services.
+    pub const ALL: [Self; 4] = [Self::Auth, Self::Functions, Self::Rest, Self::Storage];
+
+    /// Returns the name in files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::Functions => "functions",
+            Self::Rest => "rest",
+            Self::Storage => "storage",
+        }
+    }
+
+    /// Returns whether its requests and responses have rows and objects of users.
+    pub fn has_user_content(self) -> bool {
+        matches!(self, Self::Rest | Self::Storage)
+    }
 }
 
 /// The body of a request.
@@ -155,7 +179,11 @@ impl Step {
         }
         match &self.action {
             Action::Request(request) => {
-                format!("{} {}", request.method, request.path.split('?').next().unwrap_or_default())
+                let path = request.path.split('?').next().unwrap_or_default();
+                if request.service.has_user_content() && path.starts_with('/') {
+                    return format!("{} /{}/v1{path}", request.method, request.service.as_str());
+                }
+                format!("{} {path}", request.method)
             }
             Action::Note { .. } => "note".to_owned(),
             Action::Set(names) | Action::Values(names) => {

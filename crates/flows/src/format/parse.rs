@@ -83,9 +83,11 @@ fn parse_request(mut request: Map<String, Value>, step: &mut Map<String, Value>)
         method: text_of(request.shift_remove("method"), "method")?.unwrap_or_else(|| "GET".to_owned()),
         path: text_of(request.shift_remove("path"), "path")?.ok_or_else(|| invalid("path: a text is wanted"))?,
         service: match text_of(request.shift_remove("service"), "service")?.as_deref() {
-            None | Some("auth") => Service::Auth,
-            Some("functions") => Service::Functions,
-            Some(other) => return Err(invalid(format!("service: {other:?} is neither auth nor functions"))),
+            None => Service::Auth,
+            Some(name) => Service::ALL
+                .into_iter()
+                .find(|service| service.as_str() == name)
+                .ok_or_else(|| invalid(format!("service: {name:?} is not auth, functions, rest or storage")))?,
         },
         bearer: request.shift_remove("bearer"),
         headers: optional_object(request.shift_remove("headers"), "headers")?,

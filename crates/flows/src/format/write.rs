@@ -87,8 +87,8 @@ fn insert_request(step: &mut Map<String, Value>, request: &RequestStep) {
     let mut members = Map::new();
     members.insert("method".to_owned(), request.method.as_str().into());
     members.insert("path".to_owned(), request.path.as_str().into());
-    if request.service == Service::Functions {
-        members.insert("service".to_owned(), "functions".into());
+    if request.service != Service::Auth {
+        members.insert("service".to_owned(), request.service.as_str().into());
     }
     if let Some(bearer) = &request.bearer {
         members.insert("bearer".to_owned(), bearer.clone());

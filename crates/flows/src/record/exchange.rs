@@ -97,7 +97,13 @@ impl Exchange {
             RecordedBody::Whole(bytes) => bytes.as_slice(),
             RecordedBody::TooLarge(_) => &[],
         };
-        ResponseParts { status: self.status, headers: &self.response_headers, body, json: self.response_json() }
+        ResponseParts {
+            status: self.status,
+            headers: &self.response_headers,
+            body,
+            json: self.response_json(),
+            service: self.service,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::DateTime;
-use flow_proxy::{AUTH_PATH, FUNCTIONS_PATH};
+use flow_proxy::{AUTH_PATH, FUNCTIONS_PATH, REST_PATH, STORAGE_PATH, is_s3_path};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
@@ -19,6 +19,14 @@ use crate::text::{format_pairs, split_origin};
 /// The largest file.
 const MAX_FILE: u64 = 512 << 20;
 
+/// The paths of the services in projects.
+const SERVICES: [(&str, Service); 4] = [
+    (AUTH_PATH, Service::Auth),
+    (FUNCTIONS_PATH, Service::Functions),
+    (REST_PATH, Service::Rest),
+    (STORAGE_PATH, Service::Storage),
+];
+
 /// How a HAR file is imported.
 #[derive(Debug, Clone)]
 pub struct HarOptions {
@@ -27,7 +35,7 @@ pub struct HarOptions {
     pub folder: PathBuf,
     /// The URL of the project or of its auth API.
     ///
-    /// Without it, every URL with `/auth/v1` or `/functions/v1` counts.
+    /// Without it, every URL with `/auth/v1`, `/functions/v1`, `/rest/v1` or `/storage/v1` counts.
     pub upstream: Option<String>,
     /// The profile of the replays.
     pub profile: Profile,
@@ -60,7 +68,7 @@ pub fn import_har(options: &HarOptions) -> Result<(u64, u64), FlowError> {
     // Browsers write them in the order in which they began, proxies in that of their ends.
     exchanges.sort_by(|(_, left), (_, right)| left.at.total_cmp(&right.at));
     let Some((urls, _)) = exchanges.first() else {
-        let problem = "no request in it goes to an auth API or to functions".to_owned();
+        let problem = "no request in it goes to an API of a project".to_owned();
         return Err(failed(problem, "name the server with --upstream if its auth API is not at /auth/v1"));
     };
     let settings = exchanges.iter().find(|(_, exchange)| exchange.route() == "/settings");
@@ -85,10 +93,15 @@ pub fn import_har(options: &HarOptions) -> Result<(u64, u64), FlowError> {
 fn read_entry(entry: &Value, upstream: Option<&str>, folder: &Path) -> Option<(RecordedUrls, Exchange)> {
     let (request, response) = (&entry["request"], &entry["response"]);
     let method = request["method"].as_str()?;
-    if matches!(method, "OPTIONS" | "HEAD" | "CONNECT") {
+    let (urls, service, path) = find_api(request["url"].as_str()?, upstream)?;
+    let is_recorded = match method {
+        "OPTIONS" | "CONNECT" => false,
+        "HEAD" => service.has_user_content(),
+        _ => service != Service::Storage || !is_s3_path(&path),
+    };
+    if !is_recorded {
         return None;
     }
-    let (urls, service, path) = find_api(request["url"].as_str()?, upstream)?;
     let status =
         response["status"].as_u64().and_then(|status| u16::try_from(status).ok()).filter(|status| *status > 0)?;
     let started = DateTime::parse_from_rfc3339(entry["startedDateTime"].as_str().unwrap_or_default());
@@ -122,22 +135,20 @@ fn find_api(url: &str, upstream: Option<&str>) -> Option<(RecordedUrls, Service,
     if let Some(upstream) = upstream.map(|upstream| upstream.trim_end_matches('/')) {
         let project = upstream.strip_suffix(AUTH_PATH).unwrap_or(upstream);
         let rest = url.strip_prefix(project)?;
-        if let Some(path) = rest.strip_prefix(AUTH_PATH).filter(|path| path.starts_with('/')) {
-            return Some((urls(project), Service::Auth, path.to_owned()));
-        }
-        if let Some(path) = rest.strip_prefix(FUNCTIONS_PATH).filter(|path| path.starts_with('/')) {
-            return Some((urls(project), Service::Functions, path.to_owned()));
+        for (mount, service) in SERVICES {
+            if let Some(path) = rest.strip_prefix(mount).filter(|path| path.starts_with('/')) {
+                return Some((urls(project), service, path.to_owned()));
+            }
         }
         let at_root = RecordedUrls { bases: vec![project.to_owned()], projects: Vec::new() };
         return rest.starts_with('/').then(|| (at_root, Service::Auth, rest.to_owned()));
     }
-    let services = [(AUTH_PATH, Service::Auth), (FUNCTIONS_PATH, Service::Functions)];
-    services.into_iter().find_map(|(mount, service)| {
-        let at = path.find(mount)?;
-        let below = path[at + mount.len()..].to_owned();
-        let project = format!("{origin}{}", &path[..at]);
-        below.starts_with('/').then(|| (urls(&project), service, below))
-    })
+    // The name of an object can have the path of another service.
+    let found = SERVICES.into_iter().filter_map(|(mount, service)| Some((path.find(mount)?, mount, service)));
+    let (at, mount, service) = found.min_by_key(|(at, _, _)| *at)?;
+    let below = path[at + mount.len()..].to_owned();
+    let project = format!("{origin}{}", &path[..at]);
+    below.starts_with('/').then(|| (urls(&project), service, below))
 }
 
 fn read_headers(list: &Value) -> HeaderMap {

@@ -1,10 +1,15 @@
 //! Records flows: from the traffic of a proxy, or from HAR files.
 
+mod content;
+mod data;
 mod exchange;
 mod har;
 mod infer;
 mod known;
+mod multipart;
 mod numbers;
+mod object_bodies;
+mod objects;
 mod plain;
 mod proxy;
 mod redact;
@@ -14,6 +19,8 @@ mod session;
 mod settings;
 mod steps;
 mod texts;
+mod times;
+mod values;
 mod writer;
 
 pub use self::exchange::{Exchange, ParsedBodies, RecordedBody};

@@ -88,6 +88,13 @@ const MAX_DIGITS: usize = 4;
 /// The longest part of a word of the API between separators.
 const MAX_WORD_PART: usize = 16;
 
+/// Headers with a number, such as a place in a file.
+const NUMBER_HEADERS: [&str; 5] = ["range", "content-range", "cache-control", "upload-length", "upload-offset"];
+/// The longest header that is kept.
+const MAX_HEADER: usize = 120;
+/// The most digits of such a number.
+const MAX_NUMBER_DIGITS: usize = 10;
+
 /// The fewest parts of a code in groups of letters.
 const MIN_CODE_PARTS: usize = 3;
 /// The longest part of such a code.
@@ -221,8 +228,10 @@ pub(super) fn is_symbol(text: &str) -> bool {
         return is_name(name) && is_known && length.len() <= 8 && length.bytes().all(|byte| byte.is_ascii_digit());
     }
     let name = inner.trim_end_matches(|each: char| each.is_ascii_digit());
-    matches!(name, "uuid" | "email" | "phone" | "text" | "number" | "password" | "digits" | "id")
-        && inner.len() <= name.len() + 6
+    matches!(
+        name,
+        "uuid" | "email" | "phone" | "text" | "number" | "password" | "digits" | "id" | "date" | "file" | "content"
+    ) && inner.len() <= name.len() + 6
 }
 
 /// Returns whether a text consists of symbols and words, such as `<base>/verify`.
@@ -281,4 +290,36 @@ pub(super) fn phone_digits(text: &str) -> Option<&str> {
 pub(super) fn is_date(text: &str) -> bool {
     let is_expected = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
     text.len() == 10 && text.bytes().enumerate().all(is_expected)
+}
+
+/// Returns whether a header has nothing but names, its numbers and punctuation.
+pub(super) fn is_header_text(name: &str, value: &str) -> bool {
+    let has_number = NUMBER_HEADERS.contains(&name);
+    let is_allowed = |each: char| each.is_ascii_alphanumeric() || "-_=,;/.*+\": ".contains(each);
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let has_sentence = value.split([',', ';']).any(|part| part.trim().contains(' '));
+    if value.len() > MAX_HEADER
+        || !value.chars().all(is_allowed)
+        || !has_number && (has_sentence || digits > MAX_DIGITS)
+    {
+        return false;
+    }
+    let mut at = 0;
+    value.split(|each: char| !each.is_ascii_alphanumeric()).all(|token| {
+        let before = &value[..at];
+        at += token.len() + 1;
+        if token.bytes().all(|byte| byte.is_ascii_digit()) {
+            // Other headers have numbers in versions, weights and parameters.
+            let is_parameter = token.len() <= 1 || before.ends_with(['=', '-']);
+            return if has_number { token.len() <= MAX_NUMBER_DIGITS } else { is_parameter };
+        }
+        has_plain_case(token) && (token.len() <= 3 || is_name(token))
+    })
+}
+
+/// Returns whether a word has capitals at its start or, if it is short, everywhere; encoded bytes have them inside.
+fn has_plain_case(word: &str) -> bool {
+    let rest = word.trim_start_matches(|each: char| each.is_ascii_uppercase());
+    let capitals = word.len() - rest.len();
+    !rest.bytes().any(|byte| byte.is_ascii_uppercase()) && (capitals <= 1 || rest.is_empty() && word.len() <= 3)
 }

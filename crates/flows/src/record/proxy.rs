@@ -69,6 +69,8 @@ impl From<Capture> for Exchange {
             service: match capture.api {
                 Api::Auth => Service::Auth,
                 Api::Functions => Service::Functions,
+                Api::Rest => Service::Rest,
+                Api::Storage => Service::Storage,
             },
             headers: capture.headers,
             body: capture.body,

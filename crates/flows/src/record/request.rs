@@ -1,33 +1,39 @@
 //! Turns a recorded request into one with placeholders. Nothing that is no word of the API remains.
 
 use http_edge::request::APIKEY;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::exchange::{Exchange, RecordedBody};
-use super::infer;
-use super::numbers::number;
 use super::plain::{is_date, is_name, is_path_segment};
 use super::session::FlowSession;
-use super::texts::{MAX_TEXT, text};
+use super::texts::{MAX_TEXT, encode_outside_placeholders, text};
+use super::values::value;
+use super::{content, data, infer, object_bodies, objects};
 use crate::format::{RequestBody, RequestStep, Service};
 use crate::symbols::jwt_claims;
-use crate::text::{encode, parse_pairs, split_url};
-
-/// The deepest value of a body.
-const MAX_DEPTH: usize = 32;
+use crate::text::{parse_pairs, split_url};
 
 /// Builds the request of an exchange.
 pub(super) fn build(session: &mut FlowSession, exchange: &Exchange) -> RequestStep {
-    infer::prepare(session, exchange);
+    if !exchange.service.has_user_content() {
+        infer::prepare(session, exchange);
+    }
     let mut step = RequestStep {
         method: exchange.method.clone(),
-        path: path(session, exchange),
+        path: match exchange.service {
+            Service::Rest => data::path(session, exchange),
+            Service::Storage => objects::path(session, exchange),
+            Service::Auth | Service::Functions => path(session, exchange),
+        },
         service: exchange.service,
         repeat: 1,
         ..RequestStep::default()
     };
     headers(session, exchange, &mut step);
-    step.body = body(session, exchange);
+    step.body = match exchange.service {
+        Service::Storage => object_bodies::body(session, exchange, &mut step.headers),
+        _ => body(session, exchange),
+    };
     step
 }
 
@@ -64,27 +70,16 @@ fn path(session: &mut FlowSession, exchange: &Exchange) -> String {
     path
 }
 
-/// Percent-encodes text between placeholders, whose values the replay encodes.
-fn encode_outside_placeholders(text: &str) -> String {
-    let mut encoded = String::new();
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once("{{") {
-        let Some((name, after)) = behind.split_once("}}") else { break };
-        encoded.push_str(&encode(before));
-        encoded.push_str("{{");
-        encoded.push_str(name);
-        encoded.push_str("}}");
-        rest = after;
-    }
-    encoded.push_str(&encode(rest));
-    encoded
-}
-
 /// Adds key, access token and the headers that belong to the API.
 fn headers(session: &mut FlowSession, exchange: &Exchange, step: &mut RequestStep) {
     let key = exchange.header(APIKEY.as_str()).map(str::to_owned).or_else(|| exchange.query(APIKEY.as_str()));
     if key.as_deref().is_some_and(is_secret_key) {
         step.headers.insert(APIKEY.to_string(), "{{keys.secret}}".into());
+    } else if exchange.service.has_user_content() && key.is_some() {
+        step.headers.insert(APIKEY.to_string(), "{{keys.publishable}}".into());
+    }
+    if exchange.service.has_user_content() {
+        content::add_headers(session, exchange, &mut step.headers);
     }
     if let Some(token) = exchange.bearer() {
         step.bearer = bearer(session, token, key.as_deref());
@@ -158,29 +153,4 @@ fn body(session: &mut FlowSession, exchange: &Exchange) -> RequestBody {
     let name = session.name("body");
     session.set(&name, json!({ "@words": bytes.len().min(MAX_TEXT) }));
     RequestBody::Raw(format!("{{{{{name}}}}}").into())
-}
-
-/// Replaces the texts and numbers of a body.
-fn value(session: &mut FlowSession, json: &Value, name: &str, depth: usize) -> Value {
-    if depth > MAX_DEPTH {
-        return Value::Null;
-    }
-    if let Some(credential) = infer::credential(session, json) {
-        return credential;
-    }
-    match json {
-        Value::Object(members) => {
-            let mut filled = Map::new();
-            for (name, item) in members {
-                let item = value(session, item, name, depth + 1);
-                let name = if is_name(name) { name.clone() } else { text(session, name, "name") };
-                filled.insert(name, item);
-            }
-            Value::Object(filled)
-        }
-        Value::Array(items) => items.iter().map(|item| value(session, item, name, depth + 1)).collect(),
-        Value::String(recorded) => text(session, recorded, name).into(),
-        Value::Number(recorded) => number(session, recorded),
-        other => other.clone(),
-    }
 }

@@ -52,6 +52,14 @@ pub(super) struct FlowSession {
     pub last_user: LastUser,
     /// TOTP secrets, by the ids of their factors.
     pub factor_secrets: KnownValues,
+    /// URLs that the storage API has signed, by their tokens.
+    pub signed_urls: KnownValues,
+    /// The expressions of the URLs of resumable uploads, by their last segments.
+    pub uploads: KnownValues,
+    /// When the request that is being recorded arrived, in seconds.
+    pub at: f64,
+    /// Whether it has rows or objects of users.
+    pub has_user_content: bool,
     /// Passkeys, by the ids of their credentials.
     pub passkeys: KnownValues,
     /// The expression of the page of a provider that a response led to.
@@ -87,12 +95,18 @@ impl FlowSession {
         format!("{start}{number}")
     }
 
+    /// Returns how many names have this start.
+    pub(super) fn count(&self, start: &str) -> u64 {
+        self.counts.get(start).and_then(Value::as_u64).unwrap_or_default()
+    }
+
     /// Adds a generated value for a recorded one; responses show it by its name. Returns its name.
     pub(super) fn generate(&mut self, recorded: &str, start: &str, call: Value) -> String {
         let name = self.name(start);
         self.known.insert(recorded, name.clone());
-        let is_shown =
-            matches!(start, "email" | "phone" | "text") && recorded.len() >= MIN_LEARNED && !is_word(recorded);
+        let is_shown = matches!(start, "email" | "phone" | "text" | "date" | "file" | "content")
+            && recorded.len() >= MIN_LEARNED
+            && (!is_word(recorded) || start == "file" && recorded.contains('.'));
         if is_shown {
             self.symbols.learn(recorded, &name);
             self.push(Action::Values(Map::from_iter([(name.clone(), call)])));

@@ -3,8 +3,8 @@
 use super::exchange::{Exchange, RecordedBody};
 use super::redact::{Context, redact_response};
 use super::session::FlowSession;
-use super::{infer, numbers, request};
-use crate::format::{Action, RequestStep, Step};
+use super::{content, infer, numbers, request};
+use crate::format::{Action, RequestStep, Service, Step};
 use crate::runner::observe_parts;
 use crate::text::parse_url;
 
@@ -12,22 +12,38 @@ use crate::text::parse_url;
 pub(super) fn record(session: &mut FlowSession, exchange: &Exchange) -> Vec<Step> {
     session.requests += 1;
     let number = session.requests;
-    infer::note_features(session, exchange);
+    let has_user_content = exchange.service.has_user_content();
+    session.at = exchange.at;
+    session.has_user_content = has_user_content;
+    if !has_user_content {
+        infer::note_features(session, exchange);
+    }
     let mut step = request::build(session, exchange);
     show_request(session, exchange);
-    session.learn_addresses(exchange);
+    if !has_user_content {
+        session.learn_addresses(exchange);
+    }
     let observed = observe_parts(&exchange.response(), &mut session.symbols, exchange.at);
     let context = Context { has_external_error: infer::is_refused_by_provider(exchange), ..session.context };
     let mut expect = redact_response(&observed, exchange.service, context);
     if let RecordedBody::TooLarge(_) = exchange.response_body {
-        expect["json"] = "<any>".into();
+        // The generated content of an object is no JSON.
+        if exchange.service != Service::Storage {
+            expect["json"] = "<any>".into();
+        }
         step.is_subset = true;
     }
-    if infer::leads_to_provider(exchange) {
+    if has_user_content {
+        content::loosen(exchange, &mut step, &mut expect);
+    } else if infer::leads_to_provider(exchange) {
         expect["headers"]["location"] = "<any>".into();
     }
     capture(session, &mut step, exchange, number);
-    infer::note_messages(session, exchange);
+    if has_user_content {
+        content::note_urls(session, exchange, number);
+    } else {
+        infer::note_messages(session, exchange);
+    }
     step.expect = Some(expect);
     let mut steps = std::mem::take(&mut session.before);
     steps.push(Step { label: None, action: Action::Request(Box::new(step)) });

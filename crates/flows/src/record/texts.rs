@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::plain::{is_email, is_name, is_origin, is_path_segment, is_word, is_word_member, phone_digits};
 use super::session::FlowSession;
+use super::times;
 use crate::symbols::{is_uuid, jwt_claims};
-use crate::text::{parse_pairs, split_origin, split_url};
+use crate::text::{encode, parse_pairs, split_origin, split_url};
 
 /// The longest generated text.
 pub(super) const MAX_TEXT: usize = 4096;
@@ -34,6 +35,9 @@ pub(super) fn text(session: &mut FlowSession, recorded: &str, name: &str) -> Str
         let sign = if recorded.starts_with('+') { "+" } else { "" };
         return format!("{sign}{{{{{}}}}}", session.phone(&digits));
     }
+    if let Some(time) = times::replace(session, recorded) {
+        return time;
+    }
     let length = recorded.chars().count().min(MAX_TEXT);
     let name = if is_uuid(recorded) {
         session.generate(recorded, "id", json!({ "uuid": null }))
@@ -52,7 +56,8 @@ pub(super) fn text(session: &mut FlowSession, recorded: &str, name: &str) -> Str
 
 /// Replaces a URL of the server or of an application.
 fn url(session: &mut FlowSession, recorded: &str) -> Option<String> {
-    if !recorded.contains("://") {
+    // The URL in a row is one of a user, whose host and path can be names.
+    if session.has_user_content || !recorded.contains("://") {
         return None;
     }
     let urls = session.urls.clone();
@@ -92,4 +97,22 @@ fn url(session: &mut FlowSession, recorded: &str) -> Option<String> {
         }
     }
     Some(filled)
+}
+
+/// Percent-encodes text between placeholders, whose values the replay encodes.
+pub(super) fn encode_outside_placeholders(text: &str) -> String {
+    let mut encoded = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("{{") {
+        // The brace of a list in front of a placeholder is text.
+        let at = at + usize::from(rest[at + 2..].starts_with('{'));
+        let Some((name, after)) = rest[at + 2..].split_once("}}") else { break };
+        encoded.push_str(&encode(&rest[..at]));
+        encoded.push_str("{{");
+        encoded.push_str(name);
+        encoded.push_str("}}");
+        rest = after;
+    }
+    encoded.push_str(&encode(rest));
+    encoded
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::observe::{CONTENT_HEADERS, ResponseParts, observe, observe_parts};
 pub use self::observe::{RECORDED_HEADERS, ReceivedResponse};
-pub(crate) use self::observe::{ResponseParts, observe, observe_parts};
 pub(crate) use self::parallel::send_all;
 
 use crate::FlowError;
@@ -166,7 +166,7 @@ async fn run_request(flow: &Flow, step: &RequestStep, scope: &Arc<Scope>) -> Res
                 let observed = {
                     let mut symbols = scope.symbols();
                     request::show(&prepared, &mut symbols, now);
-                    observe(&response, &mut symbols, now)
+                    observe(&response, step.service, &mut symbols, now)
                 };
                 let comparison = Comparison { headers: flow.headers, is_subset: step.is_subset };
                 results.push((crate::compare::compare_responses(expect, &observed, comparison), observed));

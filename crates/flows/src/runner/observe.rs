@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
+use crate::format::Service;
 use crate::symbols::Symbols;
 
 /// The headers that are compared.
@@ -22,6 +23,18 @@ pub const RECORDED_HEADERS: [&str; 13] = [
     "access-control-expose-headers",
     "access-control-allow-credentials",
     "www-authenticate",
+];
+/// The headers of the data API and of the storage API that are compared beside them.
+pub(crate) const CONTENT_HEADERS: [&str; 9] = [
+    "content-range",
+    "preference-applied",
+    "etag",
+    "accept-ranges",
+    "cache-control",
+    "tus-resumable",
+    "upload-offset",
+    "upload-length",
+    "content-profile",
 ];
 /// The most characters of a text that is no JSON.
 const MAX_TEXT: usize = 2000;
@@ -47,10 +60,10 @@ impl ReceivedResponse {
 }
 
 /// Returns the response with its symbols: `status`, `headers`, and `json` or `text`.
-pub(crate) fn observe(response: &ReceivedResponse, symbols: &mut Symbols, now: f64) -> Value {
+pub(crate) fn observe(response: &ReceivedResponse, service: Service, symbols: &mut Symbols, now: f64) -> Value {
     let json = response.json().unwrap_or_default();
     let ReceivedResponse { status, headers, body } = response;
-    observe_parts(&ResponseParts { status: *status, headers, body, json: &json }, symbols, now)
+    observe_parts(&ResponseParts { status: *status, headers, body, json: &json, service }, symbols, now)
 }
 
 /// A response whose body is parsed.
@@ -61,6 +74,8 @@ pub(crate) struct ResponseParts<'a> {
     pub body: &'a [u8],
     /// The body as JSON, null if it is none.
     pub json: &'a Value,
+    /// The API that it comes from.
+    pub service: Service,
 }
 
 /// Returns a parsed response with its symbols.
@@ -71,7 +86,7 @@ pub(crate) fn observe_parts(response: &ResponseParts<'_>, symbols: &mut Symbols,
     }
     // The names are shown in the order in which the server sent them.
     for name in response.headers.keys().map(http::HeaderName::as_str) {
-        if name == "location" || !RECORDED_HEADERS.contains(&name) {
+        if name == "location" || !is_recorded(name, response.service) {
             continue;
         }
         let Some(value) = last_line(response.headers, name).filter(|value| !value.is_empty()) else { continue };
@@ -92,6 +107,10 @@ pub(crate) fn observe_parts(response: &ResponseParts<'_>, symbols: &mut Symbols,
         seen["text"] = text.into();
     }
     seen
+}
+
+fn is_recorded(name: &str, service: Service) -> bool {
+    RECORDED_HEADERS.contains(&name) || service.has_user_content() && CONTENT_HEADERS.contains(&name)
 }
 
 fn last_line<'a>(headers: &'a HeaderMap, name: &str) -> Option<Cow<'a, str>> {

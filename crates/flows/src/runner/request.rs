@@ -45,7 +45,7 @@ pub(super) async fn prepare(step: &RequestStep, scope: &Arc<Scope>) -> Result<Pr
     let url = match (path.starts_with("http://") || path.starts_with("https://"), step.service) {
         (true, _) => path.clone(),
         (false, Service::Auth) => format!("{}{path}", target.base),
-        (false, Service::Functions) => format!("{}{path}", target.functions()),
+        (false, service) => format!("{}{path}", target.service_url(service)),
     };
     scope.permissions().check_request(&url, &target.project, &target.base)?;
     let own_headers = resolve(scope, &Value::Object(step.headers.clone()), 0).await?;

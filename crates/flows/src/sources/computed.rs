@@ -8,7 +8,7 @@ use crate::expressions::as_text;
 use crate::text::parse_url;
 
 /// The longest repeated text.
-const MAX_REPEATED: usize = 4 << 20;
+const MAX_REPEATED: usize = 8 << 20;
 
 pub(super) fn call(name: &str, arguments: &Value) -> Result<Option<Value>, FlowError> {
     let value = match name {

@@ -96,14 +96,15 @@ pub(crate) fn decode_base64url(text: &str) -> Option<Vec<u8>> {
 
 /// Returns whether a text is the code of an error.
 ///
-/// It has words with `_` between them, the five characters of SQL, or a status.
+/// It has words with `_` between them, the five characters of SQL, `PGRST` with a number, or a status.
 pub(crate) fn is_error_code(text: &str) -> bool {
     let is_word =
         |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     let are_words = text.contains('_') && text.split('_').all(is_word);
     let is_sql = text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
-    let is_status = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
-    are_words || is_sql || is_status || matches!(text, "unknown" | "conflict")
+    let is_number = |text: &str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_postgrest = text.strip_prefix("PGRST").is_some_and(is_number);
+    are_words || is_sql || is_postgrest || is_number(text) || matches!(text, "unknown" | "conflict")
 }
 
 /// Returns whether a member has a number of the API: of sessions, lists and passkeys.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::test_api::TestApiClient;
 use crate::FlowError;
-use crate::format::{Profile, Settings};
+use crate::format::{Profile, Service, Settings};
 use crate::sources::message_source::MessageSource;
 
 /// The server of one replay of a flow.
@@ -93,9 +93,9 @@ impl Target {
         variables
     }
 
-    /// Returns the URL of the functions.
-    pub(crate) fn functions(&self) -> String {
-        format!("{}/functions/v1", self.project)
+    /// Returns the URL of a service of the project.
+    pub(crate) fn service_url(&self, service: Service) -> String {
+        format!("{}/{}/v1", self.project, service.as_str())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use flows::expressions::{fill_path, fill_text, parse_text};
-use flows::format::{Action, Flow, Profile, RequestBody, load_settings};
+use flows::format::{Action, Flow, Profile, RequestBody, Step, load_settings};
 use flows::record::{HarOptions, import_har};
 use flows::replay::find_flows;
 use proptest::prelude::*;
@@ -181,6 +181,26 @@ fn har_of_a_browser_becomes_a_flow() {
         Flow::parse(text).unwrap().steps.iter().filter(|step| matches!(step.action, Action::Request(_))).count(),
         2
     );
+}
+
+#[test]
+fn har_has_requests_of_the_data_api_and_the_storage_api() {
+    let url = |path: &str| format!("https://abc.supabase.co{path}");
+    let entries = json!([
+        entry("HEAD", &url("/rest/v1/notes?select=id"), None, (200, "")),
+        entry("GET", &url("/storage/v1/object/papers/auth/v1/zoe.txt"), None, (200, "")),
+        entry("GET", &url("/storage/v1/s3/papers"), None, (200, "")),
+    ]);
+    let files = import(&har(&entries), None).expect("imported");
+    let [(_, text)] = files.as_slice() else { panic!("one flow: {files:?}") };
+    let recorded = Flow::parse(text).unwrap();
+    let titles: Vec<String> = recorded.steps.iter().map(Step::title).filter(|title| title.contains("/v1")).collect();
+    assert_eq!(titles.len(), 2, "{titles:?}");
+    assert_eq!(titles[0], "HEAD /rest/v1/notes");
+    assert!(titles[1].starts_with("GET /storage/v1/object/papers/{{"), "{titles:?}");
+    for upstream in ["https://abc.supabase.co", "https://abc.supabase.co/auth/v1"] {
+        assert_eq!(&import(&har(&entries), Some(upstream)).expect("imported")[0].1, text);
+    }
 }
 
 #[test]

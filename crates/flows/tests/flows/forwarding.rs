@@ -70,7 +70,7 @@ async fn recorded_response_is_not_compressed() {
     .await;
     let get = |path: &str| proxy.client.get(format!("{}{path}", proxy.url)).header("accept-encoding", "gzip, br");
     // What is only passed on may be compressed.
-    assert_eq!(send(get("/rest/v1/items")).await.headers()["content-encoding"], "gzip");
+    assert_eq!(send(get("/graphql/v1/items")).await.headers()["content-encoding"], "gzip");
     assert!(last(&heads).contains("accept-encoding: gzip, br\r\n"));
     assert_eq!(send(get("/auth/v1/health")).await.text().await.expect("text"), JSON);
     assert!(last(&heads).contains("accept-encoding: identity\r\n"));
@@ -113,7 +113,7 @@ async fn headers_of_the_connection_are_not_forwarded() {
         response("407 Proxy Authentication Required", lines, b"{}")
     })
     .await;
-    for path in ["/auth/v1/health", "/rest/v1/items"] {
+    for path in ["/auth/v1/health", "/graphql/v1/items"] {
         let request = proxy.client.get(format!("{}{path}", proxy.url));
         let request = request.header("connection", "X-Internal,content-length , host").header("x-internal", "hop");
         let request = request.header("proxy-authorization", "Basic eDp5").header("proxy-connection", "keep-alive");
@@ -153,7 +153,7 @@ async fn length_beside_chunks_does_not_cut_the_response() {
         response("200 OK", lines, body.as_bytes())
     })
     .await;
-    for path in ["/auth/v1/health", "/rest/v1/items"] {
+    for path in ["/auth/v1/health", "/graphql/v1/items"] {
         assert_eq!(proxy.get(path).await.text().await.expect("text"), JSON, "{path}");
     }
     let recorded = proxy.finish().await;

@@ -1,6 +1,7 @@
 //! Tests of recording, format and comparison without a server.
 
 mod comparison;
+mod content;
 mod files;
 mod forwarding;
 mod mutation;

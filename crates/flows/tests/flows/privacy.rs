@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::support::{exchange, headers, record};
 
 /// Tokens, keys, addresses and numbers as servers and applications have them.
-fn secret() -> impl Strategy<Value = String> {
+pub(crate) fn secret() -> impl Strategy<Value = String> {
     let jwt = ("[a-z]{8,12}", "[A-Za-z0-9_-]{43}").prop_map(|(subject, signature)| {
         let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let claims = json!({"sub": subject, "email": format!("{subject}@corp.example"), "role": "authenticated"});
@@ -122,7 +122,7 @@ fn token_with(secret: &str) -> Value {
     json!(format!("{}.{}.c2lnbmF0dXJl", part(json!({"alg": "HS256", "kid": secret})), part(claims)))
 }
 
-fn percent_encode_all(text: &str) -> String {
+pub(crate) fn percent_encode_all(text: &str) -> String {
     text.bytes().flat_map(|byte| format!("%{byte:02X}").into_bytes()).map(char::from).collect()
 }
 

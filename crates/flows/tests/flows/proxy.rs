@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::proxied::{LIMIT, Proxy, read_until, start_server};
+use super::proxied::{LIMIT, Proxy, read_until, send, start_server};
 
 const SHORT: Duration = Duration::from_millis(150);
 
@@ -64,7 +64,7 @@ async fn requests_without_a_response_do_not_keep_others_from_the_server() {
     let silent = format!("{}/auth/v1/silent", proxy.url);
     let open: Vec<_> = (0..64).map(|_| tokio::spawn(proxy.client.get(&silent).send())).collect();
     counts.wait(|counts| &counts.requests, 64).await;
-    assert_eq!(proxy.get("/rest/v1/items").await.status(), 200);
+    assert_eq!(proxy.get("/graphql/v1/items").await.status(), 200);
     assert_eq!(proxy.get("/auth/v1/health").await.status(), 200);
     open.iter().for_each(tokio::task::JoinHandle::abort);
     // The server learns that the clients have left, besides the two connections of before.
@@ -94,12 +94,12 @@ async fn body_that_ends_early_is_not_recorded() {
 async fn server_that_stops_is_not_awaited_for_ever() {
     let limits = ProxyLimits { response: SHORT, part: SHORT, ..ProxyLimits::default() };
     let (proxy, _) = start(limits).await;
-    for path in ["/auth/v1/silent", "/rest/v1/silent"] {
+    for path in ["/auth/v1/silent", "/graphql/v1/silent"] {
         let response = proxy.get(path).await;
         assert_eq!(response.status(), 504, "{path}");
         assert!(response.text().await.expect("text").contains("no response after"), "{path}");
     }
-    for path in ["/auth/v1/endless", "/rest/v1/endless"] {
+    for path in ["/auth/v1/endless", "/graphql/v1/endless"] {
         let body = proxy.get(path).await.bytes();
         assert!(timeout(LIMIT, body).await.expect("it ends").is_err(), "{path}");
     }
@@ -120,4 +120,20 @@ async fn open_streams_do_not_keep_the_recorder_from_its_end() {
     let joined = timeout(LIMIT, tokio::task::spawn_blocking(|| recorder.join())).await;
     assert_eq!(joined.expect("the thread ends").unwrap().expect("no panic").counts(), (1, 1));
     drop(endless);
+}
+
+#[tokio::test]
+async fn counts_of_rows_are_recorded_and_the_s3_protocol_is_passed_on() {
+    let (proxy, _) = start(ProxyLimits::default()).await;
+    for path in ["/rest/v1/counted", "/storage/v1/object/papers/a.txt", "/auth/v1/asked"] {
+        assert_eq!(send(proxy.client.head(format!("{}{path}", proxy.url))).await.status(), 200, "{path}");
+    }
+    for path in ["/storage/v1/s3/papers/b.txt", "/storage/v1/s3?list-type=2", "/storage/v1/bucket"] {
+        assert_eq!(proxy.get(path).await.status(), 200, "{path}");
+    }
+    let recorded = proxy.finish().await;
+    for path in ["\"/counted\"", "\"/object/papers/", "\"/bucket\""] {
+        assert!(recorded.contains(path), "{path}: {recorded}");
+    }
+    assert!(!recorded.contains("/asked") && !recorded.contains("s3"), "{recorded}");
 }
