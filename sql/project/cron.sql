@@ -2,7 +2,7 @@
 
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_cron') THEN
+    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_cron' AND extversion <> 'basalt') THEN
         RETURN;
     END IF;
 

@@ -2,7 +2,7 @@
 
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_net') THEN
+    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_net' AND extversion <> 'basalt') THEN
         RETURN;
     END IF;
 

@@ -2,7 +2,7 @@
 
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pgjwt')
+    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pgjwt' AND extversion <> 'basalt')
         OR NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'pgcrypto') THEN
         RETURN;
     END IF;

@@ -2,7 +2,7 @@
 
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pgmq') THEN
+    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'pgmq' AND extversion <> 'basalt') THEN
         RETURN;
     END IF;
 

@@ -3,7 +3,7 @@
 
 DO $$
 BEGIN
-    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'supabase_vault') THEN
+    IF EXISTS (SELECT FROM pg_extension WHERE extname = 'supabase_vault' AND extversion <> 'basalt') THEN
         RETURN;
     END IF;
 

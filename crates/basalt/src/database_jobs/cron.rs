@@ -135,14 +135,14 @@ impl CronJobs {
     /// Deletes the history of runs that are too old.
     pub(super) async fn delete_old_runs(&self) -> Result<(), sqlx::Error> {
         const DELETE: &str = "DELETE FROM cron.job_run_details WHERE end_time < $1 - make_interval(days => $2)
-            AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron')";
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron' AND extversion <> 'basalt')";
         let outcome = sqlx::query(DELETE).bind(self.clock.now()).bind(HISTORY_DAYS).execute(&self.pool).await;
         outcome.map(drop)
     }
 
     async fn list_jobs(&self) -> Result<Vec<Job>, sqlx::Error> {
         const LIST: &str = "SELECT jobid, schedule, command, database, username FROM cron.job
-            WHERE active AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron')
+            WHERE active AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_cron' AND extversion <> 'basalt')
             ORDER BY jobid LIMIT 10000";
         let rows = match sqlx::raw_sql(LIST).fetch_all(&self.pool).await {
             Err(error) if is_missing_table(&error) => return Ok(Vec::new()),

@@ -85,7 +85,7 @@ impl RequestQueue {
     /// Deletes responses that are too old.
     pub(super) async fn delete_old_responses(&self) -> Result<(), sqlx::Error> {
         const DELETE: &str = "DELETE FROM net._http_response WHERE created < $1 - make_interval(hours => $2)
-            AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_net')";
+            AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_net' AND extversion <> 'basalt')";
         sqlx::query(DELETE).bind(self.clock.now()).bind(RESPONSE_HOURS).execute(&self.pool).await.map(drop)
     }
 
@@ -93,7 +93,7 @@ impl RequestQueue {
         const TAKE: &str = "DELETE FROM net.http_request_queue AS q
             USING (
                 SELECT id FROM net.http_request_queue
-                WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_net')
+                WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'pg_net' AND extversion <> 'basalt')
                 ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED
             ) AS next
             WHERE q.id = next.id
@@ -174,8 +174,10 @@ impl RequestQueue {
                 for (name, value) in &response.headers {
                     headers.insert(name.to_string(), String::from_utf8_lossy(value.as_bytes()).into());
                 }
-                let kind =
-                    response.headers.get(CONTENT_TYPE).map(|it| String::from_utf8_lossy(it.as_bytes()).into_owned());
+                let kind = response
+                    .headers
+                    .get(CONTENT_TYPE)
+                    .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
                 // PostgreSQL's text has no NUL.
                 let content = String::from_utf8_lossy(&response.body).replace('\0', "\u{fffd}");
                 query

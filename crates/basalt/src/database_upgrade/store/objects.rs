@@ -32,7 +32,11 @@ pub(crate) async fn list_missing_extensions(
     database: &mut PgConnection,
     other: &mut PgConnection,
 ) -> Result<Vec<String>> {
-    let mut names = fetch_texts(database, "SELECT extname::text FROM pg_catalog.pg_extension ORDER BY 1").await?;
+    let mut names = fetch_texts(
+        database,
+        "SELECT extname::text FROM pg_catalog.pg_extension WHERE extversion <> 'basalt' ORDER BY 1",
+    )
+    .await?;
     let known = fetch_texts(other, "SELECT name::text FROM pg_catalog.pg_available_extensions").await?;
     names.retain(|name| !known.contains(name));
     Ok(names)

@@ -6,7 +6,8 @@ WITH members AS (
 named AS (
     SELECT classid, objid FROM pg_catalog.pg_depend WHERE objid >= 16384 AND refclassid <> 0
     UNION SELECT 'pg_catalog.pg_namespace'::regclass, oid FROM pg_catalog.pg_namespace WHERE nspname = 'public' OR oid >= 16384
-    UNION SELECT 'pg_catalog.pg_extension'::regclass, oid FROM pg_catalog.pg_extension WHERE oid >= 16384
+    UNION SELECT 'pg_catalog.pg_extension'::regclass, oid FROM pg_catalog.pg_extension
+        WHERE oid >= 16384 AND extversion <> 'basalt'
     UNION SELECT 'pg_catalog.pg_publication'::regclass, oid FROM pg_catalog.pg_publication
     UNION SELECT 'pg_catalog.pg_subscription'::regclass, oid FROM pg_catalog.pg_subscription
     UNION SELECT 'pg_catalog.pg_cast'::regclass, oid FROM pg_catalog.pg_cast WHERE oid >= 16384

@@ -192,7 +192,9 @@ fn read_name(words: &[Word]) -> Option<(Option<String>, String, &[Word])> {
 pub(super) enum ExtensionAction {
     /// `CREATE EXTENSION`.
     Create,
-    /// `DROP EXTENSION`, `ALTER EXTENSION`, `COMMENT ON EXTENSION`.
+    /// `DROP EXTENSION`.
+    Drop,
+    /// `ALTER EXTENSION`, `COMMENT ON EXTENSION`.
     Change,
 }
 
@@ -202,7 +204,8 @@ pub(super) fn find_extension(sql: &str) -> Option<(ExtensionAction, String)> {
     let at = words.iter().take(3).position(|word| word.is("extension"))?;
     let action = match &words[..at] {
         [verb] if verb.is("create") => ExtensionAction::Create,
-        [verb] if verb.is("drop") || verb.is("alter") => ExtensionAction::Change,
+        [verb] if verb.is("drop") => ExtensionAction::Drop,
+        [verb] if verb.is("alter") => ExtensionAction::Change,
         [comment, on] if comment.is("comment") && on.is("on") => ExtensionAction::Change,
         _ => return None,
     };
@@ -291,10 +294,12 @@ mod tests {
     fn extensions_are_found() {
         let found = |sql: &str| find_extension(sql);
         let create = |name: &str| Some((ExtensionAction::Create, name.to_owned()));
+        let drop = |name: &str| Some((ExtensionAction::Drop, name.to_owned()));
         let change = |name: &str| Some((ExtensionAction::Change, name.to_owned()));
         assert_eq!(found("CREATE EXTENSION IF NOT EXISTS \"pg_net\" WITH SCHEMA \"extensions\""), create("pg_net"));
         assert_eq!(found("create extension vector"), create("vector"));
-        assert_eq!(found("drop extension if exists \"pg_net\""), change("pg_net"));
+        assert_eq!(found("drop extension if exists \"pg_net\""), drop("pg_net"));
+        assert_eq!(found("alter extension pg_net update"), change("pg_net"));
         assert_eq!(found("COMMENT ON EXTENSION pgjwt IS 'x'"), change("pgjwt"));
         assert_eq!(found("drop extension a, b"), None);
         assert_eq!(found("create table extension (id int)"), None);

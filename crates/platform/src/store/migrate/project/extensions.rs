@@ -105,6 +105,23 @@ pub(super) fn find_provided(extension: &str) -> Option<&'static str> {
     PROVIDED.iter().find(|(name, _)| *name == extension).map(|(_, surface)| *surface)
 }
 
+/// Returns the statement that lists an extension of [`find_provided`] as installed, with the version `basalt`.
+///
+/// It has no members, so that its objects are dumped and dropped as others are.
+pub(super) fn format_listing(provided: &str) -> String {
+    format!(
+        "INSERT INTO pg_catalog.pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+        SELECT pg_catalog.pg_nextoid('pg_catalog.pg_extension', 'oid', 'pg_catalog.pg_extension_oid_index'), '{provided}',
+               (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = CURRENT_USER), 'pg_catalog'::regnamespace, false, 'basalt'
+        WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = '{provided}')"
+    )
+}
+
+/// Returns the statement that undoes [`format_listing`].
+pub(super) fn format_unlisting(provided: &str) -> String {
+    format!("DELETE FROM pg_catalog.pg_extension WHERE extname = '{provided}' AND extversion = 'basalt'")
+}
+
 /// Returns the extensions that a project creates and that nothing stands in for, without repetition.
 pub fn list_needed_extensions(schema: &ProjectSchema) -> Vec<String> {
     let names = list_created_extensions(schema).into_iter().map(|created| created.name);

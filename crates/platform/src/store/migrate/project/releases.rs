@@ -7,6 +7,8 @@ use sqlx::error::DatabaseError;
 
 use crate::store::migrate::words::{ExtensionAction, Word, find_extension, locate_words, read_words};
 
+/// Functions of extensions that only tools use, in schemas of the project.
+const TOOL_FUNCTIONS: [&str; 2] = ["pgaudit_ddl_command_end", "pgaudit_sql_drop"];
 /// Schemas of extensions that only tools use.
 const TOOL_SCHEMAS: [&str; 3] = ["pgsodium", "pgsodium_masks", "graphql"];
 /// The largest number of words that are read of a list of privileges.
@@ -116,11 +118,13 @@ fn remove_privilege(sql: &str, privilege: &str) -> Option<Remainder> {
 ///
 /// Dumps of data have such statements. A statement that creates something of the project needs the extension.
 pub(super) fn changes_only_tools(sql: &str, message: &str) -> bool {
-    let is_of_tool = message.ends_with("does not exist")
-        && message
-            .split('"')
-            .nth(1)
-            .is_some_and(|name| TOOL_SCHEMAS.contains(&name.split('.').next().unwrap_or_default()));
+    let function = message.strip_prefix("function ").and_then(|rest| rest.split('(').next());
+    let is_function_of_tool =
+        function.is_some_and(|name| TOOL_FUNCTIONS.contains(&name.rsplit('.').next().unwrap_or_default()));
+    let quoted = message.split('"').nth(1);
+    let is_in_schema_of_tool =
+        quoted.is_some_and(|name| TOOL_SCHEMAS.contains(&name.split('.').next().unwrap_or_default()));
+    let is_of_tool = message.ends_with("does not exist") && (is_function_of_tool || is_in_schema_of_tool);
     let words = read_words(sql, 6);
     let is_tool = |word: &Word| TOOL_SCHEMAS.iter().any(|schema| word.is(schema));
     let is_change = match words.first() {

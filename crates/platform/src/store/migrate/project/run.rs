@@ -164,12 +164,14 @@ impl<'a> FileRun<'a> {
 
     /// Returns the installed version of an extension.
     async fn find_extension_version(&mut self, extension: &str) -> Result<Option<String>, MigrateError> {
-        sqlx::query_scalar("SELECT extversion FROM pg_catalog.pg_extension WHERE extname = $1")
-            .persistent(false)
-            .bind(extension)
-            .fetch_optional(&mut *self.connection)
-            .await
-            .during("looking for an extension")
+        sqlx::query_scalar(
+            "SELECT extversion FROM pg_catalog.pg_extension WHERE extname = $1 AND extversion <> 'basalt'",
+        )
+        .persistent(false)
+        .bind(extension)
+        .fetch_optional(&mut *self.connection)
+        .await
+        .during("looking for an extension")
     }
 
     /// Returns whether PostgreSQL has the files of an extension.
@@ -182,7 +184,7 @@ impl<'a> FileRun<'a> {
             .during("looking for an extension")
     }
 
-    /// Installs an extension whose SQL exists without it, if PostgreSQL has it; otherwise nothing is to be done.
+    /// Installs an extension whose SQL exists without it, if PostgreSQL has it; otherwise it is only listed as installed.
     async fn run_for_provided(
         &mut self,
         statement: &ScriptStatement,
@@ -197,12 +199,13 @@ impl<'a> FileRun<'a> {
             _ => None,
         };
         if !self.is_extension_available(name).await? {
-            return Ok(());
+            return self.list_provided(action, name).await;
         }
         let is_installed = self.find_extension_version(name).await?.is_some();
         let replaced = match schema {
             Some(schema) if action == ExtensionAction::Create && !is_installed => {
-                run_script(self.connection, format!("DROP SCHEMA IF EXISTS {schema} CASCADE")).await
+                let unlisted = extensions::format_unlisting(name);
+                run_script(self.connection, format!("{unlisted}; DROP SCHEMA IF EXISTS {schema} CASCADE")).await
             }
             _ => Ok(()),
         };
@@ -212,6 +215,19 @@ impl<'a> FileRun<'a> {
         };
         // It may need a library that the server has not loaded at its start.
         self.execute(if installed.is_ok() { KEEP } else { UNDO }).await
+    }
+
+    /// Lists an extension that this server provides in `pg_extension`, which conditions of projects read, or removes it.
+    ///
+    /// The files of a project may have taken a role without this right: then nothing is changed, as by the extension itself.
+    async fn list_provided(&mut self, action: ExtensionAction, name: &str) -> Result<(), MigrateError> {
+        let sql = match action {
+            ExtensionAction::Create => extensions::format_listing(name),
+            ExtensionAction::Drop => extensions::format_unlisting(name),
+            ExtensionAction::Change => return Ok(()),
+        };
+        let outcome = run_script(self.connection, sql).await;
+        self.execute(if outcome.is_ok() { KEEP } else { UNDO }).await
     }
 
     /// Ends the transaction as a statement of the file wants it, and begins the next one.
@@ -290,8 +306,8 @@ impl<'a> FileRun<'a> {
             Some(name) => Some(extensions::describe_remedy(&name, self.server)),
             None => None,
         };
-        let is_note = extension.is_some_and(|name| extensions::is_tool(&name))
-            || releases::changes_only_tools(&statement.sql, database.message());
+        let is_of_tool = find_extension(&statement.sql).is_some_and(|(_, name)| extensions::is_tool(&name));
+        let is_note = is_of_tool || releases::changes_only_tools(&statement.sql, database.message());
         self.skip(numbered, line, reason, remedy, is_note)
     }
 
