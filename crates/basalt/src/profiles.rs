@@ -2,7 +2,7 @@
 //! Everything below the binary reads a policy and knows neither profile.
 
 use gotrue_rs::config::Config;
-use gotrue_rules::domain::policy::Policy;
+use gotrue_rules::domain::policy::{PasswordHash, Policy};
 use gotrue_rules::domain::redirect::is_loopback_url;
 
 use url::{Host, Url};
@@ -14,6 +14,10 @@ use crate::config_file::BasaltSettings;
 /// Mails name `project`, unless the host of its site is a name that readers know.
 pub(crate) fn apply_serve_profile(policy: &mut Policy, basalt: &BasaltSettings, project: &str) {
     *policy = std::mem::take(policy).hardened(basalt.trusted_proxies.clone(), basalt.limits);
+    if basalt.keeps_bcrypt {
+        policy.password.hash = PasswordHash::default();
+        policy.password.should_rehash_after_sign_in = false;
+    }
     policy.api.shows_own_version = true;
     let mut brand = basalt.mail_brand.clone();
     let site = Url::parse(&policy.site.site_url).ok();

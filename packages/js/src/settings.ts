@@ -94,7 +94,7 @@ export interface Settings {
     schemas?: string[];
     extra_search_path?: string[];
     max_rows?: number;
-    auto_expose_new_tables?: unknown;
+    auto_expose_new_tables?: boolean;
   };
   auth?: {
     enabled?: boolean;
@@ -351,6 +351,7 @@ export interface Settings {
     };
     log_level?: string;
     log_format?: "text" | "json";
+    password_hash?: "argon2id" | "bcrypt";
     trusted_proxies?: string[];
     hsts_max_age?: SettingDuration;
     http?: {

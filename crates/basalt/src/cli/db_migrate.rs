@@ -104,7 +104,7 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
         // Roles and test data are of the operator.
         let ProjectSchema { migrations, seeds, .. } = std::mem::take(&mut files.schema);
         let seeds = if arguments.include_seed { seeds } else { Vec::new() };
-        files.schema = ProjectSchema { roles: None, migrations, seeds };
+        files.schema = ProjectSchema { migrations, seeds, ..ProjectSchema::default() };
     }
     if database.target == TargetDatabase::External {
         let settings = DatabaseSettings { url: Secret::from(database.url.as_str()), ..config.database.clone() };

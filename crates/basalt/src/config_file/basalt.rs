@@ -47,6 +47,8 @@ pub(crate) struct BasaltSettings {
     pub http: HttpLimits,
     /// `[basalt.replicas] expected`: the number of servers on the database; `None` if it is not known.
     pub expected_replicas: Option<u32>,
+    /// `password_hash = "bcrypt"`: new passwords are hashed as by Supabase, and existing hashes stay.
+    pub keeps_bcrypt: bool,
     /// `[basalt.replicas] allow_differences`: start although the keys of a running replica differ.
     pub allow_differing_replicas: bool,
     /// `[api]` and `[basalt.data_api]`: the data API.
@@ -155,6 +157,7 @@ impl BasaltSettings {
             limits,
             http,
             expected_replicas,
+            keeps_bcrypt: values.text("basalt.password_hash") == Some("bcrypt"),
             allow_differing_replicas: text("basalt.replicas.allow_differences").is_some_and(|given| given == "true"),
             data_api: DataApiSettings::from_values(values, &mut refuse),
             storage: StorageSettings::from_values(values, &mut refuse),

@@ -30,7 +30,7 @@ const KEYS: &[Key] = &[
     custom("api.schemas", List),
     custom("api.extra_search_path", List),
     custom("api.max_rows", Count),
-    ignored("api.auto_expose_new_tables"),
+    custom("api.auto_expose_new_tables", Bool),
     // [auth]
     custom("auth.enabled", Bool),
     custom("auth.site_url", Text),
@@ -199,6 +199,7 @@ const KEYS: &[Key] = &[
     custom("basalt.metrics.port", Count),
     custom("basalt.log_level", Text),
     custom("basalt.log_format", Choice(&["text", "json"])),
+    custom("basalt.password_hash", Choice(&["argon2id", "bcrypt"])),
     custom("basalt.trusted_proxies", List),
     custom("basalt.hsts_max_age", Duration),
     custom("basalt.http.max_connections", Count),

@@ -252,6 +252,11 @@ impl ConfigFile {
         self.values.text("auth.site_url").is_some_and(|url| !url.is_empty())
     }
 
+    /// Returns whether the roles of the APIs have rights on new tables of schema `public` by themselves.
+    pub(crate) fn exposes_new_tables(&self) -> bool {
+        self.values.is_enabled("api.auto_expose_new_tables", true)
+    }
+
     /// Returns the id of the project, if there is one that can be a name.
     pub(crate) fn project_id(&self) -> Option<&str> {
         self.values.text("project_id").filter(|id| !id.is_empty() && brand::is_name(id))

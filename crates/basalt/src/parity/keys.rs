@@ -7,7 +7,6 @@ use super::finding::Finding;
 
 /// Why known keys have no effect, by the beginnings of their names.
 const REASONS: &[(&str, &str)] = &[
-    ("api.", "new tables have the grants of the database's default privileges"),
     ("storage.analytics", "there are no analytics buckets"),
     ("storage.vector", "there are no vector buckets"),
     ("functions.", "it is a setting of the runtime of your own functions: set it where that runs"),
@@ -95,7 +94,7 @@ mod tests {
         let text = "project_id = \"x\"\n[auth]\nsite_url = \"http://localhost\"\nsite_ulr = \"x\"\n[edge_runtime]\nenabled = true\n\
                     [realtime]\nenabled = true\n[studio]\nenabled = false\n[auth.sms]\nenable_signup = true\n";
         let found = judge_text(text);
-        let of = |name: &str| found.iter().find(|it| it.name == name).expect(name);
+        let of = |name: &str| found.iter().find(|finding| finding.name == name).expect(name);
         assert_eq!(of("project_id").verdict, Verdict::Honoured);
         assert_eq!((of("auth.site_url").line, &of("auth.site_url").verdict), (Some(3), &Verdict::Honoured));
         assert_eq!(of("auth.site_ulr").verdict, Verdict::Unknown(Some("auth.site_url".to_owned())));
@@ -104,6 +103,6 @@ mod tests {
         assert_eq!(of("studio").verdict, Verdict::Honoured);
         assert!(matches!(of("auth.sms.enable_signup").verdict, Verdict::Different { .. }));
         let confirmed = judge_text("[auth.sms]\nenable_signup = true\nenable_confirmations = true\n");
-        assert!(confirmed.iter().all(|it| it.verdict == Verdict::Honoured), "{confirmed:?}");
+        assert!(confirmed.iter().all(|finding| finding.verdict == Verdict::Honoured), "{confirmed:?}");
     }
 }

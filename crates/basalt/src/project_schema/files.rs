@@ -30,25 +30,29 @@ pub(crate) struct SchemaFiles {
 impl SchemaFiles {
     /// Returns whether the project has files to apply.
     pub(crate) fn is_any(&self) -> bool {
-        let ProjectSchema { roles, migrations, seeds } = &self.schema;
+        let ProjectSchema { roles, migrations, seeds, .. } = &self.schema;
         roles.is_some() || !migrations.is_empty() || !seeds.is_empty()
     }
 
     /// Returns whether a file mentions scheduled jobs, requests or webhooks.
     pub(crate) fn uses_database_jobs(&self) -> bool {
-        let ProjectSchema { roles, migrations, seeds } = &self.schema;
-        let mut files = roles.iter().chain(migrations.iter().map(|migration| &migration.file)).chain(seeds);
         let marks = ["cron.", "net.http_", "supabase_functions"];
-        files.any(|file| {
+        self.list().any(|file| {
             let text = file.text.to_ascii_lowercase();
             marks.iter().any(|mark| text.contains(mark))
         })
+    }
+
+    fn list(&self) -> impl Iterator<Item = &ProjectFile> {
+        let ProjectSchema { roles, migrations, seeds, .. } = &self.schema;
+        roles.iter().chain(migrations.iter().map(|migration| &migration.file)).chain(seeds)
     }
 
     /// Reads `roles.sql`, `migrations/*.sql` and the seed files that the configuration enables.
     pub(crate) fn read(project: &Project) -> anyhow::Result<Self> {
         let folder = project.layout.supabase_folder();
         let mut files = Self::default();
+        files.schema.hides_new_objects = !project.file.exposes_new_tables();
         let reader = Reader { root: &project.layout.root };
         if project.file.has_migrations() {
             files.schema.roles = Some(folder.join("roles.sql"))
@@ -64,6 +68,17 @@ impl SchemaFiles {
             }
         }
         files.read_seeds(&folder, &project.file.seed_patterns(), &reader)?;
+        if !project.file.basalt.keeps_bcrypt {
+            let comparing = files.list().find(|file| compares_password_hashes(&file.text)).map(|file| {
+                let text = format!(
+                    "{} compares passwords by crypt(), which does not know Argon2id, and finds none right: \
+                     password_hash = \"bcrypt\" in [basalt] keeps the hashes of Supabase",
+                    file.path
+                );
+                Notice::warning("basalt.password_hash", text)
+            });
+            files.notices.extend(comparing);
+        }
         Ok(files)
     }
 
@@ -177,15 +192,36 @@ pub(crate) fn list_unserved_functions(project: &Project, served: &[&str]) -> Vec
     // The CLI leaves out folders such as `_shared`.
     names.retain(|name| name.starts_with(|first: char| first.is_ascii_alphanumeric()));
     names.extend(configured.keys().cloned());
-    names.retain(|name| !served.contains(&name.as_str()) && configured.get(name).is_none_or(|it| it.enabled));
+    names.retain(|name| {
+        !served.contains(&name.as_str()) && configured.get(name).is_none_or(|function| function.enabled)
+    });
     names.sort();
     names.dedup();
     names
 }
 
+/// Returns whether SQL has `crypt(PASSWORD, encrypted_password)`, which compares a password with its hash.
+fn compares_password_hashes(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let arguments = text.split("crypt(").skip(1).filter_map(|rest| rest.split(')').next());
+    arguments.into_iter().any(|arguments| arguments.contains("encrypted_password"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn comparisons_of_password_hashes_are_found() {
+        for (text, expected) in [
+            ("where encrypted_password = CRYPT(given::text, auth.users.encrypted_password)", true),
+            ("select (encrypted_password = extensions.crypt(given, encrypted_password)) from auth.users", true),
+            ("insert into auth.users (encrypted_password) values (crypt('password', gen_salt('bf')))", false),
+            ("update auth.users set encrypted_password = crypt(given, gen_salt('bf'))", false),
+        ] {
+            assert_eq!(compares_password_hashes(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn names_of_migrations_have_version_and_name() {

@@ -110,7 +110,7 @@ pub(crate) async fn prepare(superuser_url: &str, settings: &DatabaseSettings) ->
 pub(crate) async fn apply_versions(project: &Project, superuser_url: &str, versions: &[String]) -> anyhow::Result<()> {
     let mut files = SchemaFiles::read(project)?.schema;
     files.migrations.retain(|migration| versions.contains(&migration.version));
-    let schema = ProjectSchema { roles: None, migrations: files.migrations, seeds: Vec::new() };
+    let schema = ProjectSchema { roles: None, seeds: Vec::new(), ..files };
     let superuser = DatabaseSettings { url: Secret::from(superuser_url), ..DatabaseSettings::default() };
     let pool = database::build_migration_pool(&superuser).await?;
     let outcome = apply_project(&pool, &schema, ApplyOptions::START).await;

@@ -37,7 +37,9 @@ impl DatabaseSource {
                     self.migrate(&settings, true).await?;
                     create_template(&self.operator_url()).await?;
                 }
-                let is_plain = !SchemaFiles::read(project)?.is_any() && project.file.vault_secrets().is_empty();
+                let files = SchemaFiles::read(project)?;
+                let is_plain =
+                    !files.is_any() && !files.schema.hides_new_objects && project.file.vault_secrets().is_empty();
                 if is_plain {
                     return Ok((administrator, template, ProjectReport::default()));
                 }

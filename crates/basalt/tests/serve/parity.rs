@@ -163,7 +163,7 @@ fn config_file_of_the_cli_is_reported_by_line() {
     let output = run(&["parity", "--config", &file, "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", output_text(&output));
     let found = report(&output);
-    assert_eq!(verdict(&found, "api.auto_expose_new_tables")["verdict"], "no_effect");
+    assert_eq!(verdict(&found, "api.auto_expose_new_tables")["verdict"], "honoured");
     assert_eq!(verdict(&found, "auth.external.github.secret")["verdict"], "honoured");
     let unknown = verdict(&found, "auth.enable_sign_up");
     assert_eq!((&unknown["suggestion"], &unknown["line"]), (&Value::from("auth.enable_signup"), &Value::from(7)));

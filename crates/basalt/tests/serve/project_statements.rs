@@ -155,11 +155,11 @@ async fn failing_statement_is_skipped_alone_and_reported() {
     let skipped = skipped_of(&server);
     for (at, (sql, line, reason, missing)) in SKIPPED.iter().enumerate() {
         let file = format!("supabase/migrations/{:03}_statement.sql", at + 1);
-        let of_file: Vec<&Value> = skipped.iter().filter(|it| it["file"] == file.as_str()).collect();
-        let found = of_file.iter().any(|it| {
-            it["line"] == *line
-                && it["reason"].as_str().is_some_and(|text| text.contains(reason))
-                && it["missing"].as_str() == *missing
+        let of_file: Vec<&Value> = skipped.iter().filter(|statement| statement["file"] == file.as_str()).collect();
+        let found = of_file.iter().any(|statement| {
+            statement["line"] == *line
+                && statement["reason"].as_str().is_some_and(|text| text.contains(reason))
+                && statement["missing"].as_str() == *missing
         });
         assert!(found, "{sql}: {of_file:?}");
     }
@@ -263,8 +263,10 @@ async fn statements_for_other_releases_are_notes() {
     let skipped = skipped_of(&server);
     for (at, (sql, reason)) in NOTED.iter().enumerate() {
         let file = format!("supabase/migrations/{:03}_statement.sql", at + 1);
-        let of_file: Vec<&Value> = skipped.iter().filter(|it| it["file"] == file.as_str()).collect();
-        let is_found = |it: &&Value| it["note"] == true && it["reason"].as_str().is_some_and(|it| it.contains(reason));
+        let of_file: Vec<&Value> = skipped.iter().filter(|statement| statement["file"] == file.as_str()).collect();
+        let is_found = |statement: &&Value| {
+            statement["note"] == true && statement["reason"].as_str().is_some_and(|text| text.contains(reason))
+        };
         assert!(of_file.len() == 1 && of_file.iter().all(is_found), "{sql}: {of_file:?}");
     }
     assert_eq!(skipped.len(), NOTED.len(), "{skipped:?}");
@@ -284,7 +286,7 @@ async fn remedy_does_not_install_what_is_there() {
     let server = project.serve();
     let skipped = skipped_of(&server);
     assert_eq!(skipped[0]["remedy"], "create the schema in a statement before: CREATE SCHEMA nowhere", "{skipped:?}");
-    assert!(skipped[1]["remedy"].as_str().is_some_and(|it| it.contains("install")), "{skipped:?}");
+    assert!(skipped[1]["remedy"].as_str().is_some_and(|remedy| remedy.contains("install")), "{skipped:?}");
 }
 
 #[tokio::test]
@@ -309,7 +311,7 @@ async fn skipped_statements_that_restrict_access_are_named_first() {
     assert_eq!(printed.matches("[it restricts access").count(), 2, "{printed}");
     let server = project.serve();
     let skipped = skipped_of(&server);
-    let restricting: Vec<&Value> = skipped.iter().filter(|it| it["restricts_access"] == true).collect();
+    let restricting: Vec<&Value> = skipped.iter().filter(|statement| statement["restricts_access"] == true).collect();
     assert_eq!((restricting.len(), skipped.len()), (2, 6), "{skipped:?}");
 }
 
@@ -339,4 +341,87 @@ async fn other_release_of_postgresql_is_named_once() {
     assert!(output.status.success() && printed.matches(expected).count() == 1, "{printed}{text}");
     let server = project.serve();
     assert_eq!(server.log().matches("PostgreSQL 13 is asked for").count(), 1, "{}", server.log());
+}
+
+#[tokio::test]
+async fn provided_extensions_are_listed_as_installed_for_conditions_of_projects() {
+    const JOB: &str = "create extension if not exists pg_cron;
+        create extension pg_net with schema extensions; create extension pgmq;
+        do $$ begin
+            if exists (select 1 from pg_extension where extname = 'pg_cron') then
+                perform cron.schedule('nightly', '0 3 * * *', 'select 1');
+            end if;
+            create extension if not exists pg_net;
+        end $$;
+        drop extension pgmq;
+        drop extension pg_graphql;";
+    const LISTED: &str =
+        "SELECT extname::text FROM pg_extension WHERE extname IN ('pg_cron', 'pg_net', 'pgmq') ORDER BY 1";
+    let project = TestProject::new(&[("migrations/1_jobs.sql", JOB)]);
+    let server = project.serve();
+    let skipped = skipped_of(&server);
+    assert!(skipped.len() == 1 && skipped[0]["note"] == true, "pg_graphql is a note: {skipped:?}");
+    let mut connection = connect(&server).await;
+    assert_eq!(texts(&mut connection, LISTED).await, ["pg_cron", "pg_net"]);
+    assert_eq!(texts(&mut connection, "SELECT jobname FROM cron.job").await, ["nightly"]);
+    drop(connection);
+    stop(server);
+    // The next start finds the same database, and so does one with prepared SQL of another version.
+    let server = project.serve();
+    let mut connection = connect(&server).await;
+    assert_eq!(texts(&mut connection, LISTED).await, ["pg_cron", "pg_net"]);
+    sqlx::raw_sql("DROP EXTENSION pg_net").execute(&mut connection).await.expect("dropped as others are");
+    assert_eq!(texts(&mut connection, LISTED).await, ["pg_cron"]);
+}
+
+#[tokio::test]
+async fn new_tables_are_hidden_from_the_apis_if_the_configuration_says_so() {
+    const MADE: &str = "create table notes (id serial primary key);
+        create table shown (id int); grant select on shown to anon;
+        create function hidden() returns int language sql as 'select 1';";
+    const READABLE: &str = "SELECT relname::text || ' ' || rolname
+        FROM pg_class, pg_roles
+        WHERE relname IN ('notes', 'shown') AND rolname IN ('anon', 'authenticated', 'service_role')
+            AND has_table_privilege(pg_roles.oid, pg_class.oid, 'SELECT')
+        ORDER BY 1";
+    for (setting, readable) in [
+        ("auto_expose_new_tables = false", vec!["shown anon"]),
+        (
+            "",
+            vec![
+                "notes anon",
+                "notes authenticated",
+                "notes service_role",
+                "shown anon",
+                "shown authenticated",
+                "shown service_role",
+            ],
+        ),
+    ] {
+        let project = TestProject::new(&[("migrations/1_notes.sql", MADE)]);
+        project.write("config.toml", &format!("[api]\n{setting}\n"));
+        let server = project.serve();
+        assert_eq!(texts(&mut connect(&server).await, READABLE).await, readable, "{setting}");
+    }
+}
+
+#[tokio::test]
+async fn passwords_can_be_compared_in_sql_with_the_hashes_of_supabase() {
+    const COMPARE: &str = "create function is_password(given text) returns bool language sql as
+        'select encrypted_password = extensions.crypt(given, encrypted_password) from auth.users';";
+    const RIGHT: &str = "SELECT is_password('correct horse')::text || is_password('wrong horse')::text";
+    let project = TestProject::new(&[("migrations/1_compare.sql", COMPARE)]);
+    let check = || String::from_utf8_lossy(&project.run(&["check"]).0.stdout).into_owned();
+    let text = check();
+    assert!(text.contains("supabase/migrations/1_compare.sql compares passwords by crypt()"), "{text}");
+    project.write("config.toml", "[basalt]\npassword_hash = \"bcrypt\"\n[auth.email]\nenable_confirmations = false\n");
+    let text = check();
+    assert!(!text.contains("crypt()"), "{text}");
+    let server = project.serve();
+    let account = serde_json::json!({"email": "ann@example.com", "password": "correct horse"});
+    for path in ["/auth/v1/signup", "/auth/v1/token?grant_type=password"] {
+        let request = server.client.post(server.url(path)).header("apikey", server.text("publishable_key"));
+        assert_eq!(request.json(&account).send().await.expect("an answer").status(), 200, "{path}");
+        assert_eq!(texts(&mut connect(&server).await, RIGHT).await, ["truefalse"], "{path}");
+    }
 }

@@ -23,6 +23,7 @@ const OTHER_ASSIGNMENTS: &[(&str, &str, &str)] = &[
     ),
     ("gotrue-rs/src/testing/world.rs", "password.hash", "cheap hashes for tests"),
     ("crates/basalt/src/serve/test_profile.rs", "password.hash", "cheap hashes for `basalt serve --test`"),
+    ("crates/basalt/src/profiles.rs", "password.hash", "the operator of `basalt serve` may keep bcrypt"),
     ("crates/basalt/src/profiles.rs", "password.should_rehash_after_sign_in", "`basalt gotrue` never rehashes"),
 ];
 

@@ -64,6 +64,8 @@ pub struct ProjectSchema {
     pub migrations: Vec<ProjectMigration>,
     /// The seed files in their order.
     pub seeds: Vec<ProjectFile>,
+    /// Whether the roles of the APIs get no rights on new tables, functions and sequences of schema `public` by themselves.
+    pub hides_new_objects: bool,
 }
 
 /// A statement of a file that ran without it.
@@ -258,6 +260,12 @@ async fn lock_files(connection: &mut PgConnection) -> Result<(), ProjectFileErro
     Err(ProjectFileError::Busy)
 }
 
+/// What the roles of the APIs have by default is what `sql/project.sql` grants.
+const HIDE_NEW_OBJECTS: &str = "
+    ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE SELECT, INSERT, UPDATE, DELETE ON TABLES FROM anon, authenticated, service_role;
+    ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE EXECUTE ON FUNCTIONS FROM anon, authenticated, service_role;
+    ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE USAGE, SELECT ON SEQUENCES FROM anon, authenticated, service_role;";
+
 async fn apply_files(
     connection: &mut PgConnection,
     schema: &ProjectSchema,
@@ -272,7 +280,11 @@ async fn apply_files(
     let pending = find_pending(&schema.migrations, &recorded, older)?;
     applied.missing_versions = find_missing(schema, &recorded);
     let seeds = if schema.seeds.is_empty() { BTreeMap::new() } else { read_seeds(connection).await? };
-    if let Some(roles) = schema.roles.as_ref().filter(|_| recorded.is_empty() && seeds.is_empty()) {
+    let is_new = recorded.is_empty() && seeds.is_empty();
+    if schema.hides_new_objects && is_new && target == TargetDatabase::Embedded {
+        run_script(connection, HIDE_NEW_OBJECTS.to_owned()).await.during("setting default privileges")?;
+    }
+    if let Some(roles) = schema.roles.as_ref().filter(|_| is_new) {
         run_file(connection, roles, Record::None, target).await?;
         applied.ran.push(roles.path.clone());
     }
