@@ -75,7 +75,7 @@ fn compress_pages(files: &mut BTreeMap<String, PathBuf>, folder: &Path) -> io::R
 }
 
 fn has_extension(name: &str, extension: &str) -> bool {
-    Path::new(name).extension().is_some_and(|it| it == extension)
+    Path::new(name).extension().is_some_and(|found| found == extension)
 }
 
 /// Writes placeholders for missing files; returns whether all files are built.

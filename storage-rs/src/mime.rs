@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     fn list(types: &[&str]) -> Vec<String> {
-        types.iter().map(|&it| it.to_owned()).collect()
+        types.iter().map(|&name| name.to_owned()).collect()
     }
 
     #[test]

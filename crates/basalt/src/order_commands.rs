@@ -106,7 +106,7 @@ impl OrderDatabase {
         let project = Project::load(&arguments.project)?;
         let database = UserDatabase::connect(arguments).await?;
         let running = RunningServer::read(&project.data);
-        let url = running.map_or_else(|| project.api_url(project.file.port()), |it| it.url);
+        let url = running.map_or_else(|| project.api_url(project.file.port()), |running| running.url);
         let entropy = Entropy::from_system();
         let keys = api_keys::combine(None, &api_keys::ConfiguredKeys::default(), &entropy, SystemClock.now())?;
         let mut config = project.settings(&url, &keys)?;
@@ -148,8 +148,10 @@ impl OrderDatabase {
             order.parse().with_context(|| format!("{order} is neither a number nor an id of an order"))?;
         let filter = OrderFilter { before: number.checked_add(1), limit: 1, ..OrderFilter::default() };
         let (orders, _) = admin::list_page(&self.service, &filter).await?;
-        let found = orders.into_iter().find(|it| it.number == number);
-        found.map(|it| it.id).with_context(|| format!("there is no order {number}; `basalt orders list` shows all"))
+        let found = orders.into_iter().find(|order| order.number == number);
+        found
+            .map(|order| order.id)
+            .with_context(|| format!("there is no order {number}; `basalt orders list` shows all"))
     }
 }
 

@@ -37,24 +37,24 @@ impl AccountRequest<'_> {
         let sessions = account::list_sessions(&mut visit.db(), user_id, visit.now).await?;
         let owners = account::list_owners(&mut visit.db().with_long_statements()).await?;
         let sessions: Vec<Value> = (sessions.iter())
-            .map(|it| {
+            .map(|session| {
                 json!({
-                    "id": it.id,
-                    "is_current": it.id == self.session.id,
-                    "method": it.method,
-                    "created_at": it.created_at,
-                    "last_used_at": it.last_used_at,
-                    "user_agent": it.user_agent,
+                    "id": session.id,
+                    "is_current": session.id == self.session.id,
+                    "method": session.method,
+                    "created_at": session.created_at,
+                    "last_used_at": session.last_used_at,
+                    "user_agent": session.user_agent,
                 })
             })
             .collect();
         let owners: Vec<Value> = (owners.iter())
-            .map(|it| {
+            .map(|owner| {
                 json!({
-                    "id": it.id,
-                    "email": it.email,
-                    "is_you": it.id == user_id,
-                    "last_sign_in_at": it.last_sign_in_at,
+                    "id": owner.id,
+                    "email": owner.email,
+                    "is_you": owner.id == user_id,
+                    "last_sign_in_at": owner.last_sign_in_at,
                 })
             })
             .collect();
@@ -102,14 +102,14 @@ impl AccountRequest<'_> {
         let (visit, code) = (self.step.visit, body.text("code", 20)?);
         let purposes = [Purpose::Enrollment, Purpose::Enrollment];
         let (hash, ticket) = sign_in::use_ticket(visit, body.text("ticket", 100)?, purposes).await?;
-        let own = ticket.session.filter(|it| it.user_id == self.session.user.id).zip(ticket.subject);
+        let own = ticket.session.filter(|session| session.user_id == self.session.user.id).zip(ticket.subject);
         let (session, factor) = own.ok_or_else(sign_in::ticket_expired)?;
         if !sign_in::is_right_code(self.step, session, factor, code).await? {
             return Err(DeskError::new(StatusCode::UNAUTHORIZED, "invalid_code", "The code is not valid.")
                 .hint("Enter the latest code of the application. Each code counts once."));
         }
         tickets::delete(&mut visit.db(), &hash).await?;
-        for old in self.session.user.factors.iter().filter(|it| it.factor_type == "totp" && it.id != factor) {
+        for old in self.session.user.factors.iter().filter(|other| other.factor_type == "totp" && other.id != factor) {
             self.admin(Method::DELETE, &format!("/factors/{}", old.id), None).await?;
         }
         self.record_done("authenticator_replaced", None).await;

@@ -92,7 +92,11 @@ mod tests {
         let built = build(shop, stored);
         let items = built["items"].as_array().expect("items").clone();
         assert_eq!(items.len(), 6);
-        items.iter().filter(|it| it["done"] == true).map(|it| it["id"].as_str().expect("an id").to_owned()).collect()
+        items
+            .iter()
+            .filter(|item| item["done"] == true)
+            .map(|item| item["id"].as_str().expect("an id").to_owned())
+            .collect()
     }
 
     #[test]

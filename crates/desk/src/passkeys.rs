@@ -63,7 +63,8 @@ impl PasskeyRequest<'_> {
         let name = body.text("name", MAX_NAME)?;
         let purposes = [Purpose::Registration, Purpose::Registration];
         let (hash, ticket) = use_ticket(self.visit, body.text("ticket", 100)?, purposes).await?;
-        let challenge = ticket.subject.filter(|_| ticket.session.is_some_and(|it| it.user_id == self.session.user.id));
+        let challenge =
+            ticket.subject.filter(|_| ticket.session.is_some_and(|session| session.user_id == self.session.user.id));
         let body = Some(json!({ "challenge_id": challenge, "credential": credential }));
         let answer = self.call(Method::POST, "/passkeys/registration/verify", body).await?;
         tickets::delete(&mut self.visit.db(), &hash).await?;

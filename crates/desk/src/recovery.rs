@@ -97,8 +97,11 @@ fn generate(entropy: &Entropy) -> String {
 
 /// Returns the digest of a code as an owner enters it; `None` if it has not the form of one.
 fn hash_presented(text: &str) -> Option<Vec<u8>> {
-    let plain: String =
-        text.chars().filter(|it| !it.is_whitespace() && *it != '-').map(|it| it.to_ascii_lowercase()).collect();
+    let plain: String = text
+        .chars()
+        .filter(|character| !character.is_whitespace() && *character != '-')
+        .map(|character| character.to_ascii_lowercase())
+        .collect();
     let is_code = plain.len() == CODE_LENGTH && plain.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'2'..=b'7'));
     is_code.then(|| digest(&SHA256, format!("recovery:{plain}").as_bytes()).as_ref().to_vec())
 }

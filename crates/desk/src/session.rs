@@ -116,7 +116,7 @@ impl DeskSession {
     pub(crate) fn to_json(&self, settings: &DeskSettings, visit: &Visit) -> Value {
         let offer = PasskeyOffer::of(settings, visit);
         let factors: Vec<Value> = (self.user.factors.iter().filter(|factor| factor.is_verified()))
-            .map(|it| json!({ "id": it.id, "type": it.factor_type, "name": it.friendly_name }))
+            .map(|factor| json!({ "id": factor.id, "type": factor.factor_type, "name": factor.friendly_name }))
             .collect();
         json!({
             "user": { "id": self.user.id, "email": self.user.email },

@@ -65,7 +65,7 @@ impl IdleConnections {
 
     fn add(&self, sender: SendRequest<Body>) {
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|it| !it.sender.is_closed() && it.since.elapsed() < IDLE_LIMIT);
+        idle.retain(|connection| !connection.sender.is_closed() && connection.since.elapsed() < IDLE_LIMIT);
         if idle.len() < MAX_IDLE {
             idle.push(IdleConnection { sender, since: Instant::now() });
         }

@@ -55,10 +55,12 @@ impl OrderDetails {
         let events: Vec<Value> = self
             .events
             .iter()
-            .map(|it| {
-                let detail =
-                    it.detail.as_ref().map_or_else(|| it.outcome.clone(), |detail| format!("{}: {detail}", it.outcome));
-                json!({ "at": format_time(it.at), "kind": it.kind, "detail": detail })
+            .map(|event| {
+                let detail = event
+                    .detail
+                    .as_ref()
+                    .map_or_else(|| event.outcome.clone(), |detail| format!("{}: {detail}", event.outcome));
+                json!({ "at": format_time(event.at), "kind": event.kind, "detail": detail })
             })
             .collect();
         all["provider_reference"] = self.order.provider_reference.as_str().into();

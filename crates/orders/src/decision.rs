@@ -73,10 +73,10 @@ pub fn decide_payment<'a>(payment: &Payment, products: &'a [Product]) -> Payment
 
 /// Finds the product of a configured reference, of the id in its payment link, or of `template-<id>`.
 fn find_product<'a>(products: &'a [Product], reference: &str) -> Option<&'a Product> {
-    let configured = products.iter().find(|it| it.references.iter().any(|known| known == reference));
-    configured.or_else(|| products.iter().find(|it| it.link_id() == Some(reference))).or_else(|| {
+    let configured = products.iter().find(|product| product.references.iter().any(|known| known == reference));
+    configured.or_else(|| products.iter().find(|product| product.link_id() == Some(reference))).or_else(|| {
         let id: u16 = reference.strip_prefix("template-")?.parse().ok()?;
-        products.iter().find(|it| it.template == id)
+        products.iter().find(|product| product.template == id)
     })
 }
 
@@ -128,7 +128,7 @@ mod tests {
     fn payment(references: &[&str], amount_minor: i64, tax_minor: i64, currency: &str) -> Payment {
         Payment {
             reference: "pi_1".to_owned(),
-            template_references: references.iter().map(|it| (*it).to_owned()).collect(),
+            template_references: references.iter().map(|reference| (*reference).to_owned()).collect(),
             buyer_references: Vec::new(),
             buyer: Buyer::Unknown,
             amount_minor,

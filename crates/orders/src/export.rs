@@ -12,7 +12,7 @@ pub const CSV_HEADER: &str = "number,id,paid_at,state,template,title,buyer_email
 
 /// Formats an order as a line of CSV (RFC 4180), without its end.
 pub fn to_csv(order: &Order) -> String {
-    let time = |it: Option<Time>| it.map(format_time).unwrap_or_default();
+    let time = |time: Option<Time>| time.map(format_time).unwrap_or_default();
     let amount = |minor: i64| format_amount(minor, "").trim_end().to_owned();
     let fields = [
         order.number.to_string(),

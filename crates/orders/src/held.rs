@@ -90,7 +90,8 @@ pub async fn list(service: &OrderService) -> store::Result<Value> {
             held.to_json(proposed.map(|product| product.template))
         })
         .collect();
-    let templates: Vec<Value> = products.iter().map(|it| json!({ "id": it.template, "title": it.title })).collect();
+    let templates: Vec<Value> =
+        products.iter().map(|product| json!({ "id": product.template, "title": product.title })).collect();
     Ok(json!({ "payments": payments, "templates": templates }))
 }
 

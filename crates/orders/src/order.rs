@@ -49,7 +49,7 @@ impl Provider {
 
     /// Returns the provider of a name or of a path segment.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.name() == name || it.path_segment() == name)
+        Self::ALL.into_iter().find(|provider| provider.name() == name || provider.path_segment() == name)
     }
 }
 
@@ -85,7 +85,7 @@ impl OrderState {
 
     /// Returns the state of a name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.name() == name)
+        Self::ALL.into_iter().find(|provider| provider.name() == name)
     }
 }
 

@@ -64,7 +64,8 @@ impl PayPalOrder {
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let units: Vec<Value> = list(&body["purchase_units"]).into_iter().take(MAX_ITEMS).collect();
         let items: Vec<Value> = units.iter().flat_map(|unit| list(&unit["items"])).take(MAX_ITEMS).collect();
-        let of_units = units.iter().flat_map(|unit| ["/custom_id", "/invoice_id"].map(|it| find_reference(unit, it)));
+        let of_units =
+            units.iter().flat_map(|unit| ["/custom_id", "/invoice_id"].map(|path| find_reference(unit, path)));
         let of_items = items.iter().map(|item| find_reference(item, "/sku"));
         Self {
             email: find_address(body, "/payer/email_address"),
@@ -109,13 +110,14 @@ impl ProviderApi {
         let is_refunded = body["error"]["code"] == "charge_already_refunded"
             || body["details"]
                 .as_array()
-                .is_some_and(|all| all.iter().any(|it| it["issue"] == "CAPTURE_FULLY_REFUNDED"));
+                .is_some_and(|all| all.iter().any(|detail| detail["issue"] == "CAPTURE_FULLY_REFUNDED"));
         if is_refunded { Ok(RefundResult::AlreadyRefunded) } else { Err(refusal(&response, &body)) }
     }
 
     async fn refund_stripe(&self, settings: &PaymentSettings, order: &Order) -> Result<HttpResponse, ApiError> {
         let missing = ApiError::NotConfigured("stripe");
-        let Some((stripe, key)) = settings.stripe.as_ref().and_then(|it| Some((it, it.api_key.as_ref()?))) else {
+        let Some((stripe, key)) = settings.stripe.as_ref().and_then(|stripe| Some((stripe, stripe.api_key.as_ref()?)))
+        else {
             return Err(missing);
         };
         let request = self.request(Provider::Stripe, Method::POST, &stripe.api, "v1/refunds")?;
@@ -133,7 +135,9 @@ impl ProviderApi {
 
     async fn refund_lemon_squeezy(&self, settings: &PaymentSettings, order: &Order) -> Result<HttpResponse, ApiError> {
         let missing = ApiError::NotConfigured("lemon_squeezy");
-        let Some((lemon, key)) = settings.lemon_squeezy.as_ref().and_then(|it| Some((it, it.api_key.as_ref()?))) else {
+        let Some((lemon, key)) =
+            settings.lemon_squeezy.as_ref().and_then(|lemon| Some((lemon, lemon.api_key.as_ref()?)))
+        else {
             return Err(missing);
         };
         let path = format!("v1/orders/{}/refund", order.provider_reference);

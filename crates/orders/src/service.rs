@@ -75,7 +75,7 @@ impl OrderService {
     pub fn new(settings: PaymentSettings, facts: ShopFacts, folder: ProductFolder, ports: ServicePorts) -> Self {
         let ServicePorts { pool, outbox, clock, entropy, outbound, products } = ports;
         let api = ProviderApi::new(&settings, &outbound);
-        let ca_file = settings.paypal.as_ref().and_then(|it| it.api.ca_file.clone());
+        let ca_file = settings.paypal.as_ref().and_then(|paypal| paypal.api.ca_file.clone());
         let certificates = Certificates::new(ca_file, clock.now());
         Self {
             pool,

@@ -95,9 +95,9 @@ impl PaymentSettings {
     /// Returns the API of a configured provider.
     pub fn api(&self, provider: Provider) -> Option<&ApiEndpoint> {
         match provider {
-            Provider::Stripe => self.stripe.as_ref().map(|it| &it.api),
-            Provider::PayPal => self.paypal.as_ref().map(|it| &it.api),
-            Provider::LemonSqueezy => self.lemon_squeezy.as_ref().map(|it| &it.api),
+            Provider::Stripe => self.stripe.as_ref().map(|stripe| &stripe.api),
+            Provider::PayPal => self.paypal.as_ref().map(|paypal| &paypal.api),
+            Provider::LemonSqueezy => self.lemon_squeezy.as_ref().map(|lemon_squeezy| &lemon_squeezy.api),
         }
     }
 }

@@ -171,7 +171,11 @@ async fn replace(
             text(file.name.as_str()),
             nullable(file.version.as_deref()),
             text(changes.to_string()),
-            nullable(row.user_metadata.as_ref().map(|it| rules.user_metadata(it, &row.owner).to_string())),
+            nullable(
+                row.user_metadata
+                    .as_ref()
+                    .map(|user_metadata| rules.user_metadata(user_metadata, &row.owner).to_string()),
+            ),
         ],
     );
     let updated = storage.database().run(scope, statement).await?;

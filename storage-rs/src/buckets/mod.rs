@@ -119,8 +119,11 @@ async fn list(mut call: Call) -> Result<Response<Body>, Error> {
         document(with_type)
     );
     let pattern = search.map(|search| format!("%{}%", escape_pattern(&search)));
-    let values =
-        [nullable(pattern), nullable(limit.map(|it| it.to_string())), nullable(offset.map(|it| it.to_string()))];
+    let values = [
+        nullable(pattern),
+        nullable(limit.map(|limit| limit.to_string())),
+        nullable(offset.map(|offset| offset.to_string())),
+    ];
     let rows = call.storage.database().run(&call.scope(), sql(&statement, values)).await?;
     Ok(response::ok(&Value::Array(documents(&rows)?)))
 }

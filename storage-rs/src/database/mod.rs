@@ -89,7 +89,8 @@ pub fn nullable(value: Option<impl Into<String>>) -> Value {
 
 /// An array of texts, as PostgreSQL writes one.
 pub fn array<'a>(elements: impl IntoIterator<Item = &'a str>) -> Value {
-    let quoted = elements.into_iter().map(|it| format!("\"{}\"", it.replace('\\', "\\\\").replace('"', "\\\"")));
+    let quoted =
+        elements.into_iter().map(|element| format!("\"{}\"", element.replace('\\', "\\\\").replace('"', "\\\"")));
     Value::Text(format!("{{{}}}", quoted.collect::<Vec<_>>().join(",")))
 }
 

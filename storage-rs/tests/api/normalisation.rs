@@ -38,8 +38,10 @@ fn describe_token(token: &str) -> String {
     let payload = token.split('.').nth(1).and_then(|part| URL_SAFE_NO_PAD.decode(part).ok());
     let claims: Option<Map<String, Value>> = payload.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let Some(mut claims) = claims else { return "<jwt?>".to_owned() };
-    let life = match (claims.remove("exp").and_then(|it| it.as_i64()), claims.remove("iat").and_then(|it| it.as_i64()))
-    {
+    let life = match (
+        claims.remove("exp").and_then(|value| value.as_i64()),
+        claims.remove("iat").and_then(|value| value.as_i64()),
+    ) {
         (Some(end), Some(start)) => (end - start).to_string(),
         _ => "None".to_owned(),
     };
@@ -56,7 +58,11 @@ impl Normalisation {
             r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-9][0-9] [A-Za-z]{3} [0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9] GMT",
             "(/upload/resumable(?:/sign)?/)[A-Za-z0-9_%=-]{12,}",
         ];
-        Self { base: base.to_owned(), uuids: HashMap::new(), patterns: patterns.map(|it| Regex::new(it).unwrap()) }
+        Self {
+            base: base.to_owned(),
+            uuids: HashMap::new(),
+            patterns: patterns.map(|pattern| Regex::new(pattern).unwrap()),
+        }
     }
 
     /// Begins an answer: its ids are counted anew.

@@ -66,7 +66,7 @@ mod tests {
 
     fn answer(path: &str) -> Response {
         let names = ["index.html", "assets/app-1.js"].map(str::to_owned);
-        let get = |name: &str| names.iter().any(|it| it == name).then(|| Bytes::from(name.to_owned()));
+        let get = |name: &str| names.iter().any(|known| known == name).then(|| Bytes::from(name.to_owned()));
         DeskFiles::from_files(&names, &get).answer(&Method::GET, path, &HeaderMap::new())
     }
 

@@ -22,10 +22,13 @@ pub(super) fn format_document(seller: &Seller, document: &Document, origin: &str
 
 /// Formats the seller, and the links to the documents.
 fn format_seller(seller: &Seller) -> String {
-    let address = seller.address.as_deref().map(|it| format!(", {}", escape_html(it))).unwrap_or_default();
+    let address = seller.address.as_deref().map(|address| format!(", {}", escape_html(address))).unwrap_or_default();
     let email = seller.email.as_deref().map(escape_html);
-    let email = email.map(|it| format!("<li><a href=\"mailto:{it}\">{it}</a></li>\n")).unwrap_or_default();
-    let links = seller.documents.iter().map(|it| format!("<li><a href=\"{}\">{}</a></li>\n", it.path, it.title));
+    let email = email.map(|email| format!("<li><a href=\"mailto:{email}\">{email}</a></li>\n")).unwrap_or_default();
+    let links = seller
+        .documents
+        .iter()
+        .map(|document| format!("<li><a href=\"{}\">{}</a></li>\n", document.path, document.title));
     let links = links.collect::<Vec<_>>().concat();
     format!("<p>{}{address}</p>\n<ul>\n{email}{links}</ul>\n", escape_html(&seller.name))
 }

@@ -196,7 +196,10 @@ impl Shop {
     /// Returns the titles of the templates whose payment link leads nowhere or to the simulator.
     pub(crate) fn list_unpayable(&self) -> Vec<String> {
         let templates = self.pages.iter().flat_map(|pages| &pages.catalogue.templates);
-        templates.filter(|it| it.has_placeholder_link() || it.is_simulated()).map(|it| it.title.clone()).collect()
+        templates
+            .filter(|template| template.has_placeholder_link() || template.is_simulated())
+            .map(|template| template.title.clone())
+            .collect()
     }
 
     /// Returns ids and titles of the templates on sale.

@@ -115,8 +115,8 @@ impl Pages {
             templates.insert(name, PageTemplate::parse(std::str::from_utf8(&body).ok()?)?);
         }
         let pictures: Vec<Value> = serde_json::from_slice(&(files.get)(PICTURES)?).ok()?;
-        let pictures = pictures.into_iter().filter_map(|it| Some((it["id"].as_u64()?, it))).collect();
-        let shared = catalogue.templates.iter().map(|it| (it.id, format!("shared/{:02}.jpg", it.id)));
+        let pictures = pictures.into_iter().filter_map(|picture| Some((picture["id"].as_u64()?, picture))).collect();
+        let shared = catalogue.templates.iter().map(|template| (template.id, format!("shared/{:02}.jpg", template.id)));
         let shared = shared.filter(|(_, name)| files.names.contains(name)).collect();
         let documents = seller.as_ref().map_or(0, |seller| seller.documents.len());
         let filled = list_pages(&catalogue)
@@ -136,7 +136,7 @@ impl Pages {
             _ => match path.strip_prefix(TEMPLATE_PREFIX) {
                 Some(id) if !id.is_empty() && !id.contains('/') => {
                     // Ids have one spelling: `01` and `+1` are unknown.
-                    let position = self.catalogue.templates.iter().position(|it| it.id.to_string() == id);
+                    let position = self.catalogue.templates.iter().position(|template| template.id.to_string() == id);
                     position.map_or(Page::TemplateNotFound, Page::Template)
                 }
                 _ => self.find_document(path).map_or(Page::NotFound, Page::Document),
@@ -150,7 +150,7 @@ impl Pages {
 
     fn find_category(&self, query: &str) -> Option<usize> {
         let wanted = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "category")?.1;
-        self.catalogue.categories.iter().position(|it| it.name == wanted)
+        self.catalogue.categories.iter().position(|category| category.name == wanted)
     }
 
     /// Returns a page, filled.
@@ -266,7 +266,7 @@ impl Pages {
 
     fn template_scope<'a>(&'a self, template: &'a Template) -> Scope<'a> {
         let mut scope = self.card_scope(template);
-        if let Some(category) = self.catalogue.categories.iter().find(|it| it.name == template.category) {
+        if let Some(category) = self.catalogue.categories.iter().find(|category| category.name == template.category) {
             scope.put("tagline", category.tagline.as_str());
             for (name, benefit) in ["benefit1", "benefit2", "benefit3"].into_iter().zip(&category.benefits) {
                 scope.put(name, benefit.as_str());
@@ -308,7 +308,7 @@ impl Pages {
         let mut sitemap = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
                            <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
             .to_owned();
-        let templates = self.catalogue.templates.iter().map(|it| format!("{TEMPLATE_PREFIX}{}", it.id));
+        let templates = self.catalogue.templates.iter().map(|template| format!("{TEMPLATE_PREFIX}{}", template.id));
         let documents =
             self.seller.iter().flat_map(|seller| &seller.documents).map(|document| document.path.to_owned());
         for path in ["/".to_owned(), FORM_PATH.to_owned()].into_iter().chain(templates).chain(documents) {

@@ -110,10 +110,12 @@ impl Reader<'_> {
                     entries.order = self.read_order(value);
                 }
                 "template" => {
-                    entries.templates = self.tables(value, "template").map(|it| self.read_template(it)).collect();
+                    entries.templates = self.tables(value, "template").map(|table| self.read_template(table)).collect();
                 }
                 "category" => {
-                    entries.categories.extend(self.tables(value, "category").map(|it| self.read_category(it, true)));
+                    entries
+                        .categories
+                        .extend(self.tables(value, "category").map(|table| self.read_category(table, true)));
                 }
                 "other_categories" if value.get_ref().is_table() => {
                     entries.categories.push(self.read_category(value, false));
@@ -253,7 +255,7 @@ impl Reader<'_> {
 
     /// Reads one id at a payment provider, or a list of several.
     fn read_references(&mut self, value: &Value<'_>) -> Option<Vec<String>> {
-        let read = |it: &DeValue<'_>| it.as_str().map(str::trim).filter(|id| is_line(id, 120)).map(str::to_owned);
+        let read = |item: &DeValue<'_>| item.as_str().map(str::trim).filter(|id| is_line(id, 120)).map(str::to_owned);
         let ids: Option<Vec<String>> = match value.get_ref() {
             DeValue::Array(items) => items.iter().map(|item| read(item.get_ref())).collect(),
             one => read(one).map(|id| vec![id]),
@@ -298,7 +300,7 @@ impl Reader<'_> {
     fn report_unknown(&mut self, span: &Range<usize>, key: &str, known: &[&str]) {
         let nearest = find_nearest(key, known.iter().copied(), 2);
         let hint =
-            nearest.map_or_else(|| format!("known are {}", known.join(", ")), |it| format!("did you mean {it}?"));
+            nearest.map_or_else(|| format!("known are {}", known.join(", ")), |meant| format!("did you mean {meant}?"));
         self.report(span, &format!("{key} is not known; {hint}"));
     }
 

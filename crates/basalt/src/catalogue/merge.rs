@@ -102,7 +102,9 @@ fn find_repeated_references(templates: &[Template]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (index, template) in templates.iter().enumerate() {
         for reference in &template.payment_references {
-            if let Some(earlier) = templates[..index].iter().find(|it| it.payment_references.contains(reference)) {
+            if let Some(earlier) =
+                templates[..index].iter().find(|earlier| earlier.payment_references.contains(reference))
+            {
                 let text = format!(
                     "templates {} and {} have the same payment_reference {reference:?}: a payment must belong to one",
                     earlier.id, template.id

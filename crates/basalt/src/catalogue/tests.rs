@@ -40,7 +40,7 @@ fn changes_of_the_desk_replace_those_of_the_file() {
     let file = "[[template]]\nid = 1\npayment_reference = [\"plink_1\", \"plink_2\"]\n";
     let without = [change(1, json!({ "payment_reference": [] }))];
     let without = CatalogueSource::new(Path::new("."), file).build_with(&without).expect("a catalogue");
-    assert_eq!(without.find(1).map(|it| it.payment_references.len()), Some(0));
+    assert_eq!(without.find(1).map(|template| template.payment_references.len()), Some(0));
     for (values, words) in [
         (json!({ "price": "28" }), "price must be a dollar sign and an amount, such as"),
         (json!({ "link": "javascript:alert(1)" }), "link must be an https URL"),
@@ -72,7 +72,7 @@ fn built_in_catalogue_is_the_specified_one() {
     let range: Vec<(u16, &str, &str, bool)> = catalogue
         .templates
         .iter()
-        .map(|it| (it.id, it.category.as_str(), it.price.as_str(), it.link.is_some()))
+        .map(|template| (template.id, template.category.as_str(), template.price.as_str(), template.link.is_some()))
         .collect();
     let expected = [
         (1, "Newsletter", "$28", true),
@@ -89,7 +89,7 @@ fn built_in_catalogue_is_the_specified_one() {
         (12, "Corporate", "$910", false),
     ];
     assert_eq!(range, expected);
-    let names: Vec<&str> = catalogue.categories.iter().map(|it| it.name.as_str()).collect();
+    let names: Vec<&str> = catalogue.categories.iter().map(|category| category.name.as_str()).collect();
     let expected =
         ["Newsletter", "Marketing", "Onboarding", "Corporate", "Events", "E-commerce", "Research", "Seasonal"];
     assert_eq!(names, expected);
@@ -103,11 +103,11 @@ fn given_values_replace_built_in_ones() {
                    [[template]]\nid = 8\nvisible = false\n\
                    [[category]]\nname = \"Onboarding\"\ntagline = \"Hello\"\nbenefits = [\"a\", \"b\", \"c\"]\n";
     let catalogue = Catalogue::parse(changes).expect("no problem");
-    let ids: Vec<u16> = catalogue.templates.iter().map(|it| it.id).collect();
+    let ids: Vec<u16> = catalogue.templates.iter().map(|template| template.id).collect();
     assert_eq!(ids, [12, 3, 1, 2, 4, 5, 6, 7, 9, 10, 11]);
     let welcome = catalogue.find(3).expect("template 3");
     assert_eq!((welcome.amount(), &welcome.link, welcome.title.as_str()), ("120.50", &None, "Welcome Series"));
-    let names: Vec<&str> = catalogue.categories.iter().map(|it| it.name.as_str()).collect();
+    let names: Vec<&str> = catalogue.categories.iter().map(|category| category.name.as_str()).collect();
     assert_eq!(names[..2], ["Corporate", "Onboarding"], "in the order of the cards");
     assert!(!names.contains(&"Seasonal"), "no category without a visible template");
     assert_eq!(catalogue.categories[1].tagline, "Hello");
@@ -118,7 +118,7 @@ fn new_template_has_all_values_and_the_general_texts_of_its_category() {
     let entry = "[[template]]\nid = 13\ntitle = \"Menu\"\ncategory = \"Food\"\nprice = \"$5\"\nsummary = \"A menu.\"\n\
                  description = \"A menu for the week.\"\nfeatures = [\"a\", \"b\", \"c\", \"d\", \"e\"]\n";
     let catalogue = Catalogue::parse(entry).expect("no problem");
-    assert_eq!(catalogue.templates.last().map(|it| it.title.as_str()), Some("Menu"));
+    assert_eq!(catalogue.templates.last().map(|template| template.title.as_str()), Some("Menu"));
     let food = catalogue.categories.last().expect("a category");
     assert_eq!((food.name.as_str(), food.benefits.len()), ("Food", 3));
 }
@@ -178,7 +178,7 @@ proptest! {
     #[test]
     fn accepted_prices_are_numbers(price in "\\$[0-9.]{1,9}") {
         if let Ok(catalogue) = Catalogue::parse(&format!("[[template]]\nid = 1\nprice = \"{price}\"\n")) {
-            prop_assert!(catalogue.find(1).is_some_and(|it| it.amount().parse::<f64>().is_ok()));
+            prop_assert!(catalogue.find(1).is_some_and(|template| template.amount().parse::<f64>().is_ok()));
         }
     }
 }

@@ -97,7 +97,8 @@ fn replace_old_spelling(arguments: impl IntoIterator<Item = OsString>) -> Vec<Os
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     let is = |argument: &OsString, name: &str| argument == OsStr::new(name);
     let users = arguments.iter().position(|argument| is(argument, "users"));
-    let add = users.and_then(|users| arguments.iter().skip(users).position(|it| is(it, "add")).map(|at| users + at));
+    let add = users
+        .and_then(|users| arguments.iter().skip(users).position(|argument| is(argument, "add")).map(|at| users + at));
     let is_json = |value: &str| value.trim_start().starts_with(['{', '[']);
     for index in add.unwrap_or(arguments.len())..arguments.len() {
         let value = arguments[index].to_str().and_then(|text| text.strip_prefix("--data=")).map(str::to_owned);
@@ -214,8 +215,9 @@ mod tests {
             }
             for option in shared_options() {
                 let (name, long) = (option.get_id().as_str(), option.get_long().expect("long"));
-                let is_listed = leaf.get_arguments().any(|it| it.get_id() == name && !it.is_hide_set())
-                    && !ALONE.contains(&path.as_str());
+                let is_listed =
+                    leaf.get_arguments().any(|argument| argument.get_id() == name && !argument.is_hide_set())
+                        && !ALONE.contains(&path.as_str());
                 let given = if name == "json" { format!("--{long}") } else { format!("--{long} value") };
                 for text in [format!("basalt {given} {path}{required}"), format!("basalt {path} {given}{required}")] {
                     let parsed = parse(&text).map(|_| ());

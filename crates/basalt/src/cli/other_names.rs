@@ -94,7 +94,8 @@ mod tests {
     fn advice_names_commands_that_exist_for_names_that_do_not() {
         let root = build();
         let find = |path: &str| {
-            let mut words = path.split(' ').take_while(|word| word.starts_with(|it: char| it.is_ascii_lowercase()));
+            let mut words =
+                path.split(' ').take_while(|word| word.starts_with(|letter: char| letter.is_ascii_lowercase()));
             words.try_fold(&root, |command, word| match command.find_subcommand(word) {
                 Some(below) => Some(below),
                 None => command.get_positionals().next().map(|_| command),

@@ -45,7 +45,7 @@ impl SellerSettings {
         let is_tag = |text: &str| {
             text.len() <= MAX_TAG_LENGTH
                 && text.starts_with(|first: char| first.is_ascii_alphabetic())
-                && text.split('-').all(|part| !part.is_empty() && part.bytes().all(|it| it.is_ascii_alphanumeric()))
+                && text.split('-').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         };
         let line = "must be one line of at most 200 characters";
         let file = |name: &str| text(&format!("{TABLE}.{name}")).map(PathBuf::from);

@@ -112,7 +112,7 @@ mod tests {
         ];
         let (jobs, refused) = parse(&values);
         assert!(refused.is_empty() && jobs.has_daily_digest, "{refused:?}");
-        assert_eq!(jobs.webhook.map(|it| it.url).as_deref(), Some("https://example.com/a"));
+        assert_eq!(jobs.webhook.map(|webhook| webhook.url).as_deref(), Some("https://example.com/a"));
         assert_eq!(jobs.retention, Some(Duration::from_hours(8760)));
         assert_eq!(parse(&[(RETENTION, "0")]).0.retention, None);
     }

@@ -43,14 +43,15 @@ impl Comparison {
     ) -> anyhow::Result<ContentSummary> {
         let mut differences = Vec::new();
         let roles = [store::list_role_statements(old).await?, store::list_role_statements(new).await?];
-        let [old_roles, new_roles] = roles.each_ref().map(|it| store::without_passwords(&it.roles));
+        let [old_roles, new_roles] = roles.each_ref().map(|listed| store::without_passwords(&listed.roles));
         add_differences("role", old_roles, new_roles, &mut differences);
-        let [old_settings, new_settings] = roles.map(|it| it.settings);
+        let [old_settings, new_settings] = roles.map(|listed| listed.settings);
         add_differences("setting", old_settings, new_settings, &mut differences);
         let (in_old, in_new) = (store::list_objects(old).await?, store::list_objects(new).await?);
         add_differences("object", self.select(in_old), self.select(in_new), &mut differences);
         let sequences = [store::list_sequences(old).await?, store::list_sequences(new).await?];
-        let [in_old, in_new] = sequences.map(|it| it.into_iter().map(|it| (it.name, it.last_value, it.is_called)));
+        let [in_old, in_new] =
+            sequences.map(|list| list.into_iter().map(|item| (item.name, item.last_value, item.is_called)));
         add_differences("sequence", in_old, in_new, &mut differences);
         let summary = compare_rows(old, new, &mut differences).await?;
         if !differences.is_empty() {
@@ -105,6 +106,6 @@ fn add_differences<T: Debug + Ord>(
     differences: &mut Vec<String>,
 ) {
     let (old, new): (BTreeSet<T>, BTreeSet<T>) = (old.into_iter().collect(), new.into_iter().collect());
-    differences.extend(old.difference(&new).map(|it| format!("{kind} {it:?} is missing")));
-    differences.extend(new.difference(&old).map(|it| format!("{kind} {it:?} is additional")));
+    differences.extend(old.difference(&new).map(|name| format!("{kind} {name:?} is missing")));
+    differences.extend(new.difference(&old).map(|name| format!("{kind} {name:?} is additional")));
 }

@@ -103,10 +103,13 @@ impl PaymentPages {
 
     async fn pay(&self, form: &Form) -> Response {
         let products = (self.list_for_sale)();
-        let product =
-            form.find("template").parse().ok().and_then(|id: u16| products.iter().find(|it| it.template == id));
+        let product = form
+            .find("template")
+            .parse()
+            .ok()
+            .and_then(|id: u16| products.iter().find(|product| product.template == id));
         let provider = Provider::from_name(form.find("provider"))
-            .filter(|it| self.simulator.list_providers().any(|known| known == *it));
+            .filter(|provider| self.simulator.list_providers().any(|known| known == *provider));
         let (email, mode) = (form.find("email"), DeliveryMode::from_name(form.find("delivery")));
         let (Some(product), Some(provider), Some(mode)) = (product, provider, mode) else {
             return self
@@ -162,7 +165,7 @@ impl PaymentPages {
         let providers: Vec<String> = self
             .simulator
             .list_providers()
-            .map(|it| format!("<option value=\"{}\">{}</option>", it.name(), it.title()))
+            .map(|provider| format!("<option value=\"{}\">{}</option>", provider.name(), provider.title()))
             .collect();
         let providers = providers.concat();
         let message =

@@ -279,13 +279,14 @@ const DIFFERENCES: &[Difference] = &[
 
 /// Returns the differences of a setting with a value.
 pub(super) fn find_differences(name: &str, value: &str, profile: Profile, lookup: Lookup<'_>) -> Vec<Finding> {
-    let is_shown =
-        |it: &&Difference| it.profile == profile && matches_name(it.name, name) && (it.applies)(value, lookup);
-    let finding = |it: &Difference| Finding {
+    let is_shown = |difference: &&Difference| {
+        difference.profile == profile && matches_name(difference.name, name) && (difference.applies)(value, lookup)
+    };
+    let finding = |difference: &Difference| Finding {
         name: name.to_owned(),
         line: None,
-        verdict: Verdict::Different { how: it.how, row: it.row },
-        matters: it.matters,
+        verdict: Verdict::Different { how: difference.how, row: difference.row },
+        matters: difference.matters,
     };
     DIFFERENCES.iter().filter(is_shown).map(finding).collect()
 }
@@ -345,10 +346,10 @@ mod tests {
     #[test]
     fn every_difference_names_a_known_setting() {
         let known = gotrue_rs::config::settings::names();
-        for it in DIFFERENCES.iter().filter(|it| it.profile == Everywhere) {
+        for it in DIFFERENCES.iter().filter(|difference| difference.profile == Everywhere) {
             assert!(known.keys().any(|name| matches_name(it.name, name)), "{}", it.name);
         }
-        for it in DIFFERENCES.iter().filter(|it| it.profile == Serve) {
+        for it in DIFFERENCES.iter().filter(|difference| difference.profile == Serve) {
             let path = it.name.replace("rate_limit.*", "rate_limit.web3").replace("auth.*.", "auth.email.");
             let path = path.replace("template.*", "template.invite");
             let text = format!("{path} = 1");

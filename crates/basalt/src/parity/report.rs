@@ -157,7 +157,9 @@ fn finding_to_json(finding: &Finding) -> Value {
         Verdict::Honoured => ("honoured", vec![]),
         Verdict::NoEffect(why) => ("no_effect", vec![("why", why.as_str())]),
         Verdict::Different { how, row } => ("different", vec![("how", *how), ("row", *row)]),
-        Verdict::Unknown(suggestion) => ("unknown", suggestion.iter().map(|it| ("suggestion", it.as_str())).collect()),
+        Verdict::Unknown(suggestion) => {
+            ("unknown", suggestion.iter().map(|suggestion| ("suggestion", suggestion.as_str())).collect())
+        }
     };
     value["verdict"] = json!(verdict);
     for (name, text) in details {

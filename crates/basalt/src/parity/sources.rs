@@ -66,8 +66,9 @@ fn report_variables(title: String, vars: &Vars, of_process: bool) -> Report {
     }
     match load(vars) {
         Ok(config) => {
-            let is_shown = |it: &&Notice| it.level == NoticeLevel::Warning && known.contains_key(&it.name);
-            let notices = config.notices.iter().filter(is_shown).filter(|it| !it.text.contains("has no effect"));
+            let is_shown = |notice: &&Notice| notice.level == NoticeLevel::Warning && known.contains_key(&notice.name);
+            let notices =
+                config.notices.iter().filter(is_shown).filter(|notice| !notice.text.contains("has no effect"));
             report.warnings.extend(notices.map(ToString::to_string));
         }
         Err(problems) => report.problems.extend(problems.iter().map(ToString::to_string)),
@@ -108,7 +109,7 @@ fn report_config_file(path: &Path) -> anyhow::Result<Report> {
     for (name, value) in &settings.vars {
         let Some((key, line)) = settings.origin(name) else { continue };
         for finding in find_differences(name, value, Profile::Everywhere, &of_settings) {
-            report.findings.retain(|it| it.name != key || it.verdict != Verdict::Honoured);
+            report.findings.retain(|finding| finding.name != key || finding.verdict != Verdict::Honoured);
             report.findings.push(Finding { name: key.to_owned(), ..finding }.at(line));
         }
     }

@@ -128,7 +128,10 @@ mod tests {
         for (name, setting) in settings::names() {
             let findings = judge_alone(&name, setting.example).expect("a verdict");
             assert!(!findings.is_empty(), "{name}");
-            assert!(findings.iter().all(|it| !matches!(it.verdict, Verdict::Unknown(_))), "{name}: {findings:?}");
+            assert!(
+                findings.iter().all(|finding| !matches!(finding.verdict, Verdict::Unknown(_))),
+                "{name}: {findings:?}"
+            );
             let is_unused = matches!(setting.value_type, ValueType::Unused(..));
             assert_eq!(is_unused, matches!(findings[0].verdict, Verdict::NoEffect(_)), "{name}");
         }

@@ -62,7 +62,7 @@ fn reload(source: &mut ConfigSource, config: &mut Config, current: &watch::Sende
     let before = Arc::clone(&current.borrow());
     let delivery = EmailDelivery::Synchronous(outbound::build_mailer_or_discard(&new)?);
     let app = app::rebuild(&before, &new, delivery, new.outbound == config.outbound).context("building")?;
-    let unheard: Vec<Notice> = new.notices.iter().filter(|it| !config.notices.contains(it)).cloned().collect();
+    let unheard: Vec<Notice> = new.notices.iter().filter(|notice| !config.notices.contains(notice)).cloned().collect();
     logging::log_notices(&unheard);
     for what in settings_requiring_restart(config, &new) {
         tracing::warn!(setting = what, "a changed setting takes effect at the next start");

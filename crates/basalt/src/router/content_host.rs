@@ -43,8 +43,9 @@ impl ContentHost {
     /// with a redirect. A browser sends Basic credentials of the dashboard by itself.
     pub(super) fn answer(&self, request: &Request) -> Option<Response> {
         let headers = request.headers();
-        let is_basic =
-            |value: &HeaderValue| value.as_bytes().get(..6).is_some_and(|it| it.eq_ignore_ascii_case(b"basic "));
+        let is_basic = |value: &HeaderValue| {
+            value.as_bytes().get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"basic "))
+        };
         let is_program =
             headers.contains_key(APIKEY) || headers.get(AUTHORIZATION).is_some_and(|value| !is_basic(value));
         match (self.is_of(request), is_read_of_content(request)) {

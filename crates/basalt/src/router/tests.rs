@@ -281,7 +281,8 @@ async fn send_form(form: &str, headers: &[(&'static str, &str)], status: u16) ->
         let calls = calls.clone();
         async move {
             let (head, body) = request.into_parts();
-            let client = head.extensions.get::<ResolvedRequest>().and_then(|it| it.client).expect("an address");
+            let client =
+                head.extensions.get::<ResolvedRequest>().and_then(|resolved| resolved.client).expect("an address");
             let key = head.headers.get("apikey").and_then(|key| key.to_str().ok()).unwrap_or_default().to_owned();
             let body = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
             let call = format!("{} {key} {} {}", head.uri, client.address(), String::from_utf8_lossy(&body));

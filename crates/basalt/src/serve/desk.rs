@@ -167,7 +167,7 @@ fn find_readiness(inputs: &DeskInputs<'_>) -> FindReadiness {
             has_mail_server,
             address: site_url.clone(),
             is_address_public,
-            missing_files: orders.as_ref().map(|it| it.list_missing_files(&on_sale)).unwrap_or_default(),
+            missing_files: orders.as_ref().map(|orders| orders.list_missing_files(&on_sale)).unwrap_or_default(),
             has_provider,
             unpayable: shop.list_unpayable(),
         }

@@ -63,10 +63,11 @@ pub(crate) fn describe_missing_seller(project: &Project, is_public: bool) -> Opt
         return None;
     }
     let seller = project.seller.as_deref();
-    let lacks_document = |path: &str| seller.is_none_or(|it| it.documents.iter().all(|document| document.path != path));
+    let lacks_document =
+        |path: &str| seller.is_none_or(|seller| seller.documents.iter().all(|document| document.path != path));
     let missing: Vec<&str> = [
-        ("address", seller.is_none_or(|it| it.address.is_none())),
-        ("email", seller.is_none_or(|it| it.email.is_none())),
+        ("address", seller.is_none_or(|seller| seller.address.is_none())),
+        ("email", seller.is_none_or(|seller| seller.email.is_none())),
         ("terms", lacks_document("/terms")),
         ("privacy", lacks_document("/privacy")),
         ("refunds", lacks_document("/refunds")),

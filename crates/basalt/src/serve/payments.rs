@@ -155,9 +155,9 @@ fn find_fonts() -> ShopFonts {
 /// Returns the settings with paths that do not depend on the working folder.
 fn resolve_paths(project: &Project, mut settings: PaymentSettings) -> PaymentSettings {
     let apis = [
-        settings.stripe.as_mut().map(|it| &mut it.api),
-        settings.paypal.as_mut().map(|it| &mut it.api),
-        settings.lemon_squeezy.as_mut().map(|it| &mut it.api),
+        settings.stripe.as_mut().map(|stripe| &mut stripe.api),
+        settings.paypal.as_mut().map(|paypal| &mut paypal.api),
+        settings.lemon_squeezy.as_mut().map(|lemon_squeezy| &mut lemon_squeezy.api),
     ];
     for api in apis.into_iter().flatten() {
         api.ca_file = api.ca_file.take().map(|file| project.layout.folder.join(file));

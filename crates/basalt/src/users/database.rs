@@ -55,8 +55,10 @@ impl UserDatabase {
         let keys = api_keys::combine(None, &api_keys::ConfiguredKeys::default(), &entropy, SystemClock.now())?;
         let mut config = project.settings("http://127.0.0.1", &keys)?;
         profiles::apply_serve_profile(&mut config.policy, &project.file.basalt, &project.display_name());
-        let given =
-            arguments.database_url.clone().or_else(|| RunningServer::read(&project.data).map(|it| it.database_url));
+        let given = arguments
+            .database_url
+            .clone()
+            .or_else(|| RunningServer::read(&project.data).map(|running| running.database_url));
         let (pool, own) = if let Some(url) = given {
             (connect_to(&mut config, &url).await?, None)
         } else {

@@ -599,7 +599,7 @@ mod tests {
         let columns = TableColumns::from([("users".to_owned(), vec!["id".to_owned(), "email".to_owned()])]);
         DumpReader::new(text, columns)
             .map(|found| found.expect("readable"))
-            .filter_map(|it| Some((it.import_table()?, it.item.line, it.item.row)))
+            .filter_map(|found| Some((found.import_table()?, found.item.line, found.item.row)))
             .collect()
     }
 

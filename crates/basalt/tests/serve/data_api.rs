@@ -169,7 +169,7 @@ async fn settings_and_schema_are_printed_and_nothing_is_served() {
     let dumped = print(&["--dump-config", &file]);
     // The database wins over the environment, which wins over the file.
     for line in ["db-max-rows = 17", "db-anon-role = \"reader\"", "db-schemas = \"public\"", "server-port = 3000"] {
-        assert!(dumped.lines().any(|it| it == line), "{line}\n{dumped}");
+        assert!(dumped.lines().any(|dumped_line| dumped_line == line), "{line}\n{dumped}");
     }
     let schema: Value = serde_json::from_str(&print(&["--dump-schema", &file])).expect("JSON");
     assert!(schema["dbTables"].as_array().expect("tables").contains(&json!("public.boats")), "{schema}");

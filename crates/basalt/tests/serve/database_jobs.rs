@@ -98,7 +98,7 @@ async fn requests_and_webhooks_of_the_database_are_sent() {
     let created = "201 {\"ok\": true} f";
     wait_for(&mut connection, responses, &[created, created, "t Timeout of 300 ms reached", created]).await;
     let requests = receiver.requests();
-    let find = |start: &str| requests.iter().find(|it| it.starts_with(start)).cloned().unwrap_or_default();
+    let find = |start: &str| requests.iter().find(|request| request.starts_with(start)).cloned().unwrap_or_default();
     let hook = find("POST /hook?a%20b=c%26d HTTP/1.1");
     assert!(hook.to_ascii_lowercase().contains("x-key: k") && hook.contains("\"type\": \"INSERT\""), "{requests:?}");
     assert!(hook.contains("\"record\": {\"id\": 1, \"note\": \"first\"}") && hook.contains("\"schema\": \"public\""));
@@ -109,7 +109,9 @@ async fn requests_and_webhooks_of_the_database_are_sent() {
     // A change that is made while the server runs is sent, too.
     texts(&mut connection, "UPDATE orders SET note = 'second' RETURNING note").await;
     wait_for(&mut connection, "SELECT count(*)::text FROM net._http_response WHERE status_code = 201", &["4"]).await;
-    assert!(receiver.requests().iter().any(|it| it.contains("\"old_record\": {\"id\": 1, \"note\": \"first\"}")));
+    assert!(
+        receiver.requests().iter().any(|request| request.contains("\"old_record\": {\"id\": 1, \"note\": \"first\"}"))
+    );
 }
 
 #[tokio::test]

@@ -112,7 +112,8 @@ fn install_runs_the_package_manager_as_root_after_a_question() {
     assert!(output.status.success(), "{text}");
     let called = fs::read_to_string(&record).expect("the call");
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let packages = report["install"].as_str().and_then(|it| it.strip_prefix("apt-get install ")).expect("a command");
+    let packages =
+        report["install"].as_str().and_then(|command| command.strip_prefix("apt-get install ")).expect("a command");
     assert_eq!(called.trim(), format!("install --yes {packages}"));
     let (output, text) = run(&["--yes"]);
     assert!(!output.status.success() && text.contains("failed (exit status: 100): `apt-get update`"), "{text}");

@@ -36,7 +36,8 @@ impl FakeMailServer {
             match line.split([' ', ':']).next().unwrap_or_default() {
                 "DATA" => {
                     say("354 go on")?;
-                    let body: Vec<String> = lines.by_ref().map_while(Result::ok).take_while(|it| it != ".").collect();
+                    let body: Vec<String> =
+                        lines.by_ref().map_while(Result::ok).take_while(|line| line != ".").collect();
                     self.0.lock().unwrap_or_else(PoisonError::into_inner).push_str(&body.join("\n"));
                     say("250 kept")?;
                 }
@@ -161,7 +162,7 @@ async fn database_restart_loses_no_acknowledged_submission() {
     kill_process(postgres, Signal::KILL).expect("killed");
     // While PostgreSQL recovers, every submission is rejected at once; wait for the first that succeeds.
     let mut answered = submit_until(&server, 1000, || false).await;
-    eventually("the database is back", || postgres_pid(&scratch.0.join("data")).is_some_and(|it| it != postgres));
+    eventually("the database is back", || postgres_pid(&scratch.0.join("data")).is_some_and(|pid| pid != postgres));
     answered.insert(submit_until_acknowledged(&server, 2000).await);
     let after = submit_until(&server, 3000, || false).await;
     assert_eq!((before, after.len()), (120, 120), "submissions answered before and after the restart");

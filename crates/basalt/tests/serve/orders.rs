@@ -47,7 +47,7 @@ impl Shop {
             .expect("a client");
         let answer = client.post(self.server.url(path)).form(form).send().await.expect("an answer");
         let status = answer.status().as_u16();
-        let location = answer.headers().get("location").map(|it| it.to_str().expect("a text").to_owned());
+        let location = answer.headers().get("location").map(|value| value.to_str().expect("a text").to_owned());
         (status, location.unwrap_or(answer.text().await.expect("a body")))
     }
 
@@ -109,14 +109,16 @@ async fn purchase_of_each_provider_leads_to_mail_and_download() {
         assert_eq!(&answer.bytes().await.expect("a file")[..4], b"PK\x05\x06");
     }
     let orders = shop.orders();
-    let states: Vec<_> =
-        orders.iter().map(|it| (it["provider"].clone(), it["state"].clone(), it["downloads"].clone())).collect();
+    let states: Vec<_> = orders
+        .iter()
+        .map(|order| (order["provider"].clone(), order["state"].clone(), order["downloads"].clone()))
+        .collect();
     assert_eq!(
         states,
-        ["lemon_squeezy", "paypal", "stripe"].map(|it| (json!(it), json!("delivered"), json!(1))),
+        ["lemon_squeezy", "paypal", "stripe"].map(|provider| (json!(provider), json!("delivered"), json!(1))),
         "a request of the head is no download"
     );
-    assert!(orders.iter().all(|it| it["is_test"] == true && it["amount_minor"] == 2800));
+    assert!(orders.iter().all(|order| order["is_test"] == true && order["amount_minor"] == 2800));
 }
 
 #[tokio::test]
@@ -155,7 +157,7 @@ async fn refund_ends_the_link() {
         );
         assert!(answer.text().await.expect("a page").contains("This order was refunded"));
     }
-    assert!(shop.orders().iter().all(|it| it["state"] == "refunded"));
+    assert!(shop.orders().iter().all(|order| order["state"] == "refunded"));
 }
 
 #[tokio::test]

@@ -58,7 +58,8 @@ impl MailSink {
             match line.split([' ', ':']).next().unwrap_or_default() {
                 "DATA" => {
                     reply("354 continue")?;
-                    let body: Vec<String> = lines.by_ref().map_while(Result::ok).take_while(|it| it != ".").collect();
+                    let body: Vec<String> =
+                        lines.by_ref().map_while(Result::ok).take_while(|line| line != ".").collect();
                     // Accepted, whether or not the sender reads the answer.
                     self.0.lock().unwrap_or_else(PoisonError::into_inner).push(parse(&body.join("\n")));
                     reply("250 accepted")?;
@@ -82,7 +83,10 @@ fn parse(mail: &str) -> AcceptedMail {
         line.map_or("", |line| line[name.len()..].trim()).to_owned()
     };
     let link = text.split("/shop/download/").nth(1).unwrap_or_default();
-    let link = link.chars().take_while(|it| it.is_ascii_alphanumeric() || matches!(it, '-' | '_')).collect();
+    let link = link
+        .chars()
+        .take_while(|character| character.is_ascii_alphanumeric() || matches!(character, '-' | '_'))
+        .collect();
     AcceptedMail { message_id: header("message-id:"), to: header("to:"), link }
 }
 
@@ -176,7 +180,7 @@ impl Rounds {
         String::from_utf8(output.stdout)
             .expect("text")
             .lines()
-            .map(|it| serde_json::from_str(it).expect("JSON"))
+            .map(|line| serde_json::from_str(line).expect("JSON"))
             .collect()
     }
 }
@@ -223,7 +227,7 @@ async fn orders_crash_rounds_lose_nothing_and_deliver_nothing_twice() {
     for link in &links {
         assert!(shop.download(link).await, "{link} leads to the file");
     }
-    eventually("the last downloads are counted", || shop.orders().iter().all(|it| it["state"] == "delivered"));
+    eventually("the last downloads are counted", || shop.orders().iter().all(|order| order["state"] == "delivered"));
     let (repeated, downloads) = (mails.len() - expected, complete.values().sum::<i64>());
     eprintln!(
         "{ROUNDS} rounds: {expected} payments, {unanswered} unanswered at the end, {} mails accepted, {repeated} of them \

@@ -50,7 +50,8 @@ async fn api_key_becomes_token_in_every_location() {
 #[tokio::test]
 async fn metrics_are_served_on_their_own_port() {
     let scratch = TempFolder::new();
-    let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr()).expect("a port").port();
+    let free =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let config = scratch.write("config.toml", &format!("[basalt]\nmetrics_port = {free}\n"));
     let server = Basalt::serve(&["--ephemeral", "--config", &config]);
     assert_eq!(server.auth("/health", None).await.0, 200);

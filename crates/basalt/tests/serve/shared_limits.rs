@@ -118,7 +118,7 @@ async fn verify(server: &Basalt) -> u16 {
 }
 
 fn count(statuses: &[u16], status: u16) -> usize {
-    statuses.iter().filter(|it| **it == status).count()
+    statuses.iter().filter(|found| **found == status).count()
 }
 
 fn count_allowed(statuses: &[u16]) -> usize {

@@ -142,10 +142,10 @@ async fn spam_of_the_plain_form_is_answered_alike_and_quarantined() {
     let of = |status: &str| -> Vec<(String, i64)> {
         let found = commands.list(&["--status", status]).into_iter();
         found
-            .map(|it| {
+            .map(|submission| {
                 (
-                    it["excerpt"].as_str().unwrap_or_default().chars().take(5).collect(),
-                    it["spam_score"].as_i64().unwrap_or_default(),
+                    submission["excerpt"].as_str().unwrap_or_default().chars().take(5).collect(),
+                    submission["spam_score"].as_i64().unwrap_or_default(),
                 )
             })
             .collect()

@@ -85,8 +85,8 @@ impl Collector {
 }
 
 fn attribute<'a>(of: &'a Value, key: &str) -> &'a Value {
-    let found = of["attributes"].as_array().into_iter().flatten().find(|it| it["key"] == key);
-    found.map_or(&Value::Null, |it| &it["value"])
+    let found = of["attributes"].as_array().into_iter().flatten().find(|attribute| attribute["key"] == key);
+    found.map_or(&Value::Null, |attribute| &attribute["value"])
 }
 
 async fn sign_up(server: &Gotrue, client: &reqwest::Client, traceparent: Option<&str>) -> reqwest::Response {

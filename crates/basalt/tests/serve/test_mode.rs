@@ -349,7 +349,9 @@ fn data_of_a_test_server_is_in_memory_unless_another_folder_is_named() {
 
 #[test]
 fn exec_that_is_stopped_while_its_server_starts_runs_nothing_and_leaves_no_folder() {
-    for (signal, delay) in [Signal::TERM, Signal::INT].into_iter().flat_map(|it| [0, 10, 30, 60].map(|ms| (it, ms))) {
+    for (signal, delay) in
+        [Signal::TERM, Signal::INT].into_iter().flat_map(|signal| [0, 10, 30, 60].map(|ms| (signal, ms)))
+    {
         let scratch = TempFolder::new();
         let marker = scratch.path("marker");
         let mut exec =

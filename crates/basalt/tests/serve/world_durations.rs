@@ -225,7 +225,8 @@ async fn saml_requests_expire() {
         let form = format!("SAMLResponse=PHg%2BPC94Pg%3D%3D&RelayState={state}");
         let request = client.post(acs).header("content-type", "application/x-www-form-urlencoded").body(form);
         let answer = request.send().await.expect("an answer");
-        let target = answer.headers().get("location").and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
+        let target =
+            answer.headers().get("location").and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
         let text = format!("{target} {}", answer.text().await.expect("text"));
         assert_eq!(text.contains("saml_relay_state_expired"), is_late, "{wait}: {text}");
     }

@@ -14,7 +14,7 @@ pub(super) const MAX_REVISIONS: i32 = 100;
 /// The oldest is compared with the files only if it is the first of all; else it is the one that the others are compared
 /// with.
 pub(super) fn describe_history(base: &Map<String, Value>, newest_first: &[StoredChange]) -> Vec<Value> {
-    let values: Vec<Map<String, Value>> = newest_first.iter().map(|it| values_of(base, it)).collect();
+    let values: Vec<Map<String, Value>> = newest_first.iter().map(|stored| values_of(base, stored)).collect();
     let described = newest_first.iter().enumerate().filter_map(|(at, stored)| {
         let before = match values.get(at + 1) {
             Some(before) => before,
@@ -33,7 +33,7 @@ pub(super) fn describe_history(base: &Map<String, Value>, newest_first: &[Stored
 
 fn values_of(base: &Map<String, Value>, stored: &StoredChange) -> Map<String, Value> {
     let mut values = base.clone();
-    values.extend(TemplateChange::of(stored).map(|it| it.values).unwrap_or_default());
+    values.extend(TemplateChange::of(stored).map(|change| change.values).unwrap_or_default());
     values
 }
 
@@ -67,7 +67,7 @@ mod tests {
             revision(1, &json!({ "price": "$30" })),
         ];
         let history = describe_history(&base, &stored);
-        let fields: Vec<&Value> = history.iter().map(|it| &it["fields"]).collect();
+        let fields: Vec<&Value> = history.iter().map(|entry| &entry["fields"]).collect();
         assert_eq!(*fields[0], json!([{ "name": "price", "before": "$30", "after": "$28" }]));
         assert_eq!(*fields[1], json!([{ "name": "title", "before": "A", "after": "B" }]));
         assert_eq!(*fields[2], json!([{ "name": "price", "before": "$28", "after": "$30" }]));

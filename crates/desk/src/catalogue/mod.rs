@@ -128,9 +128,10 @@ impl CatalogueEditor {
 
     async fn show_all(&self, call: &OwnerCall) -> Result<Response, DeskError> {
         let stored = revisions::list(&mut call.db()).await?;
-        let find = |id: u16| stored.iter().find(|it| it.template == i32::from(id));
+        let find = |id: u16| stored.iter().find(|stored| stored.template == i32::from(id));
         let templates = self.catalogue.list();
-        let templates: Vec<Value> = templates.iter().map(|it| self.format_template(it, find(it.id))).collect();
+        let templates: Vec<Value> =
+            templates.iter().map(|template| self.format_template(template, find(template.id))).collect();
         Ok(respond::ok(&json!({ "templates": templates })))
     }
 
@@ -159,17 +160,17 @@ impl CatalogueEditor {
         // Two changes of different templates may fit alone and not together.
         revisions::lock(&mut db).await?;
         let all = revisions::list(&mut db).await?;
-        let present = all.iter().find(|it| it.template == template);
-        if present.map_or(0, |it| it.revision) != seen {
+        let present = all.iter().find(|change| change.template == template);
+        if present.map_or(0, |present| present.revision) != seen {
             return Err(refuse_outdated(present));
         }
-        let before = present.and_then(TemplateChange::of).map(|it| it.values).unwrap_or_default();
+        let before = present.and_then(TemplateChange::of).map(|present| present.values).unwrap_or_default();
         let values = match wanted {
             Wanted::Values(given) => to_changes(&base.values, &before, given),
             Wanted::Revision(0) => Map::new(),
             Wanted::Revision(to) => {
                 let kept = revisions::list_of_template(&mut db, template, i64::from(MAX_REVISIONS)).await?;
-                let found = kept.iter().find(|it| it.revision == to).and_then(TemplateChange::of);
+                let found = kept.iter().find(|change| change.revision == to).and_then(TemplateChange::of);
                 found.ok_or_else(|| DeskError::not_found("The revision"))?.values
             }
         };
@@ -177,7 +178,7 @@ impl CatalogueEditor {
             return Ok(respond::ok(&self.format_template(&base, present)));
         }
         let mut changes: Vec<TemplateChange> = all.iter().filter_map(TemplateChange::of).collect();
-        changes.retain(|it| it.template != id);
+        changes.retain(|change| change.template != id);
         changes.push(TemplateChange { template: id, revision: seen + 1, values: values.clone() });
         self.catalogue.check(&changes).map_err(refuse_values)?;
         let new = StoredChange {
@@ -200,13 +201,13 @@ impl CatalogueEditor {
     /// Returns the template of the path with its values in the files.
     fn find(&self, call: &OwnerCall) -> Result<CatalogueTemplate, DeskError> {
         let id = call.segments.first().and_then(|text| text.parse::<u16>().ok());
-        let found = self.catalogue.list().into_iter().find(|it| Some(it.id) == id);
+        let found = self.catalogue.list().into_iter().find(|template| Some(template.id) == id);
         found.ok_or_else(|| DeskError::not_found("The template"))
     }
 
     /// Formats a template: the values in effect, and which of them differ from the files.
     fn format_template(&self, base: &CatalogueTemplate, stored: Option<&StoredChange>) -> Value {
-        let changes = stored.and_then(TemplateChange::of).map(|it| it.values).unwrap_or_default();
+        let changes = stored.and_then(TemplateChange::of).map(|stored| stored.values).unwrap_or_default();
         let mut values = base.values.clone();
         values.extend(changes.clone());
         let names: Vec<&String> = base.values.keys().filter(|key| changes.contains_key(*key)).collect();
@@ -214,14 +215,14 @@ impl CatalogueEditor {
         json!({
             "id": base.id,
             "category": base.category,
-            "revision": stored.map_or(0, |it| it.revision),
+            "revision": stored.map_or(0, |stored| stored.revision),
             "state": (self.find_state)(base.id, link).name(),
             "has_picture": self.catalogue.find_picture(base.id).is_some(),
             "page": format!("{}/template/{}", self.shop_origin, base.id),
             "values": values,
             "changed": names,
-            "changed_at": stored.map(|it| format_time(it.created_at)),
-            "changed_by": stored.map(|it| it.author.as_str()),
+            "changed_at": stored.map(|stored| format_time(stored.created_at)),
+            "changed_by": stored.map(|stored| stored.author.as_str()),
         })
     }
 }
@@ -242,8 +243,8 @@ enum Wanted {
 
 /// Reads the number of a revision.
 fn read_number(call: &OwnerCall, name: &str) -> Result<i32, DeskError> {
-    let number = call.body.get(name).and_then(Value::as_i64).and_then(|it| i32::try_from(it).ok());
-    let number = number.filter(|it| *it >= 0);
+    let number = call.body.get(name).and_then(Value::as_i64).and_then(|number| i32::try_from(number).ok());
+    let number = number.filter(|number| *number >= 0);
     number.ok_or_else(|| DeskError::invalid(format!("{name} must be the number of a revision.")))
 }
 

@@ -33,7 +33,8 @@ pub(crate) async fn enroll_named(
     name: &str,
 ) -> Result<(Value, String), DeskError> {
     let token = step.visit.sign_session_token(session)?;
-    let unverified = factors.iter().filter(|it| !it.is_verified() && it.friendly_name.starts_with(FACTOR_NAME));
+    let unverified =
+        factors.iter().filter(|factor| !factor.is_verified() && factor.friendly_name.starts_with(FACTOR_NAME));
     for factor in unverified {
         let path = format!("/factors/{}", factor.id);
         let call = AuthCall { method: Method::DELETE, path: &path, token: Some(&token), body: None };

@@ -39,9 +39,9 @@ pub(crate) struct CountedViews {
 
 /// Adds counts, with `are_tests` those of a shop in development.
 pub(crate) async fn add(db: &mut Connection, counted: &[CountedViews], are_tests: bool) -> Result<()> {
-    let rows = counted
-        .iter()
-        .map(|it| json!({ "day": it.day.to_string(), "page": it.page, "template": it.template, "views": it.views }));
+    let rows = counted.iter().map(
+        |row| json!({ "day": row.day.to_string(), "page": row.page, "template": row.template, "views": row.views }),
+    );
     let counted = Value::Array(rows.collect());
     let bound = if are_tests { bind!(ADD_TESTS, counted) } else { bind!(ADD, counted) };
     db.execute(bound).await?;

@@ -133,7 +133,7 @@ pub(crate) struct AttemptLimits<'a> {
 /// Stores a ticket.
 pub(crate) async fn insert(db: &mut Connection, new: NewTicket<'_>) -> Result<()> {
     let NewTicket { token_hash, purpose, session, subject, address, now, expires_at } = new;
-    let (user_id, session_id) = session.map(|it| (it.user_id, it.session_id)).unzip();
+    let (user_id, session_id) = session.map(|session| (session.user_id, session.session_id)).unzip();
     let purpose = purpose.as_str();
     db.execute(bind!(INSERT, token_hash, purpose, user_id, session_id, subject, address, now, expires_at)).await?;
     Ok(())

@@ -140,7 +140,7 @@ impl Simulator {
     /// Returns the providers whose events can be signed.
     pub fn list_providers(&self) -> impl Iterator<Item = Provider> + '_ {
         let can_sign = |provider: &Provider| match provider {
-            Provider::PayPal => self.service.settings.paypal.as_ref().is_some_and(|it| it.pinned.is_some()),
+            Provider::PayPal => self.service.settings.paypal.as_ref().is_some_and(|paypal| paypal.pinned.is_some()),
             other => self.service.settings.has(*other),
         };
         Provider::ALL.into_iter().filter(can_sign)

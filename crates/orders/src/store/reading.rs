@@ -204,7 +204,7 @@ pub async fn find_order_of_checkout(db: &mut Connection, checkout: &str, since: 
 
 /// Lists the latest hundred payments that wait for the owner; or that of one event.
 pub async fn list_held(db: &mut Connection, event: Option<(Provider, &str)>) -> Result<Vec<HeldPayment>> {
-    let (provider, event_id) = (event.map(|it| it.0.name()), event.map(|it| it.1));
+    let (provider, event_id) = (event.map(|event| event.0.name()), event.map(|event| event.1));
     db.fetch_all(bind!(HELD, provider, event_id)).await
 }
 

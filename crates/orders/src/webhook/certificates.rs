@@ -173,8 +173,10 @@ fn load_roots(ca_file: Option<&Path>) -> Result<Vec<TrustAnchor<'static>>, Strin
         }
         None => rustls_native_certs::load_native_certs().certs,
     };
-    let anchors: Vec<TrustAnchor<'static>> =
-        certificates.iter().filter_map(|it| Some(anchor_from_trusted_cert(it).ok()?.to_owned())).collect();
+    let anchors: Vec<TrustAnchor<'static>> = certificates
+        .iter()
+        .filter_map(|certificate| Some(anchor_from_trusted_cert(certificate).ok()?.to_owned()))
+        .collect();
     if anchors.is_empty() { Err("there are no trusted roots".to_owned()) } else { Ok(anchors) }
 }
 
@@ -183,7 +185,7 @@ fn load_roots(ca_file: Option<&Path>) -> Result<Vec<TrustAnchor<'static>>, Strin
 /// It is at the API or at PayPal's host of certificates for it.
 pub fn is_certificate_url(url: &str, api: &Url) -> bool {
     let Ok(url) = Url::parse(url) else { return false };
-    let origin = |it: &Url| (it.scheme().to_owned(), it.host_str().map(str::to_owned), it.port_or_known_default());
+    let origin = |url: &Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port_or_known_default());
     let has_no_credentials = url.username().is_empty() && url.password().is_none();
     let has_no_extras = has_no_credentials && url.query().is_none() && url.fragment().is_none();
     let (path, base) = (url.path(), api.path().trim_end_matches('/'));

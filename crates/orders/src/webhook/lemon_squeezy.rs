@@ -76,11 +76,11 @@ fn parse_order(event: &Value, attributes: &Value, reference: String) -> Result<E
         Some(true) => amount_minor.checked_add(discount_minor),
         _ => attributes["subtotal"].as_i64(),
     };
-    let references = of_item.iter().filter_map(|it| find_reference(attributes, it));
+    let references = of_item.iter().filter_map(|path| find_reference(attributes, path));
     Ok(EventContent::Payment(Payment {
         reference,
         template_references: references.collect(),
-        buyer_references: of_link.iter().filter_map(|it| find_reference(event, it)).collect(),
+        buyer_references: of_link.iter().filter_map(|path| find_reference(event, path)).collect(),
         buyer: find_address(attributes, "/user_email").map_or(Buyer::Unknown, Buyer::Email),
         amount_minor,
         tax_minor: attributes["tax"].as_i64().unwrap_or_default(),

@@ -134,7 +134,7 @@ fn parse_capture(capture: &Value, is_test: bool) -> Result<EventContent, Webhook
     let references = ["/custom_id", "/invoice_id"];
     Ok(EventContent::Payment(Payment {
         reference,
-        template_references: references.iter().filter_map(|it| find_reference(capture, it)).collect(),
+        template_references: references.iter().filter_map(|path| find_reference(capture, path)).collect(),
         buyer_references: Vec::new(),
         buyer,
         amount_minor,

@@ -94,18 +94,19 @@ fn is_paid(session: &Value) -> bool {
 }
 
 fn parse_session(event: &Value, session: &Value) -> Result<EventContent, WebhookRejection> {
-    let reference = ["/payment_intent", "/payment_intent/id", "/id"].iter().find_map(|it| find_identifier(session, it));
+    let reference =
+        ["/payment_intent", "/payment_intent/id", "/id"].iter().find_map(|path| find_identifier(session, path));
     let amount = session["amount_total"].as_i64();
     let (Some(reference), Some(amount_minor), Some(currency)) =
         (reference, amount, find_currency(session, "/currency"))
     else {
         return Err(WebhookRejection::Malformed("the session has no id, amount or currency"));
     };
-    let email = ["/customer_details/email", "/customer_email"].iter().find_map(|it| find_address(session, it));
+    let email = ["/customer_details/email", "/customer_email"].iter().find_map(|path| find_address(session, path));
     let references = ["/payment_link", "/metadata/payment_reference", "/metadata/template"];
     Ok(EventContent::Payment(Payment {
         reference,
-        template_references: references.iter().filter_map(|it| find_reference(session, it)).collect(),
+        template_references: references.iter().filter_map(|path| find_reference(session, path)).collect(),
         buyer_references: find_reference(session, "/client_reference_id").into_iter().collect(),
         buyer: email.map_or(Buyer::Unknown, Buyer::Email),
         amount_minor,
@@ -120,7 +121,8 @@ fn parse_session(event: &Value, session: &Value) -> Result<EventContent, Webhook
 }
 
 fn parse_charge(charge: &Value) -> Result<EventContent, WebhookRejection> {
-    let reference = ["/payment_intent", "/payment_intent/id", "/id"].iter().find_map(|it| find_identifier(charge, it));
+    let reference =
+        ["/payment_intent", "/payment_intent/id", "/id"].iter().find_map(|path| find_identifier(charge, path));
     match (reference, charge["amount_refunded"].as_i64()) {
         (Some(reference), Some(amount_minor)) => {
             Ok(EventContent::Refund(RefundReport { reference, amount_minor, is_reversal: false }))
@@ -134,7 +136,7 @@ fn parse_charge(charge: &Value) -> Result<EventContent, WebhookRejection> {
 /// <https://docs.stripe.com/api/disputes/object>
 fn parse_dispute(dispute: &Value, is_closed: bool) -> Result<EventContent, WebhookRejection> {
     let references = ["/payment_intent", "/payment_intent/id", "/charge", "/charge/id"];
-    let reference = references.iter().find_map(|it| find_identifier(dispute, it));
+    let reference = references.iter().find_map(|path| find_identifier(dispute, path));
     let (Some(reference), Some(amount_minor)) = (reference, dispute["amount"].as_i64()) else {
         return Err(WebhookRejection::Malformed("the dispute has no payment or no amount"));
     };

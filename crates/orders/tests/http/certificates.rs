@@ -186,8 +186,8 @@ async fn unsigned_requests_write_no_warning() {
     }
     let recording = Recording::stop();
     let refused: Vec<_> =
-        recording.events.iter().filter(|it| it.fields.get("message") == "payment event refused").collect();
-    assert!(refused.len() == 3 && refused.iter().all(|it| it.level == tracing::Level::DEBUG), "{refused:?}");
+        recording.events.iter().filter(|event| event.fields.get("message") == "payment event refused").collect();
+    assert!(refused.len() == 3 && refused.iter().all(|event| event.level == tracing::Level::DEBUG), "{refused:?}");
 }
 
 #[tokio::test]
@@ -199,8 +199,8 @@ async fn forged_events_write_one_warning_a_minute() {
         assert_eq!(post(&shop, "192.0.2.1", "/shop/webhooks/stripe", forged()).await, 401);
     }
     let recording = Recording::stop();
-    let refused = recording.events.iter().filter(|it| it.fields.get("message") == "payment event refused");
-    let levels: Vec<_> = refused.map(|it| it.level).collect();
+    let refused = recording.events.iter().filter(|event| event.fields.get("message") == "payment event refused");
+    let levels: Vec<_> = refused.map(|event| event.level).collect();
     assert_eq!(levels.len(), 20);
     assert_eq!(levels.iter().filter(|level| **level == tracing::Level::WARN).count(), 1, "{levels:?}");
 }

@@ -180,7 +180,7 @@ async fn page_after_a_payment_shows_the_order_of_its_checkout() {
     }
     assert!(!page.contains("ada@example.com"), "the address of the buyer is not shown");
     let start = page.find("/shop/download/").expect("a link");
-    let link: String = page[start..].chars().take_while(|it| *it != '"').collect();
+    let link: String = page[start..].chars().take_while(|character| *character != '"').collect();
     assert_eq!(link, latest_link(&shop).await);
     assert_eq!(send(&shop, Method::GET, &link).await, 200);
     shop.clock.advance(TimeDelta::hours(25));

@@ -33,7 +33,7 @@ async fn concurrent_deliveries_make_one_order() {
             .map(|number| session(&format!("evt_{round}_{}", number / 2), &format!("pi_{round}"), 2800, "plink_1"))
             .collect();
         let outcomes = join_all(events.iter().map(|event| shop.outcome(Stripe, event))).await;
-        assert_eq!(outcomes.iter().filter(|it| **it == "ordered").count(), 1, "{outcomes:?}");
+        assert_eq!(outcomes.iter().filter(|outcome| **outcome == "ordered").count(), 1, "{outcomes:?}");
     }
     assert_eq!((shop.orders().await.len(), shop.mails().await.len()), (10, 10));
 }

@@ -25,7 +25,8 @@ async fn shop_of_paypal(units: &Value) -> (TestShop, ProviderServer) {
     let body: &'static str = body.to_string().leak();
     let server = ProviderServer::start_with(move |_| ProviderAnswer::new(200, body));
     let url = server.url.clone();
-    let shop = TestShop::start().await.with_settings(|it| it.paypal.as_mut().expect("PayPal").api.url = url);
+    let shop =
+        TestShop::start().await.with_settings(|settings| settings.paypal.as_mut().expect("PayPal").api.url = url);
     (shop, server)
 }
 
@@ -55,7 +56,8 @@ async fn paypal_payment_without_custom_id_is_matched_by_its_order_or_price() {
 async fn paypal_payment_is_held_if_its_order_cannot_be_read() {
     let refusing = ProviderServer::start(401, "{\"error_description\": \"Client Authentication failed\"}");
     let url = refusing.url.clone();
-    let shop = TestShop::start().await.with_settings(|it| it.paypal.as_mut().expect("PayPal").api.url = url);
+    let shop =
+        TestShop::start().await.with_settings(|settings| settings.paypal.as_mut().expect("PayPal").api.url = url);
     let refused = shop.outcome(PayPal, &unnamed(Some("ORDER1"), "28.00")).await;
     assert_eq!(refused, "provider_unavailable", "PayPal sends it again");
     let list = held::list(&shop.service).await.expect("a list");

@@ -60,7 +60,8 @@ async fn shop_of_paypal() -> (TestShop, ProviderServer, Arc<AtomicBool>) {
         ProviderAnswer::new(200, "{\"access_token\": \"t\", \"payer\": {\"email_address\": \"ada@example.com\"}}")
     });
     let url = server.url.clone();
-    let shop = TestShop::start().await.with_settings(|it| it.paypal.as_mut().expect("PayPal").api.url = url);
+    let shop =
+        TestShop::start().await.with_settings(|settings| settings.paypal.as_mut().expect("PayPal").api.url = url);
     (shop, server, is_refusing)
 }
 
@@ -101,7 +102,8 @@ async fn payment_whose_order_paypal_refuses_to_show_is_reported_to_the_owner_and
         )
     });
     let url = server.url.clone();
-    let shop = TestShop::start().await.with_settings(|it| it.paypal.as_mut().expect("PayPal").api.url = url);
+    let shop =
+        TestShop::start().await.with_settings(|settings| settings.paypal.as_mut().expect("PayPal").api.url = url);
     let mut event = capture(Some("ORDER1"));
     event["resource"].as_object_mut().expect("a capture").remove("custom_id");
     for _ in 0..2 {
@@ -127,7 +129,8 @@ async fn payment_is_looked_up_again_while_paypal_is_overloaded_or_broken() {
             ProviderAnswer::new(200, "{\"access_token\": \"t\", \"payer\": {\"email_address\": \"ada@example.com\"}}")
         });
         let url = server.url.clone();
-        let shop = TestShop::start().await.with_settings(|it| it.paypal.as_mut().expect("PayPal").api.url = url);
+        let shop =
+            TestShop::start().await.with_settings(|settings| settings.paypal.as_mut().expect("PayPal").api.url = url);
         let rejection = shop.deliver(Provider::PayPal, &capture(Some("ORDER1"))).await.expect_err("no buyer yet");
         assert_eq!(rejection.name(), "provider_unavailable", "PayPal sends it again");
         assert!(rejection.to_string().contains(&format!("status {status}: Try again later")), "{rejection}");
@@ -150,6 +153,6 @@ async fn refund_that_paypal_has_refused_can_be_requested_again() {
     let order = admin::refund(&shop.service, list.orders[0].id).await.expect("a refund");
     assert_eq!(order.state, OrderState::Refunded);
     let requests = server.requests();
-    let refund = requests.iter().find(|it| it.starts_with("POST /v2/payments/captures/CAP1/refund "));
-    assert!(refund.is_some_and(|it| !it.contains("paypal-request-id")), "{requests:?}");
+    let refund = requests.iter().find(|request| request.starts_with("POST /v2/payments/captures/CAP1/refund "));
+    assert!(refund.is_some_and(|refund| !refund.contains("paypal-request-id")), "{requests:?}");
 }

@@ -75,7 +75,7 @@ async fn interrupted_replacement_is_finished_or_undone_by_the_next_start() {
     project.upgrade_successfully();
     let home = project.home();
     let [cluster, upgraded, kept] =
-        ["cluster", "cluster.upgraded", "cluster-before-upgrade-17"].map(|it| home.join(it));
+        ["cluster", "cluster.upgraded", "cluster-before-upgrade-17"].map(|name| home.join(name));
 
     // Only the last rename is missing.
     fs::rename(&cluster, &upgraded).expect("renamed");

@@ -219,7 +219,7 @@ async fn responses_have_strict_headers() {
     let shop = Shop::start();
     for path in ["/_desk", "/_desk/", "/_desk/orders", "/_desk/nothing.js", "/_desk/api/session"] {
         let answer = shop.server.client.get(shop.server.url(path)).send().await.expect("an answer");
-        let header = |name: &str| answer.headers().get(name).and_then(|it| it.to_str().ok()).unwrap_or_default();
+        let header = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let policy = header("content-security-policy");
         assert!(policy.contains("frame-ancestors 'none'") && policy.contains("script-src 'self';"), "{path}: {policy}");
         assert!(!policy.contains("unsafe"), "{path}: {policy}");

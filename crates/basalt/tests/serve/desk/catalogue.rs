@@ -79,7 +79,7 @@ async fn list_says_what_each_template_lacks() {
         .as_array()
         .expect("templates")
         .iter()
-        .map(|it| it["state"].as_str().expect("a state"))
+        .map(|template| template["state"].as_str().expect("a state"))
         .collect();
     assert_eq!(&states[..3], ["placeholder_link", "sells", "placeholder_link"]);
     assert_eq!(&states[8..], ["no_product_file", "made_to_order", "made_to_order", "made_to_order"]);

@@ -63,7 +63,7 @@ async fn views_of_two_replicas_add_up() {
     assert_eq!(figures.body["totals"]["views"], 10);
     assert_eq!(figures.body["days"][29]["views"], 10);
     let shown = figures.body["templates"].as_array().expect("templates");
-    let views: Vec<&Value> = shown.iter().filter(|it| it["views"] != 0).collect();
+    let views: Vec<&Value> = shown.iter().filter(|entry| entry["views"] != 0).collect();
     assert_eq!((views.len(), &views[0]["id"], &views[0]["views"]), (1, &json!(9), &json!(4)));
     assert_eq!(shown.len(), 12, "templates without a view are shown");
 }
@@ -120,7 +120,7 @@ async fn submissions_and_sales_are_counted_by_day_and_template() {
     assert_eq!((&with.body["totals"]["purchases"], &with.body["tests"]["purchases"]), (&json!(4), &json!(1)));
     assert_eq!(shop.get("/figures?tests=some", Some(&owner.cookie)).await.status, 400);
     let templates = figures.body["templates"].as_array().expect("templates");
-    let sold = templates.iter().find(|it| it["id"] == 77).expect("a template that is no more on sale");
+    let sold = templates.iter().find(|template| template["id"] == 77).expect("a template that is no more on sale");
     assert_eq!((&sold["title"], &sold["purchases"]), (&json!("Sold"), &json!(1)));
 
     for query in [

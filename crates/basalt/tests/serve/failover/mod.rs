@@ -135,10 +135,10 @@ async fn failover_loses_no_acknowledged_write_and_signs_no_user_out() {
     for client in creating {
         observed.push(client.await.expect("no panic"));
     }
-    let wrong: Vec<&String> = observed.iter().flat_map(|it| &it.wrong).collect();
+    let wrong: Vec<&String> = observed.iter().flat_map(|observation| &observation.wrong).collect();
     assert!(wrong.is_empty(), "{} wrong responses, such as {:?}", wrong.len(), wrong.first());
-    assert!(observed.iter().map(|it| it.refused).sum::<usize>() > 0, "the failover was seen");
-    let acknowledged = || observed.iter().flat_map(|it| &it.acknowledged);
+    assert!(observed.iter().map(|observation| observation.refused).sum::<usize>() > 0, "the failover was seen");
+    let acknowledged = || observed.iter().flat_map(|observation| &observation.acknowledged);
     let first_after = acknowledged().map(|(_, at)| *at).filter(|at| *at > promoted_at).min().expect("writes succeed");
     let recovery = first_after - promoted_at;
     assert!(recovery <= RECOVERY, "recovered {recovery:?} after the promotion");
