@@ -25,6 +25,8 @@ pub(crate) struct SchemaFiles {
     pub schema: ProjectSchema,
     /// Names and patterns without effect.
     pub notices: Vec<Notice>,
+    /// The number of SQL files beside the migrations whose names are none of a migration.
+    pub left_out: usize,
 }
 
 impl SchemaFiles {
@@ -83,18 +85,20 @@ impl SchemaFiles {
     }
 
     fn read_migrations(&mut self, folder: &Path, reader: &Reader<'_>) -> anyhow::Result<()> {
+        let mut left_out = Vec::new();
         for path in list_files(folder)? {
             let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let Some((version, rest)) = parse_name(&name) else {
                 if path.extension().is_some_and(|extension| extension == "sql") {
-                    let text = "is left out: the name of a migration is <version>_<name>.sql, with digits as version";
-                    self.notices.push(Notice::warning(reader.shown(&path), text));
+                    left_out.push(reader.shown(&path));
                 }
                 continue;
             };
             let file = reader.read(&path)?;
             self.schema.migrations.push(ProjectMigration { version: version.to_owned(), name: rest.to_owned(), file });
         }
+        self.left_out = left_out.len();
+        self.notices.extend(describe_left_out(&left_out, &reader.shown(folder)));
         if self.schema.migrations.len() > MAX_FILES {
             bail!("{} has more than {MAX_FILES} migrations", folder.display());
         }
@@ -198,6 +202,18 @@ pub(crate) fn list_unserved_functions(project: &Project, served: &[&str]) -> Vec
     names.sort();
     names.dedup();
     names
+}
+
+/// Returns a notice of the files of a folder that are left out for their names, if there are any.
+fn describe_left_out(paths: &[String], folder: &str) -> Option<Notice> {
+    const RULE: &str = "the name of a migration is <version>_<name>.sql, with digits as version";
+    match paths {
+        [] => None,
+        [path] => Some(Notice::warning(path, format!("is left out: {RULE}"))),
+        [first, ..] => {
+            Some(Notice::warning(folder, format!("{} files are left out, such as {first}: {RULE}", paths.len())))
+        }
+    }
 }
 
 /// Returns whether SQL has `crypt(PASSWORD, encrypted_password)`, which compares a password with its hash.

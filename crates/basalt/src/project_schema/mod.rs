@@ -86,7 +86,7 @@ pub(crate) async fn apply_files(
     let mut applied = outcome?;
     log_applied_files(&applied);
     let skipped = std::mem::take(&mut applied.skipped);
-    Ok((applied, ProjectReport { skipped, missing_functions: missing_functions? }))
+    Ok((applied, ProjectReport { skipped, missing_functions: missing_functions?, left_out: files.left_out }))
 }
 
 /// Creates what a local Supabase database has beside the schemas of the auth server.
@@ -115,7 +115,7 @@ pub(crate) async fn apply_versions(project: &Project, superuser_url: &str, versi
     let pool = database::build_migration_pool(&superuser).await?;
     let outcome = apply_project(&pool, &schema, ApplyOptions::START).await;
     pool.close().await;
-    let report = ProjectReport { skipped: outcome?.skipped, missing_functions: Vec::new() };
+    let report = ProjectReport { skipped: outcome?.skipped, ..ProjectReport::default() };
     match report.lines(true).first() {
         Some(line) if report.is_incomplete() => Err(anyhow::Error::msg(line.clone())),
         _ => Ok(()),

@@ -25,6 +25,8 @@ pub(crate) struct ProjectReport {
     pub skipped: Vec<SkippedStatement>,
     /// Hooks whose functions do not exist.
     pub missing_functions: Vec<Notice>,
+    /// The number of SQL files beside the migrations that were left out for their names.
+    pub left_out: usize,
 }
 
 /// A skipped statement in JSON.
@@ -134,6 +136,13 @@ impl ProjectReport {
         if let Some(pointer) = self.extensions_pointer() {
             let _ = writeln!(text, "{pointer}");
         }
+        if self.left_out > 1 {
+            let _ = writeln!(
+                text,
+                "{} files of the migrations were left out: their names are not <version>_<name>.sql",
+                self.left_out
+            );
+        }
         for notice in &self.missing_functions {
             let _ = writeln!(text, "{notice}");
         }
@@ -236,8 +245,7 @@ mod tests {
 
     #[test]
     fn text_lists_statements_apart_from_notes() {
-        let report =
-            ProjectReport { skipped: vec![skipped(3, false), skipped(9, true)], missing_functions: Vec::new() };
+        let report = ProjectReport { skipped: vec![skipped(3, false), skipped(9, true)], ..ProjectReport::default() };
         let text = report.to_text();
         let line = "  supabase/migrations/1_a.sql:3: relation \"t\" does not exist [without policy p on t]";
         assert!(
@@ -247,8 +255,14 @@ mod tests {
         assert!(text.contains("\n1 statements were left out or changed") && report.is_incomplete());
         assert_eq!(report.readiness_details(false), Some(json!({ "skipped_statements": 1 })));
         assert_eq!(report.readiness_details(true).expect("details")["skipped"][0]["line"], 3);
-        let notes = ProjectReport { skipped: vec![skipped(9, true)], missing_functions: Vec::new() };
+        let notes = ProjectReport { skipped: vec![skipped(9, true)], ..ProjectReport::default() };
         assert!(!notes.is_incomplete() && ProjectReport::default().to_text().is_empty());
+    }
+
+    #[test]
+    fn files_that_were_left_out_are_counted() {
+        let report = ProjectReport { left_out: 83, ..ProjectReport::default() };
+        assert!(report.to_text().starts_with("83 files of the migrations were left out") && !report.is_incomplete());
     }
 
     #[test]

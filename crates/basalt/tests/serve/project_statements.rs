@@ -92,6 +92,7 @@ const SKIPPED: &[(&str, usize, &str, Option<&str>)] = &[
     ("create extension no_such_extension;", 1, "no_such_extension", Some("extension no_such_extension")),
     ("security label for anon on column auth.users.email is 'x';", 1, "label", None),
     ("select 1 +;", 1, "syntax error", None),
+    ("delete from storage.objects;", 1, "Use the Storage API instead. The files", None),
     ("\\i other.sql", 1, "psql", None),
     ("vacuum no_such_table;", 1, "no_such_table", None),
     ("release savepoint no_such_savepoint;", 1, "savepoint", None),
@@ -424,4 +425,17 @@ async fn passwords_can_be_compared_in_sql_with_the_hashes_of_supabase() {
         assert_eq!(request.json(&account).send().await.expect("an answer").status(), 200, "{path}");
         assert_eq!(texts(&mut connect(&server).await, RIGHT).await, ["truefalse"], "{path}");
     }
+}
+
+#[test]
+fn files_without_the_name_of_a_migration_are_counted() {
+    let project = TestProject::new(&[
+        ("migrations/1_notes.sql", "create table notes (id int);"),
+        ("migrations/20250609234010-first.sql", "create table first (id int);"),
+        ("migrations/20250609234011-second.sql", "create table second (id int);"),
+    ]);
+    let (output, text) = project.run(&["db", "migrate"]);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("2 files of the migrations were left out"), "{text}");
+    assert!(text.contains("such as supabase/migrations/20250609234010-first.sql"), "{text}");
 }

@@ -284,6 +284,7 @@ impl<'a> FileRun<'a> {
         // The details of a missing extension are the path of its file.
         let details_shown = details.filter(|_| extension.is_none());
         for more in details_shown.iter().flat_map(|details| [details.detail(), details.hint()]).flatten() {
+            reason.truncate(reason.trim_end_matches('.').len());
             reason.push_str(". ");
             reason.push_str(more.trim_end_matches('.'));
         }
