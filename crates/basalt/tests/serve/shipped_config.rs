@@ -142,9 +142,10 @@ async fn concurrent_correct_passwords_all_succeed() {
             if status != 503 || started.elapsed() > Duration::from_mins(1) {
                 return status;
             }
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            tokio::time::sleep(Duration::from_secs(2)).await;
         }
     };
-    let statuses = join_all((0..25).map(|_| sign_in())).await;
-    assert_eq!(statuses, vec![200; 25]);
+    // More than the ten wrong passwords that a network may send; with repeats fewer than the thirty requests that it may.
+    let statuses = join_all((0..14).map(|_| sign_in())).await;
+    assert_eq!(statuses, vec![200; 14]);
 }
