@@ -11,7 +11,7 @@ const MAX_LENGTH: usize = 200;
 const MAX_URL_LENGTH: usize = 2000;
 
 /// Returns whether a text is one line of limited length.
-pub(super) fn is_name(text: &str) -> bool {
+pub(super) fn is_line(text: &str) -> bool {
     text.chars().count() <= MAX_LENGTH && !text.contains(char::is_control)
 }
 
@@ -32,10 +32,10 @@ pub(super) fn parse_brand(values: &Values, refuse: &mut impl FnMut(&str, &str)) 
     };
     let color = read("accent_color", &|text| BrandColor::parse(text).is_some(), "must be a color, such as \"#c83314\"");
     MailBrand {
-        name: read("name", &is_name, "must be one line of at most 200 characters"),
+        name: read("name", &is_line, "must be one line of at most 200 characters"),
         color: color.as_deref().and_then(BrandColor::parse).unwrap_or_default(),
         logo_url: read("logo_url", &is_url, "must be an https URL, such as \"https://example.com/logo.png\""),
-        address: read("address", &is_name, "must be one line of at most 200 characters"),
+        address: read("address", &is_line, "must be one line of at most 200 characters"),
     }
 }
 

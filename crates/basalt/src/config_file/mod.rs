@@ -259,7 +259,7 @@ impl ConfigFile {
 
     /// Returns the id of the project, if there is one that can be a name.
     pub(crate) fn project_id(&self) -> Option<&str> {
-        self.values.text("project_id").filter(|id| !id.is_empty() && brand::is_name(id))
+        self.values.text("project_id").filter(|id| !id.is_empty() && brand::is_line(id))
     }
 
     /// Returns whether mail that is not sent is shown in the development inbox.

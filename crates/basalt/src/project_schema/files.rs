@@ -219,8 +219,8 @@ fn describe_left_out(paths: &[String], folder: &str) -> Option<Notice> {
 /// Returns whether SQL has `crypt(PASSWORD, encrypted_password)`, which compares a password with its hash.
 fn compares_password_hashes(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    let arguments = text.split("crypt(").skip(1).filter_map(|rest| rest.split(')').next());
-    arguments.into_iter().any(|arguments| arguments.contains("encrypted_password"))
+    let mut calls = text.split("crypt(").skip(1).filter_map(|rest| rest.split(')').next());
+    calls.any(|arguments| arguments.contains("encrypted_password"))
 }
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ impl ProjectReport {
         if let Some(pointer) = self.extensions_pointer() {
             let _ = writeln!(text, "{pointer}");
         }
-        if self.left_out > 1 {
+        if self.left_out > 0 {
             let _ = writeln!(
                 text,
                 "{} files of the migrations were left out: their names are not <version>_<name>.sql",

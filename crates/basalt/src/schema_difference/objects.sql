@@ -119,7 +119,7 @@ UNION ALL
 SELECT format('%s:%s', 'pg_extension'::regclass::oid, e.oid), 'extension', quote_ident(e.extname), 1, 0, NULL, false,
        format('CREATE EXTENSION IF NOT EXISTS %I WITH SCHEMA %I', e.extname, n.nspname), '', format('DROP EXTENSION %I', e.extname)
 FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
-WHERE e.extname <> 'plpgsql'
+WHERE e.extname <> 'plpgsql' AND e.extversion <> 'basalt'
 UNION ALL
 SELECT format('%s:%s', 'pg_type'::regclass::oid, t.oid), 'enum', t.name, 2, 0, NULL, false,
        format('CREATE TYPE %s AS ENUM (%s)', t.name,

@@ -279,8 +279,9 @@ impl<'a> FileRun<'a> {
         };
         let details = database.try_downcast_ref::<sqlx::postgres::PgDatabaseError>();
         let mut reason = database.message().to_owned();
-        let extension = find_extension(&statement.sql).filter(|(action, _)| *action == ExtensionAction::Create);
-        let extension = extension.map(|(_, name)| name);
+        let about = find_extension(&statement.sql);
+        let is_of_tool = about.as_ref().is_some_and(|(_, name)| extensions::is_tool(name));
+        let extension = about.filter(|(action, _)| *action == ExtensionAction::Create).map(|(_, name)| name);
         // The details of a missing extension are the path of its file.
         let details_shown = details.filter(|_| extension.is_none());
         for more in details_shown.iter().flat_map(|details| [details.detail(), details.hint()]).flatten() {
@@ -307,7 +308,6 @@ impl<'a> FileRun<'a> {
             Some(name) => Some(extensions::describe_remedy(&name, self.server)),
             None => None,
         };
-        let is_of_tool = find_extension(&statement.sql).is_some_and(|(_, name)| extensions::is_tool(&name));
         let is_note = is_of_tool || releases::changes_only_tools(&statement.sql, database.message());
         self.skip(numbered, line, reason, remedy, is_note)
     }
