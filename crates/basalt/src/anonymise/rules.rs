@@ -114,6 +114,8 @@ const TABLES: &[(&str, TableRule)] = &[
     ("basalt.desk_recovery_codes", TableRule::Empty),
     ("basalt.desk_reset_links", TableRule::Empty),
     ("basalt.catalogue_revisions", TableRule::Replace(&[("changes", Keep), ("author", Contact)])),
+    ("basalt.shop_files", TableRule::Replace(&[("name", Keep), ("kind", Keep)])),
+    ("basalt.shop_file_chunks", TableRule::Keep),
     ("basalt.desk_devices", TableRule::Empty),
     ("basalt.desk_events", TableRule::Replace(&[("action", Keep), ("subject", Text), ("address", Ip)])),
     ("basalt.page_views", TableRule::Keep),

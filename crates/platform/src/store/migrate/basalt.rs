@@ -117,6 +117,11 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../../sql/basalt/0019-desk-recovery-codes-kept.sql"),
         step: MigrationStep::Expand,
     },
+    MigrationFile {
+        name: "0020-shop-files.sql",
+        sql: include_str!("../../../../../sql/basalt/0020-shop-files.sql"),
+        step: MigrationStep::Expand,
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.
