@@ -24,7 +24,7 @@ use crate::private_file::PrivateFile;
 use crate::profiles;
 use crate::project::Project;
 use crate::serve::build_outbox;
-use crate::serve::live_shop::build_catalogue;
+use crate::serve::live_shop::{DeskChanges, build_catalogue};
 use crate::serve::payments::{OrderInputs, build_orders};
 use crate::users::{DatabaseArguments, UserDatabase};
 
@@ -127,10 +127,10 @@ impl OrderDatabase {
             entropy: entropy.fork(),
             mail_host: host.as_deref().unwrap_or("localhost"),
         };
-        let changes = desk::list_changes(&mut Connection::pooled(database.pool.clone(), Arc::default())).await;
+        let changes = DeskChanges::load(&mut Connection::pooled(database.pool.clone(), Arc::default())).await;
         let changes = changes.context("reading the changes of the catalogue")?;
         let catalogue = build_catalogue(&project.catalogue_source, &project.catalogue, &changes);
-        let (service, _) = build_orders(inputs, Arc::new(move || catalogue.list_products()))?;
+        let (service, _) = build_orders(inputs, Arc::new(move || catalogue.list_products()), Arc::new(|_| None))?;
         Ok(Self { database, service })
     }
 

@@ -110,6 +110,12 @@ impl Desk {
         if head.origin.is_some() {
             session.require_csrf_token(&head.parts.headers)?;
         }
+        if let [name, rest @ ..] = segments.as_slice()
+            && let Some(section) = self.find_section(name)
+            && section.takes_upload(&head.parts.method, rest)
+        {
+            return section.answer_upload(build_call(head, session, rest, JsonBody::default())?, body).await;
+        }
         let body = if is_change { body::read(body).await? } else { bytes::Bytes::new() };
         let body = JsonBody::parse(&head.parts.headers, &body)?;
         self.handle_owner(head, session, &segments, body).await
@@ -164,15 +170,16 @@ impl Desk {
             ("POST", ["passkeys"]) => passkeys.register(&body).await,
             ("DELETE", ["passkeys", id]) => passkeys.delete(id).await,
             (_, [name, rest @ ..]) => {
-                let section = self.sections.iter().find(|(section, _)| section == name);
-                let (_, section) = section.ok_or_else(|| DeskError::not_found("The path"))?;
-                let owner = Owner { id: session.user.id, email: session.user.email.unwrap_or_default() };
-                let segments = rest.iter().map(|segment| (*segment).to_owned()).collect();
-                let query = Query::parse(parts.uri.query())?;
-                section.answer(OwnerCall { method: parts.method, segments, query, body, owner, visit }).await
+                let section = self.find_section(name).ok_or_else(|| DeskError::not_found("The path"))?;
+                let head = Head { parts, visit, origin };
+                section.answer(build_call(head, session, rest, body)?).await
             }
             _ => Err(DeskError::not_found("The path")),
         }
+    }
+
+    fn find_section(&self, name: &str) -> Option<&Arc<dyn Section>> {
+        self.sections.iter().find(|(section, _)| *section == name).map(|(_, section)| section)
     }
 
     /// Ends the session, and that of the auth API.
@@ -210,6 +217,15 @@ impl Desk {
         let now = visit.app.clock.now();
         *self.setup.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, is_open));
     }
+}
+
+/// Returns the request of a signed-in owner to a section.
+fn build_call(head: Head, session: DeskSession, rest: &[&str], body: JsonBody) -> Result<OwnerCall, DeskError> {
+    let Head { parts, visit, .. } = head;
+    let owner = Owner { id: session.user.id, email: session.user.email.unwrap_or_default() };
+    let segments = rest.iter().map(|segment| (*segment).to_owned()).collect();
+    let query = Query::parse(parts.uri.query())?;
+    Ok(OwnerCall { method: parts.method, segments, query, body, owner, visit })
 }
 
 /// Answers requests about the account of the signed-in owner.

@@ -32,8 +32,8 @@ mod views;
 mod visit;
 
 pub use self::catalogue::{
-    CatalogueEditor, CatalogueTemplate, EditedCatalogue, FindSaleState, SaleState, TemplateChange, TemplatePicture,
-    list_changes,
+    CatalogueEditor, CatalogueTemplate, EditedCatalogue, FindSaleState, Sale, SaleState, TemplateChange,
+    TemplatePicture, list_changes, load_picture,
 };
 pub use self::checklist::{Checklist, FindReadiness, ShopReadiness};
 pub use self::desk::Desk;

@@ -1,7 +1,9 @@
 //! Parts of the API that other modules and crates answer: submissions, orders.
 
+use axum::body::Body;
 use axum::response::Response;
-use futures::future::BoxFuture;
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
 use gotrue_rules::domain::user::Time;
 use http::Method;
 use platform::store::Connection;
@@ -58,6 +60,11 @@ impl OwnerCall {
         self.visit.begin().await
     }
 
+    /// Returns a new random id.
+    pub(crate) fn new_id(&self) -> Uuid {
+        self.visit.app.entropy.uuid()
+    }
+
     /// Records what the transaction `db` does, such as `catalogue.change`.
     pub(crate) async fn record_within(
         &self,
@@ -87,4 +94,14 @@ impl OwnerCall {
 pub trait Section: Send + Sync {
     /// Answers a request.
     fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>>;
+
+    /// Returns whether a request, by its segments below the section's name, uploads a file, which is then not read as JSON.
+    fn takes_upload(&self, _method: &Method, _segments: &[&str]) -> bool {
+        false
+    }
+
+    /// Answers an upload.
+    fn answer_upload(&self, _call: OwnerCall, _content: Body) -> BoxFuture<'_, Result<Response, DeskError>> {
+        ready(Err(DeskError::not_found("The path"))).boxed()
+    }
 }

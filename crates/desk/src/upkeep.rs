@@ -7,12 +7,13 @@ use chrono::TimeDelta;
 use gotrue_rs::app::App;
 use gotrue_rs::store::desk_sessions;
 use gotrue_rules::domain::error::chain::ErrorChain;
+use gotrue_rules::domain::user::Time;
 use platform::store;
 use platform::store::Connection;
 
 use crate::device::KNOWN_DEVICE;
 use crate::sign_in::ATTEMPT_WINDOW;
-use crate::store::{devices, events};
+use crate::store::{catalogue, devices, events, files};
 use crate::views::PageViews;
 
 /// The interval of the writes of views.
@@ -21,6 +22,8 @@ const INTERVAL: Duration = Duration::from_mins(1);
 const CLEANUP_ROUNDS: u64 = 60;
 /// How long the log of the desk is kept.
 const LOG_KEPT: TimeDelta = TimeDelta::days(400);
+/// How long an uploaded file is kept that no revision of the catalogue names.
+const UNUSED_FILE_KEPT: TimeDelta = TimeDelta::days(1);
 
 /// Runs until `stop` completes, and then writes the last views.
 pub async fn maintain(app: Arc<App>, views: Arc<PageViews>, stop: impl Future<Output = ()>) {
@@ -45,7 +48,16 @@ async fn delete_expired(app: &App, db: &mut Connection) -> store::Result<()> {
     let now = app.clock.now();
     desk_sessions::delete_expired(db, now, now - ATTEMPT_WINDOW).await?;
     devices::delete_unused(db, now - KNOWN_DEVICE).await?;
-    events::delete_old(db, now - LOG_KEPT).await
+    events::delete_old(db, now - LOG_KEPT).await?;
+    delete_unused_files(app, now - UNUSED_FILE_KEPT).await
+}
+
+/// Deletes uploaded files that no revision names, while no revision is stored.
+async fn delete_unused_files(app: &App, before: Time) -> store::Result<()> {
+    let mut db = Connection::begin(&app.pool, Arc::default()).await?.with_long_statements();
+    catalogue::lock(&mut db).await?;
+    files::delete_unused(&mut db, before).await?;
+    db.commit().await
 }
 
 fn report(what: &'static str, outcome: store::Result<()>) {

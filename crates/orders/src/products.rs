@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::decision::Product;
 
@@ -28,6 +29,30 @@ pub struct ProductFile {
     pub name: String,
     /// Its size in bytes.
     pub size: u64,
+}
+
+/// The size of the parts of an uploaded file, in bytes; the last one is smaller.
+pub const STORED_CHUNK: usize = 256 * 1024;
+
+/// A file that an owner has uploaded at the desk, in the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UploadedProduct {
+    pub id: Uuid,
+    /// The name that browsers save it under.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// What the desk tells about the file of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProductSummary {
+    /// The name that browsers save it under.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Whether an owner has uploaded it; otherwise it is in the folder.
+    pub is_uploaded: bool,
 }
 
 /// The folder of the files, read once.
@@ -75,9 +100,14 @@ impl ProductFolder {
 
     /// Returns the titles of the products without a file.
     pub fn list_missing(&self, products: &[Product]) -> Vec<String> {
-        let missing = products.iter().filter(|product| self.find(product.template).is_none());
-        missing.map(|product| format!("{} ({})", product.title, product.template)).collect()
+        list_without_file(products, |template| self.find(template).is_some())
     }
+}
+
+/// Returns the titles of the products whose template has no file.
+pub(crate) fn list_without_file(products: &[Product], has_file: impl Fn(u16) -> bool) -> Vec<String> {
+    let missing = products.iter().filter(|product| !has_file(product.template));
+    missing.map(|product| format!("{} ({})", product.title, product.template)).collect()
 }
 
 /// Reads an entry whose file is there with that size.

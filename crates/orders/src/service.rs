@@ -20,7 +20,7 @@ use crate::link_requests::LinkRequests;
 use crate::mails::{self, DeliveryMail, MailContext};
 use crate::order::Order;
 use crate::paths::DOWNLOADS;
-use crate::products::ProductFolder;
+use crate::products::{ProductFolder, ProductSummary, UploadedProduct, list_without_file};
 use crate::provider_api::ProviderApi;
 use crate::receipt::Receipt;
 use crate::settings::PaymentSettings;
@@ -36,6 +36,9 @@ const KEY_KEPT: TimeDelta = TimeDelta::minutes(1);
 
 /// Returns the templates on sale, as the catalogue has them now.
 pub type ListProducts = Arc<dyn Fn() -> Vec<Product> + Send + Sync>;
+
+/// Returns the file that an owner has uploaded for buyers of a template.
+pub type FindUploaded = Arc<dyn Fn(u16) -> Option<UploadedProduct> + Send + Sync>;
 
 /// What the service uses.
 pub struct ServicePorts {
@@ -62,6 +65,7 @@ pub struct OrderService {
     pub(crate) settings: PaymentSettings,
     pub(crate) facts: ShopFacts,
     pub(crate) folder: ProductFolder,
+    pub(crate) find_uploaded: FindUploaded,
     pub(crate) api: ProviderApi,
     pub(crate) certificates: Certificates,
     /// Requests for lost links.
@@ -86,6 +90,7 @@ impl OrderService {
             settings,
             facts,
             folder,
+            find_uploaded: Arc::new(|_| None),
             api,
             certificates,
             link_requests: LinkRequests::default(),
@@ -93,19 +98,29 @@ impl OrderService {
         }
     }
 
+    /// Delivers the files that owners have uploaded in place of those of the folder.
+    #[must_use]
+    pub fn with_uploads(self, find_uploaded: FindUploaded) -> Self {
+        Self { find_uploaded, ..self }
+    }
+
     /// Returns the settings.
     pub fn settings(&self) -> &PaymentSettings {
         &self.settings
     }
 
-    /// Returns whether there is a file for buyers of a template.
-    pub fn has_file(&self, template: u16) -> bool {
-        self.folder.find(template).is_some()
+    /// Returns what buyers of a template get: the uploaded file, else that of the folder.
+    pub fn find_file(&self, template: u16) -> Option<ProductSummary> {
+        if let Some(UploadedProduct { name, size, .. }) = (self.find_uploaded)(template) {
+            return Some(ProductSummary { name, size, is_uploaded: true });
+        }
+        let file = self.folder.find(template)?;
+        Some(ProductSummary { name: file.name.clone(), size: file.size, is_uploaded: false })
     }
 
     /// Returns the titles of those products whose buyers would get no file.
     pub fn list_missing_files(&self, products: &[Product]) -> Vec<String> {
-        self.folder.list_missing(products)
+        list_without_file(products, |template| self.find_file(template).is_some())
     }
 
     /// Returns a connection for single statements.

@@ -14,12 +14,14 @@ interface StandInTemplate {
   id: number;
   base: Values;
   revisions: StoredRevision[];
+  isAdded?: boolean;
 }
 
 const templates: StandInTemplate[] = TEMPLATES.map(({ id, title }) => ({
   id,
   base: {
     title,
+    category: "Newsletter",
     price: `$${id * 17}`,
     summary: "Ready to send this week.",
     description:
@@ -28,6 +30,9 @@ const templates: StandInTemplate[] = TEMPLATES.map(({ id, title }) => ({
     link: id > 8 ? "" : `https://pay.example/${id}`,
     payment_reference: [],
     visible: true,
+    picture: "",
+    picture_alt: "",
+    product_file: "",
   },
   revisions: [],
 }));
@@ -44,10 +49,14 @@ export function answerCatalogue(
   id: string,
   action: string,
 ): StandInAnswer {
+  if (method === "POST" && id === "") return ok(add(body.values as Values));
+  if (id === "pictures" || id === "product-files") {
+    return ok({ file: crypto.randomUUID(), name: "file.zip", size: 1000 });
+  }
   if (id === "") return ok({ templates: templates.map(format) });
   const found = templates.find((template) => String(template.id) === id);
   if (!found) return fail(404, "not_found", "the template does not exist");
-  if (method === "GET") return ok({ ...format(found), history: historyOf(found) });
+  if (method === "GET") return ok({ ...format(found), history: historyOf(found), files: [] });
   if (body.revision !== found.revisions.length) {
     const author = found.revisions.at(-1)?.author;
     return fail(
@@ -63,6 +72,29 @@ export function answerCatalogue(
     store(found, { ...presentChanges(found), ...(body.values as Values) }, "owner@shop.example");
   }
   return ok(format(found));
+}
+
+/** The values of a template before it is added. */
+const EMPTY: Values = {
+  title: "",
+  category: "",
+  price: "",
+  summary: "",
+  description: "",
+  features: [],
+  link: "",
+  payment_reference: [],
+  visible: false,
+  picture: "",
+  picture_alt: "",
+  product_file: "",
+};
+
+function add(values: Values) {
+  const added = { id: templates.length + 1, base: EMPTY, revisions: [], isAdded: true };
+  templates.push(added);
+  store(added, values, "owner@shop.example");
+  return format(added);
 }
 
 function store(template: StandInTemplate, values: Values, author: string): void {
@@ -81,7 +113,8 @@ function format(template: StandInTemplate) {
   const values = { ...base, ...changes };
   return {
     id,
-    category: "Newsletter",
+    is_added: template.isAdded ?? false,
+    product: null,
     revision: revisions.length,
     state: values.link === "" ? "made_to_order" : "sells",
     has_picture: false,

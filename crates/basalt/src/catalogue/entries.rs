@@ -6,6 +6,7 @@ use platform::nearest::find_nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use url::Url;
+use uuid::Uuid;
 
 use crate::config_file::{Problem, line_number};
 
@@ -63,6 +64,8 @@ pub(super) struct TemplateEntry {
     pub payment_references: Option<Vec<String>>,
     /// The file of its picture, with the line; an empty path for none.
     pub picture: Option<(usize, String)>,
+    /// The picture that the owner has uploaded at the desk.
+    pub uploaded_picture: Option<Uuid>,
     pub picture_alt: Option<String>,
     pub visible: Option<bool>,
 }

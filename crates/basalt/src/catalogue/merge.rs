@@ -1,22 +1,29 @@
 //! Applies the entries of `catalogue.toml` to the built-in ones.
 
-use std::path::Path;
-
 use super::entries::{CategoryEntry, Entries, TemplateEntry};
-use super::pictures::{OwnPicture, load_picture};
-use super::{Catalogue, Category, MAX_TEMPLATES, Template};
+use super::pictures::{FilePictures, OwnPicture};
+use super::{Catalogue, Category, MAX_TEMPLATES, Template, UploadedPictures};
 use crate::config_file::Problem;
+
+/// The pictures that entries name.
+#[derive(Clone, Copy)]
+pub(super) struct Pictures<'a> {
+    /// Those of files.
+    pub files: &'a FilePictures,
+    /// Those of the desk.
+    pub uploaded: &'a UploadedPictures,
+}
 
 /// Returns the catalogue of the built-in entries with the changes.
 ///
-/// A value that is not given stays; a new id needs the values that every template has. Pictures are read from `folder`.
-pub(super) fn merge(built_in: Entries, changes: Entries, folder: &Path) -> Result<Catalogue, Vec<Problem>> {
+/// A value that is not given stays; a new id needs the values that every template has.
+pub(super) fn merge(built_in: Entries, changes: Entries, pictures: Pictures<'_>) -> Result<Catalogue, Vec<Problem>> {
     let mut problems = Vec::new();
     let of_categories = changes.categories.clone();
     let entries = combine(built_in.templates, changes, &mut problems);
     let mut templates: Vec<Template> = Vec::new();
     for entry in entries.into_iter().filter(|entry| entry.visible != Some(false)) {
-        let picture = read_picture(&entry, folder, &mut problems);
+        let picture = find_picture(&entry, pictures, &mut problems);
         templates.extend(into_template(entry, picture));
     }
     if templates.len() > MAX_TEMPLATES {
@@ -60,12 +67,18 @@ pub(super) fn combine(
     entries
 }
 
-/// Adds changes of the desk to those of the file; those of templates that are in neither are left out.
-pub(super) fn add_changes(of_file: &mut Entries, of_desk: Vec<TemplateEntry>, built_in: &Entries) {
-    for change in of_desk {
+/// Adds changes of the desk to those of the file.
+///
+/// Of the templates that are in neither, those that the desk has `added` are hidden until the owner shows them; changes of
+/// others are left out.
+pub(super) fn add_changes(of_file: &mut Entries, of_desk: Vec<TemplateEntry>, built_in: &Entries, added: &[u16]) {
+    for mut change in of_desk {
         if let Some(entry) = of_file.templates.iter_mut().find(|entry| entry.id == change.id) {
             apply(entry, change);
         } else if built_in.has(change.id) {
+            of_file.templates.push(change);
+        } else if added.contains(&change.id) {
+            change.visible.get_or_insert(false);
             of_file.templates.push(change);
         }
     }
@@ -134,7 +147,8 @@ fn find_missing(entry: &TemplateEntry) -> Option<Problem> {
 
 /// Returns the problem of an alternative text without a picture.
 fn find_lone_text(entry: &TemplateEntry) -> Option<Problem> {
-    let is_lone = entry.picture.is_none() && entry.picture_alt.is_some();
+    let has_picture = entry.picture.is_some() || entry.uploaded_picture.is_some();
+    let is_lone = !has_picture && entry.picture_alt.is_some();
     let id = entry.id;
     is_lone.then(|| at(entry.line, format!("template {id}: picture_alt describes a picture: give picture as well")))
 }
@@ -151,6 +165,7 @@ fn apply(entry: &mut TemplateEntry, change: TemplateEntry) {
         link,
         payment_references,
         picture,
+        uploaded_picture,
         picture_alt,
         visible,
         ..
@@ -164,16 +179,20 @@ fn apply(entry: &mut TemplateEntry, change: TemplateEntry) {
     entry.link = link.or(entry.link.take());
     entry.payment_references = payment_references.or(entry.payment_references.take());
     entry.picture = picture.or(entry.picture.take());
+    entry.uploaded_picture = uploaded_picture.or(entry.uploaded_picture);
     entry.picture_alt = picture_alt.or(entry.picture_alt.take());
     entry.visible = visible.or(entry.visible);
 }
 
 /// Returns the picture that the owner gives; without an alternative text, that is the title.
-fn read_picture(entry: &TemplateEntry, folder: &Path, problems: &mut Vec<Problem>) -> Option<OwnPicture> {
-    let (line, path) = entry.picture.as_ref().filter(|(_, path)| !path.is_empty())?;
+fn find_picture(entry: &TemplateEntry, pictures: Pictures<'_>, problems: &mut Vec<Problem>) -> Option<OwnPicture> {
     let alt = entry.picture_alt.as_ref().or(entry.title.as_ref())?;
-    match load_picture(folder, path, alt.clone()) {
-        Ok(picture) => Some(picture),
+    if let Some(id) = entry.uploaded_picture {
+        return Some(pictures.uploaded.get(&id)?.with_alt(alt.clone()));
+    }
+    let (line, path) = entry.picture.as_ref().filter(|(_, path)| !path.is_empty())?;
+    match pictures.files.get(path)? {
+        Ok(picture) => Some(picture.with_alt(alt.clone())),
         Err(text) => {
             problems.push(at(*line, format!("template {}: picture {path:?} {text}", entry.id)));
             None

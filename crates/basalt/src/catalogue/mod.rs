@@ -8,15 +8,18 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use orders::decision::{Product, parse_price};
 use serde::Serialize;
+use uuid::Uuid;
 
 #[cfg(test)]
 use crate::config_file::Problem;
-pub(crate) use pictures::OwnPicture;
-pub(crate) use source::{CatalogueSource, format_for_desk};
+pub(crate) use picture_format::is_uploadable_picture;
+pub(crate) use pictures::{OwnPicture, PictureFile};
+pub(crate) use source::{CatalogueSource, find_uploaded_picture, format_for_desk};
 
 /// The file that changes the catalogue, in the folder of the configuration.
 pub(crate) const CATALOGUE_FILE: &str = "catalogue.toml";
@@ -30,6 +33,9 @@ pub(crate) const SIMULATOR_PATH: &str = "/_dev/payment";
 const MAX_BYTES: u64 = 256 * 1024;
 /// The largest number of templates; the shop animates their cards one after another.
 const MAX_TEMPLATES: usize = 60;
+
+/// The pictures that owners have uploaded at the desk, by their ids.
+pub(crate) type UploadedPictures = HashMap<Uuid, PictureFile>;
 
 /// What the shop offers, as the pages and their hydration data show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -55,6 +55,11 @@ pub(super) fn read_header(file: &[u8]) -> Option<PictureHeader> {
     Some(PictureHeader { format, width, height })
 }
 
+/// Returns whether a file is a picture that this program decodes.
+pub(crate) fn is_uploadable_picture(file: &[u8]) -> bool {
+    read_header(file).is_some_and(|header| header.format != Format::Avif)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -1,10 +1,12 @@
 //! Pictures that the owner gives templates, read from files beside the catalogue.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use bytes::Bytes;
+use desk::TemplatePicture;
 use serde::Serialize;
 
 use super::picture_format::read_header;
@@ -33,23 +35,61 @@ pub(crate) struct OwnPicture {
     pub content: Bytes,
 }
 
+/// A picture without its alternative text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PictureFile {
+    src: String,
+    media_type: &'static str,
+    width: u32,
+    height: u32,
+    content: Bytes,
+}
+
+impl PictureFile {
+    /// Reads format and dimensions of a picture.
+    ///
+    /// # Errors
+    /// It is no usable picture; the text says what to change.
+    pub(crate) fn parse(content: Bytes) -> Result<Self, String> {
+        let Some(header) = read_header(&content) else {
+            return Err("is no PNG, JPEG, WebP or AVIF file: convert it to one of these".to_owned());
+        };
+        let (width, height) = (header.width, header.height);
+        if [width, height].iter().any(|length| !(1..=MAX_PIXELS).contains(length)) {
+            return Err(format!("has {width} × {height} pixels: at most {MAX_PIXELS} × {MAX_PIXELS} are allowed"));
+        }
+        let (ending, media_type) = header.format.names();
+        let src = format!("/assets/{}.{ending}", content_digest(&content));
+        Ok(Self { src, media_type, width, height, content })
+    }
+
+    /// Returns the picture as the desk shows it.
+    pub(crate) fn to_template_picture(&self) -> TemplatePicture {
+        TemplatePicture { media_type: self.media_type, content: self.content.clone() }
+    }
+
+    /// Returns the picture as pages show it.
+    pub(super) fn with_alt(&self, alt: String) -> OwnPicture {
+        let Self { src, media_type, width, height, content } = self.clone();
+        OwnPicture { src, media_type, width, height, alt, content }
+    }
+}
+
+/// The pictures that a catalogue names, by their paths, or why they cannot be used.
+pub(super) type FilePictures = BTreeMap<String, Result<PictureFile, String>>;
+
+/// Reads the pictures at these paths, relative to `folder`.
+pub(super) fn load_pictures<'a>(folder: &Path, paths: impl Iterator<Item = &'a str>) -> FilePictures {
+    paths.map(|path| (path.to_owned(), load_picture(folder, path))).collect()
+}
+
 /// Reads a picture from the file at `path`, relative to `folder`.
 ///
 /// # Errors
 /// The path leads out of the folder, also by a symbolic link, or the file is no usable picture; the text says what to change.
-pub(super) fn load_picture(folder: &Path, path: &str, alt: String) -> Result<OwnPicture, String> {
+fn load_picture(folder: &Path, path: &str) -> Result<PictureFile, String> {
     let file = locate(folder, path)?;
-    let content = read_limited(&file)?;
-    let Some(header) = read_header(&content) else {
-        return Err("is no PNG, JPEG, WebP or AVIF file: convert it to one of these".to_owned());
-    };
-    let (width, height) = (header.width, header.height);
-    if [width, height].iter().any(|length| !(1..=MAX_PIXELS).contains(length)) {
-        return Err(format!("has {width} × {height} pixels: at most {MAX_PIXELS} × {MAX_PIXELS} are allowed"));
-    }
-    let (ending, media_type) = header.format.names();
-    let src = format!("/assets/{}.{ending}", content_digest(&content));
-    Ok(OwnPicture { src, media_type, width, height, alt, content: Bytes::from(content) })
+    PictureFile::parse(read_limited(&file)?.into())
 }
 
 /// Returns the file without symbolic links; those that stay in the folder are followed.

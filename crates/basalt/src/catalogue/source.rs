@@ -3,20 +3,26 @@
 use std::fmt::Write;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use desk::{CatalogueTemplate, TemplateChange};
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use super::entries::{self, Entries, TemplateEntry};
-use super::{BUILT_IN, CATALOGUE_FILE, Catalogue, MAX_BYTES, merge};
+use super::merge::Pictures;
+use super::pictures::{FilePictures, load_pictures};
+use super::{BUILT_IN, CATALOGUE_FILE, Catalogue, MAX_BYTES, UploadedPictures, merge};
 use crate::config_file::Problem;
 
-/// The text of `catalogue.toml`, and the folder of its pictures.
+/// The keys of the desk that name uploaded files, and are none of `catalogue.toml`.
+const FILE_KEYS: [&str; 2] = ["picture", "product_file"];
+
+/// The text of `catalogue.toml`, and its pictures, which are read once: catalogues are built without the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CatalogueSource {
-    folder: PathBuf,
     text: String,
+    pictures: FilePictures,
 }
 
 impl CatalogueSource {
@@ -34,12 +40,16 @@ impl CatalogueSource {
             }
             _ => fs::read_to_string(&path).map_err(|error| problem(format!("cannot be read: {error}"))),
         };
-        Ok(Self { folder: folder.to_owned(), text: text? })
+        Ok(Self::new(folder, &text?))
     }
 
-    /// Returns the source of the built-in catalogue with the changes of `text`.
+    /// Returns the source of the built-in catalogue with the changes of `text`, whose pictures are in `folder`.
     pub(crate) fn new(folder: &Path, text: &str) -> Self {
-        Self { folder: folder.to_owned(), text: text.to_owned() }
+        // What is wrong with the text is reported when the catalogue is built.
+        let entries = entries::read(text).unwrap_or_default();
+        let paths = entries.templates.iter().filter_map(|entry| entry.picture.as_ref());
+        let paths = paths.map(|(_, path)| path.as_str()).filter(|path| !path.is_empty());
+        Self { text: text.to_owned(), pictures: load_pictures(folder, paths) }
     }
 
     /// Returns the built-in catalogue with the changes of the file.
@@ -49,33 +59,50 @@ impl CatalogueSource {
     pub(crate) fn build(&self) -> Result<Catalogue, Vec<Problem>> {
         let built_in = entries::read(BUILT_IN)?;
         let changes = entries::read(&self.text);
-        let merged = changes.and_then(|changes| merge::merge(built_in, changes, &self.folder));
+        let uploaded = UploadedPictures::new();
+        let pictures = Pictures { files: &self.pictures, uploaded: &uploaded };
+        let merged = changes.and_then(|changes| merge::merge(built_in, changes, pictures));
         merged.map_err(|problems| problems.iter().map(name_file).collect())
     }
 
-    /// Returns the catalogue of the file with changes of the desk. A template that is no more in the files has none.
+    /// Returns the catalogue of the file with changes of the desk. A template that is no more in the files has none, unless
+    /// the desk has added it; one whose uploaded picture is not loaded has no picture.
     ///
     /// # Errors
     /// The changes do not fit; the lines are none of a file.
-    pub(crate) fn build_with(&self, changes: &[TemplateChange]) -> Result<Catalogue, Vec<Problem>> {
+    pub(crate) fn build_with(
+        &self,
+        changes: &[TemplateChange],
+        uploaded: &UploadedPictures,
+    ) -> Result<Catalogue, Vec<Problem>> {
         let built_in = entries::read(BUILT_IN)?;
         let mut of_file = entries::read(&self.text)?;
-        let of_desk = entries::read(&format_changes(changes))?;
-        merge::add_changes(&mut of_file, of_desk.templates, &built_in);
-        merge::merge(built_in, of_file, &self.folder)
+        let mut of_desk = entries::read(&format_changes(changes))?.templates;
+        for entry in &mut of_desk {
+            let change = changes.iter().find(|change| change.template == entry.id);
+            entry.uploaded_picture = change.and_then(find_uploaded_picture);
+        }
+        let added = changes.iter().filter(|change| change.is_complete()).map(|change| change.template);
+        merge::add_changes(&mut of_file, of_desk, &built_in, &added.collect::<Vec<_>>());
+        merge::merge(built_in, of_file, Pictures { files: &self.pictures, uploaded })
     }
 
     /// Returns the catalogue of the file with those changes of the desk that fit, and the templates whose changes do not.
     ///
     /// A change fits when it is stored; the file can change after that.
-    pub(crate) fn build_fitting(&self, changes: &[TemplateChange], of_file: &Catalogue) -> (Catalogue, Vec<u16>) {
-        if let Ok(catalogue) = self.build_with(changes) {
+    pub(crate) fn build_fitting(
+        &self,
+        changes: &[TemplateChange],
+        uploaded: &UploadedPictures,
+        of_file: &Catalogue,
+    ) -> (Catalogue, Vec<u16>) {
+        if let Ok(catalogue) = self.build_with(changes, uploaded) {
             return (catalogue, Vec::new());
         }
         let (mut fitting, mut left_out, mut catalogue) = (Vec::new(), Vec::new(), of_file.clone());
         for change in changes {
             fitting.push(change.clone());
-            if let Ok(built) = self.build_with(&fitting) {
+            if let Ok(built) = self.build_with(&fitting, uploaded) {
                 catalogue = built;
             } else {
                 fitting.pop();
@@ -92,11 +119,8 @@ impl CatalogueSource {
             let of_file = entries::read(&self.text)?;
             Ok::<_, Vec<Problem>>(merge::combine(entries::read(BUILT_IN)?.templates, of_file, &mut problems))
         };
-        let to_template = |mut entry: TemplateEntry| CatalogueTemplate {
-            id: entry.id,
-            category: entry.category.take().unwrap_or_default(),
-            values: to_values(entry),
-        };
+        let to_template =
+            |entry: TemplateEntry| CatalogueTemplate { id: entry.id, is_added: false, values: to_values(entry) };
         read().unwrap_or_default().into_iter().map(to_template).collect()
     }
 }
@@ -122,7 +146,7 @@ fn format_changes(changes: &[TemplateChange]) -> String {
     let mut text = String::new();
     for TemplateChange { template, values, .. } in changes {
         let _ = writeln!(text, "[[template]]\nid = {template}");
-        for (key, value) in values {
+        for (key, value) in values.iter().filter(|(key, _)| !FILE_KEYS.contains(&key.as_str())) {
             // TOML forbids this control character where JSON allows it: as an escape, the rule of the value refuses it.
             let value = value.to_string().replace('\u{7f}', "\\u007f");
             let _ = writeln!(text, "{key} = {value}");
@@ -131,10 +155,16 @@ fn format_changes(changes: &[TemplateChange]) -> String {
     text
 }
 
+/// Returns the id of the picture that a change names.
+pub(crate) fn find_uploaded_picture(change: &TemplateChange) -> Option<Uuid> {
+    change.values.get("picture").and_then(Value::as_str).and_then(|id| Uuid::parse_str(id).ok())
+}
+
 /// Returns the values of a complete entry that the desk can change.
 fn to_values(entry: TemplateEntry) -> Map<String, Value> {
     let values = json!({
         "title": entry.title.unwrap_or_default(),
+        "category": entry.category.unwrap_or_default(),
         "price": entry.price.unwrap_or_default(),
         "summary": entry.summary.unwrap_or_default(),
         "description": entry.description.unwrap_or_default(),
@@ -142,6 +172,9 @@ fn to_values(entry: TemplateEntry) -> Map<String, Value> {
         "link": entry.link.unwrap_or_default(),
         "payment_reference": entry.payment_references.unwrap_or_default(),
         "visible": entry.visible != Some(false),
+        "picture": "",
+        "picture_alt": "",
+        "product_file": "",
     });
     values.as_object().cloned().unwrap_or_default()
 }

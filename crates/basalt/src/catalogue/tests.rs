@@ -19,7 +19,7 @@ fn load(folder: &Path) -> Result<Catalogue, Vec<Problem>> {
 
 fn change(template: u16, values: serde_json::Value) -> TemplateChange {
     let serde_json::Value::Object(values) = values else { panic!("{values} is no object") };
-    TemplateChange { template, revision: 1, values }
+    TemplateChange { template, revision: 1, values, product: None }
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn changes_of_the_desk_replace_those_of_the_file() {
         change(2, json!({ "visible": false })),
         change(99, json!({ "title": "Not in the file any more" })),
     ];
-    let catalogue = source.build_with(&changes).expect("a catalogue");
+    let catalogue = source.build_with(&changes, &UploadedPictures::new()).expect("a catalogue");
     let template = catalogue.find(4).expect("a template");
     assert_eq!((template.title.as_str(), template.price.as_str()), ("A \"quoted\" \u{e9}\\title", "$5"));
     assert_eq!((template.link.as_deref(), catalogue.templates.len()), (None, 11));
@@ -39,7 +39,8 @@ fn changes_of_the_desk_replace_those_of_the_file() {
     assert_eq!(source.list().len(), 12, "hidden ones are listed");
     let file = "[[template]]\nid = 1\npayment_reference = [\"plink_1\", \"plink_2\"]\n";
     let without = [change(1, json!({ "payment_reference": [] }))];
-    let without = CatalogueSource::new(Path::new("."), file).build_with(&without).expect("a catalogue");
+    let without =
+        CatalogueSource::new(Path::new("."), file).build_with(&without, &UploadedPictures::new()).expect("a catalogue");
     assert_eq!(without.find(1).map(|template| template.payment_references.len()), Some(0));
     for (values, words) in [
         (json!({ "price": "28" }), "price must be a dollar sign and an amount, such as"),
@@ -48,7 +49,7 @@ fn changes_of_the_desk_replace_those_of_the_file() {
         (json!({ "title": "a\u{7f}b" }), "title must be a text of one line, 1 to 80 characters"),
         (json!({ "features": ["a", "b"] }), "features must be 5 different texts"),
     ] {
-        let problems = source.build_with(&[change(4, values)]).expect_err("a problem");
+        let problems = source.build_with(&[change(4, values)], &UploadedPictures::new()).expect_err("a problem");
         let text = format_for_desk(problems.into_iter().next().expect("one"));
         assert!(text.starts_with(words), "{text}");
     }
@@ -60,7 +61,7 @@ fn changes_that_no_longer_fit_leave_the_others() {
     let changes =
         [change(1, json!({ "payment_reference": ["plink_1"] })), change(2, json!({ "title": "Still changed" }))];
     let of_file = source.build().expect("a catalogue");
-    let (catalogue, left_out) = source.build_fitting(&changes, &of_file);
+    let (catalogue, left_out) = source.build_fitting(&changes, &UploadedPictures::new(), &of_file);
     assert_eq!(left_out, [1]);
     assert_eq!(catalogue.find(2).expect("a template").title, "Still changed");
     assert!(catalogue.find(1).expect("a template").payment_references.is_empty());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use desk::{
-    CatalogueEditor, Checklist, Desk, DeskSettings, Figures, FindReadiness, FindSaleState, Orders, PageViews,
+    CatalogueEditor, Checklist, Desk, DeskSettings, Figures, FindReadiness, FindSaleState, Orders, PageViews, Sale,
     SaleState, SetupState, ShopReadiness,
 };
 use futures::FutureExt;
@@ -142,11 +142,15 @@ fn build_api(inputs: &DeskInputs<'_>, app: watch::Receiver<Arc<App>>) -> Desk {
 
 fn build_catalogue_editor(inputs: &DeskInputs<'_>) -> CatalogueEditor {
     let orders = inputs.parts.orders.clone();
-    let find_state: FindSaleState = Arc::new(move |id, link| match link {
-        "" => SaleState::MadeToOrder,
-        _ if !orders.as_ref().is_some_and(|orders| orders.has_file(id)) => SaleState::NoProductFile,
-        link if is_placeholder(link) => SaleState::PlaceholderLink,
-        _ => SaleState::Sells,
+    let find_state: FindSaleState = Arc::new(move |id, link| {
+        let file = orders.as_ref().and_then(|orders| orders.find_file(id));
+        let state = match link {
+            "" => SaleState::MadeToOrder,
+            _ if file.is_none() => SaleState::NoProductFile,
+            link if is_placeholder(link) => SaleState::PlaceholderLink,
+            _ => SaleState::Sells,
+        };
+        Sale { state, file }
     });
     let has_own_origin = inputs.project.file.basalt.desk_url.is_some();
     let shop_origin = if has_own_origin { inputs.url.trim_end_matches('/').to_owned() } else { String::new() };

@@ -2,16 +2,26 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use desk::{CatalogueTemplate, EditedCatalogue, TemplateChange, TemplatePicture, list_changes};
+use bytes::Bytes;
+use desk::{
+    CatalogueTemplate, DeskError, EditedCatalogue, TemplateChange, TemplatePicture, list_changes, load_picture,
+};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use gotrue_rules::domain::error::chain::ErrorChain;
-use platform::store::{Connection, Pool};
+use orders::products::UploadedProduct;
+use platform::store::{self, Connection, Pool};
 use tokio::sync::watch;
+use uuid::Uuid;
 
 use crate::api_keys::LiveApiKeys;
 use crate::assets::{Shop, SiteConfig};
-use crate::catalogue::{Catalogue, CatalogueSource, format_for_desk};
+use crate::catalogue::{
+    Catalogue, CatalogueSource, PictureFile, UploadedPictures, find_uploaded_picture, format_for_desk,
+};
 use crate::project::Project;
 use crate::seller::Seller;
+use crate::serve::uploaded_pictures::PictureEncoder;
 
 /// What the pages at `/` are built from, without the changes of the desk.
 pub(super) struct ShopSettings {
@@ -38,10 +48,70 @@ impl ShopSettings {
     }
 }
 
+/// What owners have changed at the desk.
+#[derive(Debug, Default)]
+pub(crate) struct DeskChanges {
+    /// The latest known revisions.
+    pub revisions: Vec<TemplateChange>,
+    /// The pictures that they name.
+    pub pictures: UploadedPictures,
+}
+
+impl DeskChanges {
+    /// Loads them from the database.
+    ///
+    /// # Errors
+    /// The database returned an error or was unreachable.
+    pub(crate) async fn load(db: &mut Connection) -> store::Result<Self> {
+        let revisions = list_changes(db).await?;
+        let pictures = load_pictures(db, &Self::default().list_missing_pictures(&revisions)).await?;
+        Ok(Self { revisions, pictures })
+    }
+
+    /// Returns the pictures of later revisions that are not loaded.
+    fn list_missing_pictures(&self, revisions: &[TemplateChange]) -> Vec<Uuid> {
+        let is_known = |change: &TemplateChange| {
+            self.revisions.iter().any(|known| known.template == change.template && known.revision >= change.revision)
+        };
+        let named = revisions.iter().filter(|change| !is_known(change)).filter_map(find_uploaded_picture);
+        named.filter(|id| !self.pictures.contains_key(id)).collect()
+    }
+
+    /// Adds later revisions, and forgets pictures that none names; returns whether something differs.
+    fn take_up(&mut self, revisions: Vec<TemplateChange>, pictures: UploadedPictures) -> bool {
+        self.pictures.extend(pictures);
+        let mut is_changed = false;
+        for change in revisions {
+            // What was read before a later change was stored may arrive after it.
+            match self.revisions.iter_mut().find(|known| known.template == change.template) {
+                Some(known) if known.revision >= change.revision => continue,
+                Some(known) => *known = change,
+                None => self.revisions.push(change),
+            }
+            is_changed = true;
+        }
+        let named: Vec<Uuid> = self.revisions.iter().filter_map(find_uploaded_picture).collect();
+        self.pictures.retain(|id, _| named.contains(id));
+        is_changed
+    }
+}
+
+/// Loads pictures; those that are not there or cannot be used are left out, and logged.
+async fn load_pictures(db: &mut Connection, ids: &[Uuid]) -> store::Result<UploadedPictures> {
+    let mut pictures = UploadedPictures::new();
+    for id in ids {
+        let found = load_picture(db, *id).await?.ok_or_else(|| "is missing".to_owned());
+        match found.and_then(PictureFile::parse) {
+            Ok(picture) => drop(pictures.insert(*id, picture)),
+            Err(problem) => tracing::error!(picture = %id, problem, "a picture of the desk cannot be shown"),
+        }
+    }
+    Ok(pictures)
+}
+
 struct State {
     settings: ShopSettings,
-    /// The latest known revisions.
-    changes: Vec<TemplateChange>,
+    changes: DeskChanges,
 }
 
 /// Builds the pages at `/`, again whenever their settings or the changes of the desk differ.
@@ -49,13 +119,26 @@ pub(super) struct LiveShop {
     keys: LiveApiKeys,
     state: Mutex<State>,
     pages: watch::Sender<Arc<Shop>>,
+    encoder: PictureEncoder,
 }
 
 impl LiveShop {
     /// Builds the pages: the shop if the project has one, otherwise the status of the server.
-    pub(super) fn new(settings: ShopSettings, changes: Vec<TemplateChange>, keys: LiveApiKeys) -> Self {
+    pub(super) fn new(settings: ShopSettings, changes: DeskChanges, keys: LiveApiKeys) -> Self {
         let shop = build(&settings, &changes, &keys);
-        Self { keys, state: Mutex::new(State { settings, changes }), pages: watch::Sender::new(Arc::new(shop)) }
+        let state = Mutex::new(State { settings, changes });
+        Self { keys, state, pages: watch::Sender::new(Arc::new(shop)), encoder: PictureEncoder::default() }
+    }
+
+    /// Returns the file that owners have uploaded for buyers of a template, whether it is visible or not.
+    pub(super) fn find_product(&self, template: u16) -> Option<UploadedProduct> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.changes.revisions.iter().find(|revision| revision.template == template)?.product.clone()
+    }
+
+    /// Returns the files' catalogue, which is read and checked outside the lock.
+    fn source(&self) -> Arc<CatalogueSource> {
+        Arc::clone(&self.state.lock().unwrap_or_else(PoisonError::into_inner).settings.source)
     }
 
     /// Returns the present pages and later ones.
@@ -75,10 +158,29 @@ impl LiveShop {
         if !self.state.lock().unwrap_or_else(PoisonError::into_inner).settings.has_shop {
             return;
         }
-        match list_changes(&mut Connection::pooled(pool.clone(), Arc::default())).await {
-            Ok(changes) => self.take_up(changes),
-            Err(error) => tracing::debug!(error = %ErrorChain(&error), "changes of the catalogue could not be loaded"),
+        let mut db = Connection::pooled(pool.clone(), Arc::default());
+        let loaded = match list_changes(&mut db).await {
+            Ok(changes) => self.load_and_take_up(changes, &mut db).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = loaded {
+            tracing::debug!(error = %ErrorChain(&error), "changes of the catalogue could not be loaded");
         }
+    }
+
+    /// Loads the pictures that are new, outside the lock, and shows the changes.
+    async fn load_and_take_up(&self, changes: Vec<TemplateChange>, db: &mut Connection) -> store::Result<()> {
+        let missing = {
+            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.changes.list_missing_pictures(&changes)
+        };
+        let pictures = load_pictures(db, &missing).await?;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.changes.take_up(changes, pictures) {
+            self.rebuild(&state);
+            tracing::info!("the catalogue has changed");
+        }
+        Ok(())
     }
 
     /// Publishes while the state is locked, so that an earlier state never replaces a later one.
@@ -89,39 +191,40 @@ impl LiveShop {
 
 impl EditedCatalogue for LiveShop {
     fn list(&self) -> Vec<CatalogueTemplate> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).settings.source.list()
+        self.source().list()
     }
 
     fn find_picture(&self, id: u16) -> Option<TemplatePicture> {
-        self.pages.borrow().find_picture(id)
+        let uploaded = {
+            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let change = state.changes.revisions.iter().find(|revision| revision.template == id);
+            let picture = change.and_then(find_uploaded_picture);
+            picture.and_then(|picture| state.changes.pictures.get(&picture)).map(PictureFile::to_template_picture)
+        };
+        uploaded.or_else(|| self.pages.borrow().find_picture(id))
+    }
+
+    fn encode_picture(&self, content: Bytes) -> BoxFuture<'_, Result<Bytes, DeskError>> {
+        self.encoder.encode(content).boxed()
     }
 
     fn check(&self, changes: &[TemplateChange]) -> Result<(), Vec<String>> {
-        let source = Arc::clone(&self.state.lock().unwrap_or_else(PoisonError::into_inner).settings.source);
-        let built = source.build_with(changes).map(drop);
+        // That uploaded pictures are there is checked where the revision is stored.
+        let built = self.source().build_with(changes, &UploadedPictures::new()).map(drop);
         built.map_err(|problems| problems.into_iter().map(format_for_desk).collect())
     }
 
-    fn take_up(&self, changes: Vec<TemplateChange>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut is_changed = false;
-        for change in changes {
-            // What was read before a later change was stored may arrive after it.
-            match state.changes.iter_mut().find(|known| known.template == change.template) {
-                Some(known) if known.revision >= change.revision => continue,
-                Some(known) => *known = change,
-                None => state.changes.push(change),
+    fn take_up(&self, changes: Vec<TemplateChange>, mut db: Connection) -> BoxFuture<'_, ()> {
+        async move {
+            if let Err(error) = self.load_and_take_up(changes, &mut db).await {
+                tracing::warn!(error = %ErrorChain(&error), "a stored change of the catalogue is shown a little later");
             }
-            is_changed = true;
         }
-        if is_changed {
-            self.rebuild(&state);
-            tracing::info!("the catalogue has changed");
-        }
+        .boxed()
     }
 }
 
-fn build(settings: &ShopSettings, changes: &[TemplateChange], keys: &LiveApiKeys) -> Shop {
+fn build(settings: &ShopSettings, changes: &DeskChanges, keys: &LiveApiKeys) -> Shop {
     if !settings.has_shop {
         return Shop::status_page();
     }
@@ -137,12 +240,13 @@ fn build(settings: &ShopSettings, changes: &[TemplateChange], keys: &LiveApiKeys
 pub(crate) fn build_catalogue(
     source: &CatalogueSource,
     of_file: &Arc<Catalogue>,
-    changes: &[TemplateChange],
+    changes: &DeskChanges,
 ) -> Arc<Catalogue> {
-    if changes.is_empty() {
+    let DeskChanges { revisions, pictures } = changes;
+    if revisions.is_empty() {
         return Arc::clone(of_file);
     }
-    let (catalogue, left_out) = source.build_fitting(changes, of_file);
+    let (catalogue, left_out) = source.build_fitting(revisions, pictures, of_file);
     if !left_out.is_empty() {
         let templates = left_out.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
         tracing::error!(templates, "changes of the desk do not fit to catalogue.toml and have no effect");

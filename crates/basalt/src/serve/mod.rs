@@ -18,6 +18,7 @@ pub(crate) mod storage;
 mod submissions;
 mod test_profile;
 pub(crate) mod tls;
+mod uploaded_pictures;
 mod world_template;
 mod worlds;
 
@@ -62,6 +63,7 @@ use data_api::RunningDataApi;
 use endpoint::Endpoint;
 use listeners::{serve_metrics, spawn_http};
 use live_keys::LiveKeys;
+use live_shop::DeskChanges;
 pub(crate) use options::{ServeOptions, TestOptions};
 use reloading::Reloading;
 pub(crate) use schemas::recreate_database;
@@ -377,12 +379,13 @@ async fn open_database(
 }
 
 /// Loads the changes of the catalogue, if there is a shop.
-async fn load_catalogue_changes(project: &Project, pool: &Pool) -> anyhow::Result<Vec<::desk::TemplateChange>> {
+async fn load_catalogue_changes(project: &Project, pool: &Pool) -> anyhow::Result<DeskChanges> {
     if !project.has_shop {
-        return Ok(Vec::new());
+        return Ok(DeskChanges::default());
     }
-    let mut db = Connection::pooled(pool.clone(), Arc::default());
-    ::desk::list_changes(&mut db).await.context("reading the changes of the catalogue")
+    DeskChanges::load(&mut Connection::pooled(pool.clone(), Arc::default()))
+        .await
+        .context("reading the changes of the catalogue")
 }
 
 /// Loads the stored keys, and adds them to the settings and the consent page.

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use gotrue_rs::config::Config;
+use orders::OrderService;
 use orders::products::ProductFolder;
 
+use crate::assets::Shop;
 use crate::profiles;
 use crate::project::Project;
 
@@ -26,22 +28,34 @@ pub(super) fn read_products(project: &Project) -> anyhow::Result<Option<ProductF
     read.map(Some).with_context(|| format!("reading {}/products.json, the index of what buyers get", folder.display()))
 }
 
-/// Returns the templates whose buyers would get no file at the payment simulator.
+/// Returns whether a template without a file is sold at the payment simulator only.
 ///
 /// With a payment provider, [`check_payments`] refuses the start instead.
-pub(crate) fn list_missing_products(project: &Project, config: &Config) -> Vec<String> {
+fn is_simulator_alone(project: &Project, config: &Config) -> bool {
     let basalt = &project.file.basalt;
-    if !project.has_shop || basalt.payment.has_provider() || !profiles::has_development_pages(config, basalt) {
-        return Vec::new();
+    project.has_shop && !basalt.payment.has_provider() && profiles::has_development_pages(config, basalt)
+}
+
+/// Logs the templates on sale whose buyers would get no file at the payment simulator.
+pub(super) fn warn_about_missing_products(project: &Project, config: &Config, orders: &OrderService, shop: &Shop) {
+    let missing = orders.list_missing_files(&shop.list_for_sale());
+    if is_simulator_alone(project, config) && !missing.is_empty() {
+        tracing::warn!(
+            templates = missing.join(", "),
+            "buyers of these templates would get no file: build the files with `npm --prefix frontend run emails:ship`, or \
+             upload them at the desk"
+        );
+    }
+}
+
+/// Returns a warning about the templates whose buyers would get no file from the folder of products, for `basalt check`.
+pub(crate) fn describe_missing_products(project: &Project, config: &Config) -> Option<String> {
+    if !is_simulator_alone(project, config) {
+        return None;
     }
     // An unreadable folder is an error of the start.
     let folder = read_products(project).ok().flatten().unwrap_or_default();
-    folder.list_missing(&project.catalogue.list_for_sale())
-}
-
-/// Returns a warning about them, for `basalt check`.
-pub(crate) fn describe_missing_products(project: &Project, config: &Config) -> Option<String> {
-    let missing = list_missing_products(project, config);
+    let missing = folder.list_missing(&project.catalogue.list_for_sale());
     (!missing.is_empty())
         .then(|| format!("buyers of these templates would get no file: {}. {REMEDY}", missing.join(", ")))
 }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use desk::TemplateChange;
 use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
-use orders::service::ListProducts;
+use orders::service::{FindUploaded, ListProducts};
 use orders::settings::PaymentSettings;
 use orders::simulator::{Simulator, simulate};
 use orders::{OrderService, ServicePorts, ShopFacts, ShopFonts};
@@ -26,8 +25,8 @@ use crate::product::PRODUCT;
 use crate::profiles;
 use crate::project::Project;
 use crate::serve::configure::Addresses;
-use crate::serve::live_shop::{LiveShop, ShopSettings};
-use crate::serve::payment_checks::{describe_missing_seller, list_missing_products, read_products};
+use crate::serve::live_shop::{DeskChanges, LiveShop, ShopSettings};
+use crate::serve::payment_checks::{describe_missing_seller, read_products, warn_about_missing_products};
 
 /// What orders are built from.
 pub(crate) struct OrderInputs<'a> {
@@ -87,7 +86,7 @@ pub(super) struct ShopServices {
 /// Builds the shop and its orders, which read the catalogue of the present shop.
 pub(super) fn start_shop(
     inputs: OrderInputs<'_>,
-    changes: Vec<TemplateChange>,
+    changes: DeskChanges,
     keys: &LiveApiKeys,
 ) -> anyhow::Result<ShopServices> {
     let (project, config) = (inputs.project, inputs.config);
@@ -101,8 +100,10 @@ pub(super) fn start_shop(
     if let Some(missing) = describe_missing_seller(project, !is_development) {
         tracing::warn!(missing, "a public shop lacks what it has to tell its buyers");
     }
-    let (known, on_sale) = (shop.clone(), shop.clone());
-    let (orders, simulator) = build_orders(inputs, Arc::new(move || known.borrow().list_products()))?;
+    let (known, on_sale, uploading) = (shop.clone(), shop.clone(), Arc::clone(&live));
+    let uploads: FindUploaded = Arc::new(move |template| uploading.find_product(template));
+    let (orders, simulator) = build_orders(inputs, Arc::new(move || known.borrow().list_products()), uploads)?;
+    warn_about_missing_products(project, config, &orders, &shop.borrow());
     let list_for_sale: ListProducts = Arc::new(move || on_sale.borrow().list_for_sale());
     let payment = simulator.map(|simulator| PaymentPages::new(simulator, list_for_sale));
     Ok(ShopServices { live, shop, orders: Some(orders), payment })
@@ -112,6 +113,7 @@ pub(super) fn start_shop(
 pub(crate) fn build_orders(
     inputs: OrderInputs<'_>,
     products: ListProducts,
+    uploads: FindUploaded,
 ) -> anyhow::Result<(Arc<OrderService>, Option<Arc<Simulator>>)> {
     let OrderInputs { project, config, url, origin, pool, outbox, clock, entropy, mail_host } = inputs;
     let basalt = &project.file.basalt;
@@ -132,17 +134,10 @@ pub(crate) fn build_orders(
         fonts: find_fonts(),
     };
     let folder = read_products(project)?.unwrap_or_default();
-    let missing = list_missing_products(project, config);
-    if !missing.is_empty() {
-        tracing::warn!(
-            templates = missing.join(", "),
-            "buyers of these templates would get no file: build the files with `npm --prefix frontend run emails:ship`"
-        );
-    }
     let outbound = outbound::outbound_options(config);
     let simulator_entropy = entropy.fork();
     let ports = ServicePorts { pool, outbox, clock, entropy, outbound, products };
-    let service = Arc::new(OrderService::new(settings, facts, folder, ports));
+    let service = Arc::new(OrderService::new(settings, facts, folder, ports).with_uploads(uploads));
     let simulator = is_simulated.then(|| Arc::new(Simulator::new(Arc::clone(&service), simulator_entropy)));
     Ok((service, simulator))
 }

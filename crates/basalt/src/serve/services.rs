@@ -25,7 +25,7 @@ use url::Url;
 use super::configure::Addresses;
 use super::data_api::RunningDataApi;
 use super::desk::{self, DeskInputs, DeskReplacement, ShopParts, StartedDesk};
-use super::live_shop::LiveShop;
+use super::live_shop::{DeskChanges, LiveShop};
 use super::payments::{OrderInputs, ShopServices, start_shop};
 use super::storage::RunningStorage;
 use super::submissions::{JobLifetime, start_jobs, submission_settings, template_titles, wait_for_shutdown};
@@ -85,7 +85,7 @@ pub(super) struct Services {
 pub(super) struct Dependencies<'a> {
     pub project: &'a Project,
     /// What its owners have changed of the catalogue.
-    pub changes: Vec<::desk::TemplateChange>,
+    pub changes: DeskChanges,
     pub keys: &'a LiveApiKeys,
     /// The database, migrated.
     pub pool: Pool,

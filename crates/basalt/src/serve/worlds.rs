@@ -35,6 +35,7 @@ use tokio::sync::watch;
 use self::storage::WorldFiles;
 use super::configure::{Addresses, BackendInputs, Configured, configure};
 use super::data_api::RunningDataApi;
+use super::live_shop::DeskChanges;
 use super::services::{Dependencies, Services};
 use super::source::{DatabaseSource, find_database};
 use super::storage::RunningStorage;
@@ -189,7 +190,7 @@ impl WorldBackends {
         let dependencies = Dependencies {
             project: &project,
             // The database is new.
-            changes: Vec::new(),
+            changes: DeskChanges::default(),
             keys: &LiveApiKeys::new(&keys),
             pool,
             shared,

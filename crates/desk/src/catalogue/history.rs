@@ -55,6 +55,7 @@ mod tests {
             created_at: DateTime::UNIX_EPOCH,
             author: "owner@shop.example".to_owned(),
             changes: changes.to_string(),
+            product: None,
         }
     }
 

@@ -2,6 +2,8 @@
 
 mod change;
 mod history;
+mod upload;
+mod zip;
 
 use std::sync::Arc;
 
@@ -11,26 +13,37 @@ use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use orders::order::format_time;
+use orders::products::ProductSummary;
 use platform::store::{self, Connection};
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 pub use self::change::TemplateChange;
-use self::change::{read_values, to_changes};
+use self::change::{PICTURE, PRODUCT_FILE, empty_values, find_file, read_values, require_alternative_text, to_changes};
 use self::history::{MAX_REVISIONS, describe_history};
+use self::upload::Uploads;
 use crate::http::error::DeskError;
 use crate::http::respond;
 use crate::section::{OwnerCall, Section};
 use crate::store::catalogue::{self as revisions, StoredChange};
+use crate::store::files::{self, FileFacts, FileKind};
 
-/// A template of the files.
+/// The templates that can be added at the desk: most of them hidden, since a shop shows sixty.
+const MAX_ADDED: usize = 200;
+/// The segment of the path of uploaded pictures.
+const PICTURES: &str = "pictures";
+/// The segment of the path of uploaded files for buyers.
+const PRODUCT_FILES: &str = "product-files";
+
+/// A template of the files, or one that was added at the desk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogueTemplate {
     pub id: u16,
-    /// The name of its category.
-    pub category: String,
-    /// The values that owners can change, by their keys in `catalogue.toml`.
+    /// Whether the desk has added it: then it is in no file.
+    pub is_added: bool,
+    /// The values that owners can change, by their keys in `catalogue.toml`, as the files have them.
     pub values: Map<String, Value>,
 }
 
@@ -66,8 +79,16 @@ impl SaleState {
     }
 }
 
-/// Returns the state of a template with this payment link; the link is empty for none.
-pub type FindSaleState = Arc<dyn Fn(u16, &str) -> SaleState + Send + Sync>;
+/// Whether a template is sold, and what its buyers get.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sale {
+    pub state: SaleState,
+    /// The file for buyers.
+    pub file: Option<ProductSummary>,
+}
+
+/// Returns whether a template with this payment link is sold; the link is empty for none.
+pub type FindSaleState = Arc<dyn Fn(u16, &str) -> Sale + Send + Sync>;
 
 /// The catalogue of the files, and the shop that shows it with the changes.
 pub trait EditedCatalogue: Send + Sync {
@@ -83,8 +104,14 @@ pub trait EditedCatalogue: Send + Sync {
     /// What does not fit, as sentences.
     fn check(&self, changes: &[TemplateChange]) -> Result<(), Vec<String>>;
 
+    /// Makes an uploaded picture into one for pages.
+    ///
+    /// # Errors
+    /// It cannot be used; the text says what to do.
+    fn encode_picture(&self, content: Bytes) -> BoxFuture<'_, Result<Bytes, DeskError>>;
+
     /// Shows stored changes. Later revisions that are shown already stay.
-    fn take_up(&self, changes: Vec<TemplateChange>);
+    fn take_up(&self, changes: Vec<TemplateChange>, db: Connection) -> BoxFuture<'_, ()>;
 }
 
 /// Lists the changes in effect.
@@ -95,18 +122,27 @@ pub async fn list_changes(db: &mut Connection) -> store::Result<Vec<TemplateChan
     Ok(revisions::list(db).await?.iter().filter_map(TemplateChange::of).collect())
 }
 
+/// Returns the content of an uploaded picture.
+///
+/// # Errors
+/// The database returned an error or was unreachable.
+pub async fn load_picture(db: &mut Connection, id: Uuid) -> store::Result<Option<Bytes>> {
+    Ok(files::read_picture(db, id).await?.map(Bytes::from))
+}
+
 /// Answers `/catalogue`.
 pub struct CatalogueEditor {
     catalogue: Arc<dyn EditedCatalogue>,
     find_state: FindSaleState,
     /// The origin of the shop; empty if it is that of the desk.
     shop_origin: String,
+    uploads: Uploads,
 }
 
 impl CatalogueEditor {
     /// Creates the section over a catalogue of the shop at `shop_origin`, which is empty if it is that of the desk.
     pub fn new(catalogue: Arc<dyn EditedCatalogue>, find_state: FindSaleState, shop_origin: String) -> Self {
-        Self { catalogue, find_state, shop_origin }
+        Self { catalogue, find_state, shop_origin, uploads: Uploads::default() }
     }
 
     async fn handle(&self, call: OwnerCall) -> Result<Response, DeskError> {
@@ -114,6 +150,7 @@ impl CatalogueEditor {
             ("GET", segments) if segments.is_empty() => self.show_all(&call).await,
             ("GET", segments) if segments.len() == 1 => self.show(&call).await,
             ("GET", segments) if matches!(segments.as_slice(), [_, "picture"]) => self.show_picture(&call),
+            ("POST", segments) if segments.is_empty() => self.add(&call).await,
             ("PATCH", segments) if segments.len() == 1 => {
                 let given = read_values(&call.body)?;
                 self.store(&call, Wanted::Values(given)).await
@@ -129,38 +166,70 @@ impl CatalogueEditor {
     async fn show_all(&self, call: &OwnerCall) -> Result<Response, DeskError> {
         let stored = revisions::list(&mut call.db()).await?;
         let find = |id: u16| stored.iter().find(|stored| stored.template == i32::from(id));
-        let templates = self.catalogue.list();
+        let mut templates = self.catalogue.list();
+        templates.extend(list_added(&templates, &stored));
         let templates: Vec<Value> =
             templates.iter().map(|template| self.format_template(template, find(template.id))).collect();
         Ok(respond::ok(&json!({ "templates": templates })))
     }
 
     async fn show(&self, call: &OwnerCall) -> Result<Response, DeskError> {
-        let base = self.find(call)?;
-        let stored = revisions::list_of_template(&mut call.db(), i32::from(base.id), i64::from(MAX_REVISIONS)).await?;
+        let (id, mut db) = (read_id(call)?, call.db());
+        let stored = revisions::list_of_template(&mut db, i32::from(id), i64::from(MAX_REVISIONS)).await?;
+        let base = self.find(id, stored.first())?;
+        let named = files::list_of_template(&mut db, i32::from(id)).await?;
         let mut template = self.format_template(&base, stored.first());
         template["history"] = describe_history(&base.values, &stored).into();
+        template["files"] = named.iter().map(format_file).collect();
         Ok(respond::ok(&template))
     }
 
     fn show_picture(&self, call: &OwnerCall) -> Result<Response, DeskError> {
-        let picture = self.catalogue.find_picture(self.find(call)?.id);
+        let picture = self.catalogue.find_picture(read_id(call)?);
         let TemplatePicture { media_type, content } = picture.ok_or_else(|| DeskError::not_found("The picture"))?;
         let mut response = Response::new(Body::from(content));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         Ok(response)
     }
 
+    /// Adds a template, with the next number that none had; it is hidden unless the values say otherwise.
+    async fn add(&self, call: &OwnerCall) -> Result<Response, DeskError> {
+        let given = read_values(&call.body)?;
+        let mut db = call.begin().await?;
+        revisions::lock(&mut db).await?;
+        let all = revisions::list(&mut db).await?;
+        let of_files = self.catalogue.list();
+        if list_added(&of_files, &all).len() >= MAX_ADDED {
+            let text = format!("The desk has {MAX_ADDED} added templates, and takes no more.");
+            return Err(refuse_values(vec![text]).hint("Change one that is hidden and not needed any more."));
+        }
+        let last = of_files.iter().map(|template| template.id).max().unwrap_or_default();
+        let number = revisions::find_free_number(&mut db, i32::from(last) + 1).await?;
+        let Some(id) = number.and_then(|number| u16::try_from(number).ok()) else {
+            let refused = refuse_values(vec!["There is no number left for a template.".to_owned()]);
+            return Err(refused.hint("New templates get numbers above those of catalogue.toml: give lower ones there."));
+        };
+        let base = CatalogueTemplate { id, is_added: true, values: empty_values() };
+        let values = to_changes(&base.values, &Map::new(), given);
+        let change = TemplateChange { template: id, revision: 1, values, product: None };
+        if !change.is_complete() {
+            let text = "A new template needs title, category, price, summary, description and features.";
+            return Err(refuse_values(vec![text.to_owned()]));
+        }
+        let new = self.insert(call, db, &all, change).await?;
+        Ok(respond::json(StatusCode::CREATED, &self.format_template(&base, Some(&new))))
+    }
+
     /// Stores the next revision of a template, if the owner saw the present one.
     async fn store(&self, call: &OwnerCall, wanted: Wanted) -> Result<Response, DeskError> {
-        let base = self.find(call)?;
-        let (id, template) = (base.id, i32::from(base.id));
+        let id = read_id(call)?;
         let seen = read_number(call, "revision")?;
         let mut db = call.begin().await?;
         // Two changes of different templates may fit alone and not together.
         revisions::lock(&mut db).await?;
         let all = revisions::list(&mut db).await?;
-        let present = all.iter().find(|change| change.template == template);
+        let present = all.iter().find(|change| change.template == i32::from(id));
+        let base = self.find(id, present)?;
         if present.map_or(0, |present| present.revision) != seen {
             return Err(refuse_outdated(present));
         }
@@ -169,7 +238,8 @@ impl CatalogueEditor {
             Wanted::Values(given) => to_changes(&base.values, &before, given),
             Wanted::Revision(0) => Map::new(),
             Wanted::Revision(to) => {
-                let kept = revisions::list_of_template(&mut db, template, i64::from(MAX_REVISIONS)).await?;
+                let limit = i64::from(MAX_REVISIONS);
+                let kept = revisions::list_of_template(&mut db, i32::from(id), limit).await?;
                 let found = kept.iter().find(|change| change.revision == to).and_then(TemplateChange::of);
                 found.ok_or_else(|| DeskError::not_found("The revision"))?.values
             }
@@ -177,32 +247,54 @@ impl CatalogueEditor {
         if values == before {
             return Ok(respond::ok(&self.format_template(&base, present)));
         }
-        let mut changes: Vec<TemplateChange> = all.iter().filter_map(TemplateChange::of).collect();
-        changes.retain(|change| change.template != id);
-        changes.push(TemplateChange { template: id, revision: seen + 1, values: values.clone() });
-        self.catalogue.check(&changes).map_err(refuse_values)?;
-        let new = StoredChange {
-            template,
-            revision: seen + 1,
-            created_at: call.now(),
-            author: call.owner.email.clone(),
-            changes: Value::Object(values).to_string(),
-        };
-        if !revisions::insert(&mut db, &new).await? {
-            return Err(refuse_outdated(None));
+        let change = TemplateChange { template: id, revision: seen + 1, values, product: None };
+        if base.is_added && !change.is_complete() {
+            let text = "The template was added at the desk and needs all its values. Hide it if it should not be sold.";
+            return Err(refuse_values(vec![text.to_owned()]));
         }
-        revisions::delete_old(&mut db, template, new.revision - MAX_REVISIONS).await?;
-        call.record_within(&mut db, "catalogue.change", &id.to_string()).await?;
-        db.commit().await?;
-        self.catalogue.take_up(changes);
+        let new = self.insert(call, db, &all, change).await?;
         Ok(respond::ok(&self.format_template(&base, Some(&new))))
     }
 
-    /// Returns the template of the path with its values in the files.
-    fn find(&self, call: &OwnerCall) -> Result<CatalogueTemplate, DeskError> {
-        let id = call.segments.first().and_then(|text| text.parse::<u16>().ok());
-        let found = self.catalogue.list().into_iter().find(|template| Some(template.id) == id);
-        found.ok_or_else(|| DeskError::not_found("The template"))
+    /// Checks and stores a revision in the transaction, which holds the lock, and shows it.
+    async fn insert(
+        &self,
+        call: &OwnerCall,
+        mut db: Connection,
+        all: &[StoredChange],
+        mut change: TemplateChange,
+    ) -> Result<StoredChange, DeskError> {
+        require_alternative_text(&change.values)?;
+        find_upload(&mut db, &change.values, PICTURE, FileKind::Picture).await?;
+        let product = find_upload(&mut db, &change.values, PRODUCT_FILE, FileKind::Product).await?;
+        change.product = product.map(FileFacts::into_product);
+        let id = change.template;
+        let new = StoredChange {
+            template: i32::from(id),
+            revision: change.revision,
+            created_at: call.now(),
+            author: call.owner.email.clone(),
+            changes: Value::Object(change.values.clone()).to_string(),
+            product: change.product.clone(),
+        };
+        let mut changes: Vec<TemplateChange> = all.iter().filter_map(TemplateChange::of).collect();
+        changes.retain(|change| change.template != id);
+        changes.push(change);
+        self.catalogue.check(&changes).map_err(refuse_values)?;
+        if !revisions::insert(&mut db, &new).await? {
+            return Err(refuse_outdated(None));
+        }
+        revisions::delete_old(&mut db, new.template, new.revision - MAX_REVISIONS).await?;
+        call.record_within(&mut db, "catalogue.change", &id.to_string()).await?;
+        db.commit().await?;
+        self.catalogue.take_up(changes, call.db()).await;
+        Ok(new)
+    }
+
+    /// Returns a template with its values in the files; one that was added at the desk has none there.
+    fn find(&self, id: u16, stored: Option<&StoredChange>) -> Result<CatalogueTemplate, DeskError> {
+        let of_files = self.catalogue.list().into_iter().find(|template| template.id == id);
+        of_files.or_else(|| stored.and_then(to_added)).ok_or_else(|| DeskError::not_found("The template"))
     }
 
     /// Formats a template: the values in effect, and which of them differ from the files.
@@ -212,11 +304,13 @@ impl CatalogueEditor {
         values.extend(changes.clone());
         let names: Vec<&String> = base.values.keys().filter(|key| changes.contains_key(*key)).collect();
         let link = values.get("link").and_then(Value::as_str).unwrap_or_default();
+        let Sale { state, file } = (self.find_state)(base.id, link);
         json!({
             "id": base.id,
-            "category": base.category,
+            "is_added": base.is_added,
             "revision": stored.map_or(0, |stored| stored.revision),
-            "state": (self.find_state)(base.id, link).name(),
+            "state": state.name(),
+            "product": file.map(|file| json!({ "name": file.name, "size": file.size, "is_uploaded": file.is_uploaded })),
             "has_picture": self.catalogue.find_picture(base.id).is_some(),
             "page": format!("{}/template/{}", self.shop_origin, base.id),
             "values": values,
@@ -231,6 +325,53 @@ impl Section for CatalogueEditor {
     fn answer(&self, call: OwnerCall) -> BoxFuture<'_, Result<Response, DeskError>> {
         self.handle(call).boxed()
     }
+
+    fn takes_upload(&self, method: &Method, segments: &[&str]) -> bool {
+        *method == Method::POST && matches!(segments, [PICTURES | PRODUCT_FILES])
+    }
+
+    fn answer_upload(&self, call: OwnerCall, content: Body) -> BoxFuture<'_, Result<Response, DeskError>> {
+        async move {
+            if call.segments.first().is_some_and(|segment| segment == PICTURES) {
+                self.uploads.receive_picture(&call, &*self.catalogue, content).await
+            } else {
+                self.uploads.receive_product(&call, content).await
+            }
+        }
+        .boxed()
+    }
+}
+
+/// Lists the templates of revisions that are in no file.
+fn list_added(of_files: &[CatalogueTemplate], stored: &[StoredChange]) -> Vec<CatalogueTemplate> {
+    let added = stored.iter().filter_map(to_added);
+    added.filter(|added| of_files.iter().all(|template| template.id != added.id)).collect()
+}
+
+/// Returns the template of a revision that needs none in the files.
+fn to_added(stored: &StoredChange) -> Option<CatalogueTemplate> {
+    let change = TemplateChange::of(stored).filter(TemplateChange::is_complete)?;
+    Some(CatalogueTemplate { id: change.template, is_added: true, values: empty_values() })
+}
+
+/// Returns the uploaded file that a value names.
+async fn find_upload(
+    db: &mut Connection,
+    values: &Map<String, Value>,
+    key: &str,
+    kind: FileKind,
+) -> Result<Option<FileFacts>, DeskError> {
+    let Some(id) = find_file(values, key) else { return Ok(None) };
+    let found = files::find(db, id, kind).await?;
+    let missing = || {
+        let refused = DeskError::new(StatusCode::BAD_REQUEST, "catalogue_refused", "The uploaded file is not there.");
+        refused.hint("It was uploaded more than a day ago and not saved: upload it again.")
+    };
+    found.map(Some).ok_or_else(missing)
+}
+
+fn format_file(file: &FileFacts) -> Value {
+    json!({ "file": file.id, "name": file.name, "size": file.size })
 }
 
 /// What the owner wants of a template.
@@ -239,6 +380,12 @@ enum Wanted {
     Values(Map<String, Value>),
     /// The values of an earlier revision; those of the files for 0.
     Revision(i32),
+}
+
+/// Reads the id of the path.
+fn read_id(call: &OwnerCall) -> Result<u16, DeskError> {
+    let id = call.segments.first().and_then(|text| text.parse::<u16>().ok());
+    id.ok_or_else(|| DeskError::not_found("The template"))
 }
 
 /// Reads the number of a revision.

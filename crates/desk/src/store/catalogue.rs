@@ -1,23 +1,33 @@
 //! `basalt.catalogue_revisions`: what owners change of the catalogue.
 
 use gotrue_rules::domain::user::Time;
+use orders::products::UploadedProduct;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
+use uuid::Uuid;
 
 statements! {
     LOCK = "catalogue.lock": "SELECT pg_advisory_xact_lock(hashtextextended('basalt.catalogue', 12))";
 
     /// The latest revision of each template.
     LIST = "catalogue.list": "
-        SELECT DISTINCT ON (r.template) r.template, r.revision, r.created_at, r.author, r.changes::text AS changes
-        FROM basalt.catalogue_revisions r
-        ORDER BY r.template, r.revision DESC";
+        SELECT r.template, r.revision, r.created_at, r.author, r.changes::text AS changes,
+               f.id AS file, f.name AS file_name, f.size AS file_size
+        FROM (SELECT DISTINCT ON (l.template) l.template, l.revision, l.created_at, l.author, l.changes
+              FROM basalt.catalogue_revisions l
+              ORDER BY l.template, l.revision DESC) r
+        LEFT JOIN basalt.shop_files f
+               ON f.id::text = r.changes ->> 'product_file' AND f.kind = 'product' AND f.is_complete
+        ORDER BY r.template";
 
     LIST_OF_TEMPLATE = "catalogue.list_of_template": "
-        SELECT r.template, r.revision, r.created_at, r.author, r.changes::text AS changes
+        SELECT r.template, r.revision, r.created_at, r.author, r.changes::text AS changes,
+               f.id AS file, f.name AS file_name, f.size AS file_size
         FROM basalt.catalogue_revisions r
+        LEFT JOIN basalt.shop_files f
+               ON f.id::text = r.changes ->> 'product_file' AND f.kind = 'product' AND f.is_complete
         WHERE r.template = :template
         ORDER BY r.revision DESC
         LIMIT :limit";
@@ -27,6 +37,13 @@ statements! {
         INSERT INTO basalt.catalogue_revisions (template, revision, created_at, author, changes)
         VALUES (:template, :revision, :at, :author, :changes::text::jsonb)
         ON CONFLICT (template, revision) DO NOTHING";
+
+    /// The lowest number from the given one that no template has or had: its orders and revisions belong to another one.
+    FIND_FREE_NUMBER = "catalogue.find_free_number": "
+        SELECT min(n.number)
+        FROM generate_series(:first::integer, 9999) n (number)
+        WHERE NOT EXISTS (SELECT FROM basalt.catalogue_revisions r WHERE r.template = n.number)
+          AND NOT EXISTS (SELECT FROM basalt.orders o WHERE o.template = n.number)";
 
     DELETE_OLD = "catalogue.delete_old": "
         DELETE FROM basalt.catalogue_revisions
@@ -47,11 +64,22 @@ pub(crate) struct StoredChange {
     pub author: String,
     /// The changed values as a JSON object.
     pub changes: String,
+    /// The uploaded file that they name for buyers.
+    pub product: Option<UploadedProduct>,
 }
 
 impl FromRow<'_, PgRow> for StoredChange {
     fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        let product = match row.try_get::<Option<Uuid>, _>("file")? {
+            Some(id) => {
+                let size: i64 = row.try_get("file_size")?;
+                let size = u64::try_from(size).unwrap_or_default();
+                Some(UploadedProduct { id, name: row.try_get("file_name")?, size })
+            }
+            None => None,
+        };
         Ok(Self {
+            product,
             template: row.try_get("template")?,
             revision: row.try_get("revision")?,
             created_at: row.try_get("created_at")?,
@@ -78,10 +106,16 @@ pub(crate) async fn list_of_template(db: &mut Connection, template: i32, limit: 
 
 /// Stores a revision; `false` if there is one of this number.
 pub(crate) async fn insert(db: &mut Connection, new: &StoredChange) -> Result<bool> {
-    let StoredChange { template, revision, created_at: at, author, changes } = new;
+    let StoredChange { template, revision, created_at: at, author, changes, .. } = new;
     let (template, revision, at) = (*template, *revision, *at);
     let (author, changes) = (author.as_str(), changes.as_str());
     Ok(db.execute(bind!(INSERT, template, revision, at, author, changes)).await? > 0)
+}
+
+/// Returns the lowest number from `first` that a new template can have; `None` if there is none.
+pub(crate) async fn find_free_number(db: &mut Connection, first: i32) -> Result<Option<i32>> {
+    let (number,): (Option<i32>,) = db.fetch_one(bind!(FIND_FREE_NUMBER, first)).await?;
+    Ok(number)
 }
 
 /// Deletes the revisions of a template up to a number.

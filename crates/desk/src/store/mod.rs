@@ -6,6 +6,7 @@ pub(crate) mod checklist;
 pub(crate) mod devices;
 pub(crate) mod events;
 pub(crate) mod figures;
+pub(crate) mod files;
 pub(crate) mod page_views;
 pub(crate) mod recovery_codes;
 pub(crate) mod reset_links;
@@ -23,6 +24,7 @@ pub fn list_statements() -> Vec<&'static Statement> {
         devices::STATEMENTS.list(),
         events::STATEMENTS.list(),
         figures::STATEMENTS.list(),
+        files::STATEMENTS.list(),
         page_views::STATEMENTS.list(),
         recovery_codes::STATEMENTS.list(),
         reset_links::STATEMENTS.list(),

@@ -1,5 +1,7 @@
 //! Downloads: the file of an order by the token of its link.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
@@ -12,14 +14,16 @@ use http::header::{
     X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderValue, StatusCode};
+use platform::store::{Connection, Pool};
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
+use uuid::Uuid;
 
 use super::page;
 use crate::order::{Order, OrderState};
-use crate::products::ProductFile;
+use crate::products::{ProductFile, UploadedProduct};
 use crate::service::OrderService;
-use crate::store::{find_order, record_download};
+use crate::store::{find_order, read_chunk, record_download};
 
 /// The bytes that are read at a time.
 const CHUNK: usize = 64 * 1024;
@@ -36,11 +40,19 @@ enum DownloadFailure {
     Unavailable,
 }
 
+/// The file of a valid link.
+enum OpenedProduct {
+    /// One of the folder.
+    Shipped(ProductFile, File),
+    /// One of the database.
+    Uploaded(UploadedProduct),
+}
+
 impl OrderService {
     /// Answers with the file of a link, or with a page that says why there is none.
     pub(super) async fn answer_download(&self, token: &str, is_head: bool, language: Language) -> Response {
         let failure = match self.open_download(token, is_head).await {
-            Ok((file, opened)) => return send_file(&file, opened, is_head),
+            Ok(opened) => return self.send_file(opened, is_head),
             Err(failure) => failure,
         };
         let is_renewable = matches!(failure, DownloadFailure::Ended);
@@ -61,7 +73,7 @@ impl OrderService {
     /// Opens the file of a valid link and counts the download.
     ///
     /// Nothing is counted for a file that cannot be opened.
-    async fn open_download(&self, token: &str, is_head: bool) -> Result<(ProductFile, File), DownloadFailure> {
+    async fn open_download(&self, token: &str, is_head: bool) -> Result<OpenedProduct, DownloadFailure> {
         let key = self.download_key().await.map_err(|error| report(&error))?;
         let grant = key.verify(token).ok_or(DownloadFailure::Unknown)?;
         let order = find_order(&mut self.connection(), grant.order).await.map_err(|error| report(&error))?;
@@ -71,6 +83,29 @@ impl OrderService {
         }
         let order = order.filter(|order| is_open(order, grant.generation, now)).ok_or(DownloadFailure::Ended)?;
         let template = u16::try_from(order.template).unwrap_or_default();
+        let opened = self.open_product(template).await?;
+        if !is_head {
+            let counted =
+                record_download(&mut self.connection(), grant.order, grant.generation, self.clock.now()).await;
+            if !counted.map_err(|error| report(&error))? {
+                return Err(DownloadFailure::Ended);
+            }
+            tracing::info!(order.id = %grant.order, template, "download started");
+        }
+        Ok(opened)
+    }
+
+    /// Opens what buyers of a template get: the uploaded file, else that of the folder.
+    async fn open_product(&self, template: u16) -> Result<OpenedProduct, DownloadFailure> {
+        if let Some(uploaded) = (self.find_uploaded)(template) {
+            // Nothing is counted for a file that cannot be read.
+            let first = read_chunk(&mut self.connection(), uploaded.id, 0).await.map_err(|error| report(&error))?;
+            if first.is_some() {
+                return Ok(OpenedProduct::Uploaded(uploaded));
+            }
+            tracing::error!(template, file = %uploaded.id, "the database lacks a product file that was uploaded");
+            return Err(DownloadFailure::Unavailable);
+        }
         let Some(file) = self.folder.find(template) else {
             tracing::error!(template, folder = %self.folder.path.display(), "the folder of products lacks a file that was sold");
             return Err(DownloadFailure::Unavailable);
@@ -86,15 +121,34 @@ impl OrderService {
             );
             return Err(DownloadFailure::Unavailable);
         }
-        if !is_head {
-            let counted =
-                record_download(&mut self.connection(), grant.order, grant.generation, self.clock.now()).await;
-            if !counted.map_err(|error| report(&error))? {
-                return Err(DownloadFailure::Ended);
-            }
-            tracing::info!(order.id = %grant.order, template, "download started");
+        Ok(OpenedProduct::Shipped(file.clone(), opened))
+    }
+
+    fn send_file(&self, opened: OpenedProduct, is_head: bool) -> Response {
+        let (name, size) = match &opened {
+            OpenedProduct::Shipped(file, _) => (file.name.clone(), file.size),
+            OpenedProduct::Uploaded(file) => (file.name.clone(), file.size),
+        };
+        let body = match opened {
+            _ if is_head => Body::empty(),
+            OpenedProduct::Shipped(_, opened) => Body::from_stream(read_chunks(opened, size)),
+            OpenedProduct::Uploaded(file) => Body::from_stream(read_stored(self.pool.clone(), file.id, size)),
+        };
+        let mut response = Response::new(body);
+        let headers = response.headers_mut();
+        let disposition = HeaderValue::try_from(format!("attachment; filename=\"{name}\""));
+        headers.insert(CONTENT_DISPOSITION, disposition.unwrap_or(HeaderValue::from_static("attachment")));
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(size));
+        for (name, value) in [
+            (CONTENT_TYPE, "application/zip"),
+            (CACHE_CONTROL, "no-store"),
+            (ACCEPT_RANGES, "none"),
+            (REFERRER_POLICY, "no-referrer"),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
         }
-        Ok((file.clone(), opened))
+        response
     }
 }
 
@@ -111,25 +165,6 @@ fn report(error: &(dyn std::error::Error + 'static)) -> DownloadFailure {
     DownloadFailure::Unavailable
 }
 
-fn send_file(file: &ProductFile, opened: File, is_head: bool) -> Response {
-    let body = if is_head { Body::empty() } else { Body::from_stream(read_chunks(opened, file.size)) };
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    let disposition = HeaderValue::try_from(format!("attachment; filename=\"{}\"", file.name));
-    headers.insert(CONTENT_DISPOSITION, disposition.unwrap_or(HeaderValue::from_static("attachment")));
-    headers.insert(CONTENT_LENGTH, HeaderValue::from(file.size));
-    for (name, value) in [
-        (CONTENT_TYPE, "application/zip"),
-        (CACHE_CONTROL, "no-store"),
-        (ACCEPT_RANGES, "none"),
-        (REFERRER_POLICY, "no-referrer"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    response
-}
-
 /// Reads a file of this size in chunks.
 fn read_chunks(file: File, size: u64) -> impl Stream<Item = std::io::Result<Bytes>> {
     stream::try_unfold((file.take(size), size), |(mut file, left)| async move {
@@ -142,5 +177,26 @@ fn read_chunks(file: File, size: u64) -> impl Stream<Item = std::io::Result<Byte
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
         Ok(Some((chunk.freeze(), (file, left - read as u64))))
+    })
+}
+
+/// Reads an uploaded file by its parts: between two, a slow client holds no connection to the database.
+fn read_stored(pool: Pool, id: Uuid, size: u64) -> impl Stream<Item = std::io::Result<Bytes>> {
+    stream::try_unfold((0_i32, size), move |(position, left)| {
+        let pool = pool.clone();
+        async move {
+            if left == 0 {
+                return Ok(None);
+            }
+            let chunk = read_chunk(&mut Connection::pooled(pool, Arc::default()), id, position).await;
+            let chunk = chunk.map_err(|error| {
+                tracing::error!(error = %ErrorChain(&error), "a download ended early");
+                std::io::Error::other("the database does not answer")
+            })?;
+            let chunk = chunk.filter(|chunk| !chunk.is_empty() && chunk.len() as u64 <= left);
+            let chunk = chunk.ok_or(std::io::ErrorKind::UnexpectedEof)?;
+            let left = left - chunk.len() as u64;
+            Ok(Some((Bytes::from(chunk), (position + 1, left))))
+        }
     })
 }

@@ -55,6 +55,10 @@ statements! {
          LIMIT :limit"
     );
 
+    /// A part of an uploaded file.
+    READ_CHUNK = "shop_files.read_chunk": "
+        SELECT c.content FROM basalt.shop_file_chunks c WHERE c.file = :file AND c.position = :position";
+
     /// The orders of a buyer that are not refunded, the newest first.
     LIST_OF_BUYER = "orders.list_of_buyer": concat!(
         "SELECT ", columns!(), "
@@ -291,4 +295,10 @@ pub async fn list_mails(db: &mut Connection, id: Uuid) -> Result<Vec<MailEntry>>
 /// Returns the statements of this file.
 pub(super) fn list_statements() -> Vec<&'static Statement> {
     STATEMENTS.list()
+}
+
+/// Reads a part of an uploaded file, from 0; `None` after the last one.
+pub async fn read_chunk(db: &mut Connection, file: Uuid, position: i32) -> Result<Option<Vec<u8>>> {
+    let row: Option<(Vec<u8>,)> = db.fetch_optional(bind!(READ_CHUNK, file, position)).await?;
+    Ok(row.map(|(content,)| content))
 }

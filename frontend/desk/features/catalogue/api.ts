@@ -7,6 +7,7 @@ const STATES = ["sells", "made_to_order", "no_product_file", "placeholder_link"]
 
 const ValuesSchema = v.object({
   title: v.string(),
+  category: v.string(),
   price: v.string(),
   summary: v.string(),
   description: v.string(),
@@ -14,14 +15,18 @@ const ValuesSchema = v.object({
   link: v.string(),
   payment_reference: v.array(v.string()),
   visible: v.boolean(),
+  picture: v.string(),
+  picture_alt: v.string(),
+  product_file: v.string(),
 });
 
 const TEMPLATE = {
   id: v.number(),
-  category: v.string(),
+  is_added: v.boolean(),
   revision: v.number(),
   state: v.picklist(STATES),
   has_picture: v.boolean(),
+  product: v.nullish(v.object({ name: v.string(), size: v.number(), is_uploaded: v.boolean() })),
   page: v.string(),
   values: ValuesSchema,
   changed: v.array(v.string()),
@@ -42,13 +47,22 @@ const RevisionSchema = v.object({
   fields: v.array(v.object({ name: v.string(), before: ValueSchema, after: ValueSchema })),
 });
 
-const DetailSchema = v.object({ ...TEMPLATE, history: v.array(RevisionSchema) });
+const FileSchema = v.object({ file: v.string(), name: v.string(), size: v.number() });
+
+const DetailSchema = v.object({
+  ...TEMPLATE,
+  history: v.array(RevisionSchema),
+  files: v.array(FileSchema),
+});
+
+const UploadSchema = v.object({ file: v.string(), size: v.number(), name: v.nullish(v.string()) });
 
 export type SaleState = (typeof STATES)[number];
 export type Values = v.InferOutput<typeof ValuesSchema>;
 export type Value = v.InferOutput<typeof ValueSchema>;
 export type Template = v.InferOutput<typeof TemplateSchema>;
 export type TemplateDetail = v.InferOutput<typeof DetailSchema>;
+export type UploadedFile = v.InferOutput<typeof FileSchema>;
 export type Revision = v.InferOutput<typeof RevisionSchema>;
 
 export function loadCatalogue() {
@@ -57,6 +71,22 @@ export function loadCatalogue() {
 
 export function loadTemplate(id: string) {
   return send({ path: `/catalogue/${encodeURIComponent(id)}` }, DetailSchema);
+}
+
+/** Adds a template, which is hidden until the owner shows it. */
+export function addTemplate(values: Partial<Values>) {
+  return send({ method: "POST", path: "/catalogue", body: { values } }, TemplateSchema);
+}
+
+/** Uploads a picture, which is used when a template is saved with it. */
+export function uploadPicture(file: File) {
+  return send({ method: "POST", path: "/catalogue/pictures", upload: file }, UploadSchema);
+}
+
+/** Uploads a ZIP file for buyers, which is used when a template is saved with it. */
+export function uploadProduct(file: File) {
+  const path = `/catalogue/product-files?name=${encodeURIComponent(file.name)}`;
+  return send({ method: "POST", path, upload: file }, UploadSchema);
 }
 
 /** Changes values of the revision that the owner saw; the server refuses it if there is a later one. */

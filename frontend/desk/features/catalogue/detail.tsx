@@ -31,7 +31,7 @@ export function TemplateView({ id }: { id: string }) {
 }
 
 function Opened({ template }: { template: TemplateDetail }) {
-  const { values, state, category, page } = template;
+  const { values, state, page } = template;
   const { label, tone } = describeSaleState(state);
   return (
     <article className="pb-8">
@@ -49,7 +49,7 @@ function Opened({ template }: { template: TemplateDetail }) {
         <div className="mt-3 flex flex-wrap items-start gap-x-5 gap-y-3 border-b border-line pb-5">
           <Picture template={template} className="w-40" />
           <div className="min-w-56 flex-1 space-y-1">
-            <p className="text-small text-ink-soft">{category}</p>
+            <p className="text-small text-ink-soft">{values.category}</p>
             <p className="max-w-text">{explainSaleState(state)}</p>
             {values.visible && (
               <a

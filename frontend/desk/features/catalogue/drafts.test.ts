@@ -4,6 +4,7 @@ import { changesOf, type Draft, isDisputed, shownEntry, withEntry } from "./draf
 
 const PRESENT: Values = {
   title: "Newsletter",
+  category: "Newsletter",
   price: "$28",
   summary: "Short",
   description: "Long",
@@ -11,6 +12,9 @@ const PRESENT: Values = {
   link: "",
   payment_reference: [],
   visible: true,
+  picture: "",
+  picture_alt: "",
+  product_file: "",
 };
 
 test("only what differs is sent", () => {

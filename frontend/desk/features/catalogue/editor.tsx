@@ -17,14 +17,14 @@ import {
   withEntry,
 } from "./drafts.ts";
 import { TemplateFields } from "./fields.tsx";
-import { checkValue, type Entry, KEYS, type Key, toEntry } from "./model.ts";
+import { checkTogether, checkValue, type Entry, KEYS, type Key, toEntry } from "./model.ts";
 import { keepUp, showStored } from "./use-catalogue.ts";
 
 type Problems = Partial<Record<Key, string>>;
 
 /** Changes the values of a template. What is typed stays while others change it, too. */
 export function TemplateEditor({ template }: { template: TemplateDetail }) {
-  const { id, revision, values, changed_by: author } = template;
+  const { id, revision, values, changed_by: author, product, files } = template;
   const [draft, setDraft] = useState(() => draftOf(id));
   const [problems, setProblems] = useState<Problems>({});
   const form = useRef<HTMLFormElement>(null);
@@ -58,7 +58,7 @@ export function TemplateEditor({ template }: { template: TemplateDetail }) {
 
   function onSubmit(event: FormEvent): void {
     event.preventDefault();
-    const found: Problems = {};
+    const found: Problems = checkTogether({ ...values, ...changes });
     for (const key of KEYS) {
       const problem = key in changes ? checkValue(key, changes[key] ?? "") : undefined;
       if (problem) found[key] = problem;
@@ -75,12 +75,15 @@ export function TemplateEditor({ template }: { template: TemplateDetail }) {
       <TemplateFields
         present={values}
         author={author}
+        product={product}
+        files={files}
         entryOf={(key) => shownEntry(draft, key, values)}
         problemOf={(key) => problems[key]}
         isDisputed={(key) => isDisputed(draft, key, values)}
-        onWrite={(key: Key, entry: Entry) => keep(withEntry(draft, key, entry, values))}
+        // An upload can end after other fields were changed.
+        onWrite={(key: Key, entry: Entry) => keep(withEntry(draftOf(id), key, entry, values))}
         onTake={(key) =>
-          keep({ ...draft, [key]: { entry: toEntry(values[key]), before: values[key] } })
+          keep({ ...draftOf(id), [key]: { entry: toEntry(values[key]), before: values[key] } })
         }
       />
       {failure && <FailureNotice failure={failure} />}

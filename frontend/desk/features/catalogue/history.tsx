@@ -4,13 +4,13 @@ import { Time } from "../../shell/format/time.tsx";
 import { Button } from "../../shell/ui/button.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { useToast } from "../../shell/ui/toasts.tsx";
-import { type Revision, restoreTemplate, type TemplateDetail } from "./api.ts";
+import { type Revision, restoreTemplate, type TemplateDetail, type UploadedFile } from "./api.ts";
 import { formatValue, nameValue } from "./model.ts";
 import { keepUp, showStored } from "./use-catalogue.ts";
 
 /** Who changed what of a template and when, with the way back. */
 export function TemplateHistory({ template }: { template: TemplateDetail }) {
-  const { id, revision, changed, history } = template;
+  const { id, revision, changed, history, files, is_added: isAdded } = template;
   const toast = useToast();
   const restoring = useAction(
     (to: number) => keepUp(restoreTemplate(id, revision, to)),
@@ -39,13 +39,15 @@ export function TemplateHistory({ template }: { template: TemplateDetail }) {
           <Change
             key={entry.revision}
             entry={entry}
+            files={files}
+            isFirstOfAdded={isAdded && entry.revision === 1}
             isLatest={entry.revision === revision}
             isPending={restoring.isPending}
             onRestore={(to) => void restoring.run(to)}
           />
         ))}
       </ol>
-      {changed.length > 0 && (
+      {changed.length > 0 && !isAdded && (
         <Button
           kind="quiet"
           className="mt-5 -ml-3.5"
@@ -61,12 +63,15 @@ export function TemplateHistory({ template }: { template: TemplateDetail }) {
 
 interface ChangeProps {
   entry: Revision;
+  files: readonly UploadedFile[];
+  /** Whether there is nothing before it. */
+  isFirstOfAdded: boolean;
   isLatest: boolean;
   isPending: boolean;
   onRestore: (to: number) => void;
 }
 
-function Change({ entry, isLatest, isPending, onRestore }: ChangeProps) {
+function Change({ entry, files, isFirstOfAdded, isLatest, isPending, onRestore }: ChangeProps) {
   const { revision, at, author, fields } = entry;
   return (
     <li className="relative">
@@ -80,19 +85,22 @@ function Change({ entry, isLatest, isPending, onRestore }: ChangeProps) {
       <ul className="mt-0.5 space-y-1">
         {fields.map(({ name, before, after }) => (
           <li key={name} className="wrap-anywhere">
-            {nameValue(name)}: {formatValue(name, before)} became {formatValue(name, after)}
+            {nameValue(name)}: {formatValue(name, before, files)} became{" "}
+            {formatValue(name, after, files)}
           </li>
         ))}
       </ul>
-      <Button
-        className="mt-2"
-        icon={Undo2}
-        isPending={isPending}
-        onClick={() => onRestore(isLatest ? revision - 1 : revision)}
-      >
-        {isLatest ? "Undo" : "Return to this"}
-        <span className="sr-only"> change {revision}</span>
-      </Button>
+      {!(isLatest && isFirstOfAdded) && (
+        <Button
+          className="mt-2"
+          icon={Undo2}
+          isPending={isPending}
+          onClick={() => onRestore(isLatest ? revision - 1 : revision)}
+        >
+          {isLatest ? "Undo" : "Return to this"}
+          <span className="sr-only"> change {revision}</span>
+        </Button>
+      )}
     </li>
   );
 }

@@ -1,9 +1,12 @@
+import { Plus } from "lucide-react";
+import { Link } from "react-router-dom";
 import { formatPlural } from "../../shell/format/format.ts";
 import { PageHeader } from "../../shell/frame/page-header.tsx";
 import { DensityButton } from "../../shell/list/density.tsx";
 import { useRowFocus } from "../../shell/list/use-row-focus.ts";
 import { useRowKeys } from "../../shell/list/use-row-keys.ts";
 import { Announcement } from "../../shell/ui/announcement.tsx";
+import { buttonClass } from "../../shell/ui/button.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { ListSkeleton } from "../../shell/ui/skeleton.tsx";
 import { TemplateRow } from "./row.tsx";
@@ -19,7 +22,18 @@ export function CatalogueList({ open }: { open: string | undefined }) {
   useRowFocus(element, open);
   return (
     <>
-      <PageHeader title="Catalogue" actions={<DensityButton />} />
+      <PageHeader
+        title="Catalogue"
+        actions={
+          <>
+            <Link to="/catalogue/new" className={buttonClass("plain")}>
+              <Plus aria-hidden="true" className="size-4" />
+              Add template
+            </Link>
+            <DensityButton />
+          </>
+        }
+      />
       {failure && (
         <div className="p-4 lg:px-5">
           <FailureNotice failure={failure} onRetry={reload} />

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { checkValue, formatValue, toEntry, toValue } from "./model.ts";
+import type { Values } from "./api.ts";
+import { checkTogether, checkValue, formatSize, formatValue, toEntry, toValue } from "./model.ts";
 
 test("a field holds the texts of a list in lines", () => {
   expect(toEntry(["a", "b"])).toBe("a\nb");
@@ -33,4 +34,21 @@ test("values are formatted for a sentence", () => {
   expect(formatValue("visible", false)).toBe("hidden");
   expect(formatValue("link", "")).toBe("nothing");
   expect(formatValue("features", ["a", "b"])).toBe("“a; b”");
+});
+
+test("a picture needs its description, and uploaded files have names", () => {
+  const values = { picture: "1", picture_alt: "" } as Values;
+  expect(checkTogether(values).picture_alt).toMatch(/what the picture shows/);
+  expect(checkTogether({ ...values, picture_alt: "A letter" })).toEqual({});
+  expect(checkTogether({ ...values, picture: "" })).toEqual({});
+  expect(checkValue("picture_alt", "x".repeat(161))).toMatch(/160 characters: it has 161/);
+  const files = [{ file: "1", name: "letters.zip", size: 10 }];
+  expect(formatValue("product_file", "1", files)).toBe("“letters.zip”");
+  expect(formatValue("product_file", "", files)).toBe("that of the products folder");
+  expect(formatValue("picture", "1")).toBe("an uploaded one");
+  expect([formatSize(10), formatSize(110_400), formatSize(2_340_000)]).toEqual([
+    "1 kB",
+    "110 kB",
+    "2.3 MB",
+  ]);
 });

@@ -1,5 +1,5 @@
 import type { Tone } from "../../shell/ui/badge.tsx";
-import type { SaleState, Value, Values } from "./api.ts";
+import type { SaleState, UploadedFile, Value, Values } from "./api.ts";
 
 /** The name of a value in the API. */
 export type Key = keyof Values;
@@ -20,7 +20,7 @@ const STATE_TEXTS: Record<SaleState, string> = {
   sells: "Visitors buy it by the payment link, and buyers get its file.",
   made_to_order: "It has no payment link: visitors describe what they need on the page Submission.",
   no_product_file:
-    "It has a payment link, but no file for buyers. Add the file to the products folder.",
+    "It has a payment link, but no file for buyers. Upload the ZIP file that they get below.",
   placeholder_link: "Its payment link is a placeholder. Enter the one of your payment provider.",
 };
 
@@ -31,6 +31,7 @@ export function explainSaleState(state: SaleState): string {
 
 const LABELS: Record<Key, string> = {
   title: "Title",
+  category: "Category",
   price: "Price",
   summary: "Summary",
   description: "Description",
@@ -38,6 +39,9 @@ const LABELS: Record<Key, string> = {
   link: "Payment link",
   payment_reference: "Payment references",
   visible: "Visibility",
+  picture: "Picture",
+  picture_alt: "Description of the picture",
+  product_file: "File for buyers",
 };
 
 export const KEYS = Object.keys(LABELS) as Key[];
@@ -71,7 +75,8 @@ export function isSame(one: Value, other: Value): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-const LONGEST = { title: 80, summary: 60, description: 400 } as const;
+const LONGEST = { title: 80, category: 30, summary: 60, description: 400 } as const;
+const LONGEST_ALT = 160;
 const FEATURES = 5;
 const LONGEST_FEATURE = 80;
 const MOST_REFERENCES = 20;
@@ -83,6 +88,7 @@ const lengthOf = (text: string) => [...text].length;
 export function checkValue(key: Key, value: Value): string | undefined {
   switch (key) {
     case "title":
+    case "category":
     case "summary":
     case "description": {
       const length = lengthOf(String(value));
@@ -103,7 +109,13 @@ export function checkValue(key: Key, value: Value): string | undefined {
       return checkFeatures(value as string[]);
     case "payment_reference":
       return checkReferences(value as string[]);
+    case "picture_alt":
+      return lengthOf(String(value)) > LONGEST_ALT
+        ? `Shorten it to ${LONGEST_ALT} characters: it has ${lengthOf(String(value))}.`
+        : undefined;
     case "visible":
+    case "picture":
+    case "product_file":
       return undefined;
   }
 }
@@ -122,8 +134,31 @@ function checkReferences(lines: string[]): string | undefined {
   return isLong ? `Shorten each reference to ${LONGEST_REFERENCE} characters.` : undefined;
 }
 
-/** Formats a value in a sentence. */
-export function formatValue(key: string, value: Value): string {
+/** Returns what is wrong with values together. */
+export function checkTogether(values: Values): Partial<Record<Key, string>> {
+  return values.picture !== "" && values.picture_alt === ""
+    ? { picture_alt: "Say what the picture shows, for visitors who cannot see it." }
+    : {};
+}
+
+/** Formats a size in bytes. */
+export function formatSize(bytes: number): string {
+  if (bytes < 1_000_000) return `${Math.max(1, Math.round(bytes / 1000))} kB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** Formats a value in a sentence; uploaded files have names. */
+export function formatValue(
+  key: string,
+  value: Value,
+  files: readonly UploadedFile[] = [],
+): string {
+  if (key === "picture") return value === "" ? "the one of the files" : "an uploaded one";
+  if (key === "product_file") {
+    if (value === "") return "that of the products folder";
+    const name = files.find(({ file }) => file === value)?.name;
+    return name ? `“${name}”` : "an uploaded one";
+  }
   if (key === "visible") return value ? "visible" : "hidden";
   if (Array.isArray(value)) return value.length === 0 ? "nothing" : `“${value.join("; ")}”`;
   return value === "" ? "nothing" : `“${value}”`;

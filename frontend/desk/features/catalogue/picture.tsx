@@ -8,7 +8,7 @@ export function Picture({ template, className }: { template: Template; className
   return (
     <span className={frame}>
       {template.has_picture ? (
-        <Loaded id={template.id} />
+        <Loaded id={template.id} uploaded={template.values.picture} />
       ) : (
         <ImageOff aria-hidden="true" className="size-4" />
       )}
@@ -16,8 +16,8 @@ export function Picture({ template, className }: { template: Template; className
   );
 }
 
-function Loaded({ id }: { id: number }) {
-  const { value, failure } = useQuery(`picture/${id}`, () => loadPicture(id));
+function Loaded({ id, uploaded }: { id: number; uploaded: string }) {
+  const { value, failure } = useQuery(`picture/${id}/${uploaded}`, () => loadPicture(id));
   if (failure && !value) return <ImageOff aria-hidden="true" className="size-4" />;
   return value && <img src={value} alt="" className="size-full object-cover" />;
 }

@@ -12,7 +12,7 @@ interface TemplateRowProps {
 
 /** A template in the list: picture, title, price, visibility and state. */
 export function TemplateRow({ template, address, isOpen }: TemplateRowProps) {
-  const { id, values, category, changed } = template;
+  const { id, values, changed } = template;
   const { label, tone } = describeSaleState(template.state);
   return (
     <ListRow isOpen={isOpen}>
@@ -26,7 +26,9 @@ export function TemplateRow({ template, address, isOpen }: TemplateRowProps) {
           <Picture template={template} className="w-18 @3xl:dense:w-10" />
         </span>
         <span className="truncate font-strong">{values.title}</span>
-        <span className="hidden truncate text-small text-ink-soft @3xl:block">{category}</span>
+        <span className="hidden truncate text-small text-ink-soft @3xl:block">
+          {values.category}
+        </span>
         <span className="order-last col-span-2 flex flex-wrap gap-1.5 @3xl:order-none @3xl:col-span-1">
           <Badge tone={tone}>{label}</Badge>
           {!values.visible && <Badge tone="warning">Hidden</Badge>}

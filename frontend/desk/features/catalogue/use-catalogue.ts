@@ -25,7 +25,7 @@ export function showStored(stored: Template): void {
 }
 
 /** Loads what is shown of the catalogue again. */
-function reloadCatalogue(): void {
+export function reloadCatalogue(): void {
   invalidate(LIST);
   invalidate(DETAILS);
   // The titles by which other lists are filtered.

@@ -29,6 +29,8 @@ export interface ApiRequest {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   body?: unknown;
+  /** A file to upload in place of a body, which may take longer than the time limit. */
+  upload?: Blob;
   /** Whether the answer is a file, which may take longer than the time limit once it has begun. */
   isFile?: boolean;
 }
@@ -97,9 +99,10 @@ async function renewCsrfToken(): Promise<boolean> {
 }
 
 async function attempt(request: ApiRequest): Promise<Result<Response, Failure>> {
-  const { method = "GET", path, body, isFile = false } = request;
+  const { method = "GET", path, body, upload, isFile = false } = request;
   const headers = new Headers({ accept: "application/json" });
   if (body !== undefined) headers.set("content-type", "application/json");
+  if (upload !== undefined) headers.set("content-type", "application/octet-stream");
   const token = csrfToken();
   if (method !== "GET" && token !== undefined) headers.set("x-desk-csrf", token);
   const start = new AbortController();
@@ -108,10 +111,10 @@ async function attempt(request: ApiRequest): Promise<Result<Response, Failure>> 
     const response = await fetch(`${API}${path}`, {
       method,
       headers,
-      body: body === undefined ? null : JSON.stringify(body),
+      body: upload ?? (body === undefined ? null : JSON.stringify(body)),
       credentials: "same-origin",
       cache: "no-store",
-      signal: isFile ? start.signal : AbortSignal.timeout(TIME_LIMIT),
+      signal: isFile || upload ? start.signal : AbortSignal.timeout(TIME_LIMIT),
     });
     return response.ok
       ? { ok: true, value: response }

@@ -9,12 +9,12 @@ use super::desk_client::{Answer, EMAIL, Shop, SignedIn};
 use crate::orders::PRODUCTS;
 use crate::support::{Basalt, TempFolder};
 
-async fn change(shop: &Shop, owner: &SignedIn, id: u16, revision: i32, values: Value) -> Answer {
+pub(super) async fn change(shop: &Shop, owner: &SignedIn, id: u16, revision: i32, values: Value) -> Answer {
     let body = json!({ "revision": revision, "values": values });
     shop.change(Method::PATCH, &format!("/catalogue/{id}"), owner, body).await
 }
 
-async fn page(shop: &Shop, path: &str) -> (u16, String) {
+pub(super) async fn page(shop: &Shop, path: &str) -> (u16, String) {
     let answer = shop.server.client.get(shop.server.url(path)).send().await.expect("an answer");
     (answer.status().as_u16(), answer.text().await.expect("text"))
 }
@@ -84,7 +84,7 @@ async fn list_says_what_each_template_lacks() {
     assert_eq!(&states[..3], ["placeholder_link", "sells", "placeholder_link"]);
     assert_eq!(&states[8..], ["no_product_file", "made_to_order", "made_to_order", "made_to_order"]);
     let first = &all.body["templates"][0];
-    assert_eq!((&first["category"], &first["page"]), (&json!("Newsletter"), &json!("/template/1")));
+    assert_eq!((&first["values"]["category"], &first["page"]), (&json!("Newsletter"), &json!("/template/1")));
     assert_eq!(first["has_picture"], true);
 }
 
@@ -176,7 +176,7 @@ async fn payments_are_compared_with_the_changed_price() {
 }
 
 /// Starts two shops on one database.
-fn start_replicas() -> (Shop, Basalt, TempFolder) {
+pub(super) fn start_replicas() -> (Shop, Basalt, TempFolder) {
     let keys = "[auth]\njwt_secret = \"a secret for the replicas of a test, long enough\"\n\
                 publishable_key = \"sb_publishable_0123456789abcdefghijkl\"\n\
                 secret_key = \"sb_secret_0123456789abcdefghijkl\"\n[basalt.replicas]\nallow_differences = true\n";
@@ -189,7 +189,7 @@ fn start_replicas() -> (Shop, Basalt, TempFolder) {
 }
 
 /// Waits until a page of a server has a text.
-async fn wait_for(server: &Basalt, path: &str, text: &str) {
+pub(super) async fn wait_for(server: &Basalt, path: &str, text: &str) {
     for _ in 0..100 {
         let answer = server.client.get(server.url(path)).send().await.expect("an answer");
         if answer.text().await.expect("text").contains(text) {

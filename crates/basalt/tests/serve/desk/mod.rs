@@ -2,6 +2,7 @@
 
 mod access;
 mod catalogue;
+mod catalogue_files;
 mod desk_client;
 mod figures;
 mod known_devices;
