@@ -101,7 +101,7 @@ test("each template has its picture, and the keys of lists move to it", async ({
   const pictures = page.getByRole("main").locator("img");
   await expect(pictures).toHaveCount(12);
   const widths = () =>
-    pictures.evaluateAll((all) => all.map((it) => (it as HTMLImageElement).naturalWidth));
+    pictures.evaluateAll((all) => all.map((picture) => (picture as HTMLImageElement).naturalWidth));
   await expect.poll(widths).toEqual(Array.from({ length: 12 }, () => 800));
   await page.keyboard.press("j");
   await page.keyboard.press("j");

@@ -65,7 +65,10 @@ export function appOn(page: Page, origin: string, basalt: Basalt): App {
     async open(flowType) {
       await page.goto(origin);
       const settings = { url: basalt.url, key: basalt.publishableKey, flowType };
-      await page.evaluate((it) => localStorage.setItem("settings", JSON.stringify(it)), settings);
+      await page.evaluate(
+        (value) => localStorage.setItem("settings", value),
+        JSON.stringify(settings),
+      );
       await page.goto(url);
     },
     session: () => page.evaluate(async () => (await window.client.auth.getSession()).data.session),

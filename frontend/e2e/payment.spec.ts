@@ -36,7 +36,7 @@ test("a purchase leads to a mail with the file, and a refund ends its link", asy
     }
     const loadedFamilies = () =>
       checkout.evaluate(() =>
-        [...document.fonts].filter((it) => it.status === "loaded").map((it) => it.family),
+        [...document.fonts].filter(({ status }) => status === "loaded").map(({ family }) => family),
       );
     await expect.poll(loadedFamilies).toEqual(expect.arrayContaining(["Besley", "Libre Franklin"]));
 

@@ -220,7 +220,9 @@ test("the live mail is reached and scrolled by keyboard", async ({ page }) => {
   await expect(page.locator("main iframe")).toBeFocused();
   await page.keyboard.press("PageDown");
   await expect
-    .poll(() => mail.locator("html").evaluate((it) => it.ownerDocument.defaultView?.scrollY ?? 0))
+    .poll(() =>
+      mail.locator("html").evaluate((root) => root.ownerDocument.defaultView?.scrollY ?? 0),
+    )
     .toBeGreaterThan(100);
 });
 

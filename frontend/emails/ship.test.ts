@@ -20,7 +20,7 @@ function unzip(bytes: Buffer): Map<string, Buffer> {
   let at = bytes.readUInt32LE(end + 16);
   for (let left = bytes.readUInt16LE(end + 10); left > 0; left--) {
     expect(bytes.readUInt32LE(at)).toBe(0x02014b50);
-    const [method, size, full] = [10, 20, 24].map((it) => bytes.readUInt32LE(at + it));
+    const [method, size, full] = [10, 20, 24].map((offset) => bytes.readUInt32LE(at + offset));
     const nameLength = bytes.readUInt16LE(at + 28);
     const name = bytes.toString("utf8", at + 46, at + 46 + nameLength);
     const local = bytes.readUInt32LE(at + 42);
@@ -158,8 +158,8 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
 
   it("shows one of two pictures in dark mailboxes, and the light one in Outlook", () => {
     const [days, nights] = [".by-day", ".by-night"].map((name) => [...page.querySelectorAll(name)]);
-    expect(nights?.map((it) => it.getAttribute("alt"))).toEqual(
-      days?.map((it) => it.getAttribute("alt")),
+    expect(nights?.map((picture) => picture.getAttribute("alt"))).toEqual(
+      days?.map((picture) => picture.getAttribute("alt")),
     );
     for (const night of nights ?? [])
       expect(night.getAttribute("style")).toMatch(/^display:none;mso-hide:all/);

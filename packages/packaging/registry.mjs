@@ -15,7 +15,7 @@ export async function startRegistry(folder) {
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url);
     const tarball =
-      path.startsWith("/files/") && [...packages.values()].find((it) => it.path === path);
+      path.startsWith("/files/") && [...packages.values()].find((file) => file.path === path);
     if (tarball) return void response.end(tarball.content);
     const found = packages.get(path.slice(1));
     response.statusCode = found ? 200 : 404;

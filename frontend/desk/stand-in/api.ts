@@ -99,12 +99,12 @@ function answerSubmissions(request: StandInRequest, [id, action, item]: string[]
     const ids = body.ids as string[];
     for (const gone of ids)
       submissions.splice(
-        submissions.findIndex((it) => it.id === gone),
+        submissions.findIndex((submission) => submission.id === gone),
         1,
       );
     return ok({ deleted: ids.length });
   }
-  const found = submissions.find((it) => it.id === id);
+  const found = submissions.find((submission) => submission.id === id);
   if (!found) return fail(404, "not_found", "the submission does not exist");
   const now = new Date().toISOString();
   if (method === "PATCH") found.status = String(body.status);
@@ -128,7 +128,7 @@ function answerSubmissions(request: StandInRequest, [id, action, item]: string[]
     found.status = "answered";
     return ok({ message: reply }, 202);
   }
-  const resent = found.messages.find((it) => it.id === item);
+  const resent = found.messages.find((message) => message.id === item);
   if (action === "messages" && resent?.state !== "failed") {
     return fail(409, "message_not_failed", "The message was not given up");
   }
@@ -138,9 +138,9 @@ function answerSubmissions(request: StandInRequest, [id, action, item]: string[]
 
 function summary(submission: (typeof submissions)[number]) {
   const { messages } = submission;
-  const has = (wanted: string) => messages.some((it) => it.state === wanted);
+  const has = (wanted: string) => messages.some((message) => message.state === wanted);
   return {
-    replies: messages.filter((it) => it.kind === "reply").length,
+    replies: messages.filter((message) => message.kind === "reply").length,
     delivery: has("failed")
       ? "failed"
       : has("waiting")
@@ -154,17 +154,18 @@ function summary(submission: (typeof submissions)[number]) {
 function listSubmissions(query: URLSearchParams): StandInAnswer {
   const get = (name: string) => query.get(name) ?? "";
   const matching = submissions.filter(
-    (it) =>
-      it.description.toLowerCase().includes(get("search").toLowerCase()) &&
-      (get("template") === "" || String(it.template?.id) === get("template")) &&
-      (get("from") === "" || it.created_at.slice(0, 10) >= get("from")) &&
-      (get("to") === "" || it.created_at.slice(0, 10) <= get("to")),
+    ({ description, template, created_at: at }) =>
+      description.toLowerCase().includes(get("search").toLowerCase()) &&
+      (get("template") === "" || String(template?.id) === get("template")) &&
+      (get("from") === "" || at.slice(0, 10) >= get("from")) &&
+      (get("to") === "" || at.slice(0, 10) <= get("to")),
   );
-  const count = (status: string) => matching.filter((it) => it.status === status).length;
-  const listed = matching.filter((it) => get("status") === "" || it.status === get("status"));
+  const count = (status: string) =>
+    matching.filter((submission) => submission.status === status).length;
+  const listed = matching.filter(({ status }) => ["", status].includes(get("status")));
   const [rows, next] = page(listed, get("before"));
   return ok({
-    submissions: rows.map((it) => ({ ...it, ...summary(it) })),
+    submissions: rows.map((submission) => ({ ...submission, ...summary(submission) })),
     counts: {
       new: count("new"),
       answered: count("answered"),
@@ -180,12 +181,12 @@ function answerOrders({ method, url }: StandInRequest, id: string, action: strin
   if (id === "held") return answerHeld(action);
   if (id === "") {
     const matching = orders.filter(
-      (it) =>
-        it.buyer_email.includes(get("search")) &&
-        (get("template") === "" || String(it.template?.id) === get("template")),
+      ({ buyer_email: buyer, template }) =>
+        buyer.includes(get("search")) &&
+        (get("template") === "" || String(template?.id) === get("template")),
     );
-    const count = (wanted: string) => matching.filter((it) => it.state === wanted).length;
-    const listed = matching.filter((it) => get("state") === "" || it.state === get("state"));
+    const count = (wanted: string) => matching.filter((order) => order.state === wanted).length;
+    const listed = matching.filter(({ state }) => ["", state].includes(get("state")));
     const [rows, next] = page(listed, get("before"));
     const counts = {
       paid: count("paid"),
@@ -194,7 +195,7 @@ function answerOrders({ method, url }: StandInRequest, id: string, action: strin
     };
     return ok({ orders: rows, counts, next });
   }
-  const found = orders.find((it) => it.id === id);
+  const found = orders.find((order) => order.id === id);
   if (!found) return fail(404, "not_found", "the order does not exist");
   if (action === "refund" && found.currency === "EUR") {
     return fail(502, "provider_refused", "PayPal refused the refund", "The balance is too low");
@@ -231,7 +232,7 @@ function answerPasskeys({ method }: StandInRequest, id: string): StandInAnswer {
   if (method === "GET") return ok({ passkeys });
   if (method === "DELETE") {
     passkeys.splice(
-      passkeys.findIndex((it) => it.id === id),
+      passkeys.findIndex((passkey) => passkey.id === id),
       1,
     );
     return { status: 204 };

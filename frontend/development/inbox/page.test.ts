@@ -39,12 +39,12 @@ function fakeApi(messages: Message[]): InboxApi {
     getText: vi.fn(async (id) => ({ ok: true as const, value: `text of ${id}` })),
     waitForChange: vi.fn(async () => DONE),
     markRead: vi.fn(async (ids, isRead) => {
-      for (const it of messages) if (ids.includes(it.id)) it.is_read = isRead;
+      for (const message of messages) if (ids.includes(message.id)) message.is_read = isRead;
       return DONE;
     }),
     delete: vi.fn(async (id) => {
       messages.splice(
-        messages.findIndex((it) => it.id === id),
+        messages.findIndex((message) => message.id === id),
         1,
       );
       return DONE;

@@ -34,7 +34,7 @@ export function parseRules(css) {
 
 /** Parses declarations into a table; `!important` is left out. */
 function parseDeclarations(text) {
-  const pairs = text.split(";").map((part) => part.split(/:(.*)/s).map((it) => it?.trim()));
+  const pairs = text.split(";").map((part) => part.split(/:(.*)/s).map((side) => side?.trim()));
   return Object.fromEntries(
     pairs
       .filter(([name, value]) => name && value)

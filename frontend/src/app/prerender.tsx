@@ -122,7 +122,7 @@ function oneTemplate(id: number, link?: string): Catalogue {
 /** A template with a picture that the owner gives. */
 function oneOwn(link?: string): Catalogue {
   const { templates, categories } = oneTemplate(BARE_ID, link);
-  return { templates: templates.map((it) => ({ ...it, picture: OWN_PICTURE })), categories };
+  return { templates: templates.map((bare) => ({ ...bare, picture: OWN_PICTURE })), categories };
 }
 
 const OWN_PICTURE: Template["picture"] = {

@@ -56,7 +56,7 @@ export const test = base.extend<TestFixtures, WorkerFixtures>({
   },
   context: async ({ context, world, supabaseUrl }, use) => {
     const { url, publishableKey, storageKey } = world;
-    await context.addInitScript((it) => Object.assign(globalThis, { basaltWorld: it }), {
+    await context.addInitScript((world) => Object.assign(globalThis, { basaltWorld: world }), {
       url,
       publishableKey,
       storageKey,

@@ -113,10 +113,10 @@ async fn state_is_forked_stored_and_reset() -> Result<(), Error> {
     world.reset().await?;
     let missing = world.create_session(&user, json!({})).await.expect_err("no such user");
     assert!(matches!(&missing, Error::Refused { status, .. } if *status == StatusCode::NOT_FOUND), "{missing}");
-    for it in [&fork, &basalt.world(json!({"from": "with ann"})).await?] {
-        let created = it.create_session(&user, json!({"aal": "aal2"})).await?;
+    for copy in [&fork, &basalt.world(json!({"from": "with ann"})).await?] {
+        let created = copy.create_session(&user, json!({"aal": "aal2"})).await?;
         let token = created["session"]["access_token"].as_str();
-        assert_eq!(auth(it, "/user", token, None).await.0, 200);
+        assert_eq!(auth(copy, "/user", token, None).await.0, 200);
     }
     world.restore_snapshot("with ann").await?;
     let secret = user["factors"][0]["secret"].as_str().unwrap_or_default();

@@ -101,33 +101,33 @@ impl DocumentRules<'_> {
 
     /// Replaces a text by the name of its key, or else by its form.
     fn replace_text(&self, key: &str, text: &str, owner: &str) -> String {
-        let it = self.pseudonyms;
+        let pseudonyms = self.pseudonyms;
         let key = key.to_ascii_lowercase();
         let has = |parts: &[&str]| parts.iter().any(|part| key.contains(part));
         if text.is_empty() || text == owner {
             text.to_owned()
         } else if is_email(text) {
-            it.email(text)
+            pseudonyms.email(text)
         } else if let Ok(address) = text.parse::<IpAddr>() {
-            it.ip(address).to_string()
+            pseudonyms.ip(address).to_string()
         } else if IDENTIFIERS.contains(&key.as_str()) {
-            it.identifier(text)
+            pseudonyms.identifier(text)
         } else if is_uuid(text) {
             text.to_owned()
         } else if is_phone(text) && !has(&["zip", "postal"]) {
-            it.phone(text)
+            pseudonyms.phone(text)
         } else if has(&["user_agent"]) {
-            it.user_agent(text)
+            pseudonyms.user_agent(text)
         } else if text.contains("://") || text.starts_with("data:") || has(&["avatar", "picture", "photo"]) {
-            it.url(text)
+            pseudonyms.url(text)
         } else if let Some(date) = generalise_date(&key, text) {
             date
         } else if has(&["domain", "hd"]) && is_domain(text) {
-            it.domain(text)
+            pseudonyms.domain(text)
         } else if has(&["name", "nick", "login", "handle", "username"]) {
-            it.name(text)
+            pseudonyms.name(text)
         } else {
-            it.text(text)
+            pseudonyms.text(text)
         }
     }
 
@@ -144,16 +144,16 @@ impl DocumentRules<'_> {
     }
 
     fn scrub_token(&self, token: &str) -> String {
-        let it = self.pseudonyms;
+        let pseudonyms = self.pseudonyms;
         let (scheme, rest) = token.split_once("mailto:").map_or(("", token), |(_, rest)| ("mailto:", rest));
         if is_email(rest) {
-            format!("{scheme}{}", it.email(rest))
+            format!("{scheme}{}", pseudonyms.email(rest))
         } else if token.contains('@') && token.contains('.') {
-            it.text(token)
+            pseudonyms.text(token)
         } else if let Ok(address) = token.parse::<IpAddr>() {
-            it.ip(address).to_string()
+            pseudonyms.ip(address).to_string()
         } else if token.starts_with('+') && is_phone(token) {
-            it.phone(token)
+            pseudonyms.phone(token)
         } else {
             token.to_owned()
         }
@@ -218,21 +218,21 @@ mod tests {
 
     #[test]
     fn values_are_replaced_by_key_and_form() {
-        let it = Pseudonyms::new("a seed");
+        let pseudonyms = Pseudonyms::new("a seed");
         let replaced = replace(&json!({
             "email": "Ann@corp.test", "email_verified": true, "sub": "1049", "user_id": OWNER, "full_name": "Ann Smith",
             "avatar_url": "https://corp.test/ann.png", "plan": "gold for ann@corp.test", "note": "call me",
             "phone": "+491511234567", "born": "1984-05-06", "seen_at": "2026-01-02T03:04:05Z", "age": 42,
             "nested": [{"ip": "203.0.113.7", "x": null}], "ann@corp.test": 1.5, "owner": OWNER
         }));
-        assert_eq!(replaced["email"], it.email("ann@corp.test"));
-        assert_eq!(replaced["sub"], it.identifier("1049"));
+        assert_eq!(replaced["email"], pseudonyms.email("ann@corp.test"));
+        assert_eq!(replaced["sub"], pseudonyms.identifier("1049"));
         assert_eq!((&replaced["user_id"], &replaced["owner"]), (&json!(OWNER), &json!(OWNER)));
-        assert_eq!(replaced["full_name"], it.name("Ann Smith"));
-        assert_eq!(replaced["avatar_url"], it.url("https://corp.test/ann.png"));
-        assert_eq!(replaced["plan"], format!("gold for {}", it.email("ann@corp.test")));
-        assert_eq!(replaced["note"], it.text("call me"));
-        assert_eq!(replaced["phone"], it.phone("+491511234567"));
+        assert_eq!(replaced["full_name"], pseudonyms.name("Ann Smith"));
+        assert_eq!(replaced["avatar_url"], pseudonyms.url("https://corp.test/ann.png"));
+        assert_eq!(replaced["plan"], format!("gold for {}", pseudonyms.email("ann@corp.test")));
+        assert_eq!(replaced["note"], pseudonyms.text("call me"));
+        assert_eq!(replaced["phone"], pseudonyms.phone("+491511234567"));
         assert_eq!((&replaced["born"], &replaced["seen_at"]), (&json!("1984-01-01"), &json!("2026-01-02T03:04:05Z")));
         assert!(replaced["age"].as_i64().is_some_and(|age| (10..100).contains(&age)));
         assert!(!replaced.to_string().contains("corp.test"), "{replaced}");

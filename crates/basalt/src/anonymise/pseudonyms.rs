@@ -244,36 +244,36 @@ mod tests {
 
     #[test]
     fn pseudonyms_have_their_forms() {
-        let it = pseudonyms();
-        assert_eq!(it.name("Ann Maria Smith Miller").split(' ').count(), 3);
-        assert_eq!(it.url("https://a.example/ann.png?x").rsplit('.').next(), Some("png"));
-        assert!(it.ip_text("203.0.113.7").starts_with("198.1"));
-        assert!(it.ip_text("2a00::1").starts_with("2001:db8:"));
-        assert_eq!(it.ip_text(""), "");
-        assert!(it.network("2a00:1:2:3::/64").ends_with("::/64"));
-        assert!(it.network("203.0.113.7/32").parse::<IpAddr>().is_ok());
-        assert_eq!(it.totp_secret("X").len(), 32);
-        assert!((100..=999).contains(&it.whole_number(123)) && (-9..=0).contains(&it.whole_number(-5)));
-        assert!(it.identifier("6f7d4d1e-1b6f-4c59-9b50-0b8cf1d0c9a1").parse::<Uuid>().is_ok());
+        let pseudonyms = pseudonyms();
+        assert_eq!(pseudonyms.name("Ann Maria Smith Miller").split(' ').count(), 3);
+        assert_eq!(pseudonyms.url("https://a.example/ann.png?x").rsplit('.').next(), Some("png"));
+        assert!(pseudonyms.ip_text("203.0.113.7").starts_with("198.1"));
+        assert!(pseudonyms.ip_text("2a00::1").starts_with("2001:db8:"));
+        assert_eq!(pseudonyms.ip_text(""), "");
+        assert!(pseudonyms.network("2a00:1:2:3::/64").ends_with("::/64"));
+        assert!(pseudonyms.network("203.0.113.7/32").parse::<IpAddr>().is_ok());
+        assert_eq!(pseudonyms.totp_secret("X").len(), 32);
+        assert!((100..=999).contains(&pseudonyms.whole_number(123)) && (-9..=0).contains(&pseudonyms.whole_number(-5)));
+        assert!(pseudonyms.identifier("6f7d4d1e-1b6f-4c59-9b50-0b8cf1d0c9a1").parse::<Uuid>().is_ok());
     }
 
     #[test]
     fn short_texts_stay_different() {
-        let it = pseudonyms();
-        let replaced: HashSet<String> = (0..500).map(|number| it.text(&number.to_string())).collect();
+        let pseudonyms = pseudonyms();
+        let replaced: HashSet<String> = (0..500).map(|number| pseudonyms.text(&number.to_string())).collect();
         assert_eq!(replaced.len(), 500);
-        assert!(it.text(&"word ".repeat(200)).len() <= 1000);
+        assert!(pseudonyms.text(&"word ".repeat(200)).len() <= 1000);
     }
 
     proptest! {
         #[test]
         fn arbitrary_inputs_do_not_panic(text in "\\PC{0,40}", number in any::<i64>()) {
-            let it = pseudonyms();
-            let phone = it.phone(&text);
+            let pseudonyms = pseudonyms();
+            let phone = pseudonyms.phone(&text);
             prop_assert!(phone.trim_start_matches('+').len() == 15);
-            prop_assert!(it.email(&text).len() <= 255);
-            prop_assert!(it.text(&text).chars().count() <= text.chars().count().max(MIN_TEXT_LENGTH));
-            let _ = (it.name(&text), it.url(&text), it.ip_text(&text), it.network(&text), it.whole_number(number));
+            prop_assert!(pseudonyms.email(&text).len() <= 255);
+            prop_assert!(pseudonyms.text(&text).chars().count() <= text.chars().count().max(MIN_TEXT_LENGTH));
+            let _ = (pseudonyms.name(&text), pseudonyms.url(&text), pseudonyms.ip_text(&text), pseudonyms.network(&text), pseudonyms.whole_number(number));
         }
     }
 }

@@ -64,30 +64,30 @@ impl RowRules<'_> {
     }
 
     fn replace_text(&self, rule: ColumnRule, text: &str, owner: &str, documents: &DocumentRules<'_>) -> String {
-        let it = self.pseudonyms;
+        let pseudonyms = self.pseudonyms;
         match rule {
-            ColumnRule::Email => it.email(text),
-            ColumnRule::Phone => it.phone(text),
-            ColumnRule::Contact if is_email(text) => it.email(text),
+            ColumnRule::Email => pseudonyms.email(text),
+            ColumnRule::Phone => pseudonyms.phone(text),
+            ColumnRule::Contact if is_email(text) => pseudonyms.email(text),
             ColumnRule::Contact if text.starts_with(|first: char| first == '+' || first.is_ascii_digit()) => {
-                it.phone(text)
+                pseudonyms.phone(text)
             }
-            ColumnRule::Contact => it.name(text),
+            ColumnRule::Contact => pseudonyms.name(text),
             ColumnRule::Scrub => documents.scrub(text),
-            ColumnRule::Url => it.url(text),
-            ColumnRule::Ip => it.ip_text(text.split('/').next().unwrap_or(text)),
-            ColumnRule::Network => it.network(text),
-            ColumnRule::UserAgent => it.user_agent(text),
-            ColumnRule::Domain => it.domain(text),
+            ColumnRule::Url => pseudonyms.url(text),
+            ColumnRule::Ip => pseudonyms.ip_text(text.split('/').next().unwrap_or(text)),
+            ColumnRule::Network => pseudonyms.network(text),
+            ColumnRule::UserAgent => pseudonyms.user_agent(text),
+            ColumnRule::Domain => pseudonyms.domain(text),
             ColumnRule::ProviderId if text == owner => text.to_owned(),
-            ColumnRule::ProviderId | ColumnRule::Identifier => it.identifier(text),
+            ColumnRule::ProviderId | ColumnRule::Identifier => pseudonyms.identifier(text),
             ColumnRule::Password => self.password_hash.to_owned(),
-            ColumnRule::TotpSecret => it.totp_secret(text),
+            ColumnRule::TotpSecret => pseudonyms.totp_secret(text),
             ColumnRule::SamlMetadata => {
-                let entity = it.url(text);
+                let entity = pseudonyms.url(text);
                 format!("<EntityDescriptor xmlns=\"urn:oasis:names:tc:SAML:2.0:metadata\" entityID=\"{entity}\"/>")
             }
-            _ => it.text(text),
+            _ => pseudonyms.text(text),
         }
     }
 }

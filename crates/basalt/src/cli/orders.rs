@@ -49,11 +49,11 @@ pub(super) fn run(arguments: OrdersArguments) -> anyhow::Result<()> {
     build_runtime()?.block_on(async {
         let database = OrderDatabase::connect(&arguments.database).await?;
         let outcome = match arguments.action {
-            Action::List(it) => order_commands::list(&database, &it).await,
-            Action::Show(it) => order_commands::show(&database, &it).await,
-            Action::Resend(it) => order_commands::resend(&database, &it).await,
-            Action::Refund(it) => order_commands::refund(&database, &it).await,
-            Action::Export(it) => order_commands::export(&database, &it).await,
+            Action::List(arguments) => order_commands::list(&database, &arguments).await,
+            Action::Show(arguments) => order_commands::show(&database, &arguments).await,
+            Action::Resend(arguments) => order_commands::resend(&database, &arguments).await,
+            Action::Refund(arguments) => order_commands::refund(&database, &arguments).await,
+            Action::Export(arguments) => order_commands::export(&database, &arguments).await,
         };
         database.close().await?;
         outcome

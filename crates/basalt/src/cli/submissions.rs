@@ -65,10 +65,10 @@ async fn run_action(
 ) -> anyhow::Result<()> {
     let opened = submissions::open(database, catalogue).await?;
     match action {
-        Action::List(it) => submissions::list(&opened, &it).await,
-        Action::Search(it) => submissions::search(&opened, &it).await,
-        Action::Show(it) => submissions::show(&opened, &it).await,
-        Action::Export(it) => submissions::export(&opened, &it).await,
-        Action::Delete(it) => submissions::delete(&opened, &it).await,
+        Action::List(arguments) => submissions::list(&opened, &arguments).await,
+        Action::Search(arguments) => submissions::search(&opened, &arguments).await,
+        Action::Show(arguments) => submissions::show(&opened, &arguments).await,
+        Action::Export(arguments) => submissions::export(&opened, &arguments).await,
+        Action::Delete(arguments) => submissions::delete(&opened, &arguments).await,
     }
 }

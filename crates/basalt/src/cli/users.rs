@@ -75,13 +75,13 @@ pub(super) fn run(arguments: UsersArguments) -> anyhow::Result<()> {
     build_runtime()?.block_on(async {
         let database = UserDatabase::connect(&arguments.database).await?;
         let outcome = match arguments.action {
-            Action::Add(it) => users::add(&database, &it).await,
-            Action::List(it) => users::list(&database, &it).await,
-            Action::Show(it) => users::show(&database, &it).await,
-            Action::Ban(it) => users::ban(&database, &it).await,
-            Action::Delete(it) => users::delete(&database, &it).await,
-            Action::Import(it) => users::import(&database, &it).await,
-            Action::Export(it) => users::export(&database, &it).await,
+            Action::Add(arguments) => users::add(&database, &arguments).await,
+            Action::List(arguments) => users::list(&database, &arguments).await,
+            Action::Show(arguments) => users::show(&database, &arguments).await,
+            Action::Ban(arguments) => users::ban(&database, &arguments).await,
+            Action::Delete(arguments) => users::delete(&database, &arguments).await,
+            Action::Import(arguments) => users::import(&database, &arguments).await,
+            Action::Export(arguments) => users::export(&database, &arguments).await,
         };
         database.close().await?;
         outcome

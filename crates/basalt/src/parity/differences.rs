@@ -346,15 +346,15 @@ mod tests {
     #[test]
     fn every_difference_names_a_known_setting() {
         let known = gotrue_rs::config::settings::names();
-        for it in DIFFERENCES.iter().filter(|difference| difference.profile == Everywhere) {
-            assert!(known.keys().any(|name| matches_name(it.name, name)), "{}", it.name);
+        for difference in DIFFERENCES.iter().filter(|known| known.profile == Everywhere) {
+            assert!(known.keys().any(|name| matches_name(difference.name, name)), "{}", difference.name);
         }
-        for it in DIFFERENCES.iter().filter(|difference| difference.profile == Serve) {
-            let path = it.name.replace("rate_limit.*", "rate_limit.web3").replace("auth.*.", "auth.email.");
+        for difference in DIFFERENCES.iter().filter(|known| known.profile == Serve) {
+            let path = difference.name.replace("rate_limit.*", "rate_limit.web3").replace("auth.*.", "auth.email.");
             let path = path.replace("template.*", "template.invite");
             let text = format!("{path} = 1");
             let keys = crate::config_file::list_keys(&text).expect("it is TOML");
-            assert_eq!(keys[0].state, crate::config_file::KeyEffect::Used, "{}", it.name);
+            assert_eq!(keys[0].state, crate::config_file::KeyEffect::Used, "{}", difference.name);
         }
     }
 

@@ -34,12 +34,14 @@ pub(super) fn sign(
         }
     };
     match (provider, &settings.stripe, &settings.paypal, &settings.lemon_squeezy) {
-        (Provider::Stripe, Some(it), _, _) => insert(stripe::SIGNATURE, stripe::sign(body, &it.webhook_secret, at)),
-        (Provider::LemonSqueezy, _, _, Some(it)) => {
-            insert(lemon_squeezy::SIGNATURE, lemon_squeezy::sign(body, &it.webhook_secret));
+        (Provider::Stripe, Some(account), _, _) => {
+            insert(stripe::SIGNATURE, stripe::sign(body, &account.webhook_secret, at));
         }
-        (Provider::PayPal, _, Some(it), _) => {
-            for (name, value) in paypal_headers(it, body, at, entropy) {
+        (Provider::LemonSqueezy, _, _, Some(account)) => {
+            insert(lemon_squeezy::SIGNATURE, lemon_squeezy::sign(body, &account.webhook_secret));
+        }
+        (Provider::PayPal, _, Some(account), _) => {
+            for (name, value) in paypal_headers(account, body, at, entropy) {
                 insert(name, value);
             }
         }

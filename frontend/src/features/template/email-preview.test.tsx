@@ -54,7 +54,7 @@ test("arrow keys, Home and End choose tabs and move the focus", () => {
     expect(document.activeElement).toBe(tab(name));
     expect(tab(name).tabIndex).toBe(0);
   }
-  expect(screen.getAllByRole("tab").filter((it) => it.tabIndex === 0)).toHaveLength(1);
+  expect(screen.getAllByRole("tab").filter(({ tabIndex }) => tabIndex === 0)).toHaveLength(1);
 });
 
 test("a series shows each of its letters", () => {

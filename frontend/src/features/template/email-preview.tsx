@@ -109,9 +109,9 @@ export function EmailPreview({ template }: { template: Template }) {
 
 /** Returns the views of a product: those of its first mail, and the other letters of a series. */
 function listViews(preview: Preview): View[] {
-  const views = VIEWS.map((it) => ({
-    ...it,
-    picture: { ...preview, ...preview.views }[it.view],
+  const views = VIEWS.map((view) => ({
+    ...view,
+    picture: { ...preview, ...preview.views }[view.view],
     mail: 1,
   }));
   const letters = (preview.views?.letters ?? []).map((picture, index) => ({

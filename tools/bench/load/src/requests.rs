@@ -121,7 +121,7 @@ async fn exchange(
     path: String,
     body: String,
 ) -> Result<u16, Box<dyn std::error::Error + Send + Sync>> {
-    if sender.as_ref().is_none_or(|it| it.is_closed()) {
+    if sender.as_ref().is_none_or(|sender| sender.is_closed()) {
         let stream = TcpStream::connect(target).await?;
         stream.set_nodelay(true)?;
         let (new, connection) = handshake(TokioIo::new(stream)).await?;
