@@ -76,6 +76,8 @@ async fn write(project: &Project, session: &BackupSession, file: &Path) -> anyho
     let started_at = session.start(&slot).await.context("beginning the backup")?;
     let mut writer = run_blocking(move || {
         writer.add_all()?;
+        // Before the end, too: a file that is replaced or deleted after it would be missing.
+        writer.add_later_data()?;
         Ok(writer)
     })
     .await?;
@@ -203,10 +205,16 @@ impl BackupWriter {
     fn add_later_data(&mut self) -> anyhow::Result<()> {
         let (name, folder) = (format!("{DATA}/{STORED_FILES}"), self.data.join(STORED_FILES));
         for entry in list_names(&folder).unwrap_or_default() {
-            for file in list_names(&folder.join(&entry)).unwrap_or_default() {
-                let (below, path) = (format!("{name}/{entry}/{file}"), folder.join(&entry).join(&file));
-                let is_known = self.files.contains_key(&below);
-                if !is_known && fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
+            let (name, folder) = (format!("{name}/{entry}"), folder.join(&entry));
+            let files =
+                list_names(&folder).unwrap_or_default().into_iter().map(|file| (format!("{name}/{file}"), file));
+            let later: Vec<_> = files.filter(|(below, _)| !self.files.contains_key(below)).collect();
+            if !later.is_empty() {
+                tar::add_folder(&mut self.tar, &name)?;
+            }
+            for (below, file) in later {
+                let path = folder.join(file);
+                if fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
                     self.add_file(&below, &path)?;
                 }
             }

@@ -180,10 +180,8 @@ impl<'a> BackupReader<'a> {
 
     fn create_folder(&self, path: &Path, is_of_database: bool) -> anyhow::Result<()> {
         let doing = || format!("creating {}", path.display());
-        match fs::DirBuilder::new().mode(0o700).create(path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => {}
-            created => created.with_context(doing)?,
-        }
+        // Also one that is there, or whose parents are missing, as those of files that came during the backup.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(doing)?;
         match self.target {
             Some(target) if is_of_database => (target.own)(path),
             _ => Ok(()),

@@ -4,11 +4,6 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use tar::{Archive, Builder, EntryType, Header};
 
-/// The longest name: longer ones would be divided between two fields, of which earlier versions read one.
-const MAX_NAME: usize = 100;
-/// The largest size that the field of a header holds in octal digits.
-const MAX_SIZE: u64 = 0o777_7777_7777;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryKind {
     File,
@@ -82,11 +77,8 @@ impl<R: Read> Read for Observed<'_, R> {
 }
 
 fn build_header(name: &str, kind: EntryType, size: u64) -> io::Result<Header> {
-    if name.len() > MAX_NAME || size > MAX_SIZE {
-        return Err(io::Error::other(format!("{name}: the name or the file is too long for a backup")));
-    }
     let mut header = Header::new_ustar();
-    header.set_path(name)?;
+    header.set_path(name).map_err(|error| io::Error::other(format!("{name} does not fit into a backup: {error}")))?;
     header.set_entry_type(kind);
     header.set_mode(if kind == EntryType::Directory { 0o700 } else { 0o600 });
     header.set_uid(0);
@@ -156,8 +148,23 @@ mod tests {
     }
 
     #[test]
-    fn long_names_and_other_kinds_are_refused() {
-        assert!(add_folder(&mut Builder::new(Vec::new()), &"x".repeat(100)).is_err());
+    fn longest_names_and_largest_files_are_kept() {
+        let name = format!("data/{}/{}", "f".repeat(100), "n".repeat(99));
+        let mut tar = Builder::new(Vec::new());
+        add_folder(&mut tar, &name).expect("written");
+        add_file(&mut tar, &name, 1, &mut &b"a"[..], &mut |_| {}).expect("written");
+        assert_eq!(read(&tar.into_inner().expect("written")).expect("readable"), [(name, b"a".to_vec())]);
+        for size in [(8 << 30) - 1, 8 << 30, 1 << 45] {
+            let header = build_header("a", EntryType::Regular, size).expect("a header");
+            assert_eq!(parse_header(&header).expect("a header").size, size);
+        }
+    }
+
+    #[test]
+    fn names_without_room_and_other_kinds_are_refused() {
+        for name in ["x".repeat(100), format!("a/{}", "x".repeat(101)), format!("{}/a", "x".repeat(156))] {
+            assert!(add_folder(&mut Builder::new(Vec::new()), &name).is_err(), "{name}");
+        }
         for kind in [EntryType::Symlink, EntryType::Link, EntryType::GNULongName, EntryType::XHeader, EntryType::Fifo] {
             let mut tar = Builder::new(Vec::new());
             tar.append(&build_header("a", kind, 1).expect("a header"), &b"b"[..]).expect("written");

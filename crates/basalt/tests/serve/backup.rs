@@ -107,6 +107,64 @@ async fn write_rows(url: String, ended: &AtomicBool) -> Vec<(i32, DateTime<Utc>)
     acknowledged
 }
 
+/// Stores files in the bucket `papers` of a server.
+struct FileClient {
+    client: reqwest::Client,
+    bucket: String,
+    key: String,
+}
+
+impl FileClient {
+    fn new(server: &Basalt) -> Self {
+        let bucket = server.url("/storage/v1/object/papers");
+        Self { client: server.client.clone(), bucket, key: server.text("secret_key") }
+    }
+
+    async fn store(&self, name: &str) {
+        let request = self.client.post(format!("{}/{name}", self.bucket)).header("apikey", &self.key);
+        let stored = request.body(format!("content of {name}")).send().await.expect("a response");
+        assert_eq!(stored.status(), 200, "{name}");
+    }
+
+    /// Stores files until `ended`; returns the names with the time of their acknowledgement.
+    async fn store_many(self, ended: &AtomicBool) -> Vec<(String, DateTime<Utc>)> {
+        let mut acknowledged = Vec::new();
+        while !ended.load(Ordering::Relaxed) {
+            let name = format!("during-{}.txt", acknowledged.len());
+            self.store(&name).await;
+            acknowledged.push((name, SystemClock.now()));
+        }
+        acknowledged
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stored_files_are_restored_with_those_of_during_the_backup() {
+    let shop = Shop::new("[storage.buckets.papers]\npublic = true\n");
+    let server = shop.serve("data");
+    let files = FileClient::new(&server);
+    files.store("before.txt").await;
+    let ended: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+    let storing = tokio::spawn(files.store_many(ended));
+    let manifest = tokio::task::block_in_place(|| shop.backup("shop.tar.gz"));
+    ended.store(true, Ordering::Relaxed);
+    let acknowledged = storing.await.expect("names");
+    stop(server);
+
+    run_successfully(&strs(&shop.restore("shop.tar.gz", "restored", &[])));
+    let restored = shop.serve("restored");
+    let ended_at = DateTime::parse_from_rfc3339(manifest["ended_at"].as_str().expect("a time")).expect("a time");
+    let during = acknowledged.into_iter().filter(|(_, at)| *at < ended_at).map(|(name, _)| name);
+    let names: Vec<String> = during.chain(["before.txt".to_owned()]).collect();
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        let path = format!("/storage/v1/object/public/papers/{name}");
+        let answer = restored.client.get(restored.url(&path)).send().await.expect("a response");
+        assert_eq!(answer.status(), 200, "{name}");
+        assert_eq!(answer.text().await.expect("text"), format!("content of {name}"));
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_acknowledged_during_backup_are_restored() {
     let shop = Shop::new("");
