@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub use self::options::{Format, Gravity, OptionProblem, Resize, Transformation};
 pub use self::render::{RenderProblem, RenderedImage};
@@ -38,6 +38,12 @@ impl Default for ImageLimits {
     }
 }
 
+/// The right to keep a source in memory and transform it.
+#[derive(Debug)]
+pub struct RenderTurn {
+    _permit: OwnedSemaphorePermit,
+}
+
 /// Transforms images, a few at a time, outside the threads of requests.
 #[derive(Debug, Clone)]
 pub struct ImageRenderer {
@@ -57,18 +63,27 @@ impl ImageRenderer {
         self.limits
     }
 
+    /// Waits until few enough images are being transformed. Sources are read after it, so that no more of them are in memory.
+    ///
+    /// # Errors
+    /// [`RenderProblem::Busy`] if there are too many requests.
+    pub async fn wait_for_turn(&self) -> Result<RenderTurn, RenderProblem> {
+        let turn = tokio::time::timeout(TURN, Arc::clone(&self.turns).acquire_owned()).await;
+        let permit = turn.map_err(|_| RenderProblem::Busy)?.map_err(|_| RenderProblem::Busy)?;
+        Ok(RenderTurn { _permit: permit })
+    }
+
     /// Transforms an image. `accepts_webp` says whether the client takes WebP when it asks for no format.
     ///
     /// # Errors
-    /// The source is no image, too large, or there are too many requests.
+    /// The source is no image, or too large.
     pub async fn render(
         &self,
+        turn: RenderTurn,
         source: Bytes,
         transformation: Transformation,
         accepts_webp: bool,
     ) -> Result<RenderedImage, RenderProblem> {
-        let turn = tokio::time::timeout(TURN, Arc::clone(&self.turns).acquire_owned()).await;
-        let turn = turn.map_err(|_| RenderProblem::Busy)?.map_err(|_| RenderProblem::Busy)?;
         let limits = self.limits;
         let rendering = tokio::task::spawn_blocking(move || {
             // The turn ends with the work, also when the request ended before.

@@ -9,8 +9,8 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Response};
 use serde_json::Value;
 
-use super::read::{authorize, describe, insert, locate};
-use super::{Door, Target};
+use super::read::{Found, authorize, describe, insert, locate};
+use super::{Access, Door, Target};
 use crate::backend::{BackendError, Content};
 use crate::error::{Code, Error};
 use crate::image::{RenderProblem, Transformation};
@@ -49,32 +49,23 @@ pub(super) async fn render(mut call: Call, door: Door, target: &Target) -> Resul
     // No schema of these routes names the header: a missing one counts as an empty token.
     let (access, expires) = if door == Door::Authenticated {
         call.authenticate_by_token()?;
-        (super::Access::Caller, None)
+        (Access::Caller, None)
     } else {
         authorize(&mut call, door, target)?
     };
     let transformation = if door == Door::Signed { signed_options(&call) } else { asked };
     let images = call.storage.images();
-    let limits = images.limits();
-    let mut found = locate(&call, target, access).await?;
-    let mut opened = call.storage.backend().get(&found.file(target), None).await;
-    if matches!(opened, Err(BackendError::NotFound)) {
-        // The row has another version by now.
-        call.storage.public_objects().remove(target);
-        found = locate(&call, target, access).await?;
-        opened = call.storage.backend().get(&found.file(target), None).await;
-    }
-    let (facts, content) = opened?;
-    if facts.size > limits.maximum_source {
-        return Err(problem(RenderProblem::TooLarge));
-    }
-    let source = collect(content, limits.maximum_source).await?;
+    let found = locate(&call, target, access).await?;
+    let turn = images.wait_for_turn().await.map_err(problem)?;
     let accepts_webp = call.header("accept").is_some_and(|types| types.contains("image/webp"));
-    let rendering = images.render(source, transformation, accepts_webp);
-    let rendered = tokio::time::timeout(call.storage.config().images.timeout, rendering)
+    let rendering = async {
+        let (found, source) = read_source(&call, target, access, found).await?;
+        let rendered = images.render(turn, source, transformation, accepts_webp).await.map_err(problem)?;
+        Ok::<_, Error>((found, rendered))
+    };
+    let (found, rendered) = tokio::time::timeout(call.storage.config().images.timeout, rendering)
         .await
-        .map_err(|_| Error::new(Code::InternalError, 500, "Image request timed out"))?
-        .map_err(problem)?;
+        .map_err(|_| Error::new(Code::InternalError, 500, "Image request timed out"))??;
     let mut headers = HeaderMap::new();
     describe(&call, &found, expires, &mut headers);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(rendered.media_type));
@@ -109,8 +100,26 @@ fn problem(problem: RenderProblem) -> Error {
     Error::new(code, status, problem.to_string())
 }
 
-async fn collect(mut content: Content, maximum: u64) -> Result<Bytes, Error> {
-    let mut collected = BytesMut::new();
+/// Reads the image of a row, or of the row that has replaced it meanwhile.
+async fn read_source(call: &Call, target: &Target, access: Access, found: Found) -> Result<(Found, Bytes), Error> {
+    let (mut found, maximum) = (found, call.storage.images().limits().maximum_source);
+    let mut opened = call.storage.backend().get(&found.file(target), None).await;
+    if matches!(opened, Err(BackendError::NotFound)) {
+        // The row has another version by now.
+        call.storage.public_objects().remove(target);
+        found = locate(call, target, access).await?;
+        opened = call.storage.backend().get(&found.file(target), None).await;
+    }
+    let (facts, content) = opened?;
+    if facts.size > maximum {
+        return Err(problem(RenderProblem::TooLarge));
+    }
+    Ok((found, collect(content, facts.size, maximum).await?))
+}
+
+/// Returns a content of about `size` bytes, at most `maximum`.
+async fn collect(mut content: Content, size: u64, maximum: u64) -> Result<Bytes, Error> {
+    let mut collected = BytesMut::with_capacity(usize::try_from(size).unwrap_or_default());
     while let Some(part) = content.next().await {
         collected.extend_from_slice(&part?);
         if u64::try_from(collected.len()).is_ok_and(|length| length > maximum) {

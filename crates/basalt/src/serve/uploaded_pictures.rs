@@ -36,9 +36,6 @@ impl PictureEncoder {
     /// # Errors
     /// 400 if it is no picture or too large, 503 if too many are being encoded; the text says what to do.
     pub(super) async fn encode(&self, content: Bytes) -> Result<Bytes, DeskError> {
-        let refuse = |message: &'static str, hint: &'static str| {
-            DeskError::new(StatusCode::BAD_REQUEST, "picture_refused", message).hint(hint)
-        };
         if !is_uploadable_picture(&content) {
             return Err(refuse("The file is no PNG, JPEG or WebP picture.", "Save it as PNG, JPEG or WebP."));
         }
@@ -50,18 +47,27 @@ impl PictureEncoder {
             quality: Some(QUALITY),
             gravity: None,
         };
-        let encoded = self.renderer.render(content, wanted, true).await.map_err(|problem| match problem {
-            RenderProblem::Unsupported => {
-                refuse("The picture is damaged.", "Open it in an image editor, save it again, and upload that file.")
-            }
-            RenderProblem::TooManyPixels | RenderProblem::TooLarge => {
-                refuse("The picture has too many pixels.", "Save it smaller: 1600 pixels wide are enough.")
-            }
-            RenderProblem::Busy => DeskError::unavailable("Other pictures are being prepared. Try again in a moment."),
-        })?;
+        let turn = self.renderer.wait_for_turn().await.map_err(describe)?;
+        let encoded = self.renderer.render(turn, content, wanted, true).await.map_err(describe)?;
         if encoded.content.len() > MAX_RESULT {
             return Err(refuse("The picture has too many details.", "Save it smaller, or cut it."));
         }
         Ok(encoded.content.into())
+    }
+}
+
+fn refuse(message: &'static str, hint: &'static str) -> DeskError {
+    DeskError::new(StatusCode::BAD_REQUEST, "picture_refused", message).hint(hint)
+}
+
+fn describe(problem: RenderProblem) -> DeskError {
+    match problem {
+        RenderProblem::Unsupported => {
+            refuse("The picture is damaged.", "Open it in an image editor, save it again, and upload that file.")
+        }
+        RenderProblem::TooManyPixels | RenderProblem::TooLarge => {
+            refuse("The picture has too many pixels.", "Save it smaller: 1600 pixels wide are enough.")
+        }
+        RenderProblem::Busy => DeskError::unavailable("Other pictures are being prepared. Try again in a moment."),
     }
 }

@@ -20,6 +20,10 @@ const LARGE: usize = 300;
 /// How much more memory a large upload or download may need, in KiB.
 const MORE_MEMORY: u64 = 16 * 1024;
 
+/// The size of the picture, in MiB, and how many requests transform it at the same time.
+const IMAGE: usize = 40;
+const IMAGES: usize = 20;
+
 /// A database and a folder for files.
 struct Place {
     owner: Basalt,
@@ -182,4 +186,28 @@ async fn anonymised_copy_has_other_names_and_content() {
     let path = format!("/object/kept/6f7d4d1e-1b6f-4c59-9b50-0b8cf1d0c9a1/{name}");
     let read = server.request(Method::GET, &path).send().await.expect("a response");
     assert_eq!(read.text().await.expect("text"), "This tex");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn images_that_wait_for_their_turn_are_not_in_memory() {
+    let place = Place::new();
+    let variables = [place.backend(), vec![("IMAGE_TRANSFORMATION_ENABLED", "true".to_owned())]].concat();
+    let server = StorageServer::start(&place.owner, variables).await;
+    create_bucket(&server).await;
+    // It begins as a picture does, and is found to be none once it was read.
+    let mut content = b"\x89PNG\r\n\x1a\n".to_vec();
+    content.resize(IMAGE * 1024 * 1024, 0);
+    let request = server.request(Method::POST, "/object/kept/large.png").header("content-type", "image/png");
+    assert_eq!(request.body(content).send().await.expect("a response").status(), StatusCode::OK);
+    let before = memory(server.process(), "VmRSS:");
+    let renderings = (0..IMAGES).map(|_| async {
+        let request = server.request(Method::GET, "/render/image/authenticated/kept/large.png?width=20");
+        request.send().await.expect("a response").status().as_u16()
+    });
+    let statuses = futures::future::join_all(renderings).await;
+    assert!(statuses.iter().all(|status| [400, 422, 429].contains(status)), "{statuses:?}");
+    let more = memory(server.process(), "VmHWM:").saturating_sub(before);
+    let turns = std::thread::available_parallelism().map_or(1, usize::from).div_ceil(2).min(4);
+    let most = (turns as u64 + 2) * IMAGE as u64 * 1024;
+    assert!(more <= most, "{more} KiB more than {before} KiB");
 }
