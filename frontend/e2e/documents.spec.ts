@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { paths } from "../src/shared/paths.ts";
 import { startBasalt } from "./basalt.mjs";
-import { consoleErrors, expect, mailsTo, SCREENS, test } from "./shop.ts";
+import { consoleErrors, expect, mailsTo, SCREENS, startProgram, test } from "./shop.ts";
 
 const DETAILS = { name: "DETAILS:" };
 
@@ -123,6 +123,7 @@ test("no page differs from what the server sent", async ({ page }) => {
   const errors = consoleErrors(page);
   for (const path of Object.values(SCREENS)) {
     await page.goto(path, { waitUntil: "networkidle" });
+    await startProgram(page);
   }
   expect(errors.filter((error) => /hydrat|rendered again/i.test(error))).toEqual([]);
 });
@@ -155,6 +156,7 @@ test("a picture that the owner gives is on the card and on the page", async ({ p
       .toContain("A seal on paper");
     for (const path of ["/?category=Corporate", "/template/9"]) {
       await page.goto(basalt.url + path, { waitUntil: "networkidle" });
+      await startProgram(page);
       const picture = page.getByRole("img", { name: "A seal on paper" });
       await expect
         .poll(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth))

@@ -51,6 +51,28 @@ for (const path of [paths.catalogue, paths.template(1), paths.template(9), paths
   });
 }
 
+test("the program of a template's page waits for a visitor, and answers what came before it", async ({
+  page,
+}) => {
+  await page.goto(paths.template(1), { waitUntil: "networkidle" });
+  const isStarted = () =>
+    page
+      .locator("#root")
+      .evaluate((root) => Object.keys(root).some((key) => key.startsWith("__react")));
+  expect(await isStarted()).toBe(false);
+  const answers: (() => void)[] = [];
+  await page.route("**/assets/page-*.js", async (route) => {
+    await new Promise<void>((resolve) => answers.push(resolve));
+    await route.continue();
+  });
+  const tab = page.getByRole("tab", { name: "Phone" });
+  await tab.click();
+  await expect.poll(() => answers.length).toBeGreaterThan(0);
+  await expect(tab).toHaveAttribute("aria-selected", "false");
+  for (const answer of answers) answer();
+  await expect(tab).toHaveAttribute("aria-selected", "true");
+});
+
 test("nothing is loaded from other origins", async ({ page, basalt }) => {
   const foreign: string[] = [];
   page.on("request", (request) => {

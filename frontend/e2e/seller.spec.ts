@@ -1,7 +1,7 @@
 import { paths } from "../src/shared/paths.ts";
 import { findViolations } from "./axe.ts";
 import { startBasalt } from "./basalt.mjs";
-import { expect, SCREENS, test as shopTest } from "./shop.ts";
+import { expect, SCREENS, test as shopTest, startProgram } from "./shop.ts";
 
 const SELLER = `
 [basalt.shop.seller]
@@ -46,6 +46,7 @@ for (const [name, path] of Object.entries(SCREENS)) {
       "Privacy",
       "Refunds",
     ]);
+    await startProgram(page);
     await page.waitForLoadState("networkidle");
     expect(errors).toEqual([]);
     expect(await findViolations(page)).toEqual([]);

@@ -43,9 +43,19 @@ export const SCREENS = {
   "an unknown path": "/nowhere",
 } as const;
 
+/** Does what a visitor does, and waits until the program has taken over the page. */
+export async function startProgram(page: Page): Promise<void> {
+  await page.mouse.move(1, 1);
+  await page.mouse.move(2, 2);
+  const isStarted = (root: HTMLElement | SVGElement) =>
+    Object.keys(root).some((key) => key.startsWith("__reactContainer"));
+  await expect.poll(() => page.locator("#root").evaluate(isStarted)).toBe(true);
+}
+
 /** Opens a page and waits until its script has taken over the buttons: until then a form is sent as a document. */
 export async function openWithScript(page: Page, path: string): Promise<void> {
   await page.goto(path);
+  await startProgram(page);
   const isTakenOver = (button: HTMLElement | SVGElement) =>
     Object.keys(button).some((key) => key.startsWith("__reactProps"));
   await expect

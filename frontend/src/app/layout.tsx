@@ -6,7 +6,7 @@ import {
   useLocation,
   useNavigation,
 } from "react-router-dom";
-import { routes } from "../shared/paths.ts";
+import { isTemplatePath, routes } from "../shared/paths.ts";
 import { SellerSection } from "./seller-section.tsx";
 import { SheetSkeleton, TemplateSkeleton } from "./skeletons.tsx";
 
@@ -23,7 +23,7 @@ export function Layout() {
     <>
       {awaited === undefined ? (
         <Outlet />
-      ) : awaited.startsWith("/template/") ? (
+      ) : isTemplatePath(awaited) ? (
         <TemplateSkeleton />
       ) : (
         <SheetSkeleton />

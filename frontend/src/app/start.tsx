@@ -8,10 +8,12 @@ import { forgetScrollPositions } from "./layout.tsx";
 import { consumeMailedSession } from "./mailed-session.ts";
 import { loadScreen, screenRoutes } from "./routes.tsx";
 import { Shop } from "./shop.tsx";
-import "../styles.css";
 
-/** Takes over the page that the server sent. Until then, and if that fails, it works as a document. */
-async function start(): Promise<void> {
+/**
+ * Takes over the page that the server sent, and calls `whenReady` when it answers to clicks. Until then, and if that fails, it
+ * works as a document.
+ */
+export async function start(whenReady: () => void): Promise<void> {
   const root = document.getElementById("root");
   if (!root) throw new Error("index.html has no element with the id 'root'");
   // Loading the program was a long piece of work, so that the browser first does what came up meanwhile.
@@ -37,7 +39,6 @@ async function start(): Promise<void> {
   } else {
     createRoot(root).render(shop);
   }
+  whenReady();
   await consumeMailedSession(router);
 }
-
-start().catch((error: unknown) => console.error("The page stays a document:", error));

@@ -16,3 +16,8 @@ export const paths = {
   /** The submission form for a template, which the submission then names. */
   request: (id: number) => `${routes.submission}?template=${id}`,
 } as const;
+
+/** Returns whether a path is that of a template's page. */
+export function isTemplatePath(path: string): boolean {
+  return path.startsWith("/template/");
+}
