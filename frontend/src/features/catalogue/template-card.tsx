@@ -44,24 +44,24 @@ export const TemplateCard = memo(function TemplateCard(props: TemplateCardProps)
       className={`group relative flex flex-col break-inside-avoid sm:only:col-span-full sm:only:grid sm:only:max-w-[60rem] sm:only:grid-cols-[minmax(0,26rem)_minmax(0,1fr)] sm:only:gap-x-10 lg:only:gap-x-16 ${appearance}`}
     >
       <div className="proof">
-        <div className="aspect-4/5 overflow-hidden bg-sheet shadow-low transition-shadow duration-300 group-hover:shadow-high">
+        <div className="aspect-4/5 max-sm:aspect-square overflow-hidden bg-sheet shadow-low transition-shadow duration-300 group-hover:shadow-high">
           <CardPicture template={template} isFirst={isFirst} />
         </div>
       </div>
-      <div className="mt-4 flex flex-1 flex-col sm:group-only:my-auto sm:group-only:flex-none">
+      <div className="mt-3 flex flex-1 flex-col sm:mt-4 sm:group-only:my-auto sm:group-only:flex-none">
         <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1">
           <Badge category={template.category} />
           <p className="font-display text-lead">{template.price}</p>
         </div>
-        <h2 className="mt-2 text-lead leading-snug wrap-anywhere sm:group-only:text-figure">
+        <h2 className="mt-1 text-lead leading-snug sm:mt-2 wrap-anywhere sm:group-only:text-figure">
           {template.title}
         </h2>
-        <p className="mt-2 text-ink-soft sm:min-h-[2lh] sm:group-only:min-h-0">
+        <p className="mt-1 text-ink-soft sm:mt-2 sm:min-h-[2lh] sm:group-only:min-h-0">
           {template.summary}
         </p>
-        <p className="mt-4 mb-1.5 text-small font-strong">Features</p>
+        <p className="mt-3 mb-1 text-small font-strong sm:mt-4 sm:mb-1.5">Features</p>
         <CheckList items={template.features} small />
-        <div className="mt-auto pt-5 print:hidden">
+        <div className="mt-auto pt-4 sm:pt-5 print:hidden">
           <Link
             to={paths.template(template.id)}
             aria-label={`View Template: ${template.title}`}
