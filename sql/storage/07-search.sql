@@ -2,8 +2,8 @@
 -- are one. Names begin behind the prefix; the search is a further prefix. Sorted by name, folders are among the objects; by
 -- a time, before them. Sorted by a time, prefix and search are patterns of ILIKE.
 --
--- The entries of the level are found in byte order, by the index that policies allow (06-lists.sql), and sorted afterwards.
--- A level with very many entries is read in the order of lower(name) instead, one page of it.
+-- Under row security the entries of the level are found in byte order, by the index that policies allow (06-lists.sql), and
+-- sorted afterwards. Others, and levels with very many entries, are read in the order of lower(name), one page of it.
 CREATE OR REPLACE FUNCTION storage.search(
     prefix text,
     bucketname text,
@@ -24,7 +24,6 @@ RETURNS TABLE (
 ) LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 DECLARE
-    most_entries CONSTANT integer := 10000;
     most_spellings CONSTANT integer := 64;
     page CONSTANT integer := least(coalesce(limits, 100), 1500);
     skipped CONSTANT integer := coalesce(offsets, 0);
@@ -33,6 +32,7 @@ DECLARE
         WHEN lower(sortcolumn) IN ('updated_at', 'created_at', 'last_accessed_at') THEN lower(sortcolumn)
         ELSE 'name'
     END;
+    most_entries CONSTANT integer := CASE sorted_by WHEN 'name' THEN 1000000 ELSE 10000 END;
     -- The longest name in bytes.
     longest_name CONSTANT integer := 1024;
     greatest_text CONSTANT text := CASE getdatabaseencoding() WHEN 'UTF8' THEN chr(1114111) ELSE chr(255) END;
@@ -50,7 +50,7 @@ DECLARE
     entries text [] := '{}';
     firsts text [] := '{}';
     times timestamptz [] := '{}';
-    in_lower_case boolean := false;
+    in_lower_case boolean := sorted_by = 'name' AND NOT row_security_active('storage.objects');
     low text;
     high text;
     peeked text;

@@ -66,6 +66,40 @@ async fn folders_are_sought_without_evaluating_the_policy_for_every_row() {
 }
 
 #[tokio::test]
+async fn level_of_many_folders_is_read_once_for_any_page() {
+    let api = TestApi::start(&[]).await;
+    api.admin
+        .batch_execute(
+            "INSERT INTO storage.buckets (id, name) VALUES ('b', 'b'); \
+             INSERT INTO storage.objects (bucket_id, name) \
+             SELECT 'b', 'user' || lpad((number / 3)::text, 5, '0') || '/file' || number % 3 \
+             FROM generate_series(0, 35999) AS numbers (number); \
+             CREATE SEQUENCE public.evaluated; \
+             GRANT USAGE ON SEQUENCE public.evaluated TO authenticated; \
+             CREATE POLICY counting ON storage.objects FOR SELECT TO authenticated \
+             USING (nextval('public.evaluated') > 0 AND (storage.foldername(name))[1] <> 'another'); \
+             ANALYZE storage.objects",
+        )
+        .await
+        .unwrap();
+    for (role, offset, order, first) in [
+        ("authenticated", 0, "asc", "user00000"),
+        ("authenticated", 11_000, "asc", "user11000"),
+        ("authenticated", 11_000, "desc", "user00999"),
+        ("service_role", 11_000, "asc", "user11000"),
+        ("service_role", 11_000, "desc", "user00999"),
+    ] {
+        api.admin.batch_execute(&format!("SELECT setval('public.evaluated', 1); SET ROLE {role}")).await.unwrap();
+        let sql = "SELECT name FROM storage.search('', 'b', 100, 1, $1, '', 'name', $2)";
+        let names = api.admin.query(sql, &[&offset, &order]).await.unwrap();
+        api.admin.batch_execute("RESET ROLE").await.unwrap();
+        assert_eq!((names.len(), names[0].get::<_, &str>(0)), (100, first), "{role} {offset} {order}");
+        let evaluated: i64 = api.admin.query_one("SELECT last_value FROM public.evaluated", &[]).await.unwrap().get(0);
+        assert!(evaluated <= 24_200, "the policy was evaluated {evaluated} times: {role} {offset} {order}");
+    }
+}
+
+#[tokio::test]
 async fn pages_of_the_second_version_hold_every_entry_once() {
     let api = TestApi::start(&[]).await;
     let names = ["a", "a!x", "a-b/c", "a.txt", "a/b", "a/c/d", "aa", "b//c", "b/", "b/d", "B/e", "z"];
