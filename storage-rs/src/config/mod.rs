@@ -158,6 +158,8 @@ pub struct Config {
     pub public_validity: Duration,
     /// Whether errors of policies say which policies are missing.
     pub explains_policies: bool,
+    /// Whether lists by name tell folders that differ in case alone apart, and are in byte order.
+    pub lists_by_case: bool,
     /// Judges verified tokens, if not all open the API.
     pub token_check: Option<TokenCheck>,
 }
@@ -223,6 +225,7 @@ impl Config {
             public_validity,
             token_check: None,
             explains_policies: environment.is_true(&["BASALT_STORAGE_EXPLAIN_POLICIES"]),
+            lists_by_case: environment.is_true(&["BASALT_STORAGE_LIST_BY_CASE"]),
         })
     }
 }

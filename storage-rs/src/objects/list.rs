@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use http::Response;
+use postgrest_rs::sql::Sql;
 use serde_json::Value;
 
 use crate::buckets::escape_pattern;
@@ -15,6 +16,8 @@ use crate::response;
 
 /// The entries of a page, unless the request says otherwise.
 const DEFAULT_LIMIT: i64 = 100;
+/// The most entries of a page, as `storage.search` has it.
+const MAXIMUM_LIMIT: i64 = 1500;
 
 /// An entry as a JSON document.
 const ENTRY: &str = "json_build_object('name', name, 'id', id, \
@@ -46,12 +49,58 @@ pub(super) async fn list(mut call: Call, bucket: &str, body: Body) -> Result<Res
     }
     let column = column.unwrap_or_else(|| "name".to_owned());
     let folder = if prefix.is_empty() || prefix.ends_with('/') { prefix } else { format!("{prefix}/") };
-    // Sorted by a time, the function takes patterns.
+    let page = Page { limit: limit.min(i64::from(i32::MAX)), offset: offset.min(i64::from(i32::MAX)) };
+    let order = order.unwrap_or_else(|| "asc".to_owned());
+    let statement = if call.storage.config().lists_by_case && column == "name" && search.is_empty() {
+        list_by_case(bucket, folder, &page, order)
+    } else {
+        list_without_case(bucket, Beginning { folder, search }, &page, (column, order))
+    };
+    let rows = call.storage.database().run(&call.scope(), statement).await?;
+    Ok(response::ok(&Value::Array(documents(&rows)?)))
+}
+
+/// The entries of a page, and how many come before it.
+struct Page {
+    limit: i64,
+    offset: i64,
+}
+
+/// How the names of a page begin: with a folder, and with a search in it.
+struct Beginning {
+    folder: String,
+    search: String,
+}
+
+/// A page in byte order, which reads no more entries than it and the pages before it have.
+fn list_by_case(bucket: &str, folder: String, page: &Page, order: String) -> Sql {
+    let (limit, offset) = (page.limit.min(MAXIMUM_LIMIT), page.offset);
+    sql(
+        &format!(
+            "SELECT {ENTRY} FROM (\
+                 SELECT substr(listed.name, length($1) + 1) AS name, id, updated_at, created_at, last_accessed_at, \
+                        metadata, ordinality \
+                 FROM storage.list_objects_with_delimiter($2, $1, '/', $3::integer, '', '', $4) WITH ORDINALITY AS listed \
+                 ORDER BY ordinality OFFSET $5::integer) AS entries \
+             ORDER BY ordinality"
+        ),
+        [
+            text(folder),
+            text(bucket),
+            text((limit + offset).min(i64::from(i32::MAX)).to_string()),
+            text(order),
+            text(offset.to_string()),
+        ],
+    )
+}
+
+/// A page as the reference has it: without regard to case, and for times with patterns in place of names.
+fn list_without_case(bucket: &str, beginning: Beginning, page: &Page, (column, order): (String, String)) -> Sql {
+    let Beginning { folder, search } = beginning;
     let (folder, search) =
         if column == "name" { (folder, search) } else { (escape_pattern(&folder), escape_pattern(&search)) };
     let levels = folder.matches('/').count() + search.matches('/').count() + 1;
-    let number = |number: i64| text(number.min(i64::from(i32::MAX)).to_string());
-    let statement = sql(
+    sql(
         &format!(
             "SELECT {ENTRY} FROM storage.search($1, $2, $3::integer, $4::integer, $5::integer, $6, $7, $8) \
              WITH ORDINALITY ORDER BY ordinality"
@@ -59,14 +108,12 @@ pub(super) async fn list(mut call: Call, bucket: &str, body: Body) -> Result<Res
         [
             text(folder),
             text(bucket),
-            number(limit),
+            text(page.limit.to_string()),
             text(levels.to_string()),
-            number(offset),
+            text(page.offset.to_string()),
             text(search),
             text(column),
-            text(order.unwrap_or_else(|| "asc".to_owned())),
+            text(order),
         ],
-    );
-    let rows = call.storage.database().run(&call.scope(), statement).await?;
-    Ok(response::ok(&Value::Array(documents(&rows)?)))
+    )
 }

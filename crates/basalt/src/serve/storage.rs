@@ -164,6 +164,7 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
         store.region.clone_into(&mut bucket.region);
     }
     config.explains_policies = inputs.explains_policies;
+    config.lists_by_case = true;
     // In development a change by SQL is seen at once.
     config.public_validity = if inputs.explains_policies { Duration::ZERO } else { PUBLIC_VALIDITY };
     config.requires_authorization_header = false;

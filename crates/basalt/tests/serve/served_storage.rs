@@ -147,6 +147,33 @@ async fn buckets_of_the_configuration_are_public_and_isolated() {
 }
 
 #[tokio::test]
+async fn folders_that_differ_in_case_are_two() {
+    let project = Project::start(SETTINGS);
+    project.wait_for_seeds().await;
+    let secret = project.server.text("secret_key");
+    let names = ["B/upper.txt", "C.txt", "a.txt", "b/one.txt", "b/two.txt", "c.txt"];
+    for name in names {
+        let request = project.request(Method::POST, &format!("/object/papers/{name}")).header("apikey", &secret);
+        assert_eq!(request.body("text").send().await.expect("a response").status(), StatusCode::OK, "{name}");
+    }
+    for (prefix, order, offset, expected) in [
+        ("", "asc", 0, vec!["B", "C.txt", "a.txt", "b", "c.txt"]),
+        ("", "desc", 1, vec!["b", "a.txt", "C.txt", "B"]),
+        ("", "asc", 4, vec!["c.txt"]),
+        ("b", "asc", 0, vec!["one.txt", "two.txt"]),
+        ("B/", "asc", 0, vec!["upper.txt"]),
+        ("d", "asc", 0, vec![]),
+    ] {
+        let body = json!({ "prefix": prefix, "offset": offset, "sortBy": { "column": "name", "order": order } });
+        let request = project.request(Method::POST, "/object/list/papers").header("apikey", &secret);
+        let listed: Value = request.json(&body).send().await.expect("a response").json().await.expect("JSON");
+        let listed: Vec<&str> =
+            listed.as_array().expect("a list").iter().filter_map(|entry| entry["name"].as_str()).collect();
+        assert_eq!(listed, expected, "{prefix:?} {order} {offset}");
+    }
+}
+
+#[tokio::test]
 async fn resumable_uploads_have_urls_below_the_mount() {
     let project = Project::start("");
     let secret = project.server.text("secret_key");
