@@ -16,6 +16,8 @@ use crate::service::Storage;
 
 /// How long a file may be without a row: longer than any request takes between the two.
 const GRACE: TimeDelta = TimeDelta::hours(24);
+/// How long an upload of several parts may get no part.
+const ABANDONED: TimeDelta = TimeDelta::days(7);
 /// How often files without rows are deleted.
 const INTERVAL: Duration = Duration::from_hours(1);
 /// How often connections that are not used are closed.
@@ -54,7 +56,7 @@ pub struct Swept {
     pub files: u64,
     /// Interrupted writes.
     pub leftovers: u64,
-    /// Resumable uploads that no client continues.
+    /// Resumable uploads and uploads of several parts that no client continues.
     pub uploads: u64,
 }
 
@@ -164,6 +166,8 @@ pub async fn sweep_older(storage: &Storage, grace: TimeDelta) -> Result<Swept, E
         backend.staging().remove(id).await?;
         swept.uploads += 1;
     }
+    // Before the files, so that those of the parts have no row any more.
+    swept.uploads += delete_abandoned_parts(storage).await?;
     let mut batches = backend.list().try_chunks(BATCH);
     while let Some(batch) = batches.next().await {
         let files = batch.map_err(|error| Error::from(error.1))?;
@@ -177,6 +181,19 @@ pub async fn sweep_older(storage: &Storage, grace: TimeDelta) -> Result<Swept, E
         }
     }
     Ok(swept)
+}
+
+/// Deletes the rows of uploads of several parts that have got none for [`ABANDONED`]; returns how many.
+async fn delete_abandoned_parts(storage: &Storage) -> Result<u64, Error> {
+    let statement = sql(
+        "DELETE FROM storage.s3_multipart_uploads AS uploads \
+         WHERE uploads.created_at < $1::timestamptz AND NOT EXISTS (\
+             SELECT FROM storage.s3_multipart_uploads_parts AS parts \
+             WHERE parts.upload_id = uploads.id AND parts.created_at >= $1::timestamptz) \
+         RETURNING uploads.id",
+        [text((storage.now() - ABANDONED).to_rfc3339())],
+    );
+    Ok(storage.database().run(&scope(storage), statement).await?.len() as u64)
 }
 
 /// Sweeps once an hour, and closes connections that are not used, until the future is dropped.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::Bytes;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -17,6 +17,7 @@ use storage_rs::backend::{
     Backend, BackendError, Content, ContentHeaders, FileFacts, FileKey, ListedFile, Space, Staging,
 };
 use storage_rs::service::Storage;
+use storage_rs::sweep;
 use tokio::sync::Semaphore;
 
 use crate::api::{TestApi, send};
@@ -137,14 +138,20 @@ async fn upload_parts(api: &TestApi) -> String {
     let kind = [("content-type", "application/json")];
     let created = send(&api.storage, "POST", "/bucket", &kind, json!({"name": "b"}).to_string()).await;
     assert_eq!(created.status(), StatusCode::OK, "{created:?}");
-    let begun = request(&api.storage, "POST", "/s3/b/a.txt?uploads", "").await;
+    let id = begin_upload(api, "a.txt", &["hello ", "world"]).await;
+    format!("/s3/b/a.txt?uploadId={id}")
+}
+
+/// Begins an upload of these parts and returns its id.
+async fn begin_upload(api: &TestApi, name: &str, parts: &[&str]) -> String {
+    let begun = request(&api.storage, "POST", &format!("/s3/b/{name}?uploads"), "").await;
     let id = element(&begun, "UploadId");
-    for (number, content) in [(1, "hello "), (2, "world")] {
-        let target = format!("/s3/b/a.txt?partNumber={number}&uploadId={id}");
+    for (index, content) in parts.iter().enumerate() {
+        let target = format!("/s3/b/{name}?partNumber={}&uploadId={id}", index + 1);
         let part = request(&api.storage, "PUT", &target, content).await;
         assert_eq!(part.status(), StatusCode::OK, "{part:?}");
     }
-    format!("/s3/b/a.txt?uploadId={id}")
+    id
 }
 
 /// The object has one row and one file, and nothing is left of the upload.
@@ -227,4 +234,30 @@ async fn upload_that_is_aborted_while_it_is_completed_leaves_nothing() {
     assert_eq!((completed.status(), element(&completed, "Code").as_str()), (StatusCode::NOT_FOUND, "NoSuchUpload"));
     let rows: i64 = api.admin.query_one("SELECT count(*) FROM storage.objects", &[]).await.unwrap().get(0);
     assert_eq!((rows, api.count_files()), (0, 0), "rows and files");
+}
+
+#[tokio::test]
+async fn uploads_that_get_no_part_for_a_week_are_deleted_with_their_parts() {
+    let api = TestApi::start(&[]).await;
+    api.admin.batch_execute("INSERT INTO storage.buckets (id, name) VALUES ('b', 'b')").await.unwrap();
+    let mut ids = Vec::new();
+    for name in ["abandoned", "continued", "young"] {
+        ids.push(begin_upload(&api, name, &["a part"]).await);
+    }
+    let files = api.count_files();
+    for (id, upload_days, part_days) in [(&ids[0], 30, 8), (&ids[1], 30, 6), (&ids[2], 6, 6)] {
+        for (table, column, days) in
+            [("s3_multipart_uploads", "id", upload_days), ("s3_multipart_uploads_parts", "upload_id", part_days)]
+        {
+            let age =
+                format!("UPDATE storage.{table} SET created_at = now() - interval '{days} days' WHERE {column} = $1");
+            api.admin.execute(&age, &[id]).await.unwrap();
+        }
+    }
+    let swept = sweep::sweep_older(&api.storage, TimeDelta::zero()).await.unwrap();
+    assert_eq!((swept.uploads, swept.files), (1, 1));
+    assert_eq!(api.count_files(), files - 1);
+    let left = api.admin.query("SELECT id FROM storage.s3_multipart_uploads", &[]).await.unwrap();
+    let left: Vec<String> = left.iter().map(|row| row.get(0)).collect();
+    assert!(!left.contains(&ids[0]) && left.len() == 2, "{left:?}");
 }
