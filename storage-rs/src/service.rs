@@ -6,6 +6,7 @@ use axum::body::Body;
 use chrono::{DateTime, Utc};
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
+use http_edge::request::{PacedBody, UPLOAD_PACE};
 use postgrest_rs::service::dependencies::StatementFaults;
 
 use crate::backend::Backend;
@@ -156,6 +157,7 @@ impl Storage {
     /// Answers a request. The path begins with the prefix of the API, or at its root.
     pub async fn handle(self: &Arc<Self>, request: Request<Body>) -> Response<Body> {
         let (parts, body) = request.into_parts();
+        let body = PacedBody::wrap(body, UPLOAD_PACE);
         let is_head = parts.method == Method::HEAD;
         // The states of all routes together are too large for the stack of a caller.
         let mut response = Box::pin(self.route(parts, body)).await;

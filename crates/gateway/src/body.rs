@@ -4,19 +4,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
+use http_edge::request::UPLOAD_PACE;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, sleep_until};
 
 use crate::permits::RequestPermit;
-
-/// The time that every body may take to arrive.
-const UPLOAD_GRACE: Duration = Duration::from_secs(30);
-/// The rate, in bytes a second, at which a longer body must arrive on average: that of a modem.
-const MIN_UPLOAD_RATE: u64 = 4_096;
 
 /// How far the body of a request has been read.
 #[derive(Debug, Default)]
@@ -37,12 +32,12 @@ impl UploadProgress {
     pub(crate) async fn wait_until_too_slow(&self, start: Instant) {
         loop {
             let bytes = self.bytes.load(Ordering::Relaxed);
-            let deadline = start + UPLOAD_GRACE + Duration::from_secs(bytes / MIN_UPLOAD_RATE);
+            let deadline = UPLOAD_PACE.deadline(start, bytes);
             sleep_until(deadline).await;
             if self.has_ended.load(Ordering::Relaxed) {
                 return std::future::pending().await;
             }
-            if self.bytes.load(Ordering::Relaxed) / MIN_UPLOAD_RATE == bytes / MIN_UPLOAD_RATE {
+            if UPLOAD_PACE.deadline(start, self.bytes.load(Ordering::Relaxed)) == deadline {
                 return;
             }
         }
@@ -135,6 +130,8 @@ impl HttpBody for ResponseBody {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     async fn is_too_slow_within(progress: &UploadProgress, start: Instant, limit: Duration) -> bool {
@@ -145,7 +142,7 @@ mod tests {
     async fn bodies_must_arrive_at_a_least_rate() {
         let (progress, start) = (UploadProgress::default(), Instant::now());
         assert!(!is_too_slow_within(&progress, start, Duration::from_secs(29)).await);
-        progress.bytes.store(60 * MIN_UPLOAD_RATE, Ordering::Relaxed);
+        progress.bytes.store(60 * UPLOAD_PACE.min_rate, Ordering::Relaxed);
         assert!(!is_too_slow_within(&progress, start, Duration::from_mins(1)).await, "at the rate");
         progress.bytes.fetch_add(10, Ordering::Relaxed);
         assert!(is_too_slow_within(&progress, start, Duration::from_secs(5)).await);
