@@ -118,6 +118,11 @@ impl OrderService {
         Some(ProductSummary { name: file.name.clone(), size: file.size, is_uploaded: false })
     }
 
+    /// Returns whether buyers of a template get a file without an upload.
+    pub fn has_folder_file(&self, template: u16) -> bool {
+        self.folder.find(template).is_some()
+    }
+
     /// Returns the titles of those products whose buyers would get no file.
     pub fn list_missing_files(&self, products: &[Product]) -> Vec<String> {
         list_without_file(products, |template| self.find_file(template).is_some())

@@ -142,6 +142,9 @@ fn build_api(inputs: &DeskInputs<'_>, app: watch::Receiver<Arc<App>>) -> Desk {
 
 fn build_catalogue_editor(inputs: &DeskInputs<'_>) -> CatalogueEditor {
     let orders = inputs.parts.orders.clone();
+    let basalt = &inputs.project.file.basalt;
+    // Without a provider, links lead to a shop elsewhere, which delivers.
+    let delivers = basalt.payment.has_provider() || profiles::has_development_pages(inputs.config, basalt);
     let find_state: FindSaleState = Arc::new(move |id, link| {
         let file = orders.as_ref().and_then(|orders| orders.find_file(id));
         let state = match link {
@@ -150,9 +153,14 @@ fn build_catalogue_editor(inputs: &DeskInputs<'_>) -> CatalogueEditor {
             link if is_placeholder(link) => SaleState::PlaceholderLink,
             _ => SaleState::Sells,
         };
-        Sale { state, file }
+        Sale {
+            state,
+            file,
+            has_folder_file: orders.as_ref().is_some_and(|orders| orders.has_folder_file(id)),
+            owes_file: delivers && !link.is_empty() && !is_placeholder(link),
+        }
     });
-    let has_own_origin = inputs.project.file.basalt.desk_url.is_some();
+    let has_own_origin = basalt.desk_url.is_some();
     let shop_origin = if has_own_origin { inputs.url.trim_end_matches('/').to_owned() } else { String::new() };
     CatalogueEditor::new(Arc::clone(inputs.parts.live) as _, find_state, shop_origin)
 }

@@ -16,6 +16,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, StatusCode};
 use orders::order::format_time;
 use orders::products::ProductSummary;
+use orders::store::has_buyers;
 use platform::store::{self, Connection};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -85,6 +86,10 @@ pub struct Sale {
     pub state: SaleState,
     /// The file for buyers.
     pub file: Option<ProductSummary>,
+    /// Whether buyers get one without an upload, from the folder of products.
+    pub has_folder_file: bool,
+    /// Whether visitors can pay by the link, and this server then owes them the file.
+    pub owes_file: bool,
 }
 
 /// Returns whether a template with this payment link is sold; the link is empty for none.
@@ -216,7 +221,7 @@ impl CatalogueEditor {
             let text = "A new template needs title, category, price, summary, description and features.";
             return Err(refuse_values(vec![text.to_owned()]));
         }
-        let new = self.insert(call, db, &all, change).await?;
+        let new = self.insert(call, db, (&base, &all), change).await?;
         Ok(respond::json(StatusCode::CREATED, &self.format_template(&base, Some(&new))))
     }
 
@@ -252,16 +257,18 @@ impl CatalogueEditor {
             let text = "The template was added at the desk and needs all its values. Hide it if it should not be sold.";
             return Err(refuse_values(vec![text.to_owned()]));
         }
-        let new = self.insert(call, db, &all, change).await?;
+        let new = self.insert(call, db, (&base, &all), change).await?;
         Ok(respond::ok(&self.format_template(&base, Some(&new))))
     }
 
     /// Checks and stores a revision in the transaction, which holds the lock, and shows it.
+    ///
+    /// Beside it are the template in the files, and the present changes of all templates.
     async fn insert(
         &self,
         call: &OwnerCall,
         mut db: Connection,
-        all: &[StoredChange],
+        (base, all): (&CatalogueTemplate, &[StoredChange]),
         mut change: TemplateChange,
     ) -> Result<StoredChange, DeskError> {
         require_alternative_text(&change.values)?;
@@ -269,6 +276,8 @@ impl CatalogueEditor {
         let product = find_upload(&mut db, &change.values, PRODUCT_FILE, FileKind::Product).await?;
         change.product = product.map(FileFacts::into_product);
         let id = change.template;
+        let present = all.iter().find(|stored| stored.template == i32::from(id)).and_then(TemplateChange::of);
+        self.require_file(&mut db, base, present.as_ref(), &change).await?;
         let new = StoredChange {
             template: i32::from(id),
             revision: change.revision,
@@ -291,6 +300,44 @@ impl CatalogueEditor {
         Ok(new)
     }
 
+    /// Requires that no visitor can pay for what nobody gets, and that earlier buyers keep their file.
+    ///
+    /// What was so before the change stays possible: an owner can correct a title while a file is missing.
+    ///
+    /// # Errors
+    /// 400, with what to do.
+    async fn require_file(
+        &self,
+        db: &mut Connection,
+        base: &CatalogueTemplate,
+        before: Option<&TemplateChange>,
+        after: &TemplateChange,
+    ) -> Result<(), DeskError> {
+        let (before, after) = (self.read_offer(base, before), self.read_offer(base, Some(after)));
+        if after.is_payable && !after.has_file && (before.has_file || !before.is_payable) {
+            let text = "Buyers of this template would pay and get no file.";
+            return Err(refuse_values(vec![text.to_owned()])
+                .hint("Upload the file for buyers, or hide the template, or remove its payment link."));
+        }
+        if before.has_file && !after.has_file && has_buyers(db, base.id).await? {
+            let text = "Those who have bought this template would lose their file.";
+            return Err(refuse_values(vec![text.to_owned()])
+                .hint("Upload another file in its place. To sell the template no longer, hide it: its file stays."));
+        }
+        Ok(())
+    }
+
+    /// Returns what a template with these changes offers.
+    fn read_offer(&self, base: &CatalogueTemplate, change: Option<&TemplateChange>) -> Offer {
+        let changed = |key: &str| change.and_then(|change| change.values.get(key)).or_else(|| base.values.get(key));
+        let link = changed("link").and_then(Value::as_str).unwrap_or_default();
+        let sale = (self.find_state)(base.id, link);
+        Offer {
+            is_payable: sale.owes_file && changed("visible") == Some(&Value::Bool(true)),
+            has_file: sale.has_folder_file || change.is_some_and(|change| change.product.is_some()),
+        }
+    }
+
     /// Returns a template with its values in the files; one that was added at the desk has none there.
     fn find(&self, id: u16, stored: Option<&StoredChange>) -> Result<CatalogueTemplate, DeskError> {
         let of_files = self.catalogue.list().into_iter().find(|template| template.id == id);
@@ -304,7 +351,7 @@ impl CatalogueEditor {
         values.extend(changes.clone());
         let names: Vec<&String> = base.values.keys().filter(|key| changes.contains_key(*key)).collect();
         let link = values.get("link").and_then(Value::as_str).unwrap_or_default();
-        let Sale { state, file } = (self.find_state)(base.id, link);
+        let Sale { state, file, .. } = (self.find_state)(base.id, link);
         json!({
             "id": base.id,
             "is_added": base.is_added,
@@ -372,6 +419,13 @@ async fn find_upload(
 
 fn format_file(file: &FileFacts) -> Value {
     json!({ "file": file.id, "name": file.name, "size": file.size })
+}
+
+/// What a template offers to visitors and buyers.
+struct Offer {
+    /// Whether visitors can pay for it, and the server then owes them a file.
+    is_payable: bool,
+    has_file: bool,
 }
 
 /// What the owner wants of a template.

@@ -17,8 +17,8 @@ use platform::store::Statement;
 
 pub use reading::{
     EventEntry, MailEntry, OrderFilter, count_by_state, count_mails, find_order, find_order_of_checkout,
-    find_order_of_payment, has_final_event, list_events, list_held, list_mails, list_orders, list_orders_of_buyer,
-    read_chunk,
+    find_order_of_payment, has_buyers, has_final_event, list_events, list_held, list_mails, list_orders,
+    list_orders_of_buyer, read_chunk,
 };
 pub use writing::{
     EventRecord, IssuedLink, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, dismiss_held, find_or_insert_key,

@@ -69,6 +69,12 @@ statements! {
          LIMIT :limit"
     );
 
+    HAS_BUYERS = "orders.has_buyers":
+        "SELECT EXISTS (SELECT
+                        FROM basalt.orders
+                        WHERE template = :template
+                          AND state <> 'refunded') AS has_buyers";
+
     COUNT_MAILS = "orders.count_mails":
         "SELECT cardinality(o.mails),
                 count(m.id) FILTER (WHERE m.created_at > :since) > 0 OR count(m.id) >= :most::bigint AS is_limited
@@ -183,6 +189,12 @@ pub async fn count_by_state(db: &mut Connection, filter: &OrderFilter) -> Result
 /// Lists the orders of a buyer that are not refunded, the newest first.
 pub async fn list_orders_of_buyer(db: &mut Connection, email: &str, limit: i64) -> Result<Vec<Order>> {
     db.fetch_all(bind!(LIST_OF_BUYER, email, limit)).await
+}
+
+/// Returns whether somebody has bought a template, and was not refunded.
+pub async fn has_buyers(db: &mut Connection, template: u16) -> Result<bool> {
+    let (has_buyers,): (bool,) = db.fetch_one(bind!(HAS_BUYERS, template: i32::from(template))).await?;
+    Ok(has_buyers)
 }
 
 /// Counts the mails about an order; `None` if one was written since a time, or `most` since `day`, or there is no order.

@@ -71,8 +71,9 @@ async fn change_is_shown_at_once_and_can_be_taken_back() {
 async fn list_says_what_each_template_lacks() {
     let shop = Shop::start_with(&format!("[basalt.shop.payment]\nproducts = \"{PRODUCTS}\"\n"));
     let owner = shop.set_up().await;
-    let linked = json!({ "link": "https://buy.stripe.com/two" });
+    let mut linked = json!({ "link": "https://buy.stripe.com/two" });
     assert_eq!(change(&shop, &owner, 2, 0, linked.clone()).await.body["state"], "sells");
+    linked["visible"] = false.into();
     assert_eq!(change(&shop, &owner, 9, 0, linked).await.body["state"], "no_product_file");
     let all = shop.get("/catalogue", Some(&owner.cookie)).await;
     let states: Vec<&str> = all.body["templates"]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::catalogue::{change, page, start_replicas, wait_for};
 use super::desk_client::{Answer, Shop, SignedIn, send};
+use crate::orders::PRODUCTS;
 
 /// A ZIP archive of one empty file, followed by a comment.
 fn archive(comment: &[u8]) -> Vec<u8> {
@@ -232,4 +233,64 @@ async fn other_replica_shows_and_delivers_what_was_uploaded() {
     let path = &link[link.find("/shop/download/").expect("a download link")..];
     let answer = second.client.get(second.url(path)).send().await.expect("an answer");
     assert_eq!(answer.bytes().await.expect("a file"), file);
+}
+
+/// A shop whose folder of products has files for templates 1 to 8 alone.
+fn start_with_products() -> Shop {
+    Shop::start_with(&format!("[basalt.shop.payment]\nproducts = \"{PRODUCTS}\"\n"))
+}
+
+fn assert_refused(answer: &Answer, message: &str, remedy: &str) {
+    assert_eq!((answer.status, answer.code()), (400, "catalogue_refused"), "{}", answer.body);
+    assert!(answer.text("message").contains(message) && answer.text("hint").contains(remedy), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn template_without_a_file_is_not_put_on_sale() {
+    const REFUSED: (&str, &str) = ("would pay and get no file", "Upload the file for buyers");
+    let shop = start_with_products();
+    let owner = shop.set_up().await;
+    let linked = json!({ "link": "https://buy.stripe.com/nine" });
+    assert_refused(&change(&shop, &owner, 9, 0, linked.clone()).await, REFUSED.0, REFUSED.1);
+    let mut added = new_template();
+    added["link"] = "https://buy.stripe.com/wedding".into();
+    added["visible"] = true.into();
+    assert_refused(&add(&shop, &owner, added.clone()).await, REFUSED.0, REFUSED.1);
+    added["visible"] = false.into();
+    let added = add(&shop, &owner, added).await;
+    assert_eq!((added.status, &added.body["id"]), (201, &json!(13)), "hidden, it is prepared: {}", added.body);
+    let visible = json!({ "visible": true });
+    assert_refused(&change(&shop, &owner, 13, 1, visible.clone()).await, REFUSED.0, REFUSED.1);
+    let product = upload_product(&shop, &owner, "letters.zip", archive(b"")).await;
+    let with_file = json!({ "visible": true, "product_file": product });
+    assert_eq!(change(&shop, &owner, 13, 1, with_file).await.body["state"], "sells");
+    let without = json!({ "product_file": "" });
+    assert_refused(&change(&shop, &owner, 13, 2, without.clone()).await, REFUSED.0, REFUSED.1);
+    let restored = shop.change(Method::POST, "/catalogue/13/restore", &owner, json!({ "revision": 2, "to": 1 })).await;
+    assert_eq!(restored.status, 200, "hidden again, nobody has bought it: {}", restored.body);
+    assert_eq!(change(&shop, &owner, 1, 0, json!({ "link": "https://buy.stripe.com/one" })).await.status, 200);
+
+    // What is so already does not keep the owner from other changes.
+    let stored = "INSERT INTO basalt.catalogue_revisions (template, revision, created_at, author, changes)
+                  VALUES (10, 1, now(), 'a', '{\"link\": \"https://buy.stripe.com/ten\"}')";
+    shop.execute(stored).await;
+    assert_eq!(change(&shop, &owner, 10, 1, json!({ "title": "Corrected" })).await.status, 200);
+}
+
+#[tokio::test]
+async fn file_of_earlier_buyers_is_not_taken_away() {
+    let shop = start_with_products();
+    let owner = shop.set_up().await;
+    let product = upload_product(&shop, &owner, "letters.zip", archive(b"")).await;
+    let mut values = new_template();
+    values["product_file"] = product.into();
+    values["visible"] = true.into();
+    assert_eq!(add(&shop, &owner, values).await.status, 201);
+    let link = buy(&shop, "13", "guest@example.com").await;
+    let hidden = json!({ "product_file": "", "visible": false });
+    assert_refused(&change(&shop, &owner, 13, 1, hidden.clone()).await, "would lose their file", "hide it");
+    assert_eq!(change(&shop, &owner, 13, 1, json!({ "visible": false })).await.status, 200);
+    assert_eq!(shop.server.client.get(&link).send().await.expect("an answer").status(), 200);
+    shop.execute("UPDATE basalt.orders SET state = 'refunded', refunded_at = now()").await;
+    assert_eq!(change(&shop, &owner, 13, 2, hidden).await.status, 200, "nobody is left who could want it");
 }
