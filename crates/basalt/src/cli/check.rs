@@ -21,7 +21,7 @@ use crate::project_schema::{
     ProjectReport, SchemaFiles, ScratchOutcome, find_missing_hook_functions, list_unserved_functions, try_project,
 };
 use crate::serve::payment_checks::{
-    check_payments, describe_missing_products, describe_missing_seller, describe_placeholders,
+    check_folder, check_payments, describe_missing_products, describe_missing_seller, describe_placeholders,
 };
 use crate::serve::{BUILT_IN_FUNCTIONS, describe_discarded_mail, find_binaries, tls};
 use crate::{api_keys, logging, outbound};
@@ -134,6 +134,10 @@ fn inspect(arguments: &ProjectArguments, is_complete: bool) -> anyhow::Result<(P
     );
     if let Some(Err(error)) = config.as_ref().map(|config| check_payments(&project, config)) {
         problems.push(problem(&error));
+    }
+    match check_folder(&project) {
+        Ok(line) => lines.extend(line),
+        Err(error) => problems.push(problem(&error)),
     }
     let problems = project.place_problems(problems);
     Ok((project, problems, lines))

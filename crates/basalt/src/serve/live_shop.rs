@@ -49,7 +49,7 @@ impl ShopSettings {
 }
 
 /// What owners have changed at the desk.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct DeskChanges {
     /// The latest known revisions.
     pub revisions: Vec<TemplateChange>,
@@ -66,6 +66,11 @@ impl DeskChanges {
         let revisions = list_changes(db).await?;
         let pictures = load_pictures(db, &Self::default().list_missing_pictures(&revisions)).await?;
         Ok(Self { revisions, pictures })
+    }
+
+    /// Returns the file that owners have uploaded for buyers of a template.
+    pub(super) fn find_product(&self, template: u16) -> Option<&UploadedProduct> {
+        self.revisions.iter().find(|revision| revision.template == template)?.product.as_ref()
     }
 
     /// Returns the pictures of later revisions that are not loaded.
@@ -132,8 +137,12 @@ impl LiveShop {
 
     /// Returns the file that owners have uploaded for buyers of a template, whether it is visible or not.
     pub(super) fn find_product(&self, template: u16) -> Option<UploadedProduct> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.changes.revisions.iter().find(|revision| revision.template == template)?.product.clone()
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).changes.find_product(template).cloned()
+    }
+
+    /// Returns what owners have changed, as it is known now.
+    pub(super) fn changes(&self) -> DeskChanges {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).changes.clone()
     }
 
     /// Returns the files' catalogue, which is read and checked outside the lock.

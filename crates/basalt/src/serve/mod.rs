@@ -65,6 +65,7 @@ use listeners::{serve_metrics, spawn_http};
 use live_keys::LiveKeys;
 use live_shop::DeskChanges;
 pub(crate) use options::{ServeOptions, TestOptions};
+use payment_checks::check_products;
 use reloading::Reloading;
 pub(crate) use schemas::recreate_database;
 pub(crate) use services::{BUILT_IN_FUNCTIONS, build_outbox};
@@ -194,6 +195,7 @@ impl Server {
         let pool = open_database(&source, &project, &mut prepared.config, shutdown).await?;
         let keys = load_keys(&project, &endpoint, &pool, folder.path(), &mut prepared).await?;
         let Configured { config, provider, consent } = prepared;
+        let changes = load_catalogue_changes(&project, &pool).await?;
         let setup_link = desk::prepare_first_start(&project, &pool, &endpoint.addresses.url).await?;
         let (closing, id) = (shutdown.signal(), Entropy::from_system().uuid());
         let joining = Joining { project: &project, config: &config, pool: &pool, keys: &keys, id };
@@ -212,7 +214,6 @@ impl Server {
         if let Some(running) = storage.clone() {
             tasks.push(http_edge::spawn_task(running.maintain(storage::seeds(&project), closing.clone())));
         }
-        let changes = load_catalogue_changes(&project, &pool).await?;
         let dependencies = Dependencies {
             project: &project,
             changes,
@@ -378,14 +379,15 @@ async fn open_database(
     source.open(config, project.file.basalt.expected_replicas).await
 }
 
-/// Loads the changes of the catalogue, if there is a shop.
+/// Loads the changes of the catalogue, if there is a shop; what is sold with them must have its files.
 async fn load_catalogue_changes(project: &Project, pool: &Pool) -> anyhow::Result<DeskChanges> {
     if !project.has_shop {
         return Ok(DeskChanges::default());
     }
-    DeskChanges::load(&mut Connection::pooled(pool.clone(), Arc::default()))
-        .await
-        .context("reading the changes of the catalogue")
+    let changes = DeskChanges::load(&mut Connection::pooled(pool.clone(), Arc::default())).await;
+    let changes = changes.context("reading the changes of the catalogue")?;
+    check_products(project, &changes)?;
+    Ok(changes)
 }
 
 /// Loads the stored keys, and adds them to the settings and the consent page.

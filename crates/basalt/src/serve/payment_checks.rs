@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use gotrue_rs::config::Config;
 use orders::OrderService;
+use orders::decision::Product;
 use orders::products::ProductFolder;
 
+use super::live_shop::DeskChanges;
 use crate::assets::Shop;
 use crate::profiles;
 use crate::project::Project;
@@ -30,7 +32,7 @@ pub(super) fn read_products(project: &Project) -> anyhow::Result<Option<ProductF
 
 /// Returns whether a template without a file is sold at the payment simulator only.
 ///
-/// With a payment provider, [`check_payments`] refuses the start instead.
+/// With a payment provider, [`check_products`] refuses the start instead.
 fn is_simulator_alone(project: &Project, config: &Config) -> bool {
     let basalt = &project.file.basalt;
     project.has_shop && !basalt.payment.has_provider() && profiles::has_development_pages(config, basalt)
@@ -97,7 +99,7 @@ pub(crate) fn describe_missing_seller(project: &Project, is_public: bool) -> Opt
     })
 }
 
-/// Refuses to sell what cannot be delivered, and links that lead nowhere on a public site.
+/// Refuses links that lead nowhere on a public site, and payments without a mail server.
 pub(crate) fn check_payments(project: &Project, config: &Config) -> anyhow::Result<()> {
     if !project.has_shop {
         return Ok(());
@@ -124,20 +126,68 @@ pub(crate) fn check_payments(project: &Project, config: &Config) -> anyhow::Resu
     if config.smtp.is_none() && !is_development && basalt.inbox_token.is_none() {
         bail!("[basalt.shop.payment] needs a mail server for download links: set [auth.email.smtp]");
     }
-    let Some(folder) = read_products(project)? else {
-        bail!(
-            "[basalt.shop.payment] needs the files for buyers, and there is no folder products beside the binary, none in the \
-             checkout that built it, and no /usr/share/basalt/products. {REMEDY}"
-        );
-    };
-    let missing = folder.list_missing(&project.catalogue.list_for_sale());
-    if !missing.is_empty() {
-        bail!(
-            "{} has no file for these templates, which have a payment link: {}. Add the files to it and to products.json, \
-             or make them custom designs by link = \"\" in catalogue.toml",
-            folder.path.display(),
-            missing.join(", ")
+    Ok(())
+}
+
+/// Refuses to sell what cannot be delivered: neither the folder of products nor the desk has a file for it.
+///
+/// What only the desk has put on sale is logged: its owner is told there, and a restart must not end the shop.
+pub(super) fn check_products(project: &Project, changes: &DeskChanges) -> anyhow::Result<()> {
+    if !project.has_shop || !project.file.basalt.payment.has_provider() {
+        return Ok(());
+    }
+    let folder = read_products(project)?;
+    let (shown, _) = project.catalogue_source.build_fitting(&changes.revisions, &changes.pictures, &project.catalogue);
+    let is_missing = |product: &Product| changes.find_product(product.template).is_none();
+    let on_sale: Vec<Product> = shown.list_for_sale().into_iter().filter(is_missing).collect();
+    let of_files = project.catalogue.list_for_sale();
+    let (of_files, of_desk): (Vec<Product>, Vec<Product>) =
+        on_sale.into_iter().partition(|product| of_files.iter().any(|known| known.template == product.template));
+    if let Some(text) = describe_missing_files(folder.as_ref(), &of_files) {
+        bail!(text);
+    }
+    let templates = folder.unwrap_or_default().list_missing(&of_desk).join(", ");
+    if !templates.is_empty() {
+        tracing::error!(
+            templates,
+            "buyers of these templates would get no file: upload the files at the desk, or hide them"
         );
     }
     Ok(())
+}
+
+/// Describes what `basalt check` can say without the database: which files have to be uploaded at the desk, or missing ones.
+///
+/// # Errors
+/// There is no desk, so the start is refused.
+pub(crate) fn check_folder(project: &Project) -> anyhow::Result<Option<String>> {
+    if !project.has_shop || !project.file.basalt.payment.has_provider() {
+        return Ok(None);
+    }
+    let missing = describe_missing_files(read_products(project)?.as_ref(), &project.catalogue.list_for_sale());
+    match missing {
+        Some(text) if !project.has_desk() => bail!(text),
+        Some(text) => Ok(Some(format!("unless they are uploaded at the desk, the start is refused: {text}"))),
+        None => Ok(None),
+    }
+}
+
+/// Describes the products without a file in the folder; there may be no folder.
+fn describe_missing_files(folder: Option<&ProductFolder>, products: &[Product]) -> Option<String> {
+    let missing = folder.cloned().unwrap_or_default().list_missing(products).join(", ");
+    if missing.is_empty() {
+        return None;
+    }
+    Some(match folder {
+        None => format!(
+            "[basalt.shop.payment] needs the files for buyers of these templates, and there is no folder products beside the \
+             binary, none in the checkout that built it, and no /usr/share/basalt/products: {missing}. {REMEDY}, or upload \
+             the files at the desk"
+        ),
+        Some(folder) => format!(
+            "{} has no file for these templates, which have a payment link: {missing}. Add the files to it and to \
+             products.json, upload them at the desk, or make the templates custom designs by link = \"\" in catalogue.toml",
+            folder.path.display(),
+        ),
+    })
 }

@@ -16,7 +16,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::live_keys::LiveKeys;
 use super::live_shop::ShopSettings;
-use super::payment_checks::check_payments;
+use super::payment_checks::{check_payments, check_products};
 use super::services::Replacements;
 use crate::api_keys::ApiKeys;
 use crate::dev::consent;
@@ -108,6 +108,7 @@ impl Reloading {
         let mut config = project.settings(&self.url, &self.keys)?;
         profiles::apply_serve_profile(&mut config.policy, &project.file.basalt, &project.display_name());
         check_payments(&project, &config)?;
+        check_products(&project, &self.replace.shop.changes())?;
         if profiles::has_development_pages(&config, &project.file.basalt)
             != profiles::has_development_pages(&self.config, &self.project.file.basalt)
         {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::catalogue::{change, page, start_replicas, wait_for};
 use super::desk_client::{Answer, Shop, SignedIn, send};
 use crate::orders::PRODUCTS;
+use crate::support::{Basalt, run};
 
 /// A ZIP archive of one empty file, followed by a comment.
 fn archive(comment: &[u8]) -> Vec<u8> {
@@ -293,4 +294,40 @@ async fn file_of_earlier_buyers_is_not_taken_away() {
     assert_eq!(shop.server.client.get(&link).send().await.expect("an answer").status(), 200);
     shop.execute("UPDATE basalt.orders SET state = 'refunded', refunded_at = now()").await;
     assert_eq!(change(&shop, &owner, 13, 2, hidden).await.status, 200, "nobody is left who could want it");
+}
+
+#[tokio::test]
+async fn shop_with_a_provider_starts_again_with_files_of_the_desk() {
+    let (shop, second, folder) = start_replicas();
+    let owner = shop.set_up().await;
+    drop(second);
+    folder.write("products.json", "{\"products\": []}");
+    let config = std::fs::read_to_string(folder.path("config.toml")).expect("the settings");
+    let links: Vec<String> = (1..=8)
+        .map(|id| match id {
+            4 => format!("[[template]]\nid = {id}\nlink = \"https://buy.stripe.com/{id}\"\n"),
+            _ => format!("[[template]]\nid = {id}\nlink = \"\"\n"),
+        })
+        .collect();
+    folder.write("catalogue.toml", &links.concat());
+    let payment = format!(
+        "[basalt.shop.payment]\nproducts = \"{}\"\n[basalt.shop.payment.stripe]\nwebhook_secret = \"whsec_of_these_tests\"\n",
+        folder.path("")
+    );
+    let config = folder.write("config.toml", &format!("{config}{payment}"));
+    let (data, database) = (folder.path("data"), shop.server.text("database_url"));
+    let arguments = ["--config", &config, "--data", &data, "--database-url", &database];
+    let refused = run(&[&["serve"][..], &arguments].concat());
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && text.contains("Company Announcement (4)"), "{text}");
+    assert!(text.contains("upload them at the desk"), "{text}");
+    let checked = run(&["check", "--config", &config]);
+    let text = String::from_utf8_lossy(&checked.stdout);
+    assert!(checked.status.success() && text.contains("unless they are uploaded at the desk"), "{text}");
+
+    let product = upload_product(&shop, &owner, "crier.zip", archive(b"")).await;
+    assert_eq!(change(&shop, &owner, 4, 0, json!({ "product_file": product })).await.status, 200);
+    let again = Basalt::serve(&arguments);
+    let answer = again.client.get(again.url("/template/4")).send().await.expect("an answer");
+    assert!(answer.text().await.expect("text").contains("https://buy.stripe.com/4"));
 }
