@@ -195,6 +195,79 @@ pub fn build_refund(context: MailContext<'_>, language: Language, mail: RefundMa
             ),
         ),
     };
+    let id = format!("order_refund.{}@{}", mail.order.simple(), facts.mail_host);
+    format_refund(context, language, mail, RefundText { id, subject, text })
+}
+
+/// How much of a payment has come back, in the smallest unit of its currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefundPart {
+    /// All that was returned until now.
+    pub returned_minor: i64,
+    /// All that was returned before.
+    pub before_minor: i64,
+}
+
+/// Builds the mail to the buyer of an order of which a part was refunded.
+pub fn build_partial_refund(
+    context: MailContext<'_>,
+    language: Language,
+    mail: RefundMail<'_>,
+    part: RefundPart,
+) -> EmailMessage {
+    let receipt = mail.receipt;
+    let amount = |minor: i64| format_amount(minor, receipt.currency);
+    let RefundPart { returned_minor, before_minor } = part;
+    let (back, rest) = (amount(returned_minor - before_minor), amount(receipt.amount_minor - returned_minor));
+    let (shop, title, paid) = (&context.facts.name, receipt.title, amount(receipt.amount_minor));
+    let provider = receipt.provider.title();
+    let (subject, text) = match language {
+        Language::English => (
+            format!("Partial refund of {title}"),
+            format!(
+                "{shop} has refunded {back} of the {paid} that you paid for {title}. {provider} returns it the way you paid; that can take a few days. {rest} remain paid, and your download link stays valid."
+            ),
+        ),
+        Language::German => (
+            format!("Teilweise Erstattung: {title}"),
+            format!(
+                "{shop} hat Ihnen {back} von {paid} für {title} erstattet. {provider} zahlt den Betrag auf dem Weg zurück, auf dem Sie bezahlt haben; das kann einige Tage dauern. {rest} bleiben bezahlt, und der Download-Link gilt weiter."
+            ),
+        ),
+        Language::French => (
+            format!("Remboursement partiel : {title}"),
+            format!(
+                "{shop} vous a remboursé {back} sur {paid} pour {title}. {provider} verse la somme par le moyen de paiement utilisé ; cela peut prendre quelques jours. {rest} restent payés et le lien de téléchargement reste valable."
+            ),
+        ),
+        Language::Spanish => (
+            format!("Reembolso parcial: {title}"),
+            format!(
+                "{shop} te ha reembolsado {back} de {paid} por {title}. {provider} lo devuelve por el medio con el que pagaste; puede tardar unos días. {rest} siguen pagados y el enlace de descarga sigue siendo válido."
+            ),
+        ),
+    };
+    let id = format!("order_refund.{}.{returned_minor}@{}", mail.order.simple(), context.facts.mail_host);
+    format_refund(context, language, mail, RefundText { id, subject, text })
+}
+
+/// What is particular to a mail about a refund.
+struct RefundText {
+    /// Its `Message-ID`.
+    id: String,
+    subject: String,
+    text: String,
+}
+
+/// Formats a mail about a refund with the receipt of the payment.
+fn format_refund(
+    context: MailContext<'_>,
+    language: Language,
+    mail: RefundMail<'_>,
+    words: RefundText,
+) -> EmailMessage {
+    let (facts, receipt) = (context.facts, mail.receipt);
+    let RefundText { id, subject, text } = words;
     let shop = escape_html(&facts.name);
     let body = format_paragraph(&escape_html(&text)) + &receipt.to_html(language, facts);
     let page =
@@ -205,7 +278,7 @@ pub fn build_refund(context: MailContext<'_>, language: Language, mail: RefundMa
         to: mail.to.to_owned(),
         html: format_page(&facts.brand, page),
         text: Some(format!("{text}\n\n{}\n", receipt.to_text(language, facts))),
-        message_id: format!("order_refund.{}@{}", mail.order.simple(), facts.mail_host),
+        message_id: id,
         date: context.now,
         headers: reply_to.into_iter().collect(),
         code: None,

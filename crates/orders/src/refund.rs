@@ -4,6 +4,7 @@ use gotrue_rules::domain::user::Time;
 use platform::store::{self, Connection, outbox};
 use uuid::Uuid;
 
+use crate::mails::RefundPart;
 use crate::order::{Order, OrderState};
 use crate::provider_api::{ApiError, RefundResult};
 use crate::service::OrderService;
@@ -58,11 +59,28 @@ async fn record(service: &OrderService, order: &Order, result: RefundResult, now
         detail: Some(detail),
         now,
     };
-    let (_, refunded) = record_refund(&mut db, event).await?;
-    if refunded.is_some() {
+    if record_refund(&mut db, event).await?.refunded.is_some() {
         enqueue_mail(service, &mut db, order.id, now).await?;
     }
     db.commit().await
+}
+
+/// Queues the mail to the buyer about a part of the payment that came back, in the transaction that stores the event.
+///
+/// None is queued for an event that reports no more than an earlier one, as events may arrive in another order.
+pub(crate) async fn enqueue_partial_mail(
+    service: &OrderService,
+    db: &mut Connection,
+    order: &Order,
+    part: RefundPart,
+    now: Time,
+) -> store::Result<()> {
+    if part.returned_minor <= part.before_minor {
+        return Ok(());
+    }
+    outbox::insert(db, &[service.build_partial_refund_mail(order, part, now)]).await?;
+    service.outbox.notify_after_commit(db);
+    Ok(())
 }
 
 /// Queues the mail to the buyer in the transaction that refunded the order.

@@ -185,6 +185,13 @@ impl OrderService {
         self.to_row(&mails::build_refund(self.mail_context(now), order.language, mail))
     }
 
+    /// Builds the mail to the buyer of an order of which a part was refunded.
+    pub(crate) fn build_partial_refund_mail(&self, order: &Order, part: mails::RefundPart, now: Time) -> NewMail {
+        let number = order.number.to_string();
+        let mail = mails::RefundMail { order: order.id, to: &order.buyer_email, receipt: order.receipt(&number) };
+        self.to_row(&mails::build_partial_refund(self.mail_context(now), order.language, mail, part))
+    }
+
     /// Returns the mail about an event that needs the owner; none without an owner.
     pub(crate) fn build_notice(&self, now: Time, notice: &mails::OwnerNotice<'_>) -> Vec<NewMail> {
         let Some(owner) = &self.facts.owner else { return Vec::new() };

@@ -21,8 +21,8 @@ pub use reading::{
     list_orders_of_buyer, read_chunk,
 };
 pub use writing::{
-    EventRecord, IssuedLink, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, dismiss_held, find_or_insert_key,
-    issue_link, lock_payment, record_download, record_event, record_payment, record_refund,
+    EventRecord, IssuedLink, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, RecordedRefund, dismiss_held,
+    find_or_insert_key, issue_link, lock_payment, record_download, record_event, record_payment, record_refund,
 };
 
 /// Returns all statements, for the test that prepares them.

@@ -107,7 +107,13 @@ statements! {
              RETURNING o.id
          )
          SELECT EXISTS (SELECT FROM event) AS is_new,
-                (SELECT id FROM changed) AS refunded"
+                (SELECT id FROM changed) AS refunded,
+                (SELECT COALESCE(max(r.amount_minor), 0)
+                 FROM basalt.payment_events r
+                 WHERE r.provider = :provider
+                   AND r.provider_reference = :reference
+                   AND r.kind = 'refund'
+                   AND r.event_id <> :event_id) AS returned_before"
     );
 
     RECORD_EVENT = "orders.record_event": concat!(
@@ -288,10 +294,29 @@ pub async fn record_payment(
     })
 }
 
+/// What became of a refund event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordedRefund {
+    /// Whether the event was not stored before.
+    pub is_new: bool,
+    /// The order that it refunded.
+    pub refunded: Option<Uuid>,
+    /// All that was returned of the payment before, in the smallest unit of its currency.
+    pub returned_before: i64,
+}
+
+impl FromRow<'_, PgRow> for RecordedRefund {
+    fn from_row(row: &PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            is_new: row.try_get("is_new")?,
+            refunded: row.try_get("refunded")?,
+            returned_before: row.try_get("returned_before")?,
+        })
+    }
+}
+
 /// Stores a refund event and ends the order if everything was returned.
-///
-/// Returns whether the event is new, and the order that it refunded.
-pub async fn record_refund(db: &mut Connection, event: EventRecord<'_>) -> Result<(bool, Option<Uuid>)> {
+pub async fn record_refund(db: &mut Connection, event: EventRecord<'_>) -> Result<RecordedRefund> {
     let bound = bind!(
         RECORD_REFUND,
         provider: event.provider.name(),

@@ -12,15 +12,15 @@ use super::descriptions::{
 use super::{Delivery, WebhookOutcome, WebhookRejection};
 use crate::decision::{PaymentDecision, Product, decide_payment, find_unnamed};
 use crate::event::{Buyer, DisputeReport, DisputeStage, EventContent, Payment, PaymentEvent, RefundReport};
-use crate::mails::OwnerNotice;
+use crate::mails::{OwnerNotice, RefundPart};
 use crate::order::{Order, OrderState, Provider};
 use crate::provider_api::{ApiError, PayPalOrder};
 use crate::receipt::Receipt;
 use crate::refund;
 use crate::service::{LinkOf, OrderService};
 use crate::store::{
-    EventRecord, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, find_order, find_order_of_payment, has_final_event,
-    lock_payment, record_event, record_payment, record_refund,
+    EventRecord, NUMBER_PLACEHOLDER, NewOrder, RecordedPayment, RecordedRefund, find_order, find_order_of_payment,
+    has_final_event, lock_payment, record_event, record_payment, record_refund,
 };
 
 impl OrderService {
@@ -263,7 +263,7 @@ impl OrderService {
         record.amount_minor = Some(refund.amount_minor);
         let mut db = self.begin().await?;
         lock_payment(&mut db, event.provider, &refund.reference).await?;
-        let (is_new, refunded) = record_refund(&mut db, record).await?;
+        let RecordedRefund { is_new, refunded, returned_before } = record_refund(&mut db, record).await?;
         match refunded {
             Some(id) if refund.is_reversal => {
                 if let Some(order) = find_order(&mut db, id).await? {
@@ -272,11 +272,19 @@ impl OrderService {
                 }
             }
             Some(order) => refund::enqueue_mail(self, &mut db, order, now).await?,
-            None if refund.is_reversal && is_new => {
+            None if is_new => {
                 let order = find_order_of_payment(&mut db, event.provider, &refund.reference).await?;
-                if let Some(order) = order.filter(|order| order.state != OrderState::Refunded) {
-                    let lines = describe_partial_reversal(event, refund, &order);
-                    self.notify_owner(&mut db, "A part of a payment was taken back", &lines, now).await?;
+                let order = order.filter(|order| order.state != OrderState::Refunded);
+                match order {
+                    Some(order) if refund.is_reversal => {
+                        let lines = describe_partial_reversal(event, refund, &order);
+                        self.notify_owner(&mut db, "A part of a payment was taken back", &lines, now).await?;
+                    }
+                    Some(order) => {
+                        let part = RefundPart { returned_minor: refund.amount_minor, before_minor: returned_before };
+                        refund::enqueue_partial_mail(self, &mut db, &order, part, now).await?;
+                    }
+                    None => {}
                 }
             }
             None => {}

@@ -64,6 +64,42 @@ async fn part_of_a_refund_ends_nothing() {
 }
 
 #[tokio::test]
+async fn part_of_a_refund_is_mailed_once_with_the_amount_and_the_rest() {
+    let shop = TestShop::start().await;
+    assert_eq!(shop.outcome(Stripe, &refund("evt_0", "pi_0", 1000)).await, "refund_stored");
+    assert!(shop.mails().await.is_empty(), "the account may sell other things");
+    shop.outcome(Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await;
+    for (event, returned, outcome) in [
+        ("evt_2", 1000, "refund_stored"),
+        ("evt_2", 1000, "repeated"),
+        ("evt_3", 1800, "refund_stored"),
+        // It reports no more than the one before.
+        ("evt_4", 1000, "refund_stored"),
+    ] {
+        assert_eq!(shop.outcome(Stripe, &refund(event, "pi_1", returned)).await, outcome, "{event}");
+    }
+    let mails = shop.mails().await;
+    assert_eq!(
+        mails,
+        ["order_delivery ada@example.com", "order_refund ada@example.com", "order_refund ada@example.com"]
+    );
+    let texts =
+        shop.database.query("SELECT text FROM basalt.outbox WHERE purpose = 'order_refund' ORDER BY number").await;
+    for (text, parts) in texts.iter().zip([
+        ["10.00 USD von 28.00 USD", "18.00 USD bleiben bezahlt"],
+        ["8.00 USD von 28.00 USD", "10.00 USD bleiben bezahlt"],
+    ]) {
+        for part in parts {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(text.contains("der Download-Link gilt weiter") && text.contains("Bezahlt: 28.00 USD"), "{text}");
+    }
+    let subjects =
+        shop.database.query("SELECT DISTINCT subject FROM basalt.outbox WHERE purpose = 'order_refund'").await;
+    assert_eq!(subjects, ["Teilweise Erstattung: Professional Newsletter"]);
+}
+
+#[tokio::test]
 async fn owner_is_notified_of_what_cannot_be_delivered_and_can_correct_it() {
     let shop = TestShop::start().await;
     let wrong = session("evt_1", "pi_1", 2700, "plink_1");
