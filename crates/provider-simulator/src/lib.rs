@@ -29,3 +29,4 @@ pub use next::{NextSignIn, NextSignInError};
 pub use page::fill_template;
 pub use scenario::Scenario;
 pub use simulator::{Simulator, SimulatorOptions};
+pub use users::{PresetUser, preset_users};

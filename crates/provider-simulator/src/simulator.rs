@@ -243,6 +243,11 @@ impl Simulator {
         }
     }
 
+    /// Lists the names of the providers that stand in for real ones, in the order of the alphabet.
+    pub fn list_stand_ins(&self) -> Vec<String> {
+        lock(&self.registrations).keys().filter(|name| *name != GENERIC).cloned().collect()
+    }
+
     /// Returns the path of its base URL, with which the paths of its requests start.
     pub fn base_path(&self) -> &str {
         base_path(&self.options.base_url)

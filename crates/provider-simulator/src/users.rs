@@ -36,17 +36,24 @@ pub(crate) struct ProviderUser {
 
 /// A preset user, as the page of the provider lists it.
 #[derive(Debug, Deserialize)]
-struct PresetUser {
+pub struct PresetUser {
     id: String,
-    name: String,
-    email: String,
-    verified: bool,
+    pub name: String,
+    /// Empty if the provider tells no address.
+    pub email: String,
+    /// Whether the provider says that the address is the user's.
+    pub verified: bool,
 }
 
 /// The preset users, from the file of which the page is built.
 static PRESET_USERS: LazyLock<Vec<PresetUser>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../../frontend/development/provider/users.json")).unwrap_or_default()
 });
+
+/// Returns the users that the page of every provider offers.
+pub fn preset_users() -> &'static [PresetUser] {
+    &PRESET_USERS
+}
 
 impl ProviderUser {
     /// Returns a preset user.

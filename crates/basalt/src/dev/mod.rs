@@ -49,6 +49,8 @@ pub(crate) struct DevelopmentPages {
 enum DevPage<'a> {
     Consent(&'a consent::ConsentPage),
     Provider(&'a Simulator),
+    /// The page about the provider simulator.
+    ProviderOverview(&'a Simulator),
     Explanations(&'a ExplanationStore),
     Payment(&'a payment::PaymentPages),
     Home,
@@ -113,6 +115,7 @@ impl DevelopmentPages {
         match page {
             DevPage::Consent(page) => page.answer(&request),
             DevPage::Provider(provider) => provider.answer(request).await,
+            DevPage::ProviderOverview(simulator) => provider::answer_overview(simulator, &request),
             DevPage::Explanations(store) => explain::answer(store, &request),
             DevPage::Payment(pages) => pages.answer(request).await,
             DevPage::Home => home::answer(request.uri().path(), &self.list_pages()),
@@ -144,6 +147,7 @@ impl DevelopmentPages {
         }
         match (&self.consent, &self.provider) {
             (Some(page), _) if consent::is_consent_path(path) => DevPage::Consent(page),
+            (_, Some(provider)) if provider::is_overview(path) => DevPage::ProviderOverview(provider),
             (_, Some(provider)) if provider::is_provider_path(path) => DevPage::Provider(provider),
             _ => DevPage::Inbox,
         }
@@ -180,7 +184,7 @@ impl<'a> DevPage<'a> {
             Self::Consent(page) => page.access_rule(),
             Self::Provider(simulator) => provider::access_rule(simulator, request),
             Self::Explanations(_) => explain::access_rule(request),
-            Self::Payment(_) | Self::Home => AccessRule::Local,
+            Self::Payment(_) | Self::Home | Self::ProviderOverview(_) => AccessRule::Local,
             Self::Inbox => AccessRule::LocalOrToken,
         }
     }

@@ -270,3 +270,56 @@ fn home_links_to_the_pages_that_the_server_has() {
     }
     assert_eq!(server.page("/_dev", "x-forwarded-for: 203.0.113.7\r\n"), 403);
 }
+
+/// Follows the links of a page, and of the development pages that they lead to; returns what was opened.
+fn follow_links(site: &TestServer, first: &str) -> Vec<String> {
+    let url = |path: &str| url::Url::parse(&format!("http://{}{path}", site.address)).expect("a URL");
+    let (mut opened, mut waiting) = (Vec::new(), vec![url(first)]);
+    while let Some(next) = waiting.pop() {
+        let target = next[url::Position::BeforePath..url::Position::AfterQuery].to_owned();
+        if next.authority() != site.address.to_string() || opened.contains(&target) {
+            continue;
+        }
+        let head =
+            format!("GET {target} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\naccept: text/html\r\n", site.address);
+        let answer = exchange(site.address, &head);
+        assert!((200..400).contains(&status_of(&answer)), "{target}: {answer}");
+        if target.starts_with("/_dev") && answer.contains("content-type: text/html") {
+            let links = answer.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+            waiting.extend(links.map(|link| next.join(&link.replace("&amp;", "&")).expect("a link")));
+        }
+        opened.push(target);
+    }
+    opened
+}
+
+#[test]
+fn every_link_of_the_development_pages_leads_to_a_page() {
+    let site = TestServer::start(&format!(
+        "{PROVIDER}[auth.oauth_server]\nenabled = true\n[basalt.shop]\nowner = \"owner@example.com\"\n"
+    ));
+    for first in ["/_dev", "/_dev/"] {
+        let opened = follow_links(&site, first);
+        for page in [
+            "/_dev/inbox",
+            "/_dev/outbox.json",
+            "/_dev/payment",
+            "/_dev/provider",
+            "/_dev/consent",
+            "/_dev/explain",
+            "/_dev/provider/saml/metadata",
+            "/auth/v1/authorize?provider=google",
+        ] {
+            assert!(opened.iter().any(|path| path == page), "{page} is not linked from {first}: {opened:?}");
+        }
+    }
+    let get = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", site.address);
+    for path in ["/_dev/provider", "/_dev/provider/"] {
+        let page = exchange(site.address, &get(path));
+        for part in ["Sign in with google", "Ann Example: ann@example.com, verified", "Cleo Without Address"] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        assert_eq!(site.page(path, "x-forwarded-for: 192.0.2.1\r\n"), 403);
+        assert!(follow_links(&site, path).iter().any(|opened| opened == "/auth/v1/authorize?provider=google"));
+    }
+}
