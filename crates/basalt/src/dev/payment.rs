@@ -33,7 +33,7 @@ const STYLE: &str = concat!(
 );
 /// The largest form, in bytes.
 const MAX_FORM: usize = 8 * 1024;
-/// The orders on the page.
+/// The orders on a page.
 const LISTED: i64 = 20;
 
 /// The pages of the simulator.
@@ -84,7 +84,7 @@ impl PaymentPages {
                 let query = Form(
                     form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes()).into_owned().collect(),
                 );
-                self.show(StatusCode::OK, query.find("template"), "").await
+                self.show(StatusCode::OK, &query, "").await
             }
             (Method::GET | Method::HEAD, "/page.css") => {
                 response(StatusCode::OK, "text/css; charset=utf-8", DEFAULT_POLICY, STYLE.as_bytes().to_vec())
@@ -112,18 +112,11 @@ impl PaymentPages {
             .filter(|provider| self.simulator.list_providers().any(|known| known == *provider));
         let (email, mode) = (form.find("email"), DeliveryMode::from_name(form.find("delivery")));
         let (Some(product), Some(provider), Some(mode)) = (product, provider, mode) else {
-            return self
-                .show(StatusCode::BAD_REQUEST, form.find("template"), "Choose a template, a provider and a delivery.")
-                .await;
+            return self.show(StatusCode::BAD_REQUEST, form, "Choose a template, a provider and a delivery.").await;
         };
         if parse_address(email).is_none() {
-            return self
-                .show(
-                    StatusCode::BAD_REQUEST,
-                    form.find("template"),
-                    "Enter an e-mail address, such as ada@example.com.",
-                )
-                .await;
+            let message = "Enter an e-mail address, such as ada@example.com.";
+            return self.show(StatusCode::BAD_REQUEST, form, message).await;
         }
         let purchase = Purchase { provider, product, email, locale: form.find("locale") };
         let (answers, checkout) = self.simulator.pay(purchase, mode).await;
@@ -134,7 +127,7 @@ impl PaymentPages {
             response.headers_mut().insert(LOCATION, location.unwrap_or(HeaderValue::from_static(THANK_YOU)));
             return response;
         }
-        self.show(StatusCode::OK, form.find("template"), &describe(&answers)).await
+        self.show(StatusCode::OK, form, &describe(&answers)).await
     }
 
     async fn refund(&self, form: &Form) -> Response {
@@ -145,21 +138,24 @@ impl PaymentPages {
             None => None,
         };
         let Some(details) = found else {
-            return self.show(StatusCode::NOT_FOUND, "", "There is no such order.").await;
+            return self.show(StatusCode::NOT_FOUND, form, "There is no such order.").await;
         };
         let answers = self.simulator.refund(&details.order, mode).await;
-        self.show(StatusCode::OK, "", &describe(&answers)).await
+        self.show(StatusCode::OK, form, &describe(&answers)).await
     }
 
     /// Answers with the page; `message` says what the last form did.
-    async fn show(&self, status: StatusCode, template: &str, message: &str) -> Response {
-        let filter = OrderFilter { limit: LISTED, ..OrderFilter::default() };
-        let orders = admin::list(self.simulator.service(), &filter).await.map(|list| list.orders).unwrap_or_default();
-        let html = self.format(template, message, &orders);
+    ///
+    /// `given` has the template that is chosen, and `before`: the page of orders below that number.
+    async fn show(&self, status: StatusCode, given: &Form, message: &str) -> Response {
+        let before = given.find("before").parse().ok();
+        let filter = OrderFilter { limit: LISTED, before, ..OrderFilter::default() };
+        let (orders, next) = admin::list_page(self.simulator.service(), &filter).await.unwrap_or_default();
+        let html = self.format(given.find("template"), message, &OrdersPage { orders, before, next });
         response(status, "text/html; charset=utf-8", DEFAULT_POLICY, html.into_bytes())
     }
 
-    fn format(&self, template: &str, message: &str, orders: &[Order]) -> String {
+    fn format(&self, template: &str, message: &str, page: &OrdersPage) -> String {
         let products = (self.list_for_sale)();
         let options: String = products.iter().map(|product| format_option(product, template)).collect();
         let providers: Vec<String> = self
@@ -185,15 +181,37 @@ impl PaymentPages {
              <p><label for=\"locale\">Language</label><select id=\"locale\" name=\"locale\">{LOCALES}</select></p>\n\
              <p class=\"actions\"><button class=\"main\" type=\"submit\">Pay</button></p>\n</form>\n"
         );
-        if !orders.is_empty() {
-            html.push_str("<h2>Orders</h2>\n<ul>\n");
-            for order in orders {
-                push_order(&mut html, order);
-            }
-            html.push_str("</ul>\n");
-        }
+        page.push(&mut html);
         html.push_str("</main>\n</body>\n</html>\n");
         html
+    }
+}
+
+/// A page of the orders, the newest first.
+struct OrdersPage {
+    orders: Vec<Order>,
+    /// Its orders have a lower number than this; `None` on the first page.
+    before: Option<i64>,
+    /// The value of `before` on the next page.
+    next: Option<i64>,
+}
+
+impl OrdersPage {
+    fn push(&self, html: &mut String) {
+        if self.orders.is_empty() && self.before.is_none() {
+            return;
+        }
+        html.push_str("<h2 id=\"orders\">Orders</h2>\n<ul>\n");
+        for order in &self.orders {
+            push_order(html, order, self.before);
+        }
+        html.push_str("</ul>\n");
+        if self.before.is_some() {
+            let _ = writeln!(html, "<p><a href=\"{PATH}#orders\">Latest orders</a></p>");
+        }
+        if let Some(next) = self.next {
+            let _ = writeln!(html, "<p><a href=\"{PATH}?before={next}#orders\">Older orders</a></p>");
+        }
     }
 }
 
@@ -221,18 +239,20 @@ fn format_missing(missing: &[String]) -> String {
     )
 }
 
-fn push_order(html: &mut String, order: &Order) {
+fn push_order(html: &mut String, order: &Order, before: Option<i64>) {
+    let before = before.map(|number| format!("<input type=\"hidden\" name=\"before\" value=\"{number}\">"));
     let (title, email) = (escape_html(&order.template_title), escape_html(&order.buyer_email));
     let (number, state) = (order.number, order.state.name());
     let _ = writeln!(html, "<li><p>No. {number}: {title} for {email}, {state}</p>");
     if order.state != OrderState::Refunded {
         let _ = writeln!(
             html,
-            "<form method=\"post\" action=\"{PATH}/refund\"><input type=\"hidden\" name=\"order\" value=\"{}\">\
+            "<form method=\"post\" action=\"{PATH}/refund\"><input type=\"hidden\" name=\"order\" value=\"{}\">{}\
              <p><label for=\"refund-{number}\">Delivery of the event</label>\
              <select id=\"refund-{number}\" name=\"delivery\">{MODES}</select></p>\
              <button type=\"submit\">Refund No. {number}</button></form>",
-            order.id
+            order.id,
+            before.unwrap_or_default()
         );
     }
     html.push_str("</li>\n");
