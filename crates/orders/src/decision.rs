@@ -135,6 +135,7 @@ mod tests {
             tax_minor,
             discount_minor: 0,
             list_minor: None,
+            quantity: None,
             checkout: None,
             currency: currency.to_owned(),
             is_test: false,

@@ -50,6 +50,9 @@ pub struct Payment {
     pub discount_minor: i64,
     /// The list price before discounts and added taxes, if the provider says it.
     pub list_minor: Option<i64>,
+    /// How many copies were bought, if the provider says it.
+    #[serde(default)]
+    pub quantity: Option<u32>,
     /// The currency (ISO 4217), in capitals.
     pub currency: String,
     /// Whether no money was moved.

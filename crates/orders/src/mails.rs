@@ -366,6 +366,8 @@ mod tests {
                 amount_minor: 3_332,
                 tax_minor: Some(532),
                 discount_minor: Some(0),
+                quantity: Some(3),
+                unit_minor: Some(2_800),
                 currency: "USD",
                 is_test: false,
             },
@@ -408,6 +410,7 @@ mod tests {
                 "#12",
                 "33.32 USD",
                 "5.32 USD",
+                "3 × 28.00 USD",
             ] {
                 assert!(text.contains(value) && mail.html.contains(value), "{value}: {text}");
             }

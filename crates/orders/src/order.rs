@@ -134,6 +134,10 @@ pub struct Order {
     pub tax_minor: Option<i64>,
     /// The discounts, if they were stored.
     pub discount_minor: Option<i64>,
+    /// How many copies were bought, if the provider said it.
+    pub quantity: Option<i32>,
+    /// The list price of a copy, if the provider said it.
+    pub unit_minor: Option<i64>,
     /// Whether the buyer disputes the payment and nothing is decided.
     pub is_disputed: bool,
 }
@@ -152,6 +156,8 @@ impl Order {
             "currency": self.currency,
             "tax_minor": self.tax_minor,
             "discount_minor": self.discount_minor,
+            "quantity": self.quantity,
+            "unit_minor": self.unit_minor,
             "provider": self.provider.name(),
             "is_test": self.is_test,
             "is_disputed": self.is_disputed,
@@ -199,6 +205,8 @@ impl FromRow<'_, PgRow> for Order {
             download_expires_at: row.try_get("download_expires_at")?,
             tax_minor: row.try_get("tax_minor")?,
             discount_minor: row.try_get("discount_minor")?,
+            quantity: row.try_get("quantity")?,
+            unit_minor: row.try_get("unit_minor")?,
             is_disputed: row.try_get("is_disputed")?,
         })
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::order::{Order, Provider};
 use crate::settings::{ApiEndpoint, PayPalSettings, PaymentSettings};
-use crate::webhook::json::{find_address, find_reference, find_text};
+use crate::webhook::json::{find_address, find_only_quantity, find_reference, find_text};
 
 const LIMITS: ResponseLimits = ResponseLimits { bytes: 256 * 1024, time: Duration::from_secs(15) };
 /// The longest reason of a provider that is passed on, in characters.
@@ -57,6 +57,8 @@ pub struct PayPalOrder {
     /// What may identify the template: `custom_id` and `invoice_id` of the purchase, `sku` of its items.
     pub references: Vec<String>,
     pub item_names: Vec<String>,
+    /// The copies of its only item.
+    pub quantity: Option<u32>,
 }
 
 impl PayPalOrder {
@@ -70,6 +72,7 @@ impl PayPalOrder {
         Self {
             email: find_address(body, "/payer/email_address"),
             references: of_units.chain(of_items).flatten().collect(),
+            quantity: find_only_quantity(&Value::Array(items.clone()), "quantity"),
             item_names: items.iter().filter_map(|item| find_text(item, "/name")).map(str::to_owned).collect(),
         }
     }
@@ -165,6 +168,29 @@ impl ProviderApi {
             return Err(refusal(&response, &body));
         }
         Ok(PayPalOrder::parse(&body))
+    }
+
+    /// Returns how many copies a checkout at Stripe was for, which its events do not say.
+    ///
+    /// <https://docs.stripe.com/api/checkout/sessions/line_items>
+    ///
+    /// # Errors
+    /// Stripe refuses or cannot be reached, or there is no key of its API.
+    pub async fn find_stripe_quantity(
+        &self,
+        settings: &PaymentSettings,
+        session: &str,
+    ) -> Result<Option<u32>, ApiError> {
+        let stripe = settings.stripe.as_ref().ok_or(ApiError::NotConfigured("stripe"))?;
+        let key = stripe.api_key.as_ref().ok_or(ApiError::NotConfigured("stripe"))?;
+        let path = format!("v1/checkout/sessions/{session}/line_items");
+        let request = self.request(Provider::Stripe, Method::GET, &stripe.api, &path)?.bearer_auth(key.reveal());
+        let response = self.send(Provider::Stripe, request).await?;
+        let body = parse(&response);
+        if response.status != 200 {
+            return Err(refusal(&response, &body));
+        }
+        Ok(find_only_quantity(&body["data"], "quantity"))
     }
 
     /// Returns a token of PayPal's API.

@@ -26,6 +26,10 @@ pub struct Receipt<'a> {
     /// The taxes in it, if the provider says them.
     pub tax_minor: Option<i64>,
     pub discount_minor: Option<i64>,
+    /// How many copies were bought, if it is known.
+    pub quantity: Option<i32>,
+    /// The list price of a copy, if it is known.
+    pub unit_minor: Option<i64>,
     pub currency: &'a str,
     /// Whether no money was moved.
     pub is_test: bool,
@@ -38,6 +42,7 @@ struct ReceiptTexts {
     date: &'static str,
     seller: &'static str,
     item: &'static str,
+    quantity: &'static str,
     discount: &'static str,
     tax: &'static str,
     total: &'static str,
@@ -56,6 +61,7 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             date: "Date",
             seller: "Seller",
             item: "Item",
+            quantity: "Quantity",
             discount: "Discount",
             tax: "Tax included",
             total: "Total paid",
@@ -72,6 +78,7 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             date: "Datum",
             seller: "Verkäufer",
             item: "Artikel",
+            quantity: "Anzahl",
             discount: "Rabatt",
             tax: "Enthaltene Steuer",
             total: "Bezahlt",
@@ -88,6 +95,7 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             date: "Date",
             seller: "Vendeur",
             item: "Article",
+            quantity: "Quantité",
             discount: "Remise",
             tax: "Taxe comprise",
             total: "Total payé",
@@ -104,6 +112,7 @@ fn receipt_texts(language: Language) -> &'static ReceiptTexts {
             date: "Fecha",
             seller: "Vendedor",
             item: "Artículo",
+            quantity: "Cantidad",
             discount: "Descuento",
             tax: "Impuesto incluido",
             total: "Total pagado",
@@ -138,6 +147,8 @@ impl Order {
             amount_minor: self.amount_minor,
             tax_minor: self.tax_minor,
             discount_minor: self.discount_minor,
+            quantity: self.quantity,
+            unit_minor: self.unit_minor,
             currency: &self.currency,
             is_test: self.is_test,
         }
@@ -167,6 +178,10 @@ impl Receipt<'_> {
             (texts.seller, seller),
             (texts.item, self.title.to_owned()),
         ];
+        lines.extend(self.quantity.filter(|quantity| *quantity > 1).map(|quantity| {
+            let each = self.unit_minor.map(|minor| format!(" × {}", amount(minor))).unwrap_or_default();
+            (texts.quantity, format!("{quantity}{each}"))
+        }));
         lines.extend(more(texts.discount, self.discount_minor));
         lines.extend(more(texts.tax, self.tax_minor));
         lines.push((texts.total, amount(self.amount_minor)));

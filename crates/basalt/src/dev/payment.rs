@@ -35,6 +35,8 @@ const STYLE: &str = concat!(
 const MAX_FORM: usize = 8 * 1024;
 /// The orders on a page.
 const LISTED: i64 = 20;
+/// The largest number of copies that are bought at once.
+const MAX_COPIES: u16 = 99;
 
 /// The pages of the simulator.
 #[derive(Clone)]
@@ -118,7 +120,12 @@ impl PaymentPages {
             let message = "Enter an e-mail address, such as ada@example.com.";
             return self.show(StatusCode::BAD_REQUEST, form, message).await;
         }
-        let purchase = Purchase { provider, product, email, locale: form.find("locale") };
+        let quantity = if form.find("quantity").is_empty() { Some(1) } else { form.find("quantity").parse().ok() };
+        let Some(quantity) = quantity.filter(|quantity| (1..=MAX_COPIES).contains(quantity)) else {
+            let message = format!("Enter how many copies are bought: 1 to {MAX_COPIES}.");
+            return self.show(StatusCode::BAD_REQUEST, form, &message).await;
+        };
+        let purchase = Purchase { provider, product, quantity, email, locale: form.find("locale") };
         let (answers, checkout) = self.simulator.pay(purchase, mode).await;
         if mode == DeliveryMode::Once && answers.iter().all(Result::is_ok) {
             let mut response = text(StatusCode::SEE_OTHER, "");
@@ -176,6 +183,8 @@ impl PaymentPages {
              <p><label for=\"template\">Template</label><select id=\"template\" name=\"template\">{options}</select></p>\n\
              <p><label for=\"email\">E-mail address of the buyer</label>\
              <input id=\"email\" name=\"email\" type=\"email\" required maxlength=\"200\" autocomplete=\"email\"></p>\n\
+             <p><label for=\"quantity\">Copies</label><input id=\"quantity\" name=\"quantity\" type=\"number\" min=\"1\" \
+             max=\"{MAX_COPIES}\" value=\"1\" required></p>\n\
              <p><label for=\"provider\">Provider</label><select id=\"provider\" name=\"provider\">{providers}</select></p>\n\
              <p><label for=\"delivery\">Delivery of the event</label><select id=\"delivery\" name=\"delivery\">{MODES}</select></p>\n\
              <p><label for=\"locale\">Language</label><select id=\"locale\" name=\"locale\">{LOCALES}</select></p>\n\

@@ -292,6 +292,51 @@ fn public_shop_is_not_started_with_what_it_cannot_sell() {
     assert!(text.contains("has no file for these templates") && text.contains("Holiday Greetings (8)"), "{text}");
 }
 
+#[tokio::test]
+async fn simulator_shows_all_orders_by_pages_and_sells_several_copies() {
+    let shop = Shop::start("");
+    for provider in ["stripe", "paypal", "lemon_squeezy"] {
+        let buyer = format!("{provider}@example.com");
+        let form =
+            [("template", "1"), ("provider", provider), ("delivery", "once"), ("email", &buyer), ("quantity", "3")];
+        let (status, target) = shop.post("/_dev/payment/pay", &form).await;
+        assert_eq!(status, 303, "{provider}: {target}");
+        let mail = shop.mails(&buyer).await.swap_remove(0);
+        let text = mail["text"].as_str().expect("a text");
+        let line = if provider == "paypal" { "Quantity: 3\n" } else { "Quantity: 3 × 28.00 USD\n" };
+        assert!(text.contains(line) && text.contains("Total paid: 84.00 USD"), "{provider}: {text}");
+        if provider != "paypal" {
+            let page = shop.get(&shop.server.url(&target)).await.text().await.expect("a page");
+            assert!(page.contains("<dt>Quantity</dt><dd>3 × 28.00 USD</dd>"), "{provider}: {page}");
+        }
+    }
+    for copies in ["0", "100", "x"] {
+        let form = [
+            ("template", "1"),
+            ("provider", "stripe"),
+            ("delivery", "once"),
+            ("email", "a@example.com"),
+            ("quantity", copies),
+        ];
+        assert_eq!(shop.post("/_dev/payment/pay", &form).await.0, 400, "{copies}");
+    }
+    for _ in 0..19 {
+        assert_eq!(shop.pay("stripe", "once", "ada@example.com").await.0, 303);
+    }
+    let page = async |path: &str| shop.get(&shop.server.url(path)).await.text().await.expect("a page");
+    let first = page("/_dev/payment").await;
+    assert_eq!(first.matches("<li>").count(), 20);
+    assert!(first.contains("No. 22:") && !first.contains("No. 2:") && !first.contains("Latest orders"), "{first}");
+    let next = first.split("<a href=\"").find(|rest| rest.contains(">Older orders")).expect("a link");
+    let older = page(next.split('#').next().expect("a path")).await;
+    assert!(older.contains("No. 2:") && older.contains("No. 1:") && !older.contains("No. 3:"), "{older}");
+    assert!(older.contains("Latest orders") && !older.contains("Older orders"), "{older}");
+    let id = shop.orders().pop().expect("the first order")["id"].as_str().expect("an id").to_owned();
+    let form = [("order", id.as_str()), ("delivery", "once"), ("before", "3")];
+    let (_, refunded) = shop.post("/_dev/payment/refund", &form).await;
+    assert!(refunded.contains("No. 1:") && refunded.contains("refunded"), "the page stays: {refunded}");
+}
+
 /// Sends purchases from a process of this user that closes each connection at once.
 #[cfg(target_os = "linux")]
 fn pay_and_close(shop: &Shop, user: u32, count: usize) {

@@ -1,9 +1,9 @@
-//! The APIs of simulated providers: refunds, and orders of PayPal.
+//! The APIs of simulated providers: refunds, orders of PayPal, items of checkouts at Stripe.
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::Simulator;
+use super::{Checkout, Simulator};
 
 impl Simulator {
     /// Answers a call of a provider's API; the path is that below the base URL.
@@ -22,9 +22,21 @@ impl Simulator {
             ("POST", ["v1", "oauth2", "token"]) => {
                 (StatusCode::OK, json!({ "access_token": "simulated", "expires_in": 300 }))
             }
-            ("GET", ["v2", "checkout", "orders", id]) => match self.find_buyer(id) {
-                Some(email) => {
-                    (StatusCode::OK, json!({ "id": id, "status": "COMPLETED", "payer": { "email_address": email } }))
+            ("GET", ["v1", "checkout", "sessions", id, "line_items"]) => match self.find_checkout(id) {
+                Some(checkout) => (
+                    StatusCode::OK,
+                    json!({ "object": "list", "data": [{ "object": "item", "quantity": checkout.quantity }] }),
+                ),
+                None => (StatusCode::NOT_FOUND, json!({ "error": { "message": "No such checkout session." } })),
+            },
+            ("GET", ["v2", "checkout", "orders", id]) => match self.find_checkout(id) {
+                Some(Checkout { email, quantity }) => {
+                    let items = json!([{ "quantity": quantity.to_string() }]);
+                    let (payer, units) = (json!({ "email_address": email }), json!([{ "items": items }]));
+                    (
+                        StatusCode::OK,
+                        json!({ "id": id, "status": "COMPLETED", "payer": payer, "purchase_units": units }),
+                    )
                 }
                 None => (
                     StatusCode::NOT_FOUND,

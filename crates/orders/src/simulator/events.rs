@@ -23,7 +23,7 @@ pub(super) fn checkout(provider: Provider, id: &str) -> Option<String> {
 
 /// Returns the event of a payment; `id` makes its ids unique.
 pub(super) fn payment(purchase: Purchase<'_>, id: &str) -> Vec<u8> {
-    let product = purchase.product;
+    let (product, total) = (purchase.product, total(purchase));
     let event = match purchase.provider {
         Provider::Stripe => stripe_session(purchase, id),
         Provider::PayPal => json!({
@@ -35,7 +35,7 @@ pub(super) fn payment(purchase: Purchase<'_>, id: &str) -> Vec<u8> {
                 "id": format!("CAPTURE{id}"),
                 "status": "COMPLETED",
                 "final_capture": true,
-                "amount": { "currency_code": CATALOGUE_CURRENCY, "value": decimal(product.price_minor) },
+                "amount": { "currency_code": CATALOGUE_CURRENCY, "value": decimal(total) },
                 "custom_id": reference(product),
                 "supplementary_data": { "related_ids": { "order_id": paypal_order(id) } },
             },
@@ -50,18 +50,23 @@ pub(super) fn payment(purchase: Purchase<'_>, id: &str) -> Vec<u8> {
                     "identifier": checkout(Provider::LemonSqueezy, id),
                     "user_email": purchase.email,
                     "currency": CATALOGUE_CURRENCY,
-                    "subtotal": product.price_minor,
+                    "subtotal": total,
                     "discount_total": 0,
                     "tax": 0,
-                    "total": product.price_minor,
+                    "total": total,
                     "refunded": false,
                     "test_mode": true,
-                    "first_order_item": { "product_name": product.title, "quantity": 1 },
+                    "first_order_item": { "product_name": product.title, "quantity": purchase.quantity },
                 },
             },
         }),
     };
     event.to_string().into_bytes()
+}
+
+/// Returns what a purchase costs.
+fn total(purchase: Purchase<'_>) -> i64 {
+    purchase.product.price_minor.saturating_mul(i64::from(purchase.quantity))
 }
 
 fn stripe_session(purchase: Purchase<'_>, id: &str) -> Value {
@@ -77,8 +82,8 @@ fn stripe_session(purchase: Purchase<'_>, id: &str) -> Value {
                 "payment_intent": format!("pi_{id}"),
                 "payment_status": "paid",
                 "status": "complete",
-                "amount_subtotal": purchase.product.price_minor,
-                "amount_total": purchase.product.price_minor,
+                "amount_subtotal": total(purchase),
+                "amount_total": total(purchase),
                 "total_details": { "amount_discount": 0, "amount_shipping": 0, "amount_tax": 0 },
                 "currency": CATALOGUE_CURRENCY.to_ascii_lowercase(),
                 "customer_details": { "email": purchase.email },

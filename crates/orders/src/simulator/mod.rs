@@ -28,8 +28,8 @@ use crate::webhook::{WebhookOutcome, WebhookRejection};
 pub const CERTIFICATE: &str = include_str!("certificate.pem");
 /// The path of the certificate below the simulated API.
 const CERTIFICATE_PATH: &str = "v1/notifications/certs/simulated";
-/// The maximum number of buyers of orders at PayPal.
-const MAX_BUYERS: usize = 1000;
+/// The maximum number of checkouts that the simulated APIs know.
+const MAX_CHECKOUTS: usize = 1000;
 
 /// Completes settings by simulated providers in place of those that are not configured.
 ///
@@ -101,6 +101,8 @@ pub struct Purchase<'a> {
     pub provider: Provider,
     /// What is bought.
     pub product: &'a Product,
+    /// How many copies.
+    pub quantity: u16,
     /// The buyer's address.
     pub email: &'a str,
     /// The language of the checkout.
@@ -119,8 +121,15 @@ pub struct SignedEvent {
 pub struct Simulator {
     service: Arc<OrderService>,
     entropy: Entropy,
-    /// The buyers of orders at PayPal.
-    buyers: Mutex<BTreeMap<String, String>>,
+    /// Orders at PayPal and sessions at Stripe, by their ids.
+    checkouts: Mutex<BTreeMap<String, Checkout>>,
+}
+
+/// What the APIs tell about a checkout.
+#[derive(Debug, Clone)]
+struct Checkout {
+    email: String,
+    quantity: u16,
 }
 
 /// What a service answered to an event.
@@ -129,7 +138,7 @@ pub type Answer = Result<WebhookOutcome, WebhookRejection>;
 impl Simulator {
     /// Creates the simulator of a service.
     pub fn new(service: Arc<OrderService>, entropy: Entropy) -> Self {
-        Self { service, entropy, buyers: Mutex::default() }
+        Self { service, entropy, checkouts: Mutex::default() }
     }
 
     /// Returns the service.
@@ -154,8 +163,12 @@ impl Simulator {
     /// Pays, and delivers the event to the service; returns its answers, and the id of the checkout if there is one.
     pub async fn pay(&self, purchase: Purchase<'_>, mode: DeliveryMode) -> (Vec<Answer>, Option<String>) {
         let id = self.entropy.base32(16);
-        if purchase.provider == Provider::PayPal {
-            self.insert_buyer(&events::paypal_order(&id), purchase.email);
+        let known_as = match purchase.provider {
+            Provider::PayPal => Some(events::paypal_order(&id)),
+            other => events::checkout(other, &id),
+        };
+        if let Some(known_as) = known_as {
+            self.insert_checkout(known_as, purchase);
         }
         let answers = self.deliver(purchase.provider, &events::payment(purchase, &id), mode).await;
         (answers, events::checkout(purchase.provider, &id))
@@ -187,15 +200,15 @@ impl Simulator {
         answers
     }
 
-    fn insert_buyer(&self, order: &str, email: &str) {
-        let mut buyers = self.buyers.lock().unwrap_or_else(PoisonError::into_inner);
-        if buyers.len() >= MAX_BUYERS {
-            buyers.pop_first();
+    fn insert_checkout(&self, id: String, purchase: Purchase<'_>) {
+        let mut checkouts = self.checkouts.lock().unwrap_or_else(PoisonError::into_inner);
+        if checkouts.len() >= MAX_CHECKOUTS {
+            checkouts.pop_first();
         }
-        buyers.insert(order.to_owned(), email.to_owned());
+        checkouts.insert(id, Checkout { email: purchase.email.to_owned(), quantity: purchase.quantity });
     }
 
-    fn find_buyer(&self, order: &str) -> Option<String> {
-        self.buyers.lock().unwrap_or_else(PoisonError::into_inner).get(order).cloned()
+    fn find_checkout(&self, id: &str) -> Option<Checkout> {
+        self.checkouts.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 }

@@ -16,6 +16,7 @@ macro_rules! columns {
         "o.id, o.number, o.provider, o.provider_reference, o.template, o.template_title, o.buyer_email, o.amount_minor, o.currency,
          o.state, o.is_test, o.locale, o.paid_at, o.delivered_at, o.refunded_at, o.last_downloaded_at, o.downloads,
          o.downloads_left, o.download_generation, o.download_expires_at, o.tax_minor, o.discount_minor,
+         o.quantity, o.unit_minor,
          o.state <> 'refunded'
          AND EXISTS (SELECT
                      FROM basalt.payment_events d

@@ -64,11 +64,11 @@ statements! {
         "), inserted AS (
              INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email, amount_minor,
                                         currency, state, is_test, locale, paid_at, refunded_at, downloads_left,
-                                        download_expires_at, tax_minor, discount_minor, checkout, mails)
+                                        download_expires_at, tax_minor, discount_minor, quantity, unit_minor, checkout, mails)
              SELECT :id, :provider, :reference, :template, :title, :buyer, :amount, :currency,
                     CASE WHEN r.at IS NULL THEN 'paid' ELSE 'refunded' END,
                     :is_test, :locale, :now, r.at, :downloads::integer, :expires_at::timestamptz,
-                    :tax::bigint, :discount::bigint, :checkout::text,
+                    :tax::bigint, :discount::bigint, :quantity::integer, :unit::bigint, :checkout::text,
                     CASE WHEN r.at IS NULL THEN ARRAY[:mail_id::uuid] ELSE '{}' END
              FROM event, refunded r
              ON CONFLICT (provider, provider_reference) DO NOTHING
@@ -217,6 +217,10 @@ pub struct NewOrder<'a> {
     pub tax_minor: i64,
     /// The discounts.
     pub discount_minor: i64,
+    /// The copies, if they are known.
+    pub quantity: Option<i32>,
+    /// The list price of a copy, if it is known.
+    pub unit_minor: Option<i64>,
     /// The checkout at the provider.
     pub checkout: Option<&'a str>,
     /// The currency.
@@ -277,6 +281,8 @@ pub async fn record_payment(
         currency: new.currency,
         tax: new.tax_minor,
         discount: new.discount_minor,
+        quantity: new.quantity,
+        unit: new.unit_minor,
         checkout: new.checkout,
         is_test: new.is_test,
         locale: new.language.tag(),

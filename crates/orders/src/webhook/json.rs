@@ -7,6 +7,8 @@ use serde_json::Value;
 const MAX_TEXT: usize = 255;
 /// The longest identifier, in bytes.
 const MAX_IDENTIFIER: usize = 120;
+/// The largest number of copies that is believed.
+const MAX_QUANTITY: u32 = 100_000;
 
 /// Returns a text of one line at a pointer (RFC 6901).
 pub fn find_text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
@@ -42,6 +44,20 @@ pub fn find_address(value: &Value, pointer: &str) -> Option<String> {
 /// Returns a text as an address, by the rules for the addresses of accounts.
 pub fn parse_address(text: &str) -> Option<String> {
     Email::parse(text).ok().map(Email::into_string)
+}
+
+/// Returns the number of copies of an item: a number, or digits.
+pub fn read_quantity(value: &Value) -> Option<u32> {
+    let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
+    u32::try_from(number).ok().filter(|number| (1..=MAX_QUANTITY).contains(number))
+}
+
+/// Returns the copies of the only item of a list; `None` for several, which may be different things.
+pub fn find_only_quantity(items: &Value, member: &str) -> Option<u32> {
+    match items.as_array().map(Vec::as_slice) {
+        Some([item]) => read_quantity(&item[member]),
+        _ => None,
+    }
 }
 
 /// Returns a currency code in capitals.

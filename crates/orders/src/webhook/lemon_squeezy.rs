@@ -9,7 +9,7 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use super::WebhookRejection;
-use super::json::{find_address, find_currency, find_identifier, find_reference, find_text};
+use super::json::{find_address, find_currency, find_identifier, find_reference, find_text, read_quantity};
 use crate::event::{Buyer, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::order::Provider;
 
@@ -86,6 +86,7 @@ fn parse_order(event: &Value, attributes: &Value, reference: String) -> Result<E
         tax_minor: attributes["tax"].as_i64().unwrap_or_default(),
         discount_minor,
         list_minor,
+        quantity: attributes.pointer("/first_order_item/quantity").and_then(read_quantity),
         currency,
         is_test: attributes["test_mode"] == true || event.pointer("/meta/test_mode") == Some(&Value::Bool(true)),
         checkout: find_identifier(attributes, "/identifier"),

@@ -141,6 +141,7 @@ fn parse_capture(capture: &Value, is_test: bool) -> Result<EventContent, Webhook
         tax_minor: 0,
         discount_minor: 0,
         list_minor: None,
+        quantity: None,
         currency,
         is_test,
         checkout: None,

@@ -1,5 +1,6 @@
 //! From a request to a stored event.
 
+use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
 use http::HeaderMap;
@@ -107,6 +108,7 @@ impl OrderService {
         };
         let mut named = payment.clone();
         named.template_references.extend(order.references);
+        named.quantity = order.quantity;
         named.buyer = order.email.map_or(named.buyer, Buyer::Email);
         let decision = decide_payment(&named, products);
         let found = match decision {
@@ -163,6 +165,29 @@ impl OrderService {
         }
     }
 
+    /// Returns how many copies a payment is for: what its event says, else the provider if it can be several.
+    ///
+    /// An order is not kept back for what only its receipt says: a failed call is logged.
+    async fn find_quantity(&self, provider: Provider, payment: &Payment, product: &Product) -> Option<i32> {
+        let paid = payment.list_minor.unwrap_or(payment.amount_minor);
+        let is_several = product.price_minor.checked_mul(2).is_some_and(|double| paid >= double && double > 0);
+        let found = match (payment.quantity, provider) {
+            (None, Provider::Stripe) if is_several => match payment.checkout.as_deref() {
+                Some(session) => self.api.find_stripe_quantity(&self.settings, session).await,
+                None => Ok(None),
+            },
+            (None, Provider::PayPal) if is_several => {
+                self.find_paypal_order(payment).await.map(|order| order.and_then(|order| order.quantity))
+            }
+            (known, _) => Ok(known),
+        };
+        let quantity = found.unwrap_or_else(|error| {
+            tracing::info!(%provider, error = %ErrorChain(&error), "a receipt does not say how many copies were bought");
+            None
+        });
+        quantity.and_then(|quantity| i32::try_from(quantity).ok())
+    }
+
     /// Stores the order of a payment with the mail to its buyer.
     pub(crate) async fn store_order(
         &self,
@@ -174,6 +199,8 @@ impl OrderService {
         let key = self.read_download_key().await?;
         let (id, now) = (self.entropy.uuid(), self.clock.now());
         let language = payment.locale.as_deref().and_then(Language::from_tag).unwrap_or_default();
+        let quantity = self.find_quantity(event.provider, payment, product).await;
+        let unit_minor = payment.list_minor.zip(quantity).and_then(|(list, quantity)| split_evenly(list, quantity));
         let receipt = Receipt {
             number: NUMBER_PLACEHOLDER,
             paid_at: now,
@@ -182,6 +209,8 @@ impl OrderService {
             amount_minor: payment.amount_minor,
             tax_minor: Some(payment.tax_minor),
             discount_minor: Some(payment.discount_minor),
+            quantity,
+            unit_minor,
             currency: &payment.currency,
             is_test: payment.is_test,
         };
@@ -204,6 +233,8 @@ impl OrderService {
             amount_minor: payment.amount_minor,
             tax_minor: payment.tax_minor,
             discount_minor: payment.discount_minor,
+            quantity,
+            unit_minor,
             checkout: payment.checkout.as_deref(),
             currency: &payment.currency,
             is_test: payment.is_test,
@@ -340,6 +371,12 @@ impl OrderService {
         self.outbox.notify_after_commit(db);
         Ok(())
     }
+}
+
+/// Returns an amount for each of several copies, if they have the same.
+fn split_evenly(amount_minor: i64, quantity: i32) -> Option<i64> {
+    let quantity = i64::from(quantity);
+    (quantity > 0 && amount_minor % quantity == 0).then(|| amount_minor / quantity)
 }
 
 fn record_of<'a>(event: &'a PaymentEvent, kind: &'a str, now: Time) -> EventRecord<'a> {

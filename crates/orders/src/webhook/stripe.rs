@@ -10,7 +10,7 @@ use gotrue_rules::wire::hex::{decode_hex, encode_hex};
 use http::HeaderMap;
 use serde_json::Value;
 
-use super::json::{find_address, find_currency, find_identifier, find_reference, find_text};
+use super::json::{find_address, find_currency, find_identifier, find_only_quantity, find_reference, find_text};
 use super::{WebhookRejection, check_age};
 use crate::event::{Buyer, DisputeReport, DisputeStage, EventContent, Payment, PaymentEvent, RefundReport};
 use crate::order::Provider;
@@ -113,6 +113,7 @@ fn parse_session(event: &Value, session: &Value) -> Result<EventContent, Webhook
         tax_minor: session.pointer("/total_details/amount_tax").and_then(Value::as_i64).unwrap_or_default(),
         discount_minor: session.pointer("/total_details/amount_discount").and_then(Value::as_i64).unwrap_or_default(),
         list_minor: session["amount_subtotal"].as_i64(),
+        quantity: find_only_quantity(&session["line_items"]["data"], "quantity"),
         currency,
         is_test: event["livemode"] == false,
         checkout: find_identifier(session, "/id"),

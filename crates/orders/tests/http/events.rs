@@ -457,3 +457,28 @@ async fn coupon_is_delivered_with_a_receipt_that_says_so() {
     cheap["data"]["object"]["amount_subtotal"] = json!(100);
     assert_eq!(shop.outcome(Stripe, &cheap).await, "wrong_amount", "a lower list price is not the owner's");
 }
+
+#[tokio::test]
+async fn receipt_of_several_copies_says_how_many() {
+    let shop = TestShop::start().await;
+    let mut expanded = session("evt_1", "pi_1", 8400, "plink_1");
+    expanded["data"]["object"]["amount_subtotal"] = json!(8400);
+    expanded["data"]["object"]["line_items"] = json!({ "data": [{ "quantity": 3 }] });
+    assert_eq!(shop.outcome(Stripe, &expanded).await, "ordered");
+    let order = json!({
+        "meta": {"event_name": "order_created"},
+        "data": {"id": "1", "attributes": {
+            "status": "paid", "user_email": "ada@example.com", "currency": "USD", "tax": 0, "total": 5600,
+            "subtotal": 5600, "first_order_item": {"variant_id": "plink_1", "quantity": 2},
+        }},
+    });
+    assert_eq!(shop.outcome(LemonSqueezy, &order).await, "ordered");
+    // Nobody says what this is: not even the API, which does not answer here.
+    let mut several = session("evt_3", "pi_3", 8500, "plink_1");
+    several["data"]["object"]["amount_subtotal"] = json!(8500);
+    assert_eq!(shop.outcome(Stripe, &several).await, "ordered");
+    let texts = shop.database.query("SELECT text FROM basalt.outbox ORDER BY number").await;
+    assert!(texts[0].contains("Anzahl: 3 × 28.00 USD") && texts[0].contains("Bezahlt: 84.00 USD"), "{}", texts[0]);
+    assert!(texts[1].contains("Quantity: 2 × 28.00 USD") && texts[1].contains("Total paid: 56.00 USD"), "{}", texts[1]);
+    assert!(!texts[2].contains("Anzahl"), "{}", texts[2]);
+}

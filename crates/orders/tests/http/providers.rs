@@ -156,3 +156,34 @@ async fn refund_that_paypal_has_refused_can_be_requested_again() {
     let refund = requests.iter().find(|request| request.starts_with("POST /v2/payments/captures/CAP1/refund "));
     assert!(refund.is_some_and(|refund| !refund.contains("paypal-request-id")), "{requests:?}");
 }
+
+#[tokio::test]
+async fn copies_are_asked_of_the_provider_whose_event_does_not_say_them() {
+    let server = ProviderServer::start_with(|request| {
+        if request.contains("/line_items ") {
+            return ProviderAnswer::new(200, "{\"data\": [{\"quantity\": 3}]}");
+        }
+        ProviderAnswer::new(
+            200,
+            "{\"access_token\": \"t\", \"payer\": {\"email_address\": \"ada@example.com\"},
+              \"purchase_units\": [{\"items\": [{\"quantity\": \"2\"}]}]}",
+        )
+    });
+    let shop = TestShop::start().await.with_settings(|settings| {
+        settings.stripe.as_mut().expect("Stripe").api.url = server.url.clone();
+        settings.paypal.as_mut().expect("PayPal").api.url = server.url.clone();
+    });
+    let one = session("evt_1", "pi_1", 2800, "plink_1");
+    assert_eq!(shop.outcome(Provider::Stripe, &one).await, "ordered");
+    assert!(server.requests().is_empty(), "one copy is not asked for");
+    let mut three = session("evt_2", "pi_2", 8400, "plink_1");
+    three["data"]["object"]["amount_subtotal"] = 8400.into();
+    assert_eq!(shop.outcome(Provider::Stripe, &three).await, "ordered");
+    let requests = server.requests();
+    assert!(requests[0].starts_with("GET /v1/checkout/sessions/cs_pi_2/line_items "), "{requests:?}");
+    let mut two = capture(Some("ORDER1"));
+    two["resource"]["amount"]["value"] = "56.00".into();
+    assert_eq!(shop.outcome(Provider::PayPal, &two).await, "ordered");
+    let stored = "SELECT coalesce(quantity::text, '-') || ' ' || coalesce(unit_minor::text, '-') FROM basalt.orders ORDER BY number";
+    assert_eq!(shop.database.query(stored).await, ["- -", "3 2800", "2 -"]);
+}

@@ -122,6 +122,11 @@ pub const FILES: &[MigrationFile] = &[
         sql: include_str!("../../../../../sql/basalt/0020-shop-files.sql"),
         step: MigrationStep::Expand,
     },
+    MigrationFile {
+        name: "0021-order-quantities.sql",
+        sql: include_str!("../../../../../sql/basalt/0021-order-quantities.sql"),
+        step: MigrationStep::Expand,
+    },
 ];
 
 /// Creates schema `basalt` and runs its missing files, each in its own transaction; returns what ran.
