@@ -5,6 +5,10 @@ use crate::decision::Product;
 use crate::event::{Buyer, CATALOGUE_CURRENCY, DisputeReport, DisputeStage, Payment, PaymentEvent, RefundReport};
 use crate::order::Order;
 
+/// What the owner does about a payment that waits.
+const DELIVER: &str = "Open the screen Orders of the desk: the payment is above the orders, choose the template and press \
+                       Deliver. Or refund the payment at the provider, and it leaves that list.";
+
 /// Describes the payment, for the end of the owner's mail.
 fn describe_payment(event: &PaymentEvent, payment: &Payment) -> String {
     let buyer = match &payment.buyer {
@@ -22,10 +26,11 @@ pub(super) fn describe_unknown(event: &PaymentEvent, payment: &Payment) -> Vec<S
     let named = if references.is_empty() { "it names none".to_owned() } else { format!("it names {references}") };
     vec![
         format!("A payment belongs to no template on sale: {named}."),
-        "Nothing was delivered. Set the payment reference of its template (payment_reference) to one of these values, on the screen Catalogue of the desk \
-         or in catalogue.toml, and let the \
-         provider send the event again, or refund the payment there."
-            .to_owned(),
+        format!(
+            "Nothing was delivered. {DELIVER} For later payments, set the payment reference of its template \
+             (payment_reference) to one of these values, on the screen Catalogue of the desk or in catalogue.toml; then the \
+             provider can also send this event again."
+        ),
         describe_payment(event, payment),
     ]
 }
@@ -38,9 +43,9 @@ pub(super) fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, pro
     vec![
         format!("A payment of {paid} is {reason} the price of {}, which is {price}.", product.title),
         format!(
-            "Nothing was delivered. If {} charges less on purpose, set that price on the screen Catalogue of the desk or in catalogue.toml, and let it send the event \
-             again; discounts and coupons of the provider need no change here. Otherwise correct the price there, and refund \
-             the payment.",
+            "Nothing was delivered. If the buyer is to have the template for this amount: {DELIVER} If {} charges less on \
+             purpose, set that price on the screen Catalogue of the desk or in catalogue.toml, and it can also send the event \
+             again; discounts and coupons of the provider need no change here. Otherwise correct the price there.",
             event.provider.title()
         ),
         describe_payment(event, payment),
@@ -51,8 +56,9 @@ pub(super) fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, pro
 pub(super) fn describe_no_buyer(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
     vec![
         format!("A payment for {} has no address of its buyer.", product.title),
-        "Nothing was delivered. Find the buyer at the provider, send the template yourself, or refund the payment there."
-            .to_owned(),
+        format!(
+            "Nothing was delivered. Find the buyer at the provider. {DELIVER} The desk asks for the buyer's address."
+        ),
         describe_payment(event, payment),
     ]
 }

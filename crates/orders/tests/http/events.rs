@@ -111,6 +111,10 @@ async fn owner_is_notified_of_what_cannot_be_delivered_and_can_correct_it() {
         assert_eq!(shop.outcome(Stripe, event).await, "repeated", "the owner is notified once");
     }
     assert_eq!(shop.mails().await, ["order_notice owner@example.com"; 3]);
+    let texts = shop.database.query("SELECT text FROM basalt.outbox ORDER BY number").await;
+    for text in texts {
+        assert!(text.contains("Open the screen Orders of the desk") && text.contains("press Deliver"), "{text}");
+    }
     assert!(shop.orders().await.is_empty());
     shop.products.lock().expect("a list")[0].references.push("plink_2".to_owned());
     assert_eq!(shop.outcome(Stripe, &unknown).await, "ordered", "the provider sends it again");
