@@ -110,7 +110,7 @@ impl OrderDatabase {
         let entropy = Entropy::from_system();
         let keys = api_keys::combine(None, &api_keys::ConfiguredKeys::default(), &entropy, SystemClock.now())?;
         let mut config = project.settings(&url, &keys)?;
-        profiles::apply_serve_profile(&mut config.policy, &project.file.basalt, &project.display_name());
+        profiles::apply_serve_profile(&mut config, &project.file.basalt, &project.display_name());
         let basalt = &project.file.basalt;
         let is_development = profiles::has_development_pages(&config, basalt);
         let kept = KeptMessages::new(config.smtp.is_some(), is_development, basalt.inbox_token.is_some());

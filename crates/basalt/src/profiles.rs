@@ -11,8 +11,13 @@ use crate::config_file::BasaltSettings;
 
 /// Applies the profile of `basalt serve`: [`Policy::hardened`] with the operator's settings.
 ///
-/// Mails name `project`, unless the host of its site is a name that readers know.
-pub(crate) fn apply_serve_profile(policy: &mut Policy, basalt: &BasaltSettings, project: &str) {
+/// Mails name `project`, unless the host of its site is a name that readers know. It is the name of a mail server's sender
+/// that has none.
+pub(crate) fn apply_serve_profile(config: &mut Config, basalt: &BasaltSettings, project: &str) {
+    if let Some(smtp) = config.smtp.as_mut().filter(|smtp| smtp.sender_name.is_empty()) {
+        project.clone_into(&mut smtp.sender_name);
+    }
+    let policy = &mut config.policy;
     *policy = std::mem::take(policy).hardened(basalt.trusted_proxies.clone(), basalt.limits);
     if basalt.keeps_bcrypt {
         policy.password.hash = PasswordHash::default();

@@ -55,7 +55,7 @@ pub(super) struct BackendInputs<'a> {
 pub(super) fn configure(inputs: BackendInputs<'_>) -> anyhow::Result<Configured> {
     let BackendInputs { project, addresses, keys, test_signing_key, .. } = inputs;
     let mut config = project.settings(&addresses.url, keys)?;
-    profiles::apply_serve_profile(&mut config.policy, &project.file.basalt, &project.display_name());
+    profiles::apply_serve_profile(&mut config, &project.file.basalt, &project.display_name());
     if let Some(signing_key) = test_signing_key {
         test_profile::apply_to_settings(&mut config, &project.file, &addresses.url, signing_key);
     }

@@ -106,7 +106,7 @@ impl Reloading {
     fn reload(&mut self) -> anyhow::Result<()> {
         let project = self.project.read_again()?;
         let mut config = project.settings(&self.url, &self.keys)?;
-        profiles::apply_serve_profile(&mut config.policy, &project.file.basalt, &project.display_name());
+        profiles::apply_serve_profile(&mut config, &project.file.basalt, &project.display_name());
         check_payments(&project, &config)?;
         check_products(&project, &self.replace.shop.changes())?;
         if profiles::has_development_pages(&config, &project.file.basalt)

@@ -54,7 +54,7 @@ impl UserDatabase {
         let entropy = Entropy::from_system();
         let keys = api_keys::combine(None, &api_keys::ConfiguredKeys::default(), &entropy, SystemClock.now())?;
         let mut config = project.settings("http://127.0.0.1", &keys)?;
-        profiles::apply_serve_profile(&mut config.policy, &project.file.basalt, &project.display_name());
+        profiles::apply_serve_profile(&mut config, &project.file.basalt, &project.display_name());
         let given = arguments
             .database_url
             .clone()

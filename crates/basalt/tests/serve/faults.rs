@@ -14,10 +14,10 @@ use crate::support::{Basalt, TempFolder, eventually, postgres_pid};
 
 /// A mail server that keeps the text of every accepted mail.
 #[derive(Clone, Default)]
-struct FakeMailServer(Arc<Mutex<String>>);
+pub(crate) struct FakeMailServer(Arc<Mutex<String>>);
 
 impl FakeMailServer {
-    fn listen(&self, listener: TcpListener) {
+    pub(crate) fn listen(&self, listener: TcpListener) {
         let mails = self.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -46,6 +46,12 @@ impl FakeMailServer {
             }
         }
         Ok(())
+    }
+
+    /// Returns the headers of this name in all mails.
+    pub(crate) fn list_headers(&self, name: &str) -> Vec<String> {
+        let text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).map(str::to_owned).collect()
     }
 
     fn contains(&self, text: &str) -> bool {

@@ -1,8 +1,11 @@
 //! The built-in mails of a running server: brand, language, own texts, recipients.
 
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
-use super::support::{Basalt, TempFolder};
+use super::faults::FakeMailServer;
+use super::support::{Basalt, TempFolder, eventually};
 
 const SHOP: &str = "[auth.email]\nenable_confirmations = true\n\n[basalt.shop]\nowner = \"owner@example.com\"\n\
                     name = \"Paper & Post\"\naccent_color = \"#b5341f\"\naddress = \"1 Mill Lane, Bath\"\n\n\
@@ -135,4 +138,32 @@ async fn form_of_a_link_page_is_refused_from_pages_of_other_sites() {
     assert_eq!(ask(Some(("sec-fetch-site", "same-origin"))).await, 200);
     assert_eq!(ask(Some(("origin", &server.text("url")))).await, 200);
     assert_eq!(ask(None).await, 200, "older browsers do not name the site");
+}
+
+#[tokio::test]
+async fn mail_server_without_a_name_of_the_sender_gets_that_of_the_project() {
+    for (settings, name) in [
+        ("project_id = \"stationery\"\n", "stationery"),
+        ("[basalt.shop]\nname = \"Paper-Post\"\n[basalt.shop.payment]\nallow_placeholder_links = true\n", "Paper-Post"),
+        ("project_id = \"stationery\"\n[auth.email.smtp]\nsender_name = \"Chosen\"\n", "Chosen"),
+    ] {
+        let (mails, listener) = (FakeMailServer::default(), TcpListener::bind("127.0.0.1:0").expect("a free port"));
+        let port = listener.local_addr().expect("an address").port();
+        mails.listen(listener);
+        let values = format!(
+            "host = \"127.0.0.1\"\nport = {port}\nuser = \"\"\npass = \"\"\nadmin_email = \"a@shop.example\"\n"
+        );
+        let table = "[auth.email.smtp]\n";
+        let config = match settings.split_once(table) {
+            Some((before, after)) => format!("{before}{table}{values}{after}"),
+            None => format!("{settings}{table}{values}"),
+        };
+        let scratch = TempFolder::new();
+        let file = scratch.write("config.toml", &format!("{config}[auth.email]\nenable_confirmations = true\n"));
+        let server = Basalt::serve(&["--ephemeral", "--config", &file]);
+        post(&server, "/auth/v1/signup", "en", json!({"email": "ann@example.com", "password": "correct horse"})).await;
+        eventually("a mail", || !mails.list_headers("From").is_empty());
+        let from = mails.list_headers("From");
+        assert!(from[0].contains(name) && from[0].contains("<a@shop.example>"), "{from:?}");
+    }
 }
