@@ -119,12 +119,27 @@ impl MailedLinks {
     }
 
     /// Returns whether a request, whose path is below the auth API, is for the pages.
-    pub(crate) fn is_of(request: &Request) -> bool {
+    pub(crate) fn is_of(&self, request: &Request) -> bool {
         match (request.method(), request.uri().path()) {
             (&Method::POST, LINK_FORM_PATH) => true,
-            (&Method::GET, LINK_PATH) => !is_prefetch(request.headers()),
+            (&Method::GET, LINK_PATH) => !is_prefetch(request.headers()) || self.needs_button(request),
+            (&Method::HEAD, LINK_PATH) => self.needs_button(request),
             _ => false,
         }
+    }
+
+    /// Returns whether a request gets the button in place of what the link does.
+    fn needs_button(&self, request: &Request) -> bool {
+        let is_program = || {
+            let headers = request.headers();
+            request.method() == Method::HEAD || is_prefetch(headers) || is_without_user(headers)
+        };
+        let is_shown = match self.button {
+            LinkButton::Always => true,
+            LinkButton::Programs => is_program(),
+            LinkButton::Automatic | LinkButton::Never => false,
+        };
+        is_shown && !Link::from_query(request.uri().query().unwrap_or_default()).token.is_empty()
     }
 
     /// Returns whether a request with this path is judged by the origin of the page that sends it.
@@ -139,12 +154,7 @@ impl MailedLinks {
         }
         let link = Link::from_query(request.uri().query().unwrap_or_default());
         let sender = Sender::of(&request);
-        let needs_button = match self.button {
-            LinkButton::Always => true,
-            LinkButton::Programs => is_without_user(request.headers()),
-            LinkButton::Automatic | LinkButton::Never => false,
-        };
-        if needs_button && !link.token.is_empty() {
+        if self.needs_button(&request) {
             return self.ask_for_click(&sender, &link);
         }
         let is_page = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());

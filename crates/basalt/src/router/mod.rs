@@ -330,7 +330,7 @@ impl EdgeRouter {
         let found = self.gateway.authenticate(&uri, request.headers_mut());
         let open = is_keyless_path(uri.path());
         *request.uri_mut() = uri;
-        if let Some(links) = self.links.as_ref().filter(|_| MailedLinks::is_of(&request)) {
+        if let Some(links) = self.links.as_ref().filter(|links| links.is_of(&request)) {
             return links.answer(&self.auth, request).await;
         }
         let response = match found {
