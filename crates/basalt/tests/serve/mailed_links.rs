@@ -94,3 +94,22 @@ async fn without_the_button_the_auth_api_answers_as_before() {
     let opened = project.open(Method::GET, &link, &BROWSER).await;
     assert!(location(&opened).contains("#access_token="), "{opened:?}");
 }
+
+#[tokio::test]
+async fn refused_link_of_an_application_ends_on_the_page_if_the_operator_chooses_so() {
+    for (setting, is_page) in [("refused = \"page\"", true), ("refused = \"redirect\"", false), ("", false)] {
+        let project = Project::start(setting);
+        let link = project.sign_up("ann@example.com").await;
+        let first = project.open(Method::GET, &link, &BROWSER).await;
+        assert!(location(&first).starts_with("http://127.0.0.1:3000"), "a link that works leads to the application");
+        let again = project.open(Method::GET, &link, &BROWSER).await;
+        if is_page {
+            assert_eq!((again.status().as_u16(), location(&again)), (410, String::new()));
+            let text = again.text().await.expect("text");
+            assert!(text.contains("This link has expired or was used") && text.contains("value=\"resend\""), "{text}");
+        } else {
+            assert_eq!(again.status(), 303, "{setting}");
+            assert!(location(&again).contains("error_code=otp_expired"), "{setting}: {again:?}");
+        }
+    }
+}
