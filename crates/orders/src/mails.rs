@@ -56,7 +56,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    plain-text version and a guide.",
             label: "Download the template",
             validity: "The link is valid until {until} and for {downloads} downloads. It is for you alone.",
-            renewal: "Does the link no longer work? Open {orders} to get a new one, as often as you need it, or reply to this mail.",
+            renewal: "Lost the link later, or it no longer works? Open {orders} to get a new one, as often as you need it, or reply to this mail.",
         },
         Language::German => DeliveryTexts {
             subject: "Ihre Vorlage: {title}",
@@ -64,7 +64,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    reinen Textfassung und einer Anleitung.",
             label: "Vorlage herunterladen",
             validity: "Der Link gilt bis {until} und für {downloads} Downloads. Er ist nur für Sie bestimmt.",
-            renewal: "Der Link funktioniert nicht mehr? Öffnen Sie {orders} für einen neuen, so oft Sie ihn brauchen, oder antworten Sie auf diese Nachricht.",
+            renewal: "Den Link später verloren, oder er funktioniert nicht mehr? Öffnen Sie {orders} für einen neuen, so oft Sie ihn brauchen, oder antworten Sie auf diese Nachricht.",
         },
         Language::French => DeliveryTexts {
             subject: "Votre modèle : {title}",
@@ -72,7 +72,7 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    en texte brut et un guide.",
             label: "Télécharger le modèle",
             validity: "Le lien est valable jusqu’au {until} et pour {downloads} téléchargements. Il n’est destiné qu’à vous.",
-            renewal: "Le lien ne fonctionne plus ? Ouvrez {orders} pour en recevoir un nouveau, aussi souvent que nécessaire, ou répondez à ce message.",
+            renewal: "Lien perdu plus tard, ou qui ne fonctionne plus ? Ouvrez {orders} pour en recevoir un nouveau, aussi souvent que nécessaire, ou répondez à ce message.",
         },
         Language::Spanish => DeliveryTexts {
             subject: "Tu plantilla: {title}",
@@ -80,9 +80,14 @@ fn delivery_texts(language: Language) -> DeliveryTexts {
                    en texto plano y una guía.",
             label: "Descargar la plantilla",
             validity: "El enlace es válido hasta el {until} y para {downloads} descargas. Es solo para ti.",
-            renewal: "¿El enlace ya no funciona? Abre {orders} para recibir uno nuevo, tantas veces como lo necesites, o responde a este mensaje.",
+            renewal: "¿Pierdes el enlace más tarde o ya no funciona? Abre {orders} para recibir uno nuevo, tantas veces como lo necesites, o responde a este mensaje.",
         },
     }
+}
+
+/// Makes an address in HTML a link.
+fn link_address(html: &str, address: &str) -> String {
+    html.replace(address, &format!("<a href=\"{address}\" style=\"color:inherit;\">{address}</a>"))
 }
 
 /// Formats the date of a time in UTC.
@@ -115,7 +120,7 @@ pub fn build_delivery(context: MailContext<'_>, language: Language, mail: Delive
         format_paragraph(&html(texts.lead)),
         format_button(&facts.brand, &escape_html(mail.url), texts.label),
         format_paragraph(&html(texts.validity)),
-        format_quiet_paragraph(&escape_html(&renewal)),
+        format_quiet_paragraph(&link_address(&escape_html(&renewal), &escape_html(&orders))),
         mail.receipt.to_html(language, facts),
     ];
     let receipt = mail.receipt.to_text(language, facts);

@@ -11,8 +11,8 @@ use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::user::Time;
-use http::header::CONTENT_TYPE;
-use http::{Method, StatusCode};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, Method, StatusCode};
 use http_edge::request::{BODY_DEADLINE, ResolvedRequest, is_same_origin, read_body};
 use platform::store;
 use uuid::Uuid;
@@ -63,7 +63,10 @@ impl OrderService {
         let client = request.extensions().get::<ResolvedRequest>().and_then(|resolved| resolved.client);
         let network = client.map(|client| client.network().to_string()).unwrap_or_default();
         if !self.link_requests.admit(&network, self.clock.now()) {
-            return plain(StatusCode::TOO_MANY_REQUESTS, "There were too many requests. Try again in ten minutes.\n");
+            let (status, page) = (StatusCode::TOO_MANY_REQUESTS, page::too_many_requests(language));
+            let mut response = page::respond_with(status, language, page, "", &self.facts.name);
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(INTERVAL.num_seconds()));
+            return response;
         }
         let media_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let is_form =

@@ -102,6 +102,17 @@ pub(super) fn order_ready(language: Language) -> MessagePage {
     }
 }
 
+/// Formats the link to the page where buyers ask for their links.
+pub(super) fn format_orders_link(language: Language) -> String {
+    let (question, label) = match language {
+        Language::English => ("Lost the link later?", "Ask for it again"),
+        Language::German => ("Den Link später verloren?", "Noch einmal anfordern"),
+        Language::French => ("Lien perdu plus tard ?", "Le redemander"),
+        Language::Spanish => ("¿Pierdes el enlace más tarde?", "Pídelo otra vez"),
+    };
+    format!("<p>{question} <a class=\"quiet\" href=\"{ORDERS}\">{label}</a></p>\n")
+}
+
 /// Formats the download button and the receipt of an order.
 pub(super) fn format_order(language: Language, url: &str, lines: &[(&str, String)]) -> String {
     let button = match language {
@@ -116,9 +127,10 @@ pub(super) fn format_order(language: Language, url: &str, lines: &[(&str, String
     }
     format!(
         "<p><a class=\"button\" href=\"{}\">{button}</a></p>\n<section aria-labelledby=\"receipt\">\n\
-         <h2 id=\"receipt\">{}</h2>\n<dl>\n{rows}</dl>\n</section>\n",
+         <h2 id=\"receipt\">{}</h2>\n<dl>\n{rows}</dl>\n</section>\n{}",
         escape_html(url),
-        Receipt::heading(language)
+        Receipt::heading(language),
+        format_orders_link(language)
     )
 }
 
@@ -365,6 +377,44 @@ pub(super) fn links_sent(language: Language) -> MessagePage {
     }
 }
 
+/// Returns the texts of the page for a network that has asked for links too often.
+pub(super) fn too_many_requests(language: Language) -> MessagePage {
+    match language {
+        Language::English => MessagePage {
+            title: "Please try again in ten minutes",
+            paragraphs: [
+                "Links were asked for many times from your network.",
+                "An email that was asked for before may be on its way: look into your mailbox and your spam folder.",
+            ],
+            back: "Back to Templates",
+        },
+        Language::German => MessagePage {
+            title: "Bitte in zehn Minuten noch einmal versuchen",
+            paragraphs: [
+                "Aus Ihrem Netz wurden sehr oft Links angefordert.",
+                "Eine vorher angeforderte E-Mail ist vielleicht unterwegs: Sehen Sie in Ihr Postfach und in den Spam-Ordner.",
+            ],
+            back: "Zurück zu den Vorlagen",
+        },
+        Language::French => MessagePage {
+            title: "Veuillez réessayer dans dix minutes",
+            paragraphs: [
+                "Des liens ont été demandés de nombreuses fois depuis votre réseau.",
+                "Un e-mail déjà demandé est peut-être en route : consultez votre boîte et les courriers indésirables.",
+            ],
+            back: "Retour aux modèles",
+        },
+        Language::Spanish => MessagePage {
+            title: "Inténtalo de nuevo en diez minutos",
+            paragraphs: [
+                "Desde tu red se han pedido enlaces muchas veces.",
+                "Puede que un correo pedido antes esté en camino: mira tu buzón y el correo no deseado.",
+            ],
+            back: "Volver a las plantillas",
+        },
+    }
+}
+
 /// Formats the form for the address of a buyer.
 pub(super) fn format_address_form(language: Language) -> String {
     let (field, button) = match language {
@@ -400,10 +450,10 @@ pub fn format_message_page(language: Language, page: MessagePage, shop: &str) ->
     format_page_with(language, page, "", shop)
 }
 
-/// Returns a page with a form as HTML.
+/// Returns a page with further content, such as a form, as HTML.
 fn format_page_with(language: Language, page: MessagePage, form: &str, shop: &str) -> String {
-    // The form has the button that matters.
-    let class = if form.is_empty() { "button" } else { "quiet" };
+    // A form, or a download, has the button that matters.
+    let class = if form.contains("class=\"button\"") { "quiet" } else { "button" };
     let MessagePage { title, paragraphs: [first, second], back } = page;
     let (language, shop) = (language.tag(), escape_html(shop));
     format!(

@@ -41,7 +41,8 @@ impl OrderService {
         let attempt = find(ATTEMPT_PARAMETER).and_then(|(_, value)| value.parse().ok()).unwrap_or(0_u32);
         let waiting = || {
             let page = page::thank_you(language);
-            page::respond_with(StatusCode::OK, language, page, "", &self.facts.name)
+            let orders = page::format_orders_link(language);
+            page::respond_with(StatusCode::OK, language, page, &orders, &self.facts.name)
         };
         let Some(id) = id else { return waiting() };
         let mut response = match self.find_paid(&id).await {

@@ -189,3 +189,32 @@ async fn page_after_a_payment_shows_the_order_of_its_checkout() {
     shop.deliver(Provider::Stripe, &refund("evt_2", "pi_0123456789abcdef", 2800)).await.expect("a refund");
     assert!(!thank_you(&shop, checkout).await.1.contains("/shop/download/"));
 }
+
+#[tokio::test]
+async fn page_of_lost_links_is_found_and_tells_who_asks_too_often_in_the_language_of_the_page() {
+    let shop = TestShop::start().await;
+    shop.deliver(Provider::Stripe, &session("evt_1", "cs_0123456789abcdef", 2800, "plink_1")).await.expect("an order");
+    let open = async |method: Method, path: &str, body: &'static str| {
+        let request = Request::builder().method(method).uri(path).header("accept-language", "de");
+        let request = request.header("content-type", "application/x-www-form-urlencoded").body(Body::from(body));
+        let answer = shop.service.answer(request.expect("a request")).await;
+        let (head, body) = answer.into_parts();
+        let body = axum::body::to_bytes(body, 64 * 1024).await.expect("a body");
+        (head, String::from_utf8(body.to_vec()).expect("text"))
+    };
+    for path in ["/thank-you", "/thank-you?session_id=cs_cs_0123456789abcdef"] {
+        let (head, page) = open(Method::GET, path, "").await;
+        assert_eq!(head.status, 200);
+        assert!(page.contains("href=\"/orders\">Noch einmal anfordern</a>"), "{path}: {page}");
+        assert_eq!(page.contains("Vorlage herunterladen"), path.contains("session_id"), "{path}: {page}");
+    }
+    let html = shop.database.query("SELECT html FROM basalt.outbox").await.concat();
+    assert!(html.contains("<a href=\"https://shop.example/orders\""), "{html}");
+    for _ in 0..10 {
+        assert_eq!(open(Method::POST, "/orders", "email=bob%40example.com").await.0.status, 200);
+    }
+    let (head, page) = open(Method::POST, "/orders", "email=bob%40example.com").await;
+    assert_eq!((head.status.as_u16(), head.headers["content-language"].to_str().ok()), (429, Some("de")));
+    assert_eq!(head.headers["retry-after"], "600");
+    assert!(page.contains("<h1>Bitte in zehn Minuten noch einmal versuchen</h1>"), "{page}");
+}
