@@ -1,11 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Browser, expect, test } from "@playwright/test";
+import { type Browser, expect, type Page, test } from "@playwright/test";
 import sharp from "sharp";
-import { setFonts } from "../emails/fonts.mjs";
+import { fontFaces, setFonts, WEB_FACES } from "../emails/fonts.mjs";
 import { EMAILS, listMails } from "../emails/list.mjs";
 import { buildProduct, HTML } from "../emails/ship/product.mjs";
+
+const FONT_FILES = /\.woff2$/;
 
 /** Opens the files of a product as a buyer does after unpacking them. */
 async function unpack(email: (typeof EMAILS)[number]): Promise<{ folder: string }> {
@@ -17,17 +19,17 @@ async function unpack(email: (typeof EMAILS)[number]): Promise<{ folder: string 
   return { folder };
 }
 
-/** The width to which pictures are reduced before they are compared: letters blur, layout and colours stay. */
-const COMPARED_WIDTH = 150;
-/** The mean difference of two pictures of one mail, of 255; compression and the hinting of fonts make up less. */
-const SAME = 4;
+/** The width to which pictures are reduced before they are compared: letters blur, lines of text, layout and colours stay. */
+const COMPARED_WIDTH = 300;
+/** The mean difference of two pictures of one mail, of 255; compression and the hinting of fonts make up less than 2, another font more than 5. */
+const SAME = 3;
 
-/** Draws a mail of a product as its pictures are drawn. */
+/** Draws a mail of a product as its pictures are drawn: with the fonts of its folder, or those of Windows. */
 async function draw(
   browser: Browser,
   address: string,
   scale: number,
-  machine?: "windows",
+  { machine, isWithout = false }: { machine?: "windows"; isWithout?: boolean } = {},
 ): Promise<Buffer> {
   const page = await browser.newPage({
     viewport: { width: 600, height: 750 },
@@ -36,8 +38,10 @@ async function draw(
     reducedMotion: "reduce",
     offline: true,
   });
+  if (isWithout) await page.route(FONT_FILES, (route) => route.abort());
   await page.goto(address);
-  await setFonts(page, machine);
+  if (isWithout) await page.addStyleTag({ content: fontFaces() });
+  else await setFonts(page, machine);
   const shot = await page.screenshot({ fullPage: true });
   await page.close();
   return shot;
@@ -80,25 +84,69 @@ for (const email of EMAILS) {
     const number = String(email.id).padStart(2, "0");
     for (const [index, { place }] of listMails(email).entries()) {
       const kind = index === 0 ? "detail-1200" : `letter${index + 1}-720`;
-      const shot = await draw(
-        browser,
-        `file://${join(folder, place, HTML)}`,
-        index === 0 ? 2 : 1.2,
-      );
+      const address = `file://${join(folder, place, HTML)}`;
+      const scale = index === 0 ? 2 : 1.2;
+      const shot = await draw(browser, address, scale);
       const picture = previewFile(`${number}-${kind}.avif`);
       expect(await difference(shot, picture), `${email.folder} ${place}`).toBeLessThan(SAME);
+      // It would see other fonts.
+      const without = await draw(browser, address, scale, { isWithout: true });
+      expect(await difference(without, picture), `${place} without fonts`).toBeGreaterThan(SAME);
       // It would see other colours.
       const dark = previewFile(`${number}-dark-840.avif`);
       expect(await difference(shot, dark), `${email.folder} in dark`).toBeGreaterThan(SAME);
     }
-    const windows = await draw(browser, `file://${join(folder, HTML)}`, 1.2, "windows");
+    const address = `file://${join(folder, HTML)}`;
+    const windows = await draw(browser, address, 1.2, { machine: "windows" });
     const picture = previewFile(`${number}-windows-720.avif`);
     expect(await difference(windows, picture), `${email.folder} on Windows`).toBeLessThan(SAME);
     rmSync(folder, { recursive: true });
   });
 }
 
+const WEB_FAMILIES = WEB_FACES.map(([family]) => family);
+
+/** The families that a page loads, with the styles of its files, and those that its texts name first. */
+async function listFonts(
+  page: Page,
+): Promise<{ loaded: string[]; unused: string[]; named: string[] }> {
+  return page.evaluate(async () => {
+    await document.fonts.ready;
+    const plain = (family: string) => family.replaceAll('"', "").trim();
+    const faces = [...document.fonts];
+    const label = ({ family, style }: FontFace) => `${plain(family)} ${style}`;
+    const texts = [...document.querySelectorAll("body *")].filter(
+      (element) =>
+        element.checkVisibility() &&
+        [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent?.trim()),
+    );
+    const named = texts.map((text) => {
+      const { fontFamily, fontStyle } = getComputedStyle(text);
+      return `${plain(fontFamily.split(",")[0] ?? "")} ${fontStyle}`;
+    });
+    return {
+      loaded: faces.filter(({ status }) => status === "loaded").map(label),
+      unused: faces.filter(({ status }) => status !== "loaded").map(label),
+      named: [...new Set(named)],
+    };
+  });
+}
+
 for (const { email, place, name } of MAILS) {
+  test(`${name} shows the fonts of its folder, each of them and no other`, async ({ browser }) => {
+    const { folder } = await unpack(email);
+    const page = await browser.newPage({ offline: true });
+    await page.goto(`file://${join(folder, place, HTML)}`);
+    const { loaded, unused, named } = await listFonts(page);
+    expect(loaded.length).toBeGreaterThan(0);
+    expect(unused).toEqual([]);
+    const common = /^(?:Arial|Georgia|Courier New) /;
+    expect(named.filter((family) => !common.test(family)).sort()).toEqual(loaded.sort());
+    for (const label of loaded) expect(WEB_FAMILIES).toContain(label.replace(/ \w+$/, ""));
+    await page.close();
+    rmSync(folder, { recursive: true });
+  });
+
   test(`${name} fits its window, loads its own pictures only, and can be read without`, async ({
     browser,
   }) => {
@@ -115,6 +163,7 @@ for (const { email, place, name } of MAILS) {
     ]) {
       const page = await browser.newPage({ viewport: { width, height: 800 } });
       if (!pictures) await page.route(/\.png$/, (route) => route.abort());
+      if (!fonts) await page.route(FONT_FILES, (route) => route.abort());
       page.on("request", (request) => {
         if (!request.url().startsWith(`file://${folder}/`) && !request.url().startsWith("data:")) {
           outside.push(request.url());

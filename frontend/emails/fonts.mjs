@@ -1,87 +1,130 @@
-// The e-mails use only fonts that are installed with mail programs (see README.md). A build machine has none of them,
-// so the previews are rendered with the free font that is most similar to the first font of each stack.
-// The e-mails themselves do not contain these fonts.
+// The faces of the e-mails. Each mail names an open face first and carries its files (see README.md). Behind it are the faces of designers' machines
+// and of Windows, for mail programs that load no font. A build machine has none of those: pages are drawn with open faces of the same widths
+// in their place, and the view "Windows" with the nearest ones.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const MODULES = join(dirname(fileURLToPath(import.meta.url)), "..", "node_modules");
 
-/** One row per file: the family name in the e-mails, the package, the file name, the weights and the style. */
-const FACES = [
-  ["Georgia", "@fontsource-variable/gelasio", "gelasio-latin-wght-normal", "400 700", "normal"],
-  ["Georgia", "@fontsource-variable/gelasio", "gelasio-latin-wght-italic", "400 700", "italic"],
+/** One row per file that mails carry: the family name in the e-mails, the package, the file name, the weights, the style, and the widths. */
+export const WEB_FACES = [
   [
-    "Big Caslon",
+    "Libre Caslon Display",
     "@fontsource/libre-caslon-display",
     "libre-caslon-display-latin-400-normal",
     "400",
     "normal",
   ],
-  ["Futura", "@fontsource-variable/jost", "jost-latin-wght-normal", "100 900", "normal"],
+  ["Jost", "@fontsource-variable/jost", "jost-latin-wght-normal", "100 900", "normal"],
+  ["Fraunces", "@fontsource-variable/fraunces", "fraunces-latin-full-normal", "100 900", "normal"],
+  ["Figtree", "@fontsource-variable/figtree", "figtree-latin-wght-normal", "300 900", "normal"],
+  ["Figtree", "@fontsource-variable/figtree", "figtree-latin-wght-italic", "300 900", "italic"],
   [
-    "Cooper Black",
-    "@fontsource-variable/fraunces",
-    "fraunces-latin-full-normal",
-    "100 900",
-    "normal",
-  ],
-  ["Avenir Next", "@fontsource-variable/figtree", "figtree-latin-wght-normal", "300 900", "normal"],
-  ["Avenir Next", "@fontsource-variable/figtree", "figtree-latin-wght-italic", "300 900", "italic"],
-  [
-    "Helvetica Neue",
+    "Inter Tight",
     "@fontsource-variable/inter-tight",
     "inter-tight-latin-wght-normal",
     "100 900",
     "normal",
   ],
   [
-    "Didot",
+    "Bodoni Moda",
     "@fontsource-variable/bodoni-moda",
     "bodoni-moda-latin-opsz-normal",
     "400 900",
     "normal",
   ],
   [
-    "Didot",
+    "Bodoni Moda",
     "@fontsource-variable/bodoni-moda",
     "bodoni-moda-latin-opsz-italic",
     "400 900",
     "italic",
   ],
-  ["Gill Sans", "@fontsource-variable/cabin", "cabin-latin-wght-normal", "400 700", "normal"],
-  ["Gill Sans", "@fontsource-variable/cabin", "cabin-latin-wght-italic", "400 700", "italic"],
-  ["Courier New", "@fontsource/courier-prime", "courier-prime-latin-400-normal", "400", "normal"],
-  ["Courier New", "@fontsource/courier-prime", "courier-prime-latin-700-normal", "700", "normal"],
+  ["Cabin", "@fontsource-variable/cabin", "cabin-latin-wght-normal", "400 700", "normal"],
+  ["Cabin", "@fontsource-variable/cabin", "cabin-latin-wght-italic", "400 700", "italic"],
   [
-    "Garamond",
+    "Cormorant Garamond",
     "@fontsource-variable/cormorant-garamond",
     "cormorant-garamond-latin-wght-normal",
     "300 700",
     "normal",
   ],
   [
-    "Garamond",
+    "Cormorant Garamond",
     "@fontsource-variable/cormorant-garamond",
     "cormorant-garamond-latin-wght-italic",
     "300 700",
     "italic",
   ],
   [
-    "Charter",
+    "Source Serif 4",
     "@fontsource-variable/source-serif-4",
     "source-serif-4-latin-opsz-normal",
     "200 900",
     "normal",
   ],
   [
-    "Charter",
+    "Source Serif 4",
     "@fontsource-variable/source-serif-4",
     "source-serif-4-latin-opsz-italic",
     "200 900",
     "italic",
   ],
+  [
+    "Baskervville",
+    "@fontsource-variable/baskervville",
+    "baskervville-latin-wght-normal",
+    "400 700",
+    "normal",
+  ],
+  [
+    "Baskervville",
+    "@fontsource-variable/baskervville",
+    "baskervville-latin-wght-italic",
+    "400 700",
+    "italic",
+  ],
+  ["Marcellus", "@fontsource/marcellus", "marcellus-latin-400-normal", "400", "normal"],
+  [
+    "EB Garamond",
+    "@fontsource-variable/eb-garamond",
+    "eb-garamond-latin-wght-normal",
+    "400 800",
+    "normal",
+  ],
+  [
+    "EB Garamond",
+    "@fontsource-variable/eb-garamond",
+    "eb-garamond-latin-wght-italic",
+    "400 800",
+    "italic",
+  ],
+  [
+    "Archivo",
+    "@fontsource-variable/archivo",
+    "archivo-latin-standard-normal",
+    "100 900",
+    "normal",
+    "62% 125%",
+  ],
+];
+
+/** The same for fonts that mail programs have and build machines lack: open faces of the same widths in their place. */
+const STAND_INS = [
+  ["Georgia", "@fontsource-variable/gelasio", "gelasio-latin-wght-normal", "400 700", "normal"],
+  ["Georgia", "@fontsource-variable/gelasio", "gelasio-latin-wght-italic", "400 700", "italic"],
+  ["Courier New", "@fontsource/courier-prime", "courier-prime-latin-400-normal", "400", "normal"],
+  ["Courier New", "@fontsource/courier-prime", "courier-prime-latin-700-normal", "700", "normal"],
   ["Arial", "@fontsource-variable/arimo", "arimo-latin-wght-normal", "400 700", "normal"],
+];
+
+/**
+ * The fonts that Windows has without further programs, and that the mails name: what is shown there, and by the web pages of
+ * Gmail and Outlook, which load no font either. Gelasio, Arimo and Caladea have the widths of the fonts that they stand in for.
+ */
+const WINDOWS_FACES = [
+  ...STAND_INS,
   [
     "Arial Black",
     "@fontsource-variable/archivo",
@@ -98,45 +141,6 @@ const FACES = [
     "normal",
     "62% 125%",
   ],
-  [
-    "Baskerville",
-    "@fontsource-variable/baskervville",
-    "baskervville-latin-wght-normal",
-    "400 700",
-    "normal",
-  ],
-  [
-    "Baskerville",
-    "@fontsource-variable/baskervville",
-    "baskervville-latin-wght-italic",
-    "400 700",
-    "italic",
-  ],
-  ["Optima", "@fontsource/marcellus", "marcellus-latin-400-normal", "400", "normal"],
-  [
-    "Hoefler Text",
-    "@fontsource-variable/eb-garamond",
-    "eb-garamond-latin-wght-normal",
-    "400 800",
-    "normal",
-  ],
-  [
-    "Hoefler Text",
-    "@fontsource-variable/eb-garamond",
-    "eb-garamond-latin-wght-italic",
-    "400 800",
-    "italic",
-  ],
-];
-
-/**
- * The fonts that Windows has without further programs, and that the mails name: what is shown there, and by the web pages of
- * Gmail and Outlook, which load no font either. Gelasio, Arimo and Caladea have the widths of the fonts that they stand in for.
- */
-const WINDOWS_FACES = [
-  ...FACES.filter(([family]) =>
-    ["Georgia", "Courier New", "Arial", "Arial Black", "Impact"].includes(family),
-  ),
   [
     "Segoe UI",
     "@fontsource-variable/open-sans",
@@ -173,14 +177,25 @@ function fourFaces(family, name) {
 /** The names of the fonts that Windows has. */
 export const WINDOWS_FAMILIES = [...new Set(WINDOWS_FACES.map(([family]) => family))];
 
+/** The names of the fonts that Outlook for Windows finds: those of Windows, and those that come with Office. */
+export const OUTLOOK_FAMILIES = [
+  ...WINDOWS_FAMILIES,
+  "Century Gothic",
+  "Gill Sans MT",
+  "Garamond",
+  "Book Antiqua",
+];
+
 /** Returns the paths of missing font files; previews can be rendered if there are none. */
 export function missingFonts() {
-  return [...FACES, ...WINDOWS_FACES].map(fontPath).filter((path) => !existsSync(path));
+  return [...WEB_FACES, ...STAND_INS, ...WINDOWS_FACES]
+    .map(fontPath)
+    .filter((path) => !existsSync(path));
 }
 
-/** Returns the `@font-face` rules for a page, with the files as data URIs: of designers' machines, or of Windows. */
-export function fontFaces(machine = "designer") {
-  return (machine === "windows" ? WINDOWS_FACES : FACES)
+/** Returns the `@font-face` rules of the fonts of a machine, with the files as data URIs: those that every machine has, or all of Windows. */
+export function fontFaces(machine = "any") {
+  return (machine === "windows" ? WINDOWS_FACES : STAND_INS)
     .map((face) => {
       const [family, , , weight, style, stretch] = face;
       const data = readFileSync(fontPath(face)).toString("base64");
@@ -190,18 +205,24 @@ export function fontFaces(machine = "designer") {
     .join("\n");
 }
 
-function fontPath([, pkg, stem]) {
+/** Returns the path of the file of a face. */
+export function fontPath([, pkg, stem]) {
   return join(MODULES, pkg, "files", `${stem}.woff2`);
 }
 
+/** Returns the path of the licence of a face. */
+export function fontLicencePath([, pkg]) {
+  return join(MODULES, pkg, "LICENSE");
+}
+
 /**
- * Draws a page with the fonts of a machine. For Windows, other names are removed from the lists of fonts: the machine that draws
- * may have fonts of these names, or replace them.
+ * Draws a page with the fonts that it carries, and those of a machine. For Windows, other names are removed from the lists of fonts, because
+ * Gmail and Outlook load none; the machine that draws may have fonts of these names, or replace them. It fails if a file cannot be loaded.
  *
  * @param {import("playwright-core").Page} page
- * @param {"designer" | "windows"} machine
+ * @param {"any" | "windows"} machine
  */
-export async function setFonts(page, machine = "designer") {
+export async function setFonts(page, machine = "any") {
   await page.addStyleTag({ content: fontFaces(machine) });
   if (machine === "windows") await page.evaluate(keepFamilies, WINDOWS_FAMILIES);
   await page.evaluate(() => Promise.all([...document.fonts].map((face) => face.load())));

@@ -1,5 +1,5 @@
 // Renders what buyers get of every e-mail with Chromium: desktop, phone, dark mailbox, with pictures off, and with the fonts of Windows. Writes AVIF and WebP files and their index into src/previews, and optionally PNG
-// files for review. The output is reproducible on one machine: fonts come from packages, there are no requests and no clock.
+// files for review. The output is reproducible on one machine: fonts come from the mails and from packages, there are no requests and no clock.
 //   npm run emails:render                    all twelve
 //   npm run emails:render -- --proof DIR     PNG proofs only: 600 and 390 px, light and dark
 //   … --only 3,8                             some of them

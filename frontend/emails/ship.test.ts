@@ -1,6 +1,7 @@
 import { crc32, inflateRawSync } from "node:zlib";
 import sharp from "sharp";
 import { beforeAll, describe, expect, it } from "vitest";
+import { OUTLOOK_FAMILIES, WEB_FACES } from "./fonts.mjs";
 import { EMAILS, listMails } from "./list.mjs";
 import rendered from "./rendered.json" with { type: "json" };
 import { appearanceDigest, buildProduct, zipName } from "./ship/product.mjs";
@@ -34,6 +35,11 @@ function unzip(bytes: Buffer): Map<string, Buffer> {
     at += 46 + nameLength;
   }
   return files;
+}
+
+/** The font files that a sheet names. */
+function fontFiles(css: string): string[] {
+  return [...css.matchAll(/url\("(fonts\/[^"]*)"\)/g)].map(([, file]) => file ?? "");
 }
 
 function clean(text: string | null | undefined): string {
@@ -86,19 +92,21 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
       "plain-text.txt",
       ...pictures,
       ...pictures.map((name) => name?.replace("images/", "sources/").replace(".png", ".svg")),
+      ...fontFiles(html),
+      ...fontFiles(html).map((name) => name.replace(/(?:-italic)?\.woff2$/, "-OFL.txt")),
     ].map((name) => `${place}${name}`);
     if (place === "") own.push("GUIDE.txt", "LICENSE.txt", "CHANGELOG.txt");
     const isOfLetter = /^letter-\d\//;
     const found = [...files.keys()].filter((name) =>
       place ? name.startsWith(place) : !isOfLetter.test(name),
     );
-    expect(found.sort()).toEqual(own.sort());
+    expect(found.sort()).toEqual([...new Set(own)].sort());
     expect(files.get(`${place}plain-text.txt`)?.length).toBeGreaterThan(500);
   });
 
   it("states its version and what changed", () => {
     const changes = files.get("CHANGELOG.txt")?.toString("utf8") ?? "";
-    expect(changes).toMatch(/\n\n1\.2\n- /);
+    expect(changes).toMatch(/\n\n1\.3\n- /);
     expect(changes.includes("3 letters")).toBe(email.id === 3);
   });
 
@@ -122,7 +130,9 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
     expect(html).not.toMatch(
       /<svg|<\/svg|<script|<iframe|<object|<embed|<form|javascript:|\son\w+\s*=/i,
     );
-    expect(html).not.toMatch(/@import|@font-face|<link\b|\ssrcset=|url\(/i);
+    expect(html).not.toMatch(/@import|<link\b|\ssrcset=/i);
+    for (const [, address] of html.matchAll(/url\(([^)]*)\)/g))
+      expect(address).toMatch(/^"fonts\/[a-z0-9-]+\.woff2"$/);
     for (const element of page.querySelectorAll("[src], [background]")) {
       expect(element.getAttribute("src")).toMatch(/^images\/[a-z0-9-]+\.png$/);
     }
@@ -195,6 +205,45 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
     }
   });
 
+  it("loads free fonts, each with its licence, by a sheet that Outlook does not see", () => {
+    const [sheet] = html.match(
+      /<!--\[if !mso\]><!-->\n<style>\n(?: {2}@font-face \{[^}]*\}\n)+<\/style>\n<!--<!\[endif\]-->/,
+    ) ?? [""];
+    expect(fontFiles(sheet).length).toBeGreaterThan(0);
+    expect(fontFiles(html)).toEqual(fontFiles(sheet));
+    for (const file of fontFiles(html)) {
+      expect(files.get(`${place}${file}`)?.toString("latin1", 0, 4)).toBe("wOF2");
+      const licence = files.get(`${place}${file.replace(/(?:-italic)?\.woff2$/, "-OFL.txt")}`);
+      expect(licence?.toString()).toContain("SIL OPEN FONT LICENSE Version 1.1");
+      expect(files.get("LICENSE.txt")?.toString()).toContain("SIL Open Font License");
+    }
+    const family = sheet.match(/font-family: "([^"]*)"/)?.[1] ?? "";
+    expect(guide).toContain(family);
+  });
+
+  it("shows Outlook the first font of each list that Windows or Office has", () => {
+    const [, rules = ""] = html.match(/<!--\[if mso\]>\n<style>\n([\s\S]*?)<\/style>/) ?? [];
+    const stacks = new Map(
+      [...rules.matchAll(/\.(font-\d) \{ font-family: (.*) !important; \}/g)].map(
+        ([, name, stack]) => [name, (stack ?? "").replaceAll('"', "").split(", ")],
+      ),
+    );
+    const carried: string[] = WEB_FACES.map(([family]) => family);
+    let marked = 0;
+    for (const element of page.querySelectorAll("[style]")) {
+      const list = element
+        .getAttribute("style")
+        ?.match(/font(?:-family:|:[^;]*?px(?:\/\S+)? )([^;]*)/);
+      const names = (list?.[1] ?? "").replaceAll("'", "").split(",");
+      if (!carried.includes(names[0] ?? "")) continue;
+      marked += 1;
+      const stack = stacks.get([...element.classList].find((name) => /^font-\d$/.test(name)));
+      expect(OUTLOOK_FAMILIES).toContain(stack?.[0]);
+      expect(names.slice(-(stack?.length ?? 0))).toEqual(stack);
+    }
+    expect(marked).toBeGreaterThan(3);
+  });
+
   it("names fonts that every machine has", () => {
     const stacks = [
       ...html.matchAll(/font(?:-family)?:[^;"{}]*?(?:px\s|:\s?)([^;"{}]*,[^;"{}]*)/g),
@@ -214,7 +263,9 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
     const named = [...files.keys()].filter((name) => name !== "GUIDE.txt");
     for (const name of named)
       expect(guide).toContain(
-        name.replace(/sources\/.*/, "sources").replace(/^letter-\d\/sources/, "sources"),
+        name
+          .replace(/sources\/.*/, "sources")
+          .replace(/^letter-\d\/(?:sources|fonts\/.*)/, "sources"),
       );
     for (const line of guide.split("\n")) {
       if (!/^\s+(https:|\S)/.test(line)) expect(line.length).toBeLessThanOrEqual(74);

@@ -1,11 +1,12 @@
 // Writes the guide that buyers get: plain text, because mailing tools accept one HTML file per ZIP file.
+import { FONTS } from "./fonts.mjs";
 import { PICTURES } from "./html.mjs";
 import { parseEmail } from "./styles.mjs";
 
 const WIDTH = 72;
 
 /** Returns the guide to an e-mail. */
-export function guide({ title, html, letters = [] }) {
+export function guide({ title, html, fonts, letters = [] }) {
   const page = parseEmail(html);
   const pages = [page, ...letters.map((letter) => parseEmail(letter.html))];
   return `${heading(`${title}: how to use this template`, "=")}
@@ -21,9 +22,10 @@ ${list([
         "sources: the drawings of the pictures as SVG. Change them in Inkscape, Figma or Illustrator, and export them as PNG under the old names.",
       ]
     : ["There are no pictures: everything you see is text and coloured table cells."]),
+  `${FONTS}: the ${families(html).length > 1 ? "fonts" : "font"} of the mail, ${families(html).join(" and ")}, and the licence of each.`,
   ...letters.map(
     ({ place }) =>
-      `${place}index.html and ${place}plain-text.txt: a further letter of the series, with its own images and sources.`,
+      `${place}index.html and ${place}plain-text.txt: a further letter of the series, with its own images, sources and fonts.`,
   ),
   "LICENSE.txt: what you may do with the template, in plain words.",
   "CHANGELOG.txt: the versions and what changed in them.",
@@ -50,9 +52,23 @@ ${numbered(
 
 ${pictureSection(page)}${letters.map(letterSection).join("")}${heading("Fonts")}
 
-${paragraph("The mail loads no font from anywhere, so nothing breaks and nobody is tracked. Each list of fonts begins with the face the design was drawn for and ends with one that every machine has:")}
+${paragraph(`The pictures in the shop show the mail in ${families(html).join(" and ")}, as mail programs show it that load fonts: those of Apple on Mac, iPhone and iPad, and Thunderbird. Gmail and Outlook load none: they show the next font of the list that the machine has, as the view "Windows" in the shop does. Each list ends with fonts that every machine has:`)}
 
 ${list(fontStacks(html))}
+
+${paragraph("The files, which are free and may be sent along:")}
+
+${list([...new Set(fonts.map(({ file }) => file))])}
+
+${paragraph("Mailing tools take pictures, but few take fonts. Put the files on your own web site, which then is the only one that is asked for them:")}
+
+${numbered([
+  `Upload the folder ${FONTS} to a place with an https address.`,
+  'Let the server send the header "Access-Control-Allow-Origin: *" with the files. Without it mail programs do not use them.',
+  `Replace each ${FONTS}/… in the first <style> of index.html by the whole address.`,
+])}
+
+${paragraph("If you leave this out, delete that <style>: nothing breaks, and everybody sees the next font of the list. A mail that loads fonts tells the server that has them when it is opened, as a mail with pictures does.")}
 
 ${heading("In Mailchimp")}
 
@@ -97,7 +113,8 @@ ${heading("How it was tested")}
 ${list([
   "The HTML is smaller than 102 kB, above which Gmail cuts mails off.",
   "It fits screens from 320 pixels on.",
-  "Outlook for Windows gets a fixed width of 600 pixels and its own fonts.",
+  "Outlook for Windows gets a fixed width of 600 pixels, and by name the first font of each list that comes with Windows or Office.",
+  "The pictures in the shop are compared with this folder, drawn with its own fonts.",
   "Dark mailboxes get colours of their own. Gmail's apps change colours by their own rules; the text stays readable.",
   "With pictures off, each picture shows a text that says the same.",
 ])}
@@ -158,6 +175,12 @@ ${paragraph("A letter of its own, used like the first one. For tools that import
 ${list(lines)}
 
 `;
+}
+
+/** The families that the mail loads. */
+function families(html) {
+  const named = [...html.matchAll(/@font-face \{ font-family: "([^"]*)"/g)];
+  return [...new Set(named.map(([, family]) => family))];
 }
 
 function fontStacks(html) {

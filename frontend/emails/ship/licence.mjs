@@ -1,7 +1,7 @@
 // What a buyer may do with a template, in plain words, and what changed between its versions.
 
 /** The version of all templates. */
-const VERSION = "1.2";
+const VERSION = "1.3";
 
 /** Returns the licence of a template. */
 export function licence({ title }) {
@@ -21,9 +21,10 @@ You may not:
 - say that you designed it.
 
 What you make with it is yours. The pictures in it were drawn for it and are
-part of the template. It comes as it is: test each mail before you send it.
-The seller named on your receipt answers questions, and gives your money back
-within 30 days if the template does not serve you.
+part of the template. The fonts in it are free, each under the
+SIL Open Font License that is beside it. It comes as it is: test each mail
+before you send it. The seller named on your receipt answers questions, and
+gives your money back within 30 days if the template does not serve you.
 `;
 }
 
@@ -32,6 +33,10 @@ export function changes({ title, mails }) {
   return `Versions of the template "${title}"
 
 ${VERSION}
+- The mail names the fonts that its pictures show, and the folder fonts has
+  them. Outlook gets the first font of each list that it has.
+
+1.2
 ${mails > 1 ? `- ${mails} letters instead of one, each with plain text, pictures and sources.` : "- GUIDE.txt says how each part was tested."}
 
 1.1

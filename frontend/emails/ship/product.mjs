@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { listMails } from "../list.mjs";
+import { withFonts } from "./fonts.mjs";
 import { guide } from "./guide.mjs";
 import { digest, PICTURES, withPictures } from "./html.mjs";
 import { changes, licence } from "./licence.mjs";
@@ -31,12 +32,13 @@ export async function buildProduct(product) {
   const files = new Map([
     [HTML, first.html],
     ["plain-text.txt", first.text],
-    ["GUIDE.txt", guide({ title, html, letters })],
+    ["GUIDE.txt", guide({ title, html, fonts: first.fonts, letters })],
     ["LICENSE.txt", licence({ title })],
     ["CHANGELOG.txt", changes({ title, mails: mails.length })],
   ]);
-  for (const { place, html, text, pictures } of mails) {
+  for (const { place, html, text, pictures, fonts } of mails) {
     if (place) files.set(`${place}${HTML}`, html).set(`${place}plain-text.txt`, text);
+    for (const { file, read } of fonts) files.set(`${place}${file}`, read());
     for (const { file, svg, width } of pictures) {
       files.set(`${place}${PICTURES}/${file}`, await drawPng(svg, { width }));
       const drawing = file.replace(/\.png$/, ".svg");
@@ -46,16 +48,21 @@ export async function buildProduct(product) {
   return files;
 }
 
-/** Reads a mail: its HTML with pictures in place of drawings, the pictures, and its plain text. */
+/** Reads a mail: its HTML with pictures in place of drawings and with its fonts, both, and its plain text. */
 function readMail(folder, source) {
   const read = (file) => readFileSync(join(SOURCES, folder, file), "utf8");
-  return { ...withPictures(read(`${source}.html`)), text: read(`${source}.txt`) };
+  const { html, pictures } = withPictures(read(`${source}.html`));
+  return { ...withFonts(html), pictures, text: read(`${source}.txt`) };
 }
 
-/** Returns a digest of what a product shows: its HTML and the drawings of its pictures. */
+/** Returns a digest of what a product shows: its HTML, the drawings of its pictures, and its fonts. */
 export function appearanceDigest(product) {
   const mails = listMails(product).map(({ source }) => readMail(product.folder, source));
-  const parts = mails.flatMap(({ html, pictures }) => [html, ...pictures.map(({ svg }) => svg)]);
+  const parts = mails.flatMap(({ html, pictures, fonts }) => [
+    html,
+    ...pictures.map(({ svg }) => svg),
+    ...fonts.map(({ read }) => digest(read())),
+  ]);
   return digest(parts.join("\0"));
 }
 

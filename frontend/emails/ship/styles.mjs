@@ -50,6 +50,24 @@ export function shownColours(element, rules = []) {
   };
 }
 
+/** Returns the first font that an element names for its text, and its style: `normal` or `italic`. Declarations of one tag are read in their order. */
+export function shownFont(element) {
+  const family = findValue(element, [], ({ font, "font-family": list }) => list ?? fontList(font));
+  const style = findValue(element, [], ({ font, "font-style": given }) => {
+    if (given) return given;
+    return font && (/\b(?:italic|oblique)\b/.test(font.split(/\d+px/)[0]) ? "italic" : "normal");
+  });
+  const isEmphasis = element.closest("em, i, cite") !== null;
+  return {
+    family: family?.split(",")[0].replaceAll(/["']/g, "").trim(),
+    style: isEmphasis ? "italic" : (style ?? "normal"),
+  };
+}
+
+function fontList(font) {
+  return font?.match(/px(?:\/\S+)?\s+(.*)/)?.[1];
+}
+
 /** Returns the value of the nearest element that has one. */
 function findValue(element, rules, read) {
   for (let at = element; at; at = at.parentElement) {
