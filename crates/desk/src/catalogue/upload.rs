@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use super::EditedCatalogue;
+use super::shop::EditedCatalogue;
 use super::zip::ZipCheck;
 use crate::http::error::DeskError;
 use crate::http::respond;
