@@ -119,8 +119,24 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
     if applied.is_ok() && database.target == TargetDatabase::Embedded {
         applied = write_secrets(project, &database.url, &config.database).await.and(applied);
     }
+    if database.target == TargetDatabase::External && applied.as_ref().is_ok_and(|(applied, _)| !applied.ran.is_empty())
+    {
+        let settings = DatabaseSettings { url: Secret::from(database.url.as_str()), ..config.database.clone() };
+        if let Err(error) = notify_data_apis(&settings).await {
+            tracing::warn!(error = %format!("{error:#}"), "data APIs on the database may not know the new schema: run NOTIFY pgrst, 'reload schema'");
+        }
+    }
     database.close().await?;
     applied
+}
+
+/// Tells data APIs on a database to read its schema anew. In the embedded one an event trigger does.
+async fn notify_data_apis(settings: &DatabaseSettings) -> anyhow::Result<()> {
+    let pool = database::build_migration_pool(settings).await?;
+    let mut connection = acquire_connection(&pool).await?;
+    sqlx::raw_sql("NOTIFY pgrst, 'reload schema'").execute(&mut *connection).await?;
+    drop(connection.close().await);
+    Ok(())
 }
 
 /// Refuses a pooler that gives a connection another session for each transaction: the lock of the files is one of the session.

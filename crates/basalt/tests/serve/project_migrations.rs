@@ -1,8 +1,10 @@
 //! `basalt db migrate`, `basalt migration new`, `basalt db diff` and the question of `basalt db reset`.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use sqlx::postgres::PgListener;
 
 use super::project_schema::{TestProject, connect, stop, texts};
 use super::support::{Basalt, basalt};
@@ -75,6 +77,24 @@ async fn failing_statement_undoes_its_file_in_a_database_of_an_operator() {
     assert!(output.status.success(), "{text}");
     assert_eq!(texts(&mut connection, VERSIONS).await, ["1", "2", "3"]);
     assert!(texts(&mut connection, "SELECT text FROM notes").await.is_empty(), "seed files run when asked for");
+}
+
+#[tokio::test]
+async fn data_apis_on_a_database_of_an_operator_learn_of_migrations() {
+    let owner = Basalt::serve(&["--ephemeral"]);
+    let url = owner.text("database_url");
+    let mut listener = PgListener::connect(&url).await.expect("connected");
+    // A database of an operator may not have them.
+    sqlx::raw_sql("DROP EVENT TRIGGER pgrst_ddl_watch; DROP EVENT TRIGGER pgrst_drop_watch")
+        .execute(&mut listener)
+        .await
+        .expect("dropped");
+    listener.listen("pgrst").await.expect("listening");
+    let project = TestProject::new(&[("migrations/1_notes.sql", NOTES)]);
+    let (output, text) = project.run(&["db", "migrate", "--database-url", &url]);
+    assert!(output.status.success(), "{text}");
+    let notified = tokio::time::timeout(Duration::from_secs(30), listener.recv()).await.expect("a notification");
+    assert_eq!(notified.expect("a notification").payload(), "reload schema");
 }
 
 #[test]
