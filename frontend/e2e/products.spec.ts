@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { type Browser, expect, type Page, test } from "@playwright/test";
 import sharp from "sharp";
 import { fontFaces, setFonts, WEB_FACES } from "../emails/fonts.mjs";
-import { EMAILS, listMails } from "../emails/list.mjs";
+import { EMAILS, listFurtherKinds, listMails } from "../emails/list.mjs";
 import { buildProduct, HTML } from "../emails/ship/product.mjs";
 
 const FONT_FILES = /\.woff2$/;
@@ -82,8 +82,9 @@ for (const email of EMAILS) {
   test(`${email.folder} looks like its pictures in the shop`, async ({ browser }) => {
     const { folder } = await unpack(email);
     const number = String(email.id).padStart(2, "0");
+    const kinds = listFurtherKinds(email);
     for (const [index, { place }] of listMails(email).entries()) {
-      const kind = index === 0 ? "detail-1200" : `letter${index + 1}-720`;
+      const kind = index === 0 ? "detail-1200" : `${kinds[index - 1]}-720`;
       const address = `file://${join(folder, place, HTML)}`;
       const scale = index === 0 ? 2 : 1.2;
       const shot = await draw(browser, address, scale);

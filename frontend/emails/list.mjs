@@ -1,7 +1,8 @@
 /**
- * The twelve products: id, folder, and the alternative text of the picture in the shop. A series has further letters.
+ * The twelve products: id, folder, and the alternative text of the picture in the shop. A series has further letters; others have further
+ * layouts of the same mail.
  *
- * @type {{ id: number, folder: string, alt: string, letters?: { source: string, alt: string }[] }[]}
+ * @type {{ id: number, folder: string, alt: string, letters?: { source: string, alt: string }[], layouts?: { source: string, alt: string }[] }[]}
  */
 export const EMAILS = [
   {
@@ -53,6 +54,16 @@ export const EMAILS = [
     id: 8,
     folder: "08-holiday-greetings",
     alt: "Dark green holiday card: a red house in the snow inside an arch of leaves, berries and two birds, with a greeting in gold.",
+    layouts: [
+      {
+        source: "layout-2",
+        alt: "Second layout: a knitted jumper with two reindeer, a fir and hearts, then a letter in red on cream with eight names.",
+      },
+      {
+        source: "layout-3",
+        alt: "Third layout: a red house under the moon, whose nine lit windows are the signatures, with a letter in the snow at its door.",
+      },
+    ],
   },
   {
     id: 9,
@@ -79,9 +90,20 @@ export const EMAILS = [
 /**
  * Returns the mails of a product: the name of the source, and the folder in the ZIP file; the first mail is at its root.
  *
- * @param {{ letters?: { source: string }[] }} product
+ * @param {{ letters?: { source: string }[], layouts?: { source: string }[] }} product
  */
-export function listMails({ letters = [] }) {
-  const further = letters.map(({ source }) => ({ source, place: `${source}/` }));
+export function listMails({ letters = [], layouts = [] }) {
+  const further = [...letters, ...layouts].map(({ source }) => ({ source, place: `${source}/` }));
   return [{ source: "index", place: "" }, ...further];
+}
+
+/**
+ * Returns the names of the pictures of the further mails of a product: `letter2` for the source `letter-2`.
+ *
+ * @param {{ letters?: { source: string }[], layouts?: { source: string }[] }} product
+ */
+export function listFurtherKinds(product) {
+  return listMails(product)
+    .slice(1)
+    .map(({ source }) => source.replace("-", ""));
 }

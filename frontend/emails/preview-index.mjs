@@ -3,7 +3,7 @@ const VIEWS = ["card", "detail", "phone", "dark", "unloaded", "windows"];
 
 /** Returns the names of the picture files of an e-mail. */
 export function previewFiles(email) {
-  const pictures = [...VIEWS.map((view) => email[view]), ...email.letterPictures];
+  const pictures = [...VIEWS.map((view) => email[view]), ...email.furtherPictures];
   return pictures.flatMap(({ avif, webp }) => [...avif, ...webp].map(({ file }) => file));
 }
 
@@ -27,7 +27,7 @@ export interface Picture {
   height: number;
 }
 
-/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, with pictures off, with the fonts of Windows, and the other letters of a series. */
+/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, with pictures off, with the fonts of Windows, and the other letters of a series or layouts of a mail. */
 export interface Preview {
   alt: string;
   card: Picture;
@@ -38,6 +38,8 @@ export interface Preview {
   windows: Picture;
   /** The further letters of a series. */
   letters?: (Picture & { alt: string })[];
+  /** The further layouts of a mail. */
+  layouts?: (Picture & { alt: string })[];
 }
 
 function sources(...files: [src: string, width: number][]): Picture["avif"] {
@@ -57,11 +59,13 @@ ${emails.map(entry).join("\n")}
 
 function entry(email) {
   const views = VIEWS.map((view) => `    ${view}: ${picture(email[view])},`);
-  const letters = (email.letters ?? []).map(
-    ({ alt }, at) =>
-      `      {\n        ...${picture(email.letterPictures[at])},\n        alt: ${JSON.stringify(alt)},\n      },\n`,
-  );
-  if (letters.length > 0) views.push(`    letters: [\n${letters.join("")}    ],`);
+  for (const group of ["letters", "layouts"]) {
+    const mails = (email[group] ?? []).map(
+      ({ alt }, at) =>
+        `      {\n        ...${picture(email.furtherPictures[at])},\n        alt: ${JSON.stringify(alt)},\n      },\n`,
+    );
+    if (mails.length > 0) views.push(`    ${group}: [\n${mails.join("")}    ],`);
+  }
   return `  ${email.id}: {
     alt: ${JSON.stringify(email.alt)},
 ${views.join("\n")}

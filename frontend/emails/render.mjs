@@ -4,6 +4,7 @@
 //   npm run emails:render -- --proof DIR     PNG proofs only: 600 and 390 px, light and dark
 //   … --only 3,8                             some of them
 //   … --view windows                         one view; the files of the others stay
+//   … --view further                         the further letters and layouts only
 import {
   existsSync,
   mkdirSync,
@@ -20,7 +21,7 @@ import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 import sharp from "sharp";
 import { missingFonts, setFonts } from "./fonts.mjs";
-import { EMAILS, listMails } from "./list.mjs";
+import { EMAILS, listFurtherKinds, listMails } from "./list.mjs";
 import { previewFiles, previewIndex } from "./preview-index.mjs";
 import { appearanceDigest, buildProduct, HTML } from "./ship/product.mjs";
 
@@ -42,8 +43,8 @@ const VIEWS = {
   unloaded: { avif: { 720: 30 }, webp: {}, pictures: false },
   windows: { avif: { 720: 32 }, webp: {}, machine: "windows" },
 };
-/** How the further letters of a series are drawn. */
-const LETTER = { avif: { 720: 32 }, webp: {} };
+/** How the further mails of a product are drawn: the letters of a series, or other layouts. */
+const FURTHER = { avif: { 720: 32 }, webp: {} };
 const CARD_RATIO = VIEWS.card.ratio;
 
 sharp.concurrency(1);
@@ -55,8 +56,8 @@ const { values: options } = parseArgs({
 const only = options.only?.split(",").map(Number);
 const emails = EMAILS.filter(({ id }) => !only || only.includes(id));
 
-if (options.view && !VIEWS[options.view]) {
-  fail(`${options.view} is none of ${Object.keys(VIEWS).join(", ")}.`);
+if (options.view && options.view !== "further" && !VIEWS[options.view]) {
+  fail(`${options.view} is none of ${Object.keys(VIEWS).join(", ")}, further.`);
 }
 
 const missing = missingFonts();
@@ -143,13 +144,14 @@ async function writePreviews() {
   const all = [];
   for (const email of EMAILS) {
     const wanted = emails.includes(email);
-    if (wanted && options.view) await writeView(email, options.view);
+    if (wanted && options.view === "further") await writeFurther(email);
+    else if (wanted && options.view) await writeView(email, options.view);
     const isWhole = wanted && !options.view;
     all.push({ ...email, ...(isWhole ? await writePictures(email) : await readPictures(email)) });
     if (wanted) console.info(email.folder);
   }
   writeFileSync(join(PREVIEWS, "index.ts"), previewIndex(all));
-  if (!options.view) recordRendered();
+  if (!options.view || options.view === "further") recordRendered();
   removeUnlistedPictures(all);
 }
 
@@ -174,15 +176,21 @@ function removeUnlistedPictures(all) {
 async function writePictures(email) {
   const result = {};
   for (const kind of Object.keys(VIEWS)) result[kind] = await writeView(email, kind);
-  const letterPictures = [];
-  for (const { place } of listMails(email).slice(1)) {
-    const scale = Math.max(...widths(LETTER, "avif")) / DESKTOP;
+  return { ...result, furtherPictures: await writeFurther(email) };
+}
+
+/** Writes the files of the further mails of a product; returns their table entries. */
+async function writeFurther(email) {
+  const pictures = [];
+  const [, ...further] = listMails(email);
+  for (const [at, { place }] of further.entries()) {
+    const scale = Math.max(...widths(FURTHER, "avif")) / DESKTOP;
     const page = await open(email, { scale, place });
     const shot = await page.screenshot({ fullPage: true });
-    letterPictures.push(await encode(email, letterKind(letterPictures.length), LETTER, shot));
+    pictures.push(await encode(email, listFurtherKinds(email)[at], FURTHER, shot));
     await page.close();
   }
-  return { ...result, letterPictures };
+  return pictures;
 }
 
 /** Writes the files of a view; returns its table entry. */
@@ -195,16 +203,11 @@ async function writeView(email, kind) {
   return encode(email, kind, view, shot);
 }
 
-/** `letter2` for the first of the further letters. */
-function letterKind(at) {
-  return `letter${at + 2}`;
-}
-
 /** Returns the table entry of an e-mail whose pictures are not rendered again. */
 async function readPictures(email) {
   const result = {};
-  const letters = (email.letters ?? []).map((_, at) => [letterKind(at), LETTER]);
-  for (const [kind, view] of [...Object.entries(VIEWS), ...letters]) {
+  const further = listFurtherKinds(email).map((kind) => [kind, FURTHER]);
+  for (const [kind, view] of [...Object.entries(VIEWS), ...further]) {
     const named = (format) =>
       widths(view, format).map((width) => ({ file: fileName(email, kind, width, format), width }));
     const files = { avif: named("avif"), webp: named("webp") };
@@ -213,7 +216,7 @@ async function readPictures(email) {
     const { width, height } = await sharp(largest).metadata();
     result[kind] = { ...files, width, height };
   }
-  return { ...result, letterPictures: letters.map(([kind]) => result[kind]) };
+  return { ...result, furtherPictures: further.map(([kind]) => result[kind]) };
 }
 
 /** Writes a picture in all sizes; returns the size of the largest, for `width` and `height` in the page. */

@@ -96,7 +96,7 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
       ...fontFiles(html).map((name) => name.replace(/(?:-italic)?\.woff2$/, "-OFL.txt")),
     ].map((name) => `${place}${name}`);
     if (place === "") own.push("GUIDE.txt", "LICENSE.txt", "CHANGELOG.txt");
-    const isOfLetter = /^letter-\d\//;
+    const isOfLetter = /^(?:letter|layout)-\d\//;
     const found = [...files.keys()].filter((name) =>
       place ? name.startsWith(place) : !isOfLetter.test(name),
     );
@@ -108,6 +108,9 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
     const changes = files.get("CHANGELOG.txt")?.toString("utf8") ?? "";
     expect(changes).toMatch(/\n\n1\.3\n- /);
     expect(changes.includes("3 letters")).toBe(email.id === 3);
+    const layouts = 1 + (email.layouts?.length ?? 0);
+    expect(changes.includes(`- ${layouts} layouts`)).toBe(layouts > 1);
+    expect(guide.includes("another layout")).toBe(layouts > 1);
   });
 
   it("is what the pictures of the shop show", () => {
@@ -265,7 +268,7 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
       expect(guide).toContain(
         name
           .replace(/sources\/.*/, "sources")
-          .replace(/^letter-\d\/(?:sources|fonts\/.*)/, "sources"),
+          .replace(/^(?:letter|layout)-\d\/(?:sources|fonts\/.*)/, "sources"),
       );
     for (const line of guide.split("\n")) {
       if (!/^\s+(https:|\S)/.test(line)) expect(line.length).toBeLessThanOrEqual(74);

@@ -6,9 +6,9 @@ import { parseEmail } from "./styles.mjs";
 const WIDTH = 72;
 
 /** Returns the guide to an e-mail. */
-export function guide({ title, html, fonts, letters = [] }) {
+export function guide({ title, html, fonts, others, isSeries }) {
   const page = parseEmail(html);
-  const pages = [page, ...letters.map((letter) => parseEmail(letter.html))];
+  const pages = [page, ...others.map((other) => parseEmail(other.html))];
   return `${heading(`${title}: how to use this template`, "=")}
 
 ${heading("What is in the folder")}
@@ -23,9 +23,9 @@ ${list([
       ]
     : ["There are no pictures: everything you see is text and coloured table cells."]),
   `${FONTS}: the ${families(html).length > 1 ? "fonts" : "font"} of the mail, ${families(html).join(" and ")}, and the licence of each.`,
-  ...letters.map(
+  ...others.map(
     ({ place }) =>
-      `${place}index.html and ${place}plain-text.txt: a further letter of the series, with its own images, sources and fonts.`,
+      `${place}index.html and ${place}plain-text.txt: ${isSeries ? "a further letter of the series" : "another layout of the mail"}, with its own images, sources and fonts.`,
   ),
   "LICENSE.txt: what you may do with the template, in plain words.",
   "CHANGELOG.txt: the versions and what changed in them.",
@@ -50,7 +50,7 @@ ${numbered(
   4,
 )}
 
-${pictureSection(page)}${letters.map(letterSection).join("")}${heading("Fonts")}
+${pictureSection(page)}${others.map((other) => otherSection(other, isSeries)).join("")}${heading("Fonts")}
 
 ${paragraph(`The pictures in the shop show the mail in ${families(html).join(" and ")}, as mail programs show it that load fonts: those of Apple on Mac, iPhone and iPad, and Thunderbird. Gmail and Outlook load none: they show the next font of the list that the machine has, as the view "Windows" in the shop does. Each list ends with fonts that every machine has:`)}
 
@@ -161,7 +161,10 @@ ${list(lines)}
 `;
 }
 
-function letterSection({ place, html }) {
+function otherSection({ place, html }, isSeries) {
+  const use = isSeries
+    ? "A letter of its own, used like the first one. For tools that import ZIP files, compress what is in this folder into a ZIP file of its own. Send each letter by an automation, a few days after the one before."
+    : "The same mail in another layout, complete and used like the first one: choose the one that suits the occasion, or use it the next time. For tools that import ZIP files, compress what is in this folder into a ZIP file of its own.";
   const pictures = [...parseEmail(html).querySelectorAll("img")];
   const lines = pictures.map((picture) => {
     const night = picture.classList.contains("by-night") ? " For dark mailboxes." : "";
@@ -170,10 +173,8 @@ function letterSection({ place, html }) {
   });
   return `${heading(`The folder ${place.replace(/\/$/, "")}`)}
 
-${paragraph("A letter of its own, used like the first one. For tools that import ZIP files, compress what is in this folder into a ZIP file of its own. Send each letter by an automation, a few days after the one before.")}
-
-${list(lines)}
-
+${paragraph(use)}
+${lines.length > 0 ? `\n${list(lines)}\n` : ""}
 `;
 }
 

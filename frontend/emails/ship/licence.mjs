@@ -29,15 +29,15 @@ gives your money back within 30 days if the template does not serve you.
 }
 
 /** Returns the changes of the versions. */
-export function changes({ title, mails }) {
+export function changes({ title, mails, isSeries }) {
   return `Versions of the template "${title}"
 
 ${VERSION}
 - The mail names the fonts that its pictures show, and the folder fonts has
   them. Outlook gets the first font of each list that it has.
-
+${mails > 1 && !isSeries ? `- ${mails} layouts instead of one, each with plain text and sources.\n` : ""}
 1.2
-${mails > 1 ? `- ${mails} letters instead of one, each with plain text, pictures and sources.` : "- GUIDE.txt says how each part was tested."}
+${isSeries ? `- ${mails} letters instead of one, each with plain text, pictures and sources.` : "- GUIDE.txt says how each part was tested."}
 
 1.1
 - LICENSE.txt says in plain words what you may do.

@@ -1,6 +1,7 @@
 interface Source {
   folder: string;
   letters?: { source: string }[];
+  layouts?: { source: string }[];
 }
 export const HTML: string;
 export function buildProduct(email: Source): Promise<Map<string, string | Buffer>>;

@@ -19,8 +19,8 @@ const DRAWINGS = "sources";
 export const HTML = "index.html";
 
 /**
- * Returns the files of a product by name, in the order of its ZIP file. Each further mail of a series is a folder as complete
- * as the root.
+ * Returns the files of a product by name, in the order of its ZIP file. Each further mail, a letter of a series or another layout,
+ * is a folder as complete as the root.
  */
 export async function buildProduct(product) {
   const { folder } = product;
@@ -28,13 +28,14 @@ export async function buildProduct(product) {
   const mails = listMails(product).map((mail) => ({ ...mail, ...readMail(folder, mail.source) }));
   const [first, ...further] = mails;
   const html = withoutComments(first.html);
-  const letters = further.map(({ place, html }) => ({ place, html: withoutComments(html) }));
+  const others = further.map(({ place, html }) => ({ place, html: withoutComments(html) }));
+  const isSeries = product.letters !== undefined;
   const files = new Map([
     [HTML, first.html],
     ["plain-text.txt", first.text],
-    ["GUIDE.txt", guide({ title, html, fonts: first.fonts, letters })],
+    ["GUIDE.txt", guide({ title, html, fonts: first.fonts, others, isSeries })],
     ["LICENSE.txt", licence({ title })],
-    ["CHANGELOG.txt", changes({ title, mails: mails.length })],
+    ["CHANGELOG.txt", changes({ title, mails: mails.length, isSeries })],
   ]);
   for (const { place, html, text, pictures, fonts } of mails) {
     if (place) files.set(`${place}${HTML}`, html).set(`${place}plain-text.txt`, text);

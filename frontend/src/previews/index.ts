@@ -78,6 +78,8 @@ import avif08Dark840 from "./08-dark-840.avif";
 import webp08Detail480 from "./08-detail-480.webp";
 import avif08Detail720 from "./08-detail-720.avif";
 import avif08Detail1200 from "./08-detail-1200.avif";
+import avif08Layout2720 from "./08-layout2-720.avif";
+import avif08Layout3720 from "./08-layout3-720.avif";
 import avif08Phone720 from "./08-phone-720.avif";
 import avif08Unloaded720 from "./08-unloaded-720.avif";
 import avif08Windows720 from "./08-windows-720.avif";
@@ -131,7 +133,7 @@ export interface Picture {
   height: number;
 }
 
-/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, with pictures off, with the fonts of Windows, and the other letters of a series. */
+/** What buyers get, rendered: the top in 4:5, all of it, on a phone, in a dark mailbox, with pictures off, with the fonts of Windows, and the other letters of a series or layouts of a mail. */
 export interface Preview {
   alt: string;
   card: Picture;
@@ -142,6 +144,8 @@ export interface Preview {
   windows: Picture;
   /** The further letters of a series. */
   letters?: (Picture & { alt: string })[];
+  /** The further layouts of a mail. */
+  layouts?: (Picture & { alt: string })[];
 }
 
 function sources(...files: [src: string, width: number][]): Picture["avif"] {
@@ -315,6 +319,16 @@ export const previews: Record<number, Preview> = {
     dark: single(avif08Dark840, 840, 2394),
     unloaded: single(avif08Unloaded720, 720, 2052),
     windows: single(avif08Windows720, 720, 2362),
+    layouts: [
+      {
+        ...single(avif08Layout2720, 720, 2069),
+        alt: "Second layout: a knitted jumper with two reindeer, a fir and hearts, then a letter in red on cream with eight names.",
+      },
+      {
+        ...single(avif08Layout3720, 720, 2862),
+        alt: "Third layout: a red house under the moon, whose nine lit windows are the signatures, with a letter in the snow at its door.",
+      },
+    ],
   },
   9: {
     alt: "One-page report on pale green: a headline, a bar chart of twelve months with the last bar in orange, and four key figures.",

@@ -11,9 +11,9 @@ beforeEach(() => {
   return () => vi.restoreAllMocks();
 });
 
-function open() {
-  const template = findTemplate(readBuiltInCatalogue(), "3");
-  const preview = previews[3];
+function open(product = 3) {
+  const template = findTemplate(readBuiltInCatalogue(), String(product));
+  const preview = previews[product];
   if (!preview || !template) throw new Error("there is no preview");
   render(<EmailPreview template={template} />);
   const tab = (name: string) => screen.getByRole("tab", { name });
@@ -65,6 +65,19 @@ test("a series shows each of its letters", () => {
     expect(screen.getByRole("img", { name: letter.alt })).toBeTruthy();
     expect(shown()).toBe(String(letter.width));
   }
+});
+
+test("a mail with further layouts shows each of them, and its live mail", () => {
+  const { preview, tab, shown } = open(8);
+  expect(preview.layouts).toHaveLength(2);
+  expect(screen.queryByRole("tab", { name: /^Letter/ })).toBeNull();
+  for (const [index, layout] of (preview.layouts ?? []).entries()) {
+    fireEvent.click(tab(`Layout ${index + 2}`));
+    expect(screen.getByRole("img", { name: layout.alt })).toBeTruthy();
+    expect(shown()).toBe(String(layout.width));
+  }
+  fireEvent.click(screen.getByRole("button", { name: "Open the live email" }));
+  expect(screen.getByTitle(/^Third layout/).getAttribute("src")).toBe("/mails/8-3.html");
 });
 
 test("the live mail is a frame without scripts and origin, of the letter that is chosen", () => {

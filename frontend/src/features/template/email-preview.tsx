@@ -32,10 +32,10 @@ const CROP =
 /** Paged layout does not clip a picture by the element around it: it would cover what follows. */
 const PRINTED = "print:h-96 print:object-cover print:object-top print:shadow-none";
 
-/** A view of a mail: its picture, what it shows in place of the alternative text, and the mail of a series. */
+/** A view of a mail: its picture, what it shows in place of the alternative text, and the number of the mail in its product. */
 interface View {
   name: string;
-  view: "detail" | "phone" | "dark" | "unloaded" | "windows" | "letter";
+  view: "detail" | "phone" | "dark" | "unloaded" | "windows" | "further";
   note: string | undefined;
   picture: ShownPicture | undefined;
   mail: number;
@@ -76,14 +76,14 @@ export function EmailPreview({ template }: { template: Template }) {
       <div {...(preview.views && panel)} className={isFramed ? "" : CROP}>
         {isFramed ? (
           <LiveMail
-            title={view === "letter" ? (note ?? preview.alt) : preview.alt}
+            title={view === "further" ? (note ?? preview.alt) : preview.alt}
             path={paths.mail(template.id, mail)}
             isNarrow={view === "phone"}
             isDark={view === "dark"}
           />
         ) : (
           <ProofPicture
-            key={view === "letter" ? mail : view}
+            key={view === "further" ? mail : view}
             picture={picture ?? preview.detail}
             alt={note ?? preview.alt}
             sizes={view === "phone" ? PHONE_SIZES : SIZES}
@@ -107,21 +107,22 @@ export function EmailPreview({ template }: { template: Template }) {
   );
 }
 
-/** Returns the views of a product: those of its first mail, and the other letters of a series. */
+/** Returns the views of a product: those of its first mail, and its other letters or layouts. */
 function listViews(preview: Preview): View[] {
   const views = VIEWS.map((view) => ({
     ...view,
     picture: { ...preview, ...preview.views }[view.view],
     mail: 1,
   }));
-  const letters = (preview.views?.letters ?? []).map((picture, index) => ({
-    name: `Letter ${index + 2}`,
-    view: "letter" as const,
+  const { letters = [], layouts = [] } = preview.views ?? {};
+  const further = [...letters, ...layouts].map((picture, index) => ({
+    name: `${index < letters.length ? "Letter" : "Layout"} ${index + 2}`,
+    view: "further" as const,
     note: picture.alt,
     picture,
     mail: index + 2,
   }));
-  return [...views, ...letters];
+  return [...views, ...further];
 }
 
 /** Returns whether a picture is cropped. The slots of the prerendering, which are no numbers, count as long. */

@@ -16,8 +16,8 @@ export interface Preview {
   alt: string;
   card: ShownPicture;
   detail: ShownPicture;
-  /** Whether there are the views of a phone, a dark mailbox, pictures off and the fonts of Windows, and the other letters of a series. */
-  views?: Pick<BuiltInPreview, "phone" | "dark" | "unloaded" | "windows" | "letters">;
+  /** Whether there are the views of a phone, a dark mailbox, pictures off and the fonts of Windows, and the other letters or layouts. */
+  views?: Pick<BuiltInPreview, "phone" | "dark" | "unloaded" | "windows" | "letters" | "layouts">;
 }
 
 /** The pictures of the templates, by id. The prerendering replaces them by slots. */
