@@ -1,8 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { findViolations } from "./axe.ts";
-import { expect, test } from "./desk.ts";
+import { startBasalt } from "./basalt.mjs";
+import { test as deskTest, expect } from "./desk.ts";
 import { mailsTo } from "./shop.ts";
+
+/** A binary of its own: the added template stays, and other tests count them. */
+const test = deskTest.extend({
+  basalt: [
+    async ({ browserName: _ }, use) => {
+      const basalt = await startBasalt();
+      await use(basalt);
+      await basalt.stop();
+    },
+    { scope: "worker", timeout: 180_000 },
+  ],
+});
 
 test.use({ contextOptions: { reducedMotion: "reduce" } });
 

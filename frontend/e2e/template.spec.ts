@@ -1,5 +1,5 @@
 import { paths } from "../src/shared/paths.ts";
-import { expect, openWithScript, test } from "./shop.ts";
+import { expect, openWithScript, startProgram, test } from "./shop.ts";
 
 const INCLUDED = [
   "HTML & CSS source files",
@@ -72,8 +72,9 @@ test("shows the general texts for categories without specific ones", async ({ pa
 });
 
 test("links back to the catalogue", async ({ page }) => {
-  // A click before the script runs loads the whole page, which moves no focus.
-  await page.goto(paths.template(2), { waitUntil: "networkidle" });
+  await page.goto(paths.template(2));
+  // A click before the program runs loads the whole page, which moves no focus.
+  await startProgram(page);
   await page.getByRole("link", { name: "Back to Templates" }).click();
   await expect(page).toHaveURL(paths.catalogue);
   await expect(page.getByRole("heading", { level: 1 })).toBeFocused();
