@@ -1,4 +1,5 @@
 // The catalogue of the stand-in: values in the files, and the revisions of each template.
+import { EMPTY_VALUES } from "../features/catalogue/model.ts";
 import { fail, ok, type StandInAnswer, type StandInRequest } from "./answer.ts";
 import { TEMPLATES } from "./data.ts";
 
@@ -74,24 +75,13 @@ export function answerCatalogue(
   return ok(format(found));
 }
 
-/** The values of a template before it is added. */
-const EMPTY: Values = {
-  title: "",
-  category: "",
-  price: "",
-  summary: "",
-  description: "",
-  features: [],
-  link: "",
-  payment_reference: [],
-  visible: false,
-  picture: "",
-  picture_alt: "",
-  product_file: "",
-};
-
 function add(values: Values) {
-  const added = { id: templates.length + 1, base: EMPTY, revisions: [], isAdded: true };
+  const added = {
+    id: templates.length + 1,
+    base: { ...EMPTY_VALUES },
+    revisions: [],
+    isAdded: true,
+  };
   templates.push(added);
   store(added, values, "owner@shop.example");
   return format(added);

@@ -100,14 +100,13 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
     let mut files = SchemaFiles::read(project)?;
     let mut config = read_settings(project)?;
     let database = ProjectDatabase::open(project, arguments.database_url.as_deref(), &mut config).await?;
-    if database.target == TargetDatabase::External {
+    let is_external = database.target == TargetDatabase::External;
+    let settings = DatabaseSettings { url: Secret::from(database.url.as_str()), ..config.database.clone() };
+    if is_external {
         // Roles and test data are of the operator.
         let ProjectSchema { migrations, seeds, .. } = std::mem::take(&mut files.schema);
         let seeds = if arguments.include_seed { seeds } else { Vec::new() };
         files.schema = ProjectSchema { migrations, seeds, ..ProjectSchema::default() };
-    }
-    if database.target == TargetDatabase::External {
-        let settings = DatabaseSettings { url: Secret::from(database.url.as_str()), ..config.database.clone() };
         refuse_transaction_pooler(&settings).await?;
     }
     let options = ApplyOptions {
@@ -116,15 +115,14 @@ async fn migrate(project: &Project, arguments: &MigrateArguments) -> anyhow::Res
         older: if arguments.include_all { OlderMigrations::Apply } else { OlderMigrations::Refuse },
     };
     let mut applied = apply_files(&files, &database.url, &config.database, &config.policy.hooks, options).await;
-    if applied.is_ok() && database.target == TargetDatabase::Embedded {
+    if applied.is_ok() && !is_external {
         applied = write_secrets(project, &database.url, &config.database).await.and(applied);
     }
-    if database.target == TargetDatabase::External && applied.as_ref().is_ok_and(|(applied, _)| !applied.ran.is_empty())
+    if is_external
+        && applied.as_ref().is_ok_and(|(applied, _)| !applied.ran.is_empty())
+        && let Err(error) = notify_data_apis(&settings).await
     {
-        let settings = DatabaseSettings { url: Secret::from(database.url.as_str()), ..config.database.clone() };
-        if let Err(error) = notify_data_apis(&settings).await {
-            tracing::warn!(error = %format!("{error:#}"), "data APIs on the database may not know the new schema: run NOTIFY pgrst, 'reload schema'");
-        }
+        tracing::warn!(error = %format!("{error:#}"), "data APIs on the database may not know the new schema: run NOTIFY pgrst, 'reload schema'");
     }
     database.close().await?;
     applied

@@ -220,7 +220,7 @@ impl CatalogueEditor {
         Ok(new)
     }
 
-    /// Requires that no visitor can pay for what nobody gets, and that earlier buyers keep their file.
+    /// Requires a file for buyers where visitors can pay, and that earlier buyers keep theirs.
     ///
     /// What was so before the change stays possible: an owner can correct a title while a file is missing.
     ///

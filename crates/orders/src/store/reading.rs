@@ -192,7 +192,7 @@ pub async fn list_orders_of_buyer(db: &mut Connection, email: &str, limit: i64) 
     db.fetch_all(bind!(LIST_OF_BUYER, email, limit)).await
 }
 
-/// Returns whether somebody has bought a template, and was not refunded.
+/// Returns whether a template has orders that are not refunded.
 pub async fn has_buyers(db: &mut Connection, template: u16) -> Result<bool> {
     let (has_buyers,): (bool,) = db.fetch_one(bind!(HAS_BUYERS, template: i32::from(template))).await?;
     Ok(has_buyers)

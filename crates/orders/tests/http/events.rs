@@ -477,7 +477,7 @@ async fn receipt_of_several_copies_says_how_many() {
         }},
     });
     assert_eq!(shop.outcome(LemonSqueezy, &order).await, "ordered");
-    // Nobody says what this is: not even the API, which does not answer here.
+    // Neither the event nor the API, which does not answer here, says how many copies these are.
     let mut several = session("evt_3", "pi_3", 8500, "plink_1");
     several["data"]["object"]["amount_subtotal"] = json!(8500);
     assert_eq!(shop.outcome(Stripe, &several).await, "ordered");

@@ -46,6 +46,22 @@ const LABELS: Record<Key, string> = {
 
 export const KEYS = Object.keys(LABELS) as Key[];
 
+/** The values of a template before it is added. */
+export const EMPTY_VALUES: Values = {
+  title: "",
+  category: "",
+  price: "",
+  summary: "",
+  description: "",
+  features: [],
+  link: "",
+  payment_reference: [],
+  visible: false,
+  picture: "",
+  picture_alt: "",
+  product_file: "",
+};
+
 /** Returns the label of a value. */
 export function nameValue(key: string): string {
   return LABELS[key as Key] ?? key;

@@ -7,7 +7,7 @@ import { Button } from "../../shell/ui/button.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { useToast } from "../../shell/ui/toasts.tsx";
 import { useWait } from "../../shell/ui/use-wait.ts";
-import { addTemplate, type Values } from "./api.ts";
+import { addTemplate } from "./api.ts";
 import {
   changesOf,
   type Draft,
@@ -18,26 +18,11 @@ import {
   withEntry,
 } from "./drafts.ts";
 import { TemplateFields } from "./fields.tsx";
-import { checkTogether, checkValue, type Entry, KEYS, type Key } from "./model.ts";
+import { checkTogether, checkValue, EMPTY_VALUES, type Entry, KEYS, type Key } from "./model.ts";
 import { reloadCatalogue } from "./use-catalogue.ts";
 
 /** The number under which the draft is kept: templates have numbers from 1. */
 const DRAFT = 0;
-
-const EMPTY: Values = {
-  title: "",
-  category: "",
-  price: "",
-  summary: "",
-  description: "",
-  features: [],
-  link: "",
-  payment_reference: [],
-  visible: false,
-  picture: "",
-  picture_alt: "",
-  product_file: "",
-};
 
 /** Adds a template to the catalogue. */
 export function NewTemplate() {
@@ -67,7 +52,7 @@ export function NewTemplate() {
 
   function onSubmit(event: FormEvent): void {
     event.preventDefault();
-    const values = { ...EMPTY, ...changesOf(draft, EMPTY) };
+    const values = { ...EMPTY_VALUES, ...changesOf(draft, EMPTY_VALUES) };
     const found = checkTogether(values);
     for (const key of KEYS) {
       const problem = checkValue(key, values[key]);
@@ -76,7 +61,7 @@ export function NewTemplate() {
     setProblems(found);
     const first = KEYS.find((key) => found[key]);
     if (first) form.current?.querySelector<HTMLElement>(`[name=${first}]`)?.focus();
-    else if (wait === 0) void adding.run(changesOf(draft, EMPTY));
+    else if (wait === 0) void adding.run(changesOf(draft, EMPTY_VALUES));
   }
 
   return (
@@ -89,15 +74,17 @@ export function NewTemplate() {
         className="max-w-text space-y-5 px-4 pt-5 lg:px-7"
       >
         <TemplateFields
-          present={EMPTY}
+          present={EMPTY_VALUES}
           author={undefined}
           product={undefined}
           files={[]}
-          entryOf={(key) => shownEntry(draft, key, EMPTY)}
+          entryOf={(key) => shownEntry(draft, key, EMPTY_VALUES)}
           problemOf={(key) => problems[key]}
           isDisputed={() => false}
           // An upload can end after other fields were changed.
-          onWrite={(key: Key, entry: Entry) => keep(withEntry(draftOf(DRAFT), key, entry, EMPTY))}
+          onWrite={(key: Key, entry: Entry) =>
+            keep(withEntry(draftOf(DRAFT), key, entry, EMPTY_VALUES))
+          }
           onTake={() => undefined}
         />
         {adding.failure && <FailureNotice failure={adding.failure} />}
