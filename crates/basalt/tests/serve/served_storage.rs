@@ -5,6 +5,7 @@ use gotrue_rules::wire::hex::encode_hex;
 use platform::clock::{Clock, SystemClock};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
 
 use crate::support::{Basalt, TempFolder};
 
@@ -171,6 +172,28 @@ async fn folders_that_differ_in_case_are_two() {
             listed.as_array().expect("a list").iter().filter_map(|entry| entry["name"].as_str()).collect();
         assert_eq!(listed, expected, "{prefix:?} {order} {offset}");
     }
+}
+
+#[tokio::test]
+async fn lists_in_a_database_of_an_operator_need_no_newer_function() {
+    let owner = Basalt::serve(&["--ephemeral"]);
+    let url = owner.text("database_url");
+    let server = Basalt::serve_with(&["--ephemeral"], &[("DATABASE_URL", &url)]);
+    let request = |path: &str| {
+        let request = server.client.post(server.url(&format!("/storage/v1{path}")));
+        request.header("apikey", server.text("secret_key"))
+    };
+    let created = request("/bucket").json(&json!({"name": "papers"})).send().await.expect("a response");
+    assert_eq!(created.status(), StatusCode::OK);
+    let stored = request("/object/papers/a.txt").body("text").send().await.expect("a response");
+    assert_eq!(stored.status(), StatusCode::OK);
+    // Supabase Storage of 2025 has it without the last parameter and without times.
+    let mut database = PgConnection::connect(&url).await.expect("a connection");
+    let older = "DROP FUNCTION storage.list_objects_with_delimiter(text, text, text, integer, text, text, text)";
+    sqlx::raw_sql(older).execute(&mut database).await.expect("dropped");
+    let listed = request("/object/list/papers").json(&json!({"prefix": ""})).send().await.expect("a response");
+    let listed: Value = listed.json().await.expect("JSON");
+    assert_eq!(listed[0]["name"], "a.txt", "{listed}");
 }
 
 #[tokio::test]
