@@ -5,7 +5,10 @@ import { worldOf } from "../src/node.js";
 
 test("the entry for Jest extends the global expect and deletes the worlds of a test", async () => {
   const finished: (() => Promise<void>)[] = [];
-  Object.assign(globalThis, { expect, afterEach: (hook: () => Promise<void>) => finished.push(hook) });
+  Object.assign(globalThis, {
+    expect,
+    afterEach: (hook: () => Promise<void>) => finished.push(hook),
+  });
   const { basalt, createWorld } = await import("../src/jest.js");
   const world = await createWorld({ name: "of Jest" });
   await expect(world).not.toHaveMailed("ann@example.com");
