@@ -46,6 +46,18 @@ impl Error {
         Self::new(503, "PGRST001", "Database client error. Retrying the connection.").with_details(details)
     }
 
+    /// The database stopped answering during the request.
+    pub fn database_silent() -> Self {
+        Self::new(503, "PGRST001", "Database client error. Retrying the connection.")
+            .with_details("The database does not answer")
+    }
+
+    /// The request took longer than it may.
+    pub fn request_timeout(limit: std::time::Duration) -> Self {
+        Self::new(504, "PGRST003", "The request took too long.")
+            .with_details(format!("It was ended after {} seconds", limit.as_secs()))
+    }
+
     /// Whether the connection is not usable any more: it broke, or the database ends it.
     pub fn is_lost_connection(&self) -> bool {
         matches!(&*self.code, "PGRST001" | "57P01" | "57P02" | "57P03")

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use tokio::net::UnixStream;
-use tokio_postgres::config::{Host, SslMode, SslNegotiation};
+use tokio_postgres::config::{Host, SslMode, SslNegotiation, TargetSessionAttrs};
 use tokio_postgres::{AsyncMessage, CancelToken, Client, Connection, Socket};
 
 use super::spool::Diversion;
@@ -26,7 +28,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A database, and how it is reached.
 #[derive(Debug, Clone)]
 pub struct Target {
+    /// What all servers have in common; where there are sockets, it names them.
     config: tokio_postgres::Config,
+    /// Each server that is reached by TCP.
+    servers: Vec<tokio_postgres::Config>,
+    /// Which server is wanted, where the string says it.
+    session: Option<WantedSession>,
     tls: Tls,
     encryption: Encryption,
 }
@@ -49,11 +56,36 @@ impl Carrier {
     }
 }
 
-/// Settings of a connection string that the driver does not know.
+/// Which of several servers is wanted: libpq's `target_session_attrs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WantedSession {
+    Any,
+    ReadWrite,
+    ReadOnly,
+    /// One that is read only, or any where there is none.
+    PreferReadOnly,
+}
+
+impl WantedSession {
+    fn parse(value: &str) -> Result<Self, String> {
+        match value {
+            "any" => Ok(Self::Any),
+            "read-write" | "primary" => Ok(Self::ReadWrite),
+            "read-only" | "standby" => Ok(Self::ReadOnly),
+            "prefer-standby" => Ok(Self::PreferReadOnly),
+            other => Err(format!("db-uri: target_session_attrs={other} is not known")),
+        }
+    }
+}
+
+/// Settings of a connection string that the driver does not know, or by another name.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct TlsSettings {
+struct OwnSettings {
     mode: Option<String>,
     roots: Option<String>,
+    session: Option<String>,
+    /// `keepalives_idle` in seconds, `keepalives_interval` in seconds and `keepalives_count`.
+    keepalives: [Option<String>; 3],
 }
 
 /// Reads a connection string; what it lacks comes from `PG*` variables, as libpq does.
@@ -61,7 +93,7 @@ struct TlsSettings {
 /// # Errors
 /// The string is malformed, or the root certificates cannot be read.
 pub fn parse(uri: &str) -> Result<Target, String> {
-    let (uri, mut settings) = split_tls(uri);
+    let (uri, mut settings) = split_own(uri);
     let mut config: tokio_postgres::Config = uri.parse().map_err(|error| format!("db-uri: {error}"))?;
     #[expect(clippy::disallowed_methods, reason = "the variables of libpq belong to the connection string")]
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -97,8 +129,11 @@ pub fn parse(uri: &str) -> Result<Target, String> {
     if config.get_application_name().is_none() {
         config.application_name(variable("PGAPPNAME").as_deref().unwrap_or("basalt"));
     }
-    // A peer that is gone without a word is noticed after two minutes.
-    config.keepalives_idle(Duration::from_mins(1)).keepalives_interval(Duration::from_secs(15)).keepalives_retries(4);
+    let [idle, interval, count] = settings.keepalives()?;
+    config
+        .keepalives_idle(Duration::from_secs(idle.into()))
+        .keepalives_interval(Duration::from_secs(interval.into()))
+        .keepalives_retries(count);
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT_TIMEOUT);
     }
@@ -117,10 +152,81 @@ pub fn parse(uri: &str) -> Result<Target, String> {
     config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
     let roots = settings.roots.filter(|roots| roots != "system").map(PathBuf::from);
     let tls = Tls::new(verification, roots.as_deref())?;
-    Ok(Target { config, tls, encryption })
+    let session = settings.session.as_deref().map(WantedSession::parse).transpose()?;
+    let servers = split_servers(&config)?;
+    Ok(Target { config, servers, session, tls, encryption })
 }
 
-impl TlsSettings {
+/// Settings for each server that is reached by TCP, alike but for its address.
+fn split_servers(config: &tokio_postgres::Config) -> Result<Vec<tokio_postgres::Config>, String> {
+    let (hosts, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
+    if ports.len() > 1 && ports.len() != hosts.len().max(addresses.len()) {
+        return Err("db-uri: there must be one port, or one for each host".to_owned());
+    }
+    let mut servers = Vec::new();
+    for index in 0..hosts.len().max(addresses.len()) {
+        let mut server = tokio_postgres::Config::new();
+        match hosts.get(index) {
+            Some(Host::Tcp(name)) => drop(server.host(name)),
+            Some(Host::Unix(_)) => continue,
+            None => {}
+        }
+        if let Some(address) = addresses.get(index) {
+            server.hostaddr(*address);
+        }
+        server.port(ports.get(index).or_else(|| ports.first()).copied().unwrap_or(DEFAULT_PORT));
+        if let Some(user) = config.get_user() {
+            server.user(user);
+        }
+        if let Some(password) = config.get_password() {
+            server.password(password);
+        }
+        if let Some(name) = config.get_dbname() {
+            server.dbname(name);
+        }
+        if let Some(options) = config.get_options() {
+            server.options(options);
+        }
+        if let Some(name) = config.get_application_name() {
+            server.application_name(name);
+        }
+        if let Some(limit) = config.get_connect_timeout() {
+            server.connect_timeout(*limit);
+        }
+        if let Some(limit) = config.get_tcp_user_timeout() {
+            server.tcp_user_timeout(*limit);
+        }
+        server.keepalives(config.get_keepalives()).keepalives_idle(config.get_keepalives_idle());
+        if let Some(interval) = config.get_keepalives_interval() {
+            server.keepalives_interval(interval);
+        }
+        if let Some(count) = config.get_keepalives_retries() {
+            server.keepalives_retries(count);
+        }
+        server.ssl_mode(config.get_ssl_mode()).ssl_negotiation(config.get_ssl_negotiation());
+        server.channel_binding(config.get_channel_binding());
+        servers.push(server);
+    }
+    Ok(servers)
+}
+
+impl OwnSettings {
+    /// Seconds until a connection is tested, seconds between tests, and their number. By default a peer that is gone without a word
+    /// is noticed after two minutes.
+    fn keepalives(&self) -> Result<[u32; 3], String> {
+        let mut values = [60, 15, 4];
+        let names = ["keepalives_idle", "keepalives_interval", "keepalives_count"];
+        for ((value, given), name) in values.iter_mut().zip(&self.keepalives).zip(names) {
+            match given.as_deref().map(str::parse) {
+                // 0 stands for the usual value, as in libpq.
+                None | Some(Ok(0)) => {}
+                Some(Ok(given)) => *value = given,
+                Some(Err(_)) => return Err(format!("db-uri: {name} must be a number")),
+            }
+        }
+        Ok(values)
+    }
+
     /// Whether TLS is used, and what of the certificate is verified.
     fn verification(&self) -> Result<(SslMode, Verification), String> {
         Ok(match self.mode.as_deref() {
@@ -144,15 +250,20 @@ impl TlsSettings {
         match name {
             "sslmode" => self.mode = value,
             "sslrootcert" => self.roots = value,
+            "target_session_attrs" => self.session = value,
+            "keepalives_idle" => self.keepalives[0] = value,
+            "keepalives_interval" => self.keepalives[1] = value,
+            // The second one is the driver's name.
+            "keepalives_count" | "keepalives_retries" => self.keepalives[2] = value,
             _ => return false,
         }
         true
     }
 }
 
-/// Takes the settings of TLS out of a connection string, which is an address or a list of `name=value`.
-fn split_tls(uri: &str) -> (String, TlsSettings) {
-    let mut settings = TlsSettings::default();
+/// Takes these settings out of a connection string, which is an address or a list of `name=value`.
+fn split_own(uri: &str) -> (String, OwnSettings) {
+    let mut settings = OwnSettings::default();
     if uri.starts_with("postgres://") || uri.starts_with("postgresql://") {
         let Some((address, query)) = uri.split_once('?') else { return (uri.to_owned(), settings) };
         let is_other = |pair: &&str| {
@@ -173,25 +284,68 @@ fn split_tls(uri: &str) -> (String, TlsSettings) {
 }
 
 impl Target {
+    /// The same database, whose primary is wanted where there are several servers and the string does not say which.
+    #[must_use]
+    pub fn following_primary(mut self) -> Self {
+        if self.servers.len() > 1 {
+            self.session.get_or_insert(WantedSession::ReadWrite);
+        }
+        self
+    }
+
     /// Opens a connection whose messages the caller carries.
     ///
     /// # Errors
     /// The database is not reached, or refuses.
     pub async fn connect(&self) -> Result<(Client, Carrier), Failure> {
-        self.connect_with(&Arc::default()).await
+        let (client, carrier, _) = self.establish().await?;
+        Ok((client, carrier))
     }
 
-    async fn connect_with(&self, diversion: &Arc<Diversion>) -> Result<(Client, Carrier), Failure> {
-        if self.config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_))) {
-            let (client, connection) = self.config.connect(self.opener(diversion)).await?;
-            return Ok((client, Carrier::Network(connection)));
+    async fn establish(&self) -> Result<(Client, Carrier, Arc<Diversion>), Failure> {
+        if !self.servers.is_empty() {
+            return match self.session.unwrap_or(WantedSession::Any) {
+                WantedSession::Any => self.establish_any(TargetSessionAttrs::Any).await,
+                WantedSession::ReadWrite => self.establish_any(TargetSessionAttrs::ReadWrite).await,
+                WantedSession::ReadOnly => self.establish_any(TargetSessionAttrs::ReadOnly).await,
+                WantedSession::PreferReadOnly => match self.establish_any(TargetSessionAttrs::ReadOnly).await {
+                    Ok(established) => Ok(established),
+                    Err(_) => self.establish_any(TargetSessionAttrs::Any).await,
+                },
+            };
         }
         // The driver opens sockets without a stream of ours.
+        let diversion = Arc::default();
         let stream = self.open_socket().await?;
-        let connecting = self.config.connect_raw(stream, self.opening(diversion));
+        let connecting = self.config.connect_raw(stream, self.opening(&diversion));
+        let (client, connection) = self.limit(connecting).await?;
+        Ok((client, Carrier::Local(connection), diversion))
+    }
+
+    /// Tries all servers at once: one that stands still does not keep the others waiting.
+    async fn establish_any(&self, wanted: TargetSessionAttrs) -> Result<(Client, Carrier, Arc<Diversion>), Failure> {
+        let attempts = self.servers.iter().map(|server| async move {
+            let diversion = Arc::default();
+            let mut server = server.clone();
+            server.target_session_attrs(wanted);
+            let (client, connection) = self.limit(server.connect(self.opener(&diversion))).await?;
+            Ok((client, Carrier::Network(connection), diversion))
+        });
+        let mut attempts: FuturesUnordered<_> = attempts.collect();
+        let mut failure: Failure = io::Error::new(io::ErrorKind::NotFound, "no host").into();
+        while let Some(attempt) = attempts.next().await {
+            match attempt {
+                Ok(established) => return Ok(established),
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
+    /// Waits for a connection as long as the string allows, from the first packet to the last of the start.
+    async fn limit<T>(&self, connecting: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, Failure> {
         let limit = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
-        let (client, connection) = tokio::time::timeout(limit, connecting).await.map_err(|_| timed_out())??;
-        Ok((client, Carrier::Local(connection)))
+        Ok(tokio::time::timeout(limit, connecting).await.map_err(|_| timed_out())??)
     }
 
     /// Opens a connection; a task carries its messages until the client is dropped.
@@ -199,8 +353,7 @@ impl Target {
     /// # Errors
     /// The database is not reached, or refuses.
     pub async fn open(&self) -> Result<(Client, Arc<Diversion>), Failure> {
-        let diversion = Arc::default();
-        let (client, mut carrier) = self.connect_with(&diversion).await?;
+        let (client, mut carrier, diversion) = self.establish().await?;
         tokio::spawn(async move {
             while let Some(message) = poll_fn(|cx| carrier.poll_message(cx)).await {
                 if let Err(error) = message {
@@ -218,7 +371,7 @@ impl Target {
     /// The database is not reached.
     pub async fn cancel(&self, token: CancelToken) -> Result<(), Failure> {
         let diversion = Arc::default();
-        if self.config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_))) {
+        if !self.servers.is_empty() {
             return Ok(token.cancel_query(self.opener(&diversion)).await?);
         }
         let stream = self.open_socket().await?;
@@ -262,9 +415,10 @@ mod tests {
 
     #[test]
     fn settings_of_tls_are_taken_out_of_the_string() {
-        let settings = |mode: Option<&str>, roots: Option<&str>| TlsSettings {
+        let settings = |mode: Option<&str>, roots: Option<&str>| OwnSettings {
             mode: mode.map(str::to_owned),
             roots: roots.map(str::to_owned),
+            ..OwnSettings::default()
         };
         let cases = [
             ("postgresql://a@b/c", "postgresql://a@b/c", settings(None, None)),
@@ -278,7 +432,7 @@ mod tests {
             ("host=b password='a  b'", "host=b password='a  b'", settings(None, None)),
         ];
         for (uri, rest, expected) in cases {
-            assert_eq!(split_tls(uri), (rest.to_owned(), expected), "{uri}");
+            assert_eq!(split_own(uri), (rest.to_owned(), expected), "{uri}");
         }
     }
 
@@ -294,8 +448,44 @@ mod tests {
             (Some("maybe"), None, Err("db-uri: sslmode=maybe is not known".to_owned())),
         ];
         for (mode, roots, expected) in cases {
-            let settings = TlsSettings { mode: mode.map(str::to_owned), roots: roots.map(str::to_owned) };
-            assert_eq!(settings.verification(), expected, "{mode:?} {roots:?}");
+            let (mode, roots) = (mode.map(str::to_owned), roots.map(str::to_owned));
+            let settings = OwnSettings { mode, roots, ..OwnSettings::default() };
+            assert_eq!(settings.verification(), expected, "{settings:?}");
+        }
+    }
+
+    #[test]
+    fn servers_of_a_cluster_are_told_apart() {
+        let uri =
+            "postgresql://a:b@db1:5433,db2:5434/c?target_session_attrs=primary&keepalives_idle=7&keepalives_count=2";
+        let target = parse(uri).unwrap();
+        assert_eq!(target.session, Some(WantedSession::ReadWrite));
+        let servers: Vec<_> = target.servers.iter().map(|server| (server.get_hosts(), server.get_ports())).collect();
+        let host = |name: &str| [Host::Tcp(name.to_owned())];
+        assert_eq!(servers, [(&host("db1")[..], &[5433][..]), (&host("db2"), &[5434])]);
+        for server in &target.servers {
+            assert_eq!((server.get_user(), server.get_dbname()), (Some("a"), Some("c")));
+            assert_eq!(server.get_keepalives_idle(), Duration::from_secs(7));
+            assert_eq!(server.get_keepalives_retries(), Some(2));
+        }
+        for (uri, plain, following) in [
+            ("postgresql://a@db1/c", None, None),
+            ("postgresql://a@db1,db2/c", None, Some(WantedSession::ReadWrite)),
+            ("host=db1,db2 target_session_attrs=any", Some(WantedSession::Any), Some(WantedSession::Any)),
+        ] {
+            let target = parse(uri).unwrap();
+            assert_eq!((target.session, target.following_primary().session), (plain, following), "{uri}");
+        }
+        for (attribute, expected) in [
+            ("standby", WantedSession::ReadOnly),
+            ("prefer-standby", WantedSession::PreferReadOnly),
+            ("read-write", WantedSession::ReadWrite),
+        ] {
+            let target = parse(&format!("host=db1 target_session_attrs={attribute}")).unwrap();
+            assert_eq!(target.session, Some(expected));
+        }
+        for refused in ["target_session_attrs=secondary", "keepalives_count=x", "port=1,2,3"] {
+            assert!(parse(&format!("host=db1,db2 {refused}")).is_err(), "{refused}");
         }
     }
 

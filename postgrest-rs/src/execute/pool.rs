@@ -13,6 +13,15 @@ use super::prepared::Connection;
 use super::spool::Diversion;
 use crate::error::Error;
 
+/// How long a request waits before it is asked whether the database answers at all, and between two such questions.
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How long the database may take to open the connection by which it is asked.
+const PROBE_LIMIT: Duration = Duration::from_secs(5);
+
+/// How long the cancellation of an abandoned statement may take.
+const CANCEL_LIMIT: Duration = Duration::from_secs(10);
+
 /// Limits of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolLimits {
@@ -37,6 +46,8 @@ pub struct Pool {
     idle: Mutex<Vec<Idle>>,
     /// Counts the renewals; connections of an earlier one are not used again.
     generation: AtomicU64,
+    /// The last probe: when it ended, and whether the database answered. Locked during a probe, so that one serves all requests.
+    probe: tokio::sync::Mutex<Option<(Instant, bool)>>,
 }
 
 #[derive(Debug)]
@@ -61,7 +72,14 @@ impl Pool {
     /// A pool without connections.
     pub fn new(target: Target, limits: PoolLimits) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(limits.size));
-        Arc::new(Self { target, limits, permits, idle: Mutex::new(Vec::new()), generation: AtomicU64::new(0) })
+        Arc::new(Self {
+            target,
+            limits,
+            permits,
+            idle: Mutex::default(),
+            generation: AtomicU64::new(0),
+            probe: tokio::sync::Mutex::default(),
+        })
     }
 
     /// The connections in use, and those that are open and not.
@@ -94,6 +112,37 @@ impl Pool {
     /// The database is not reached, or refuses.
     pub async fn connect(&self) -> Result<Client, Failure> {
         Ok(self.target.open().await?.0)
+    }
+
+    /// Waits until the database does not answer any more: it stands still, or the network to it is gone. A statement that takes long
+    /// is no sign of it, so another connection is tried.
+    pub async fn wait_until_silent(&self) {
+        loop {
+            tokio::time::sleep(PROBE_INTERVAL).await;
+            if !self.is_answering().await {
+                return;
+            }
+        }
+    }
+
+    async fn is_answering(&self) -> bool {
+        let mut last = self.probe.lock().await;
+        if let Some((ended, is_answering)) = *last
+            && ended.elapsed() < PROBE_INTERVAL
+        {
+            return is_answering;
+        }
+        let opened = tokio::time::timeout(PROBE_LIMIT, self.target.open()).await;
+        let is_answering = match opened {
+            Ok(Ok(_)) => true,
+            // It refuses the connection, such as one too many, and is there.
+            Ok(Err(failure)) => {
+                failure.downcast_ref::<tokio_postgres::Error>().is_some_and(|error| error.as_db_error().is_some())
+            }
+            Err(_) => false,
+        };
+        *last = Some((Instant::now(), is_answering));
+        is_answering
     }
 
     /// A connection; it waits until one is free.
@@ -183,8 +232,12 @@ impl Drop for Lease {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let pool = Arc::clone(&self.pool);
             runtime.spawn(async move {
-                if let Err(error) = pool.target.cancel(token).await {
-                    tracing::debug!(%error, "the statement of an abandoned request was not cancelled");
+                match tokio::time::timeout(CANCEL_LIMIT, pool.target.cancel(token)).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => {
+                        tracing::debug!(%error, "the statement of an abandoned request was not cancelled");
+                    }
+                    Err(_) => tracing::debug!("the database did not take the cancellation of an abandoned request"),
                 }
                 drop(connection);
             });

@@ -29,8 +29,8 @@ use crate::response::{self, Reply, cors};
 use crate::schema_cache::SchemaCache;
 use crate::sql::settings::RoleSettings;
 
-/// The longest target of a request, in bytes.
-const MAXIMUM_TARGET: usize = 64 * 1024;
+/// The longest target of a request, in bytes. The HTTP library refuses those above 64 KiB, without a body that says why.
+const MAXIMUM_TARGET: usize = 60 * 1024;
 
 /// The longest body that is read by the thread that answers the request, in bytes.
 const SHORT_BODY: usize = 64 * 1024;
@@ -128,7 +128,11 @@ impl DataApi {
             lifetime: config.db_pool_max_lifetime,
             prepares: config.db_prepared_statements,
         };
-        let pool = Pool::new(connect::parse(&config.db_uri)?, limits);
+        let mut target = connect::parse(&config.db_uri)?;
+        if dependencies.follows_primary {
+            target = target.following_primary();
+        }
+        let pool = Pool::new(target, limits);
         Ok(Arc::new(Self {
             sources: RwLock::new(sources),
             state: RwLock::new(Arc::new(State { config, roles: RoleSettings::default() })),
@@ -294,7 +298,7 @@ impl DataApi {
             response
         } else {
             let explanation = OnceLock::new();
-            let answered = self.answer(&state, parts, &body, &explanation).await;
+            let answered = self.answer_in_time(&state, parts, &body, &explanation).await;
             let refused = answered.as_ref().err().filter(|_| self.dependencies.explains).cloned();
             let mut response = answered.unwrap_or_else(Error::into_reply).into_response();
             if let Some(error) = refused {
@@ -321,6 +325,35 @@ impl DataApi {
         }
         log(config.log_level, parts, &response);
         response
+    }
+
+    /// Answers a request, unless it takes too long or the database stops answering: its statement is cancelled then.
+    async fn answer_in_time(
+        &self,
+        state: &State,
+        parts: &Parts,
+        body: &Bytes,
+        explanation: &OnceLock<Explanation>,
+    ) -> Result<Reply, Error> {
+        let limit = self.dependencies.request_limit;
+        let timed_out = async {
+            match limit {
+                Some(limit) => {
+                    tokio::time::sleep(limit).await;
+                    limit
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            answered = self.answer(state, parts, body, explanation) => answered,
+            () = self.pool.wait_until_silent() => {
+                self.pool.renew();
+                Err(Error::database_silent())
+            }
+            limit = timed_out => Err(Error::request_timeout(limit)),
+        }
     }
 
     async fn answer(

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use postgrest_rs::service::DataApi;
+use postgrest_rs::service::dependencies::Dependencies;
 use postgrest_rs::upkeep::{self, ReloadRequests};
 
 use crate::api::{TestApi, collect, get, sources, text};
@@ -190,6 +191,81 @@ async fn database_that_allows_no_more_connections_is_answered_503() {
     assert!(text(&refused).contains("PGRST000"), "{}", text(&refused));
     cluster().connect("postgres").await.batch_execute(&limited.replace("LIMIT 0", "LIMIT -1")).await.unwrap();
     assert_eq!(api.get("/items").await.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn database_that_stands_still_is_answered_503_and_is_used_again() {
+    let cluster = Cluster::start("frozen");
+    let pause = "CREATE FUNCTION pause(seconds int) RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(seconds) $$;";
+    let settings = [("db-pool", "4"), ("db-pool-acquisition-timeout", "3")];
+    let api = TestApi::start_in(&cluster, &format!("{ITEMS}{pause}"), &settings).await;
+    // A statement that takes long is none of a database that stands still.
+    assert_eq!(api.get("/rpc/pause?seconds=6").await.status(), 200);
+    {
+        let _frozen = Frozen::freeze(&cluster);
+        let started = Instant::now();
+        let (read, written) = tokio::join!(api.get("/items"), post(&api.api, "/items", "{\"id\": 7}".to_owned()));
+        for answer in [read, written] {
+            assert!([503, 504].contains(&answer.status().as_u16()), "{} {}", answer.status(), text(&answer));
+            assert_eq!(answer.headers()["retry-after"], "1");
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+        assert_eq!(api.api.pool().counts(), (0, 0));
+    }
+    let back = Instant::now();
+    while api.get("/items?id=eq.-1").await.status() != 200 {
+        assert!(back.elapsed() < Duration::from_secs(20), "the database is not used again");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn request_that_takes_longer_than_it_may_is_ended_with_its_statement() {
+    let pause =
+        "CREATE FUNCTION pause() RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(60) $$;".to_owned() + ITEMS;
+    let api = TestApi::start(&pause, &[]).await;
+    let dependencies = Dependencies { request_limit: Some(Duration::from_millis(500)), ..Dependencies::default() };
+    let limited = sources(cluster().uri("api_login", &api.name), &[]);
+    let limited = DataApi::with_dependencies(limited, dependencies).unwrap();
+    limited.reload_schema().await.unwrap();
+    let answer = get(&limited, "/rpc/pause").await;
+    assert_eq!((answer.status().as_u16(), answer.headers()["retry-after"].to_str().unwrap()), (504, "1"));
+    assert!(text(&answer).contains("PGRST003"), "{}", text(&answer));
+    assert_eq!(get(&limited, "/items").await.status(), 200);
+    let running =
+        "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND usename = 'api_login' AND datname = $1";
+    let started = Instant::now();
+    while api.admin.query_one(running, &[&api.name]).await.unwrap().get::<_, i64>(0) > 0 {
+        assert!(started.elapsed() < Duration::from_secs(10), "the statement goes on");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The processes of a server that stands still until this is dropped.
+struct Frozen(Vec<String>);
+
+impl Frozen {
+    fn freeze(cluster: &Cluster) -> Self {
+        let state = std::fs::read_to_string(cluster.folder.join("data/postmaster.pid")).unwrap();
+        let server = state.lines().next().unwrap().to_owned();
+        // First the server, which starts the others.
+        signal("-STOP", std::slice::from_ref(&server));
+        let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
+        let mut processes: Vec<_> = children.split_whitespace().map(str::to_owned).collect();
+        signal("-STOP", &processes);
+        processes.push(server);
+        Self(processes)
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        signal("-CONT", &self.0);
+    }
+}
+
+fn signal(name: &str, processes: &[String]) {
+    let sent = std::process::Command::new("kill").arg(name).args(processes).status();
+    assert!(sent.is_ok_and(|status| status.success()), "kill {name}");
 }
 
 /// Stops and starts the server, in a mode of `pg_ctl`.

@@ -237,6 +237,7 @@ const KEYS: &[Key] = &[
     custom("basalt.mail.headers.*", Text),
     custom("basalt.mail.reply_to", Text),
     custom("basalt.data_api.database_url", Text),
+    custom("basalt.data_api.request_timeout", Duration),
     custom("basalt.storage.database_url", Text),
     custom("basalt.storage.bucket", Text),
     custom("basalt.storage.bucket_endpoint", Text),

@@ -205,7 +205,12 @@ impl Server {
         let hashing = Arc::clone(&shared.hashing);
         let database_url = data_api::find_database(&project, &source);
         let explains = profiles::has_development_pages(&config, &project.file.basalt);
-        let dependencies = postgrest_rs::service::dependencies::Dependencies { explains, ..Default::default() };
+        let dependencies = postgrest_rs::service::dependencies::Dependencies {
+            explains,
+            request_limit: Some(project.file.basalt.data_api.request_timeout),
+            follows_primary: true,
+            ..Default::default()
+        };
         let data_api = database_url
             .map(|url| RunningDataApi::new(&project.file.basalt.data_api, url, &config, dependencies))
             .transpose()?;

@@ -35,6 +35,8 @@ impl WorldBackends {
             faults: Some(Arc::new(WorldFaults::new(&plan.faults))),
             explains: true,
             presence: Presence::OnDemand(CONNECTED_WITHOUT_USE),
+            request_limit: Some(project.file.basalt.data_api.request_timeout),
+            follows_primary: true,
         };
         let idle = CONNECTED_WITHOUT_USE.as_secs().to_string();
         let limits = [("db-pool", CONNECTIONS), ("db-pool-max-idletime", &idle)];
