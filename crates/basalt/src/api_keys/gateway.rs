@@ -103,6 +103,16 @@ impl ApiKeyGateway {
         found
     }
 
+    /// Returns whether a request has no credentials, so that [`Self::authenticate`] would find none.
+    pub(crate) fn is_keyless(uri: &Uri, headers: &HeaderMap) -> bool {
+        presented_keys(uri, headers).is_empty()
+    }
+
+    /// Gives a request without credentials those of visitors.
+    pub(crate) fn set_visitor(&self, headers: &mut HeaderMap) {
+        self.set_role_token(headers, ApiKeyRole::Anon);
+    }
+
     /// Returns whether the token of a request is that of an API key, and not of a user.
     pub(crate) fn has_key_token(&self, headers: &HeaderMap) -> bool {
         let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -260,6 +270,7 @@ mod tests {
             }
             let uri: Uri = format!("/settings?{query}").parse().expect("a path");
             let case = format!("{apikey:?} {query:?} {authorization:?}");
+            assert_eq!(ApiKeyGateway::is_keyless(&uri, &headers), expected == Missing, "{case}");
             assert_eq!(gateway().authenticate(&uri, &mut headers), expected, "{case}");
             let found = headers.get(AUTHORIZATION).map(|value| value.to_str().expect("text"));
             assert_eq!(found, after, "{case}");

@@ -71,6 +71,11 @@ impl DevelopmentPages {
         Self { inbox, outbox: None, access, provider: None, consent: None, explanations: None, payment: None }
     }
 
+    /// Returns who may use what is for development.
+    pub(crate) fn access(&self) -> &Access {
+        &self.access
+    }
+
     /// Adds the page about the state of this outbox.
     #[must_use]
     pub(crate) fn with_outbox(self, outbox: Arc<Outbox>) -> Self {

@@ -33,7 +33,7 @@ impl ForwardedServices {
     /// Finds the route of a path, unless this process serves the path itself.
     pub(super) fn find_route(&self, path: &str, area: Area) -> Option<Route> {
         match area {
-            Area::NotServed(..) | Area::Shop | Area::DataApi | Area::Storage => self.gateway.find_route(path),
+            Area::NotServed(..) | Area::Shop | Area::DataApi(_) | Area::Storage => self.gateway.find_route(path),
             Area::Functions => {
                 let name = path.split('/').nth(3).unwrap_or_default();
                 let is_built_in = self.built_in_functions.contains(&name);

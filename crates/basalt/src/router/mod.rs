@@ -130,7 +130,8 @@ enum Area {
     Functions,
     Dev,
     Desk,
-    DataApi,
+    /// The data API; whether the caller is on this machine and needs no key.
+    DataApi(bool),
     Storage,
     /// The host of stored content.
     Content,
@@ -161,7 +162,7 @@ impl Area {
 
     /// Whether a service beside the auth API reads the token of the request. The auth API reads and judges its own.
     fn reads_tokens(self) -> bool {
-        matches!(self, Self::Functions | Self::DataApi | Self::Storage | Self::Content | Self::Forwarded(..))
+        matches!(self, Self::Functions | Self::DataApi(_) | Self::Storage | Self::Content | Self::Forwarded(..))
     }
 
     /// Whether the service takes a token without a scheme.
@@ -179,7 +180,7 @@ impl Area {
             Self::Functions => "functions",
             Self::Dev => "dev",
             Self::Desk => "desk",
-            Self::DataApi => "rest",
+            Self::DataApi(_) => "rest",
             Self::Storage | Self::Content => "storage",
             Self::Forwarded(route, _) => route.service.name(),
             Self::NotServed(..) => "not_served",
@@ -230,16 +231,19 @@ impl EdgeRouter {
         let area = match &self.desk {
             Some(desk) if desk.is_of(request) => Area::Desk,
             _ if self.content_host.as_ref().is_some_and(|host| host.is_of(request)) => Area::Content,
-            _ if self.is_data_api(path) => Area::DataApi,
+            _ if self.is_data_api(path) => Area::DataApi(false),
             _ if self.is_storage(path) => Area::Storage,
             _ => Area::from_path(path),
         };
         let found = self.forwarded.as_ref().and_then(|services| Some((services, services.find_route(path, area)?)));
         let forwarded = found.map(|(services, route)| (route, services.is_local(route, request)));
+        let is_keyless = area == Area::DataApi(false) && ApiKeyGateway::is_keyless(request.uri(), request.headers());
+        let is_local = is_keyless.then(|| self.dev.access().is_local(request, false));
         async move {
-            match forwarded {
-                Some((route, is_local)) => Area::Forwarded(route, is_local.await),
-                None => area,
+            match (forwarded, is_local) {
+                (Some((route, is_local)), _) => Area::Forwarded(route, is_local.await),
+                (None, Some(is_local)) => Area::DataApi(is_local.await),
+                (None, None) => area,
             }
         }
     }
@@ -276,8 +280,8 @@ impl EdgeRouter {
                 let response = error_responses::not_served(mount, what);
                 cors::GATEWAY.apply(self.explanations.not_served(&request, mount, response))
             }
-            Area::DataApi => match &self.data_api {
-                Some(api) => Box::pin(self.handle_data_api(api, request)).await,
+            Area::DataApi(is_local) => match &self.data_api {
+                Some(api) => Box::pin(self.handle_data_api(api, is_local, request)).await,
                 None => error_responses::internal_error(),
             },
             Area::Storage | Area::Content => match &self.storage {

@@ -101,10 +101,46 @@ async fn tables_of_migrations_are_served_under_their_policies() {
 }
 
 #[tokio::test]
-async fn requests_without_key_and_with_invalid_tokens_are_refused() {
+async fn visitors_on_this_machine_need_no_key_in_development() {
+    const NOTES: &str = "CREATE TABLE public.notes (id int PRIMARY KEY);
+                         ALTER TABLE public.notes ENABLE ROW LEVEL SECURITY;
+                         CREATE POLICY all_read ON public.notes FOR SELECT TO anon USING (true);
+                         INSERT INTO public.notes VALUES (1);";
+    let project = Project::start("", NOTES);
+    let send = async |headers: &[(&str, &str)]| {
+        let mut request = project.server.client.get(project.server.url("/rest/v1/notes?select=id"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.expect("a response");
+        (response.status(), response.json::<Value>().await.expect("JSON"))
+    };
+    // What local programs send, such as the client for Node and curl. The role is that of visitors.
+    let own = project.server.url("");
+    for headers in [&[][..], &[("sec-fetch-mode", "cors")], &[("origin", &own)]] {
+        assert_eq!(send(headers).await, (StatusCode::OK, json!([{"id": 1}])), "{headers:?}");
+    }
+    let (status, refused) = project.send(Method::POST, "/notes", "", None, Some(json!({"id": 2}))).await;
+    assert_eq!((status, &refused["code"]), (StatusCode::UNAUTHORIZED, &json!("42501")), "{refused}");
+    // Pages of other sites, and callers behind a proxy.
+    let foreign = [
+        ("origin", "https://elsewhere.example"),
+        ("origin", "http://localhost:3000"),
+        ("sec-fetch-site", "cross-site"),
+        ("x-forwarded-for", "198.51.100.7"),
+        ("host", "elsewhere.example"),
+    ];
+    for header in foreign {
+        assert_eq!(send(&[header]).await.0, StatusCode::UNAUTHORIZED, "{header:?}");
+    }
+    let public = Project::start("[basalt]\ndevelopment_pages = false\n", NOTES);
+    assert_eq!(public.send(Method::GET, "/notes", "", None, None).await.0, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn requests_with_invalid_keys_and_tokens_are_refused() {
     let project = Project::start("", TODOS);
     let publishable = project.server.text("publishable_key");
-    assert_eq!(project.send(Method::GET, "/todos", "", None, None).await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(
         project.send(Method::GET, "/todos", "sb_publishable_guess", None, None).await.0,
         StatusCode::UNAUTHORIZED
