@@ -216,6 +216,18 @@ mod tests {
     }
 
     #[test]
+    fn guide_names_every_setting() {
+        const GUIDE: &str = include_str!("../../../docs/guides/data-api.md");
+        let rows: Vec<_> = GUIDE.lines().filter_map(|line| line.split('|').nth(1)).collect();
+        let dumped = dump(&Sources::default());
+        let names = dumped.lines().filter_map(|line| line.split(" = ").next());
+        for name in names.chain(["db-safe-update", "server-max-body-size"]) {
+            let name = format!("`{name}`");
+            assert!(rows.iter().any(|row| row.contains(&name)), "{name} has no row in docs/guides/data-api.md");
+        }
+    }
+
+    #[test]
     fn example_has_the_default_of_every_setting() {
         let defaults = dump(&Sources::default());
         let example = Config::example().unwrap();
