@@ -53,8 +53,8 @@ pub(crate) struct UnknownKey {
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     entries: BTreeMap<String, Value>,
-    /// The tables that the file has, empty ones included, with the line of each.
-    tables: BTreeMap<String, usize>,
+    /// The tables that the file has, empty ones included, with the parts of the name and the line of each.
+    tables: BTreeMap<String, (Vec<String>, usize)>,
     /// Tables that count as disabled, whatever the file says.
     switched_off: BTreeSet<String>,
     /// Values whose variable is not set.
@@ -102,17 +102,14 @@ impl Values {
         self.entries.values().filter(|value| !self.is_disabled(&value.path))
     }
 
-    /// Returns the names that stand for `*` in `table.*`.
-    pub(crate) fn names_in_table(&self, table: &str) -> Vec<&str> {
+    /// Returns the names that stand for `*` in `table.*`, also of an empty table, in order.
+    pub(crate) fn names_in_table(&self, table: &str) -> BTreeSet<&str> {
         let parts: Vec<&str> = table.split('.').collect();
-        let mut names: Vec<&str> = self
-            .entries
-            .values()
-            .filter(|value| value.path.len() > parts.len() && value.path.iter().zip(&parts).all(|(a, b)| a == b))
-            .map(|value| value.path[parts.len()].as_str())
-            .collect();
-        names.dedup();
-        names
+        let paths = self.entries.values().map(|value| &value.path).chain(self.tables.values().map(|(path, _)| path));
+        paths
+            .filter(|path| path.len() > parts.len() && path.iter().zip(&parts).all(|(a, b)| a == b))
+            .map(|path| path[parts.len()].as_str())
+            .collect()
     }
 
     /// Builds a problem of a key: its name, then `text`.
@@ -125,7 +122,7 @@ impl Values {
         let own = self.entries.get(key).map(|value| value.line);
         own.or_else(|| {
             let tables = key.rmatch_indices('.').map(|(end, _)| &key[..end]);
-            std::iter::once(key).chain(tables).find_map(|table| self.tables.get(table).copied())
+            std::iter::once(key).chain(tables).find_map(|table| self.tables.get(table).map(|(_, line)| *line))
         })
     }
 
@@ -209,7 +206,7 @@ impl Reader<'_> {
                 }
             }
         } else if let Some(table) = value.get_ref().as_table() {
-            self.values.tables.insert(joined, line_number(self.text, name));
+            self.values.tables.insert(joined, (self.path.clone(), line_number(self.text, name)));
             self.read_table(table);
         } else {
             self.report(name, format!("{joined} must be a table, [{joined}]"));

@@ -198,6 +198,8 @@ mod tests {
         assert_eq!(own.buckets[0].file_size_limit, Some(5 << 20));
         assert_eq!(own.buckets[0].objects_path.as_deref(), Some("./images"));
         assert_eq!(own.buckets[1].public, Some(false));
+        let empty = read("[storage.buckets.avatars]\n[storage.buckets.\"a.b\"]\n").expect("valid").buckets;
+        assert_eq!(empty.iter().map(|bucket| bucket.name.as_str()).collect::<Vec<_>>(), ["a.b", "avatars"]);
         assert!(read("[storage]\nfile_size_limit = \"much\"").is_err());
         assert!(read("[basalt.storage]\ns3_access_key_id = \"a\"").is_err());
         assert!(read("[basalt.storage]\ncontent_url = \"files.example.com\"").is_err());
