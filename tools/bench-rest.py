@@ -4,7 +4,8 @@
     tools/bench-rest.py target/release/basalt [--seconds 10] [--rounds 3] [--callers 64] [--only single,rpc] [--other URL]
 
 --other also measures another server of the same API on the same database, such as PostgREST, that is running already. Also measured are
-the memory of `basalt serve` with and without the data API, and start and memory with a schema cache of 100 and of 10,000 tables.
+the memory of an answer of 500 MB, that of `basalt serve` with and without the data API, and start and memory with a schema cache of 100
+and of 10,000 tables.
 """
 
 import argparse
@@ -38,6 +39,7 @@ INSERT INTO projects SELECT n, 'project ' || n, n % 100 FROM generate_series(1, 
 INSERT INTO tasks SELECT n, 'task ' || n, n % 3 = 0, (n - 1) / 3 + 1 FROM generate_series(1, {ROWS}) n;
 INSERT INTO notes SELECT n, 'note ' || n, (n - 1) / 2 + 1 FROM generate_series(1, {ROWS}) n;
 CREATE INDEX ON tasks (project); CREATE INDEX ON notes (task);
+CREATE FUNCTION large(mb int) RETURNS SETOF text LANGUAGE sql STABLE AS $$ SELECT repeat('x', 1048573) FROM generate_series(1, mb) $$;
 CREATE FUNCTION add(a int, b int) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT a + b $$;
 GRANT ALL ON ALL TABLES IN SCHEMA public TO web; GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO web;
 VACUUM ANALYZE;
@@ -161,15 +163,20 @@ def capture(cluster, address, case):
             text = cluster.log.read_bytes()[before:].decode()
     finally:
         cluster.sql("ALTER ROLE authenticator RESET log_statement")
-    statements = []
-    entries = re.split(r"(?m)^\d{4}-\d\d-\d\d \S+ \S+ \[\d+\] ", text)
-    for entry in entries:
+    sessions = {}
+    parts = re.split(r"(?m)^\d{4}-\d\d-\d\d \S+ \S+ \[(\d+)\] ", text)
+    for session, entry in zip(parts[1::2], parts[2::2]):
+        statements = sessions.setdefault(session, [])
         if found := re.match(r"LOG:  (?:execute [^:]+|statement): (.*)", entry, re.S):
             statements.append([found[1].strip(), {}])
         elif (found := re.match(r"DETAIL:  parameters: (.*)", entry, re.S)) and statements:
             values = re.findall(r"\$(\d+) = (NULL|'(?:[^']|'')*')", found[1])
             statements[-1][1] = {number: None if value == "NULL" else value[1:-1].replace("''", "'") for number, value in values}
-    return statements
+    # Another session may read the schema meanwhile.
+    of_request = [statements for statements in sessions.values() if any("pgrst_source" in text for text, _ in statements)]
+    if len(of_request) != 1:
+        sys.exit(f"{sent['path']}: {len(of_request)} sessions sent the statement")
+    return of_request[0]
 
 
 def pgbench_script(statements, folder, name):
@@ -180,8 +187,11 @@ def pgbench_script(statements, folder, name):
             value = values.get(found[1])
             if value == "4711":
                 return ":number"
+            # A variable of pgbench cannot be empty.
+            if not value:
+                return "NULL" if value is None else "''"
             key = f"v{index}_{found[1]}"
-            variables[key] = value or ""
+            variables[key] = value
             return f":{key}"
         text = re.sub(r"\$(\d+)", place, text)
         lines.append(" ".join(text.split()).rstrip(";") + ";")
@@ -191,13 +201,16 @@ def pgbench_script(statements, folder, name):
 
 
 def run_pgbench(cluster, script, variables, seconds, callers):
-    command = [str(cluster.bin / "pgbench"), "-n", "-M", "prepared", "-f", str(script), "-c", str(callers), "-j", "2", "-T", str(seconds),
-               "-h", "127.0.0.1", "-p", str(cluster.port), "-U", "authenticator", *variables, "postgres"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    found = re.search(r"tps = ([\d.]+)", done.stdout)
-    if done.returncode != 0 or not found:
-        return None, done.stderr.strip().splitlines()[-1:]
-    return float(found[1]), None
+    """Return transactions per second, the 99th percentile of their time in ms, and what failed."""
+    with tempfile.TemporaryDirectory(prefix="pgbench-") as logs:
+        command = [str(cluster.bin / "pgbench"), "-n", "-M", "prepared", "-f", str(script), "-c", str(callers), "-j", "2", "-T", str(seconds),
+                   "-l", "--log-prefix", f"{logs}/log", "-h", "127.0.0.1", "-p", str(cluster.port), "-U", "authenticator", *variables, "postgres"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        found = re.search(r"tps = ([\d.]+)", done.stdout)
+        if done.returncode != 0 or not found:
+            return None, 0, done.stderr.strip().splitlines()[:3]
+        times = sorted(int(line.split()[2]) for path in pathlib.Path(logs).iterdir() for line in path.read_text().splitlines())
+    return float(found[1]), times[len(times) * 99 // 100] / 1000, None
 
 
 def run_load(load, address, case, folder, seconds, callers):
@@ -215,13 +228,13 @@ def build_load():
 
 
 def compare(options, cluster, folder, load):
-    print(f"\n{'case':8} {'req/s':>8} {'pgbench':>8} {'ratio':>6} {'p50 ms':>7} {'p99 ms':>7} {'core/1000':>9} {'other':>8}")
+    print(f"\n{'case':8} {'req/s':>8} {'pgbench':>8} {'ratio':>6} {'p50 ms':>7} {'p99 ms':>7} {'pgbench':>8} {'core/1000':>9} {'other':>8}")
     for name, case in CASES.items():
         if options.only and name not in options.only:
             continue
         statements = capture(cluster, lambda: serve(options.binary, folder, cluster, callers=1), case)
         script, variables = pgbench_script(statements, folder, name)
-        rates, bench, p50, p99, cpu, other = [], [], [], [], [], []
+        rates, bench, p50, p99, bench_p99, cpu, other = [], [], [], [], [], [], []
         for _ in range(options.rounds):
             with serve(options.binary, folder, cluster, callers=options.callers) as (address, pid, _):
                 run_load(load, address, case, folder, 1, options.callers)
@@ -233,15 +246,16 @@ def compare(options, cluster, folder, load):
             rates.append(figures["rps"])
             p50.append(figures["p50_ms"])
             p99.append(figures["p99_ms"])
-            rate, problem = run_pgbench(cluster, script, variables, options.seconds, options.callers)
+            rate, slowest, problem = run_pgbench(cluster, script, variables, options.seconds, options.callers)
             if problem:
                 print(f"{name}: pgbench: {problem}")
             bench.append(rate or 0)
+            bench_p99.append(slowest)
             if options.other:
                 other.append(run_load(load, options.other, case, folder, options.seconds, options.callers)["rps"])
         middle = statistics.median
         ratio = middle(rates) / middle(bench) if middle(bench) else 0
-        print(f"{name:8} {middle(rates):8.0f} {middle(bench):8.0f} {ratio:6.2f} {middle(p50):7.2f} {middle(p99):7.2f} {middle(cpu):9.3f} "
+        print(f"{name:8} {middle(rates):8.0f} {middle(bench):8.0f} {ratio:6.2f} {middle(p50):7.2f} {middle(p99):7.2f} {middle(bench_p99):8.2f} {middle(cpu):9.3f} "
               f"{middle(other) if other else 0:8.0f}", flush=True)
 
 
@@ -260,6 +274,22 @@ def measure_cache(options, cluster, folder):
             with serve(options.binary, folder, cluster, database) as (_, pid, seconds):
                 runs.append((seconds * 1000, resident(pid)))
         print(f"{tables:8} {statistics.median(run[0] for run in runs):9.0f} {statistics.median(run[1] for run in runs):10.1f}", flush=True)
+
+
+def measure_large(options, cluster, folder):
+    """An answer of 500 MB: the most memory of the server beyond that of a small one."""
+    print(f"\n{'MB':>8} {'seconds':>8} {'memory MB':>10}")
+    with serve(options.binary, folder, cluster) as (address, pid, _):
+        for size in (1, 500):
+            pathlib.Path(f"/proc/{pid}/clear_refs").write_text("5")
+            before, began, read = resident(pid), time.time(), 0
+            with urllib.request.urlopen(f"http://{address}/rpc/large?mb={size}", timeout=300) as response:
+                while part := response.read(1 << 20):
+                    read += len(part)
+            if read != size * ((1 << 20) + 1):
+                sys.exit(f"the answer has {read} bytes")
+            peak = int(re.search(r"VmHWM:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text())[1]) / 1024
+            print(f"{size:8} {time.time() - began:8.1f} {peak - before:10.1f}", flush=True)
 
 
 def measure_idle(options, folder):
@@ -302,6 +332,7 @@ def main():
         try:
             cluster.sql(SCHEMA)
             compare(options, cluster, folder, load)
+            measure_large(options, cluster, folder)
             measure_idle(options, folder)
             if not options.skip_cache:
                 measure_cache(options, cluster, folder)
