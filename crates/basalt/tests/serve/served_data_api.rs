@@ -197,3 +197,42 @@ async fn data_api_can_be_turned_off() {
     assert_eq!(status, StatusCode::NOT_FOUND);
     assert!(refused["message"].as_str().is_some_and(|text| text.contains("/rest/v1")), "{refused}");
 }
+
+/// The role of the API is named for a database of the operator, by an address as the guide to clusters has it.
+#[tokio::test]
+async fn database_of_an_operator_is_served_by_the_role_that_the_settings_name() {
+    let own = Basalt::serve(&["--ephemeral"]);
+    let url = own.text("database_url");
+    let mut db = PgConnection::connect(&url).await.expect("connected");
+    let objects = "CREATE ROLE api_login LOGIN NOINHERIT PASSWORD 'a password';
+        GRANT anon, authenticated, service_role TO api_login;
+        CREATE DATABASE application;";
+    for statement in objects.split_inclusive(';') {
+        sqlx::query(statement).execute(&mut db).await.expect("created");
+    }
+    let application = url.strip_suffix("/postgres").map(|rest| format!("{rest}/application")).expect("a URL");
+    let mut db = PgConnection::connect(&application).await.expect("connected");
+    let table = "CREATE TABLE public.things (id int PRIMARY KEY); INSERT INTO public.things VALUES (1);
+                 GRANT USAGE ON SCHEMA public TO anon; GRANT SELECT ON public.things TO anon;";
+    sqlx::raw_sql(table).execute(&mut db).await.expect("a table");
+    let mut login = url::Url::parse(&application).expect("a URL");
+    login.set_username("api_login").expect("a user");
+    login.set_password(Some("a password")).expect("a password");
+    login.query_pairs_mut().append_pair("target_session_attrs", "primary").append_pair("keepalives_count", "3");
+    let folder = TempFolder::new();
+    for (settings, expected) in [
+        (format!("[basalt.data_api]\ndatabase_url = \"{login}\"\n"), StatusCode::OK),
+        // The server before counts as a replica for a while.
+        ("[basalt.replicas]\nallow_differences = true\n".to_owned(), StatusCode::NOT_FOUND),
+    ] {
+        let config = folder.write("config.toml", &settings);
+        let server =
+            Basalt::serve(&["--database-url", &application, "--config", &config, "--data", &folder.path("data")]);
+        let request = server.client.get(server.url("/rest/v1/things"));
+        let response = request.header("apikey", server.text("publishable_key")).send().await.expect("a response");
+        assert_eq!(response.status(), expected);
+        if expected == StatusCode::OK {
+            assert_eq!(response.json::<Value>().await.expect("JSON"), json!([{"id": 1}]));
+        }
+    }
+}
