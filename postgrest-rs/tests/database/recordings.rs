@@ -2,7 +2,7 @@
 //!
 //! Scenarios that only read share a database; each of the others has one of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -103,6 +103,26 @@ async fn answers_are_as_recorded() {
     let differences: Vec<String> = futures::stream::iter(compared).buffer_unordered(CONCURRENCY).collect().await;
     let differences = differences.concat();
     assert!(differences.is_empty(), "{differences}");
+}
+
+/// The table of features in `docs/compatibility.md` names each group of recordings, and files that exist.
+#[test]
+fn every_group_belongs_to_a_feature_of_the_documents() {
+    const DOCUMENT: &str = include_str!("../../../docs/compatibility.md");
+    let features = DOCUMENT.split("| feature | recordings | further tests |").nth(1).unwrap();
+    let features = features.split("\n\n").next().unwrap();
+    let named: BTreeSet<&str> = features.split('`').skip(1).step_by(2).collect();
+    let book = parse(SCENARIOS).unwrap();
+    let scenarios = book["scenarios"].as_array().unwrap().iter();
+    let groups: BTreeSet<&str> =
+        scenarios.map(|scenario| scenario["name"].as_str().unwrap().split('.').next().unwrap()).collect();
+    let missing: Vec<_> = groups.difference(&named).collect();
+    assert!(missing.is_empty(), "docs/compatibility.md does not name {missing:?}");
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for file in named.iter().filter(|name| name.ends_with(".rs")) {
+        let folder = if file.contains('/') { "" } else { "postgrest-rs/tests/database" };
+        assert!(repository.join(folder).join(file).exists(), "{file} does not exist");
+    }
 }
 
 /// A database is a template only while nothing is connected to it.
