@@ -408,6 +408,7 @@ export interface Settings {
     };
     data_api?: {
       database_url?: string;
+      request_timeout?: SettingDuration;
     };
     storage?: {
       database_url?: string;

@@ -298,10 +298,11 @@ impl Target {
     /// # Errors
     /// The database is not reached, or refuses.
     pub async fn connect(&self) -> Result<(Client, Carrier), Failure> {
-        let (client, carrier, _) = self.establish().await?;
+        let (client, carrier, _) = Box::pin(self.establish()).await?;
         Ok((client, carrier))
     }
 
+    /// A large future, which requests need not carry.
     async fn establish(&self) -> Result<(Client, Carrier, Arc<Diversion>), Failure> {
         if !self.servers.is_empty() {
             return match self.session.unwrap_or(WantedSession::Any) {
@@ -353,7 +354,7 @@ impl Target {
     /// # Errors
     /// The database is not reached, or refuses.
     pub async fn open(&self) -> Result<(Client, Arc<Diversion>), Failure> {
-        let (client, mut carrier, diversion) = self.establish().await?;
+        let (client, mut carrier, diversion) = Box::pin(self.establish()).await?;
         tokio::spawn(async move {
             while let Some(message) = poll_fn(|cx| carrier.poll_message(cx)).await {
                 if let Err(error) = message {

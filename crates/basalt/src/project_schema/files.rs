@@ -1,10 +1,12 @@
 //! Reads the migrations, seed files and functions of a project.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use encoding_rs::{Encoding, UTF_8};
 use gotrue_rs::config::Notice;
 use platform::store::migrate::{ProjectFile, ProjectMigration, ProjectSchema};
 
@@ -155,12 +157,23 @@ impl Reader<'_> {
         if fs::metadata(path).with_context(doing)?.len() > MAX_FILE_BYTES {
             bail!("{shown} has more than {MAX_FILE_BYTES} bytes: split it");
         }
-        let bytes = fs::read(path).with_context(doing)?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count();
-            anyhow::Error::msg(format!("{shown}:{line}: this is not UTF-8"))
-        })?;
+        let text = decode_text(fs::read(path).with_context(doing)?);
+        let text = text.map_err(|line| anyhow::anyhow!("{shown}:{line}: this is neither UTF-8 nor UTF-16"))?;
         Ok(ProjectFile { path: shown, text })
+    }
+}
+
+/// Decodes UTF-8, or UTF-16 with a byte order mark, which PowerShell writes; else returns the line of the first other byte.
+fn decode_text(bytes: Vec<u8>) -> Result<String, usize> {
+    match Encoding::for_bom(&bytes) {
+        Some((encoding, mark)) if encoding != UTF_8 => {
+            let decoded = encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark..]);
+            decoded.map(Cow::into_owned).ok_or(1)
+        }
+        _ => String::from_utf8(bytes).map_err(|error| {
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            valid.split(|byte| *byte == b'\n').count()
+        }),
     }
 }
 
@@ -237,6 +250,16 @@ mod tests {
         ] {
             assert_eq!(compares_password_hashes(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn texts_are_utf_8_or_marked_utf_16() {
+        let utf_16 = |order: fn(u16) -> [u8; 2]| "\u{feff}sélect 1".encode_utf16().flat_map(order).collect::<Vec<u8>>();
+        for bytes in ["sélect 1".as_bytes().to_vec(), utf_16(u16::to_le_bytes), utf_16(u16::to_be_bytes)] {
+            assert_eq!(decode_text(bytes), Ok("sélect 1".to_owned()));
+        }
+        assert_eq!(decode_text(b"select 1;\nselect '\xe9'".to_vec()), Err(2));
+        assert_eq!(decode_text(b"\xff\xfe\x00\xd8".to_vec()), Err(1));
     }
 
     #[test]

@@ -438,7 +438,12 @@ impl Columns {
     fn into_row(self, line: u64, values: Vec<Option<String>>) -> DumpRow {
         let Self { table, names } = self;
         if values.len() != names.len() {
-            let problem = format!("{} values for {} columns", values.len(), names.len());
+            let problem = format!(
+                "{} values for {} columns: the table has other columns than Supabase's; write the dump with `pg_dump --column-inserts`, \
+                 or without --inserts",
+                values.len(),
+                names.len()
+            );
             return DumpRow::error(&table, line, problem);
         }
         let known = ImportTable::from_name(&table);

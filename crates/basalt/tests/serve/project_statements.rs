@@ -174,6 +174,33 @@ async fn failing_statement_is_skipped_alone_and_reported() {
 }
 
 #[tokio::test]
+async fn files_change_their_session_and_the_records_without_stopping_the_start() {
+    let project = TestProject::new(&[
+        ("migrations/1_a.sql", "drop table supabase_migrations.schema_migrations; create table a (id int);"),
+        ("migrations/2_b.sql", "set default_transaction_read_only = on; commit; create table b (id int);"),
+    ]);
+    let utf_16: Vec<u8> = "\u{feff}create table c (id int);".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    project.write("migrations/3_c.sql", utf_16);
+    project.write("migrations/4_d.sql", "select pg_catalog.uuidv7();\ncreate table d (id int);");
+    let tables = "SELECT tablename::text FROM pg_tables WHERE tablename IN ('a', 'b', 'c', 'd') ORDER BY 1";
+    let versions = "SELECT version FROM supabase_migrations.schema_migrations ORDER BY 1";
+    let server = project.serve();
+    let skipped = skipped_of(&server);
+    let mut connection = connect(&server).await;
+    assert_eq!(texts(&mut connection, tables).await, ["a", "b", "c", "d"], "{skipped:?}");
+    assert_eq!(texts(&mut connection, versions).await, ["1", "2", "3", "4"]);
+    // The release that has it is named, unless it is this one.
+    if let [of_later_release] = &skipped[..] {
+        let remedy = of_later_release["remedy"].as_str().unwrap_or_default();
+        assert!(remedy.starts_with("it needs PostgreSQL 18: "), "{skipped:?}");
+    }
+    drop(connection);
+    stop(server);
+    let server = project.serve();
+    assert_eq!(texts(&mut connect(&server).await, tables).await, ["a", "b", "c", "d"]);
+}
+
+#[tokio::test]
 async fn corrected_statement_of_an_applied_file_runs_at_the_next_start() {
     let project = TestProject::new(&[
         ("migrations/1_a.sql", "CREATE TABLE a (id int);\nINSERT INTO a VALUES (1);\nCREATE TABLE b (id wrong);\n"),

@@ -42,10 +42,16 @@ struct ExtensionPackage {
     brew: Option<&'static str>,
     /// Whether Debian 12 has it, not only apt.postgresql.org.
     is_of_debian: bool,
+    /// Whether it is a language of PostgreSQL itself, whose package has the release at its end.
+    is_language: bool,
 }
 
 const fn package(extension: &'static str, debian: &'static str) -> ExtensionPackage {
-    ExtensionPackage { extension, debian, brew: None, is_of_debian: true }
+    ExtensionPackage { extension, debian, brew: None, is_of_debian: true, is_language: false }
+}
+
+const fn language(extension: &'static str, debian: &'static str) -> ExtensionPackage {
+    ExtensionPackage { is_language: true, ..package(extension, debian) }
 }
 
 const fn package_with_brew(extension: &'static str, debian: &'static str, brew: &'static str) -> ExtensionPackage {
@@ -53,7 +59,7 @@ const fn package_with_brew(extension: &'static str, debian: &'static str, brew: 
 }
 
 /// The packages of extensions that projects use.
-const PACKAGES: [ExtensionPackage; 21] = [
+const PACKAGES: [ExtensionPackage; 26] = [
     ExtensionPackage { is_of_debian: false, ..package_with_brew("vector", "pgvector", "pgvector") },
     package_with_brew("postgis", "postgis-3", "postgis"),
     package_with_brew("postgis_raster", "postgis-3", "postgis"),
@@ -75,6 +81,11 @@ const PACKAGES: [ExtensionPackage; 21] = [
     package("pg_similarity", "similarity"),
     package("pldbgapi", "pldebugger"),
     ExtensionPackage { is_of_debian: false, ..package("plv8", "plv8") },
+    language("plperl", "plperl"),
+    language("plperlu", "plperl"),
+    language("plpython3u", "plpython3"),
+    language("pltcl", "pltcl"),
+    language("pltclu", "pltcl"),
 ];
 
 /// The script of Debian's `postgresql-common` that adds the packages of apt.postgresql.org.
@@ -340,6 +351,9 @@ impl ServerPrograms {
         let known = PACKAGES.iter().filter(|package| extensions.contains(&package.extension));
         let known: Vec<(String, &ExtensionPackage)> = known
             .filter_map(|package| match manager {
+                PackageManager::Apt if package.is_language => {
+                    Some((format!("postgresql-{}-{major}", package.debian), package))
+                }
                 PackageManager::Apt => Some((format!("postgresql-{major}-{}", package.debian), package)),
                 PackageManager::Brew => package.brew.map(|name| (name.to_owned(), package)),
             })
@@ -421,6 +435,7 @@ mod tests {
             "{vector}"
         );
         assert!(describe_remedy("postgis", server).starts_with("apt-get install postgresql-15-postgis-3, then"));
+        assert!(describe_remedy("plpython3u", server).starts_with("apt-get install postgresql-plpython3-15, then"));
         assert!(describe_remedy("timescaledb", server).contains("timescaledb for PostgreSQL 15"));
         let other = ServerPrograms { is_packaged: false, ..server };
         assert!(describe_remedy("vector", other).contains("PG_BIN_DIR=/usr/lib/postgresql/15/bin"));

@@ -26,7 +26,7 @@ pub use extensions::{
 };
 pub use preparation::concatenate_files;
 pub use preparation::prepare_project_database;
-use records::{read_migration, read_seeds, record_migration, record_seed, record_skipped};
+use records::{read_migration, read_seeds, record_migration, record_seed, record_skipped, restore_records};
 pub use records::{read_project_versions, read_skipped_statements};
 use run::{FileRun, Numbered};
 
@@ -456,6 +456,7 @@ async fn record_file(
     statements: &[ScriptStatement],
     skipped: &[SkippedStatement],
 ) -> Result<(), MigrateError> {
+    restore_records(connection).await.during("recording a file of the project")?;
     let recorded = match record {
         Record::None => Ok(()),
         Record::Migration(migration) => record_migration(connection, migration, statements).await,

@@ -5,7 +5,7 @@ use sqlx::{PgConnection, PgPool, Row};
 use super::super::{ErrorContext, MigrateError, lock_migrations, run_script};
 
 /// The tables of the migrations that ran.
-const RECORDS: &str = include_str!("../../../../../../sql/project/supabase_migrations.sql");
+pub(super) const RECORDS: &str = include_str!("../../../../../../sql/project/supabase_migrations.sql");
 
 /// The files in the order in which they run. The roles exist already.
 const FILES: [&str; 9] = [

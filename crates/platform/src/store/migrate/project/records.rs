@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use super::super::script::ScriptStatement;
-use super::super::{ErrorContext, MigrateError, is_undefined_table};
+use super::super::{ErrorContext, MigrateError, is_undefined_table, run_script};
+use super::preparation::RECORDS;
 use super::{ProjectMigration, SkippedStatement};
 
 /// A migration that ran.
@@ -69,6 +70,15 @@ pub async fn read_skipped_statements(connection: &mut PgConnection) -> Result<Ve
         })
     };
     rows.iter().map(read).collect::<Result<_, sqlx::Error>>().during(doing)
+}
+
+/// Creates the tables of records anew where a file of the project dropped one of them.
+pub(super) async fn restore_records(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    const ARE_THERE: &str = "SELECT pg_catalog.to_regclass('supabase_migrations.schema_migrations') IS NOT NULL
+        AND pg_catalog.to_regclass('supabase_migrations.seed_files') IS NOT NULL
+        AND pg_catalog.to_regclass('supabase_migrations.skipped_statements') IS NOT NULL";
+    let are_there: bool = sqlx::query_scalar(ARE_THERE).persistent(false).fetch_one(&mut *connection).await?;
+    if are_there { Ok(()) } else { run_script(connection, RECORDS.to_owned()).await }
 }
 
 /// Records that a migration ran.

@@ -14,6 +14,77 @@ const TOOL_SCHEMAS: [&str; 3] = ["pgsodium", "pgsodium_masks", "graphql"];
 /// The largest number of words that are read of a list of privileges.
 const MAX_PRIVILEGE_WORDS: usize = 64;
 
+/// Functions that later releases of PostgreSQL have, and the first that has each (appendix "Release Notes" of its documentation).
+const FUNCTIONS_OF_RELEASES: [(&str, i32); 25] = [
+    ("any_value", 16),
+    ("array_sample", 16),
+    ("array_shuffle", 16),
+    ("date_add", 16),
+    ("date_subtract", 16),
+    ("erf", 16),
+    ("erfc", 16),
+    ("json_array", 16),
+    ("pg_input_error_info", 16),
+    ("pg_input_is_valid", 16),
+    ("random_normal", 16),
+    ("merge_action", 17),
+    ("random", 17),
+    ("to_bin", 17),
+    ("to_oct", 17),
+    ("unicode_assigned", 17),
+    ("uuid_extract_timestamp", 17),
+    ("uuid_extract_version", 17),
+    ("array_reverse", 18),
+    ("array_sort", 18),
+    ("casefold", 18),
+    ("crc32", 18),
+    ("crc32c", 18),
+    ("uuidv4", 18),
+    ("uuidv7", 18),
+];
+
+/// Words of the grammar of later releases.
+const WORDS_OF_RELEASES: [(&str, i32); 8] = [
+    ("json_arrayagg", 16),
+    ("json_objectagg", 16),
+    ("json_exists", 17),
+    ("json_query", 17),
+    ("json_scalar", 17),
+    ("json_serialize", 17),
+    ("json_table", 17),
+    ("json_value", 17),
+];
+
+/// The largest number of words that are read of a statement that failed.
+const MAX_STATEMENT_WORDS: usize = 4_096;
+
+/// Returns the first release of PostgreSQL that has what a statement failed for; `None` if that is not known.
+pub(super) fn find_first_release(sql: &str, message: &str) -> Option<i32> {
+    if let Some(rest) = message.strip_prefix("function ").filter(|rest| rest.ends_with(" does not exist")) {
+        let name = rest.split('(').next().unwrap_or_default();
+        let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
+        let known = FUNCTIONS_OF_RELEASES.iter().chain(&WORDS_OF_RELEASES).find(|(function, _)| *function == name);
+        return known.map(|(_, release)| *release);
+    }
+    if !message.starts_with("syntax error") {
+        return None;
+    }
+    let words = read_words(sql, MAX_STATEMENT_WORDS);
+    let has = |wanted: &str| words.iter().any(|word| word.is(wanted));
+    if message.contains("\"returning\"") || message.contains("\"RETURNING\"") {
+        return has("merge").then_some(17);
+    }
+    WORDS_OF_RELEASES.iter().filter(|(word, _)| has(word)).map(|(_, release)| *release).max()
+}
+
+/// Returns what makes a statement run that needs a later release.
+pub(super) fn describe_remedy(release: i32) -> String {
+    format!(
+        "it needs PostgreSQL {release}: install it, name its programs by PG_BIN_DIR=/usr/lib/postgresql/{release}/bin, move this \
+         database by `basalt db upgrade`, then run the statement again with `basalt db migrate --retry-skipped`"
+    )
+}
+
 /// What replaces a statement that this release cannot run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Replacement {
@@ -176,6 +247,27 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn release_that_has_what_is_missing_is_known() {
+        let syntax = "syntax error at or near \"returning\"";
+        for (sql, message, expected) in [
+            ("select any_value(v) from a", "function any_value(integer) does not exist", Some(16)),
+            ("select pg_catalog.random(1, 2)", "function pg_catalog.random(integer, integer) does not exist", Some(17)),
+            ("merge into a using b on true when matched then delete returning a.id", syntax, Some(17)),
+            ("insert into a values (1) returning", syntax, None),
+            (
+                "select * from json_table('{}', '$' columns (a int path '$.a'))",
+                "syntax error at or near \"(\"",
+                Some(17),
+            ),
+            ("select any_values(v) from a", "function any_values(integer) does not exist", None),
+            ("select my.any_value(v) from a", "function my.any_value(integer) does not exist", None),
+            ("select json_value", "column \"json_value\" does not exist", None),
+        ] {
+            assert_eq!(find_first_release(sql, message), expected, "{sql}");
+        }
+    }
 
     #[test]
     fn versions_are_removed_from_statements_about_extensions() {

@@ -15,8 +15,8 @@ use super::{ProjectFile, SkippedStatement, TargetDatabase};
 pub(super) const SESSION: &str = "SET SESSION AUTHORIZATION DEFAULT; RESET ROLE; RESET ALL; SET statement_timeout = 0; \
      SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; \
      SET search_path = \"$user\", public, extensions;";
-/// Begins a transaction whose statements run in savepoints.
-const BEGIN: &str = "BEGIN; SAVEPOINT basalt_statement";
+/// Begins a transaction whose statements run in savepoints, whatever the file has set for its session.
+const BEGIN: &str = "BEGIN READ WRITE; SAVEPOINT basalt_statement";
 /// Keeps what the last statement did.
 const KEEP: &str = "RELEASE SAVEPOINT basalt_statement; SAVEPOINT basalt_statement";
 /// Undoes what the last statement did.
@@ -306,7 +306,9 @@ impl<'a> FileRun<'a> {
                 self.describe_available(&name, extension.is_some(), &reason).await?
             }
             Some(name) => Some(extensions::describe_remedy(&name, self.server)),
-            None => None,
+            None => releases::find_first_release(&statement.sql, database.message())
+                .filter(|release| *release > self.server.major())
+                .map(releases::describe_remedy),
         };
         let is_note = is_of_tool || releases::changes_only_tools(&statement.sql, database.message());
         self.skip(numbered, line, reason, remedy, is_note)
