@@ -30,7 +30,7 @@ export function listLiveMails(): { path: string; html: string }[] {
   return EMAILS.flatMap((email) =>
     listMails(email).map(({ source }, index) => {
       const file = join(import.meta.dirname, "..", "emails", email.folder, `${source}.html`);
-      const html = readFileSync(file, "utf8").replaceAll(/<a href="[^"]*"/g, "<a");
+      const html = readFileSync(file, "utf8").replaceAll(/(<a\b[^>]*?) href="[^"]*"/g, "$1");
       const focusable = html.replace("<body", '<body tabindex="0"');
       return {
         path: paths.mail(email.id, index + 1),

@@ -49,6 +49,12 @@ export const EMAILS = [
     id: 7,
     folder: "07-survey-and-feedback",
     alt: "Yellow survey asking how you slept, with five faces to tap from wide awake to fast asleep and a sleeping carriage beneath.",
+    layouts: [
+      {
+        source: "layout-2",
+        alt: "Second layout: five views from a night train, from jagged peaks to a still sea, under moons that fall asleep one by one.",
+      },
+    ],
   },
   {
     id: 8,

@@ -5,10 +5,11 @@ import { parseEmail } from "./styles.mjs";
 
 const WIDTH = 72;
 
-/** Returns the guide to an e-mail. */
+/** Returns the guide to an e-mail. `fonts` are the paths of the font files, each file once. */
 export function guide({ title, html, fonts, others, isSeries }) {
   const page = parseEmail(html);
   const pages = [page, ...others.map((other) => parseEmail(other.html))];
+  const whole = [html, ...others.map((other) => other.html)].join("\n");
   return `${heading(`${title}: how to use this template`, "=")}
 
 ${heading("What is in the folder")}
@@ -52,13 +53,13 @@ ${numbered(
 
 ${pictureSection(page)}${others.map((other) => otherSection(other, isSeries)).join("")}${heading("Fonts")}
 
-${paragraph(`The pictures in the shop show the mail in ${families(html).join(" and ")}, as mail programs show it that load fonts: those of Apple on Mac, iPhone and iPad, and Thunderbird. Gmail and Outlook load none: they show the next font of the list that the machine has, as the view "Windows" in the shop does. Each list ends with fonts that every machine has:`)}
+${paragraph(`The pictures in the shop show the mail in ${families(whole).join(" and ")}, as mail programs show it that load fonts: those of Apple on Mac, iPhone and iPad, and Thunderbird. Gmail and Outlook load none: they show the next font of the list that the machine has, as the view "Windows" in the shop does. Each list ends with fonts that every machine has:`)}
 
-${list(fontStacks(html))}
+${list(fontStacks(whole))}
 
 ${paragraph("The files, which are free and may be sent along:")}
 
-${list([...new Set(fonts.map(({ file }) => file))])}
+${list(fonts)}
 
 ${paragraph("Mailing tools take pictures, but few take fonts. Put the files on your own web site, which then is the only one that is asked for them:")}
 

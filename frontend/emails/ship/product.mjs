@@ -33,7 +33,7 @@ export async function buildProduct(product) {
   const files = new Map([
     [HTML, first.html],
     ["plain-text.txt", first.text],
-    ["GUIDE.txt", guide({ title, html, fonts: first.fonts, others, isSeries })],
+    ["GUIDE.txt", guide({ title, html, fonts: fontPaths(mails), others, isSeries })],
     ["LICENSE.txt", licence({ title })],
     ["CHANGELOG.txt", changes({ title, mails: mails.length, isSeries })],
   ]);
@@ -54,6 +54,15 @@ function readMail(folder, source) {
   const read = (file) => readFileSync(join(SOURCES, folder, file), "utf8");
   const { html, pictures } = withPictures(read(`${source}.html`));
   return { ...withFonts(html), pictures, text: read(`${source}.txt`) };
+}
+
+/** Returns the paths of the font files of the mails, each file once: a further mail often carries those of the first. */
+function fontPaths(mails) {
+  const paths = new Map();
+  for (const { place, fonts } of mails) {
+    for (const { file } of fonts) if (!paths.has(file)) paths.set(file, `${place}${file}`);
+  }
+  return [...paths.values()];
 }
 
 /** Returns a digest of what a product shows: its HTML, the drawings of its pictures, and its fonts. */

@@ -68,6 +68,7 @@ import avif07Dark840 from "./07-dark-840.avif";
 import webp07Detail480 from "./07-detail-480.webp";
 import avif07Detail720 from "./07-detail-720.avif";
 import avif07Detail1200 from "./07-detail-1200.avif";
+import avif07Layout2720 from "./07-layout2-720.avif";
 import avif07Phone720 from "./07-phone-720.avif";
 import avif07Unloaded720 from "./07-unloaded-720.avif";
 import avif07Windows720 from "./07-windows-720.avif";
@@ -300,6 +301,12 @@ export const previews: Record<number, Preview> = {
     dark: single(avif07Dark840, 840, 2241),
     unloaded: single(avif07Unloaded720, 720, 1921),
     windows: single(avif07Windows720, 720, 1958),
+    layouts: [
+      {
+        ...single(avif07Layout2720, 720, 3239),
+        alt: "Second layout: five views from a night train, from jagged peaks to a still sea, under moons that fall asleep one by one.",
+      },
+    ],
   },
   8: {
     alt: "Dark green holiday card: a red house in the snow inside an arch of leaves, berries and two birds, with a greeting in gold.",
