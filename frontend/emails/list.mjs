@@ -44,6 +44,12 @@ export const EMAILS = [
     id: 6,
     folder: "06-order-confirmation",
     alt: "Order confirmation the colour of clay: jug, bowl and mugs on a shelf above a paper slip with items and totals.",
+    layouts: [
+      {
+        source: "layout-2",
+        alt: "Second layout: blue painted tiles on which a red van drives from the kiln to the harbour, then a tile for each step and piece.",
+      },
+    ],
   },
   {
     id: 7,

@@ -58,6 +58,7 @@ import avif06Dark840 from "./06-dark-840.avif";
 import webp06Detail480 from "./06-detail-480.webp";
 import avif06Detail720 from "./06-detail-720.avif";
 import avif06Detail1200 from "./06-detail-1200.avif";
+import avif06Layout2720 from "./06-layout2-720.avif";
 import avif06Phone720 from "./06-phone-720.avif";
 import avif06Unloaded720 from "./06-unloaded-720.avif";
 import avif06Windows720 from "./06-windows-720.avif";
@@ -282,6 +283,12 @@ export const previews: Record<number, Preview> = {
     dark: single(avif06Dark840, 840, 2453),
     unloaded: single(avif06Unloaded720, 720, 2102),
     windows: single(avif06Windows720, 720, 2102),
+    layouts: [
+      {
+        ...single(avif06Layout2720, 720, 3112),
+        alt: "Second layout: blue painted tiles on which a red van drives from the kiln to the harbour, then a tile for each step and piece.",
+      },
+    ],
   },
   7: {
     alt: "Yellow survey asking how you slept, with five faces to tap from wide awake to fast asleep and a sleeping carriage beneath.",
