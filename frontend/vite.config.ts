@@ -41,5 +41,6 @@ export default defineConfig({
     setupFiles: ["src/test-setup.ts"],
     // Bounds what hangs, not what is slow on a busy machine.
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });

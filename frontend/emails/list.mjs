@@ -39,6 +39,12 @@ export const EMAILS = [
     id: 5,
     folder: "05-event-invitation",
     alt: "Night-blue invitation in slanting Didot: star trails turn above an observatory, then the date, the agenda and a map.",
+    layouts: [
+      {
+        source: "layout-2",
+        alt: "Second layout: a star chart on ivory in a ring of moons, with a constellation for each hour of the evening, from soup bowl to telescope.",
+      },
+    ],
   },
   {
     id: 6,

@@ -48,6 +48,7 @@ import avif05Dark840 from "./05-dark-840.avif";
 import webp05Detail480 from "./05-detail-480.webp";
 import avif05Detail720 from "./05-detail-720.avif";
 import avif05Detail1200 from "./05-detail-1200.avif";
+import avif05Layout2720 from "./05-layout2-720.avif";
 import avif05Phone720 from "./05-phone-720.avif";
 import avif05Unloaded720 from "./05-unloaded-720.avif";
 import avif05Windows720 from "./05-windows-720.avif";
@@ -264,6 +265,12 @@ export const previews: Record<number, Preview> = {
     dark: single(avif05Dark840, 840, 3653),
     unloaded: single(avif05Unloaded720, 720, 3131),
     windows: single(avif05Windows720, 720, 3137),
+    layouts: [
+      {
+        ...single(avif05Layout2720, 720, 3974),
+        alt: "Second layout: a star chart on ivory in a ring of moons, with a constellation for each hour of the evening, from soup bowl to telescope.",
+      },
+    ],
   },
   6: {
     alt: "Order confirmation the colour of clay: jug, bowl and mugs on a shelf above a paper slip with items and totals.",
