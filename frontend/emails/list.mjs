@@ -102,6 +102,12 @@ export const EMAILS = [
     id: 12,
     folder: "12-board-meeting-invitation",
     alt: "Board invitation: an ivory card with a double gold rule on burgundy beneath an engraved rosette with an oak.",
+    layouts: [
+      {
+        source: "layout-2",
+        alt: "Second layout: the board table in green leather from above, a chair for each of eleven directors and a sheet for each item.",
+      },
+    ],
   },
 ];
 

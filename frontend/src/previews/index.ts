@@ -123,6 +123,7 @@ import avif12Dark840 from "./12-dark-840.avif";
 import webp12Detail480 from "./12-detail-480.webp";
 import avif12Detail720 from "./12-detail-720.avif";
 import avif12Detail1200 from "./12-detail-1200.avif";
+import avif12Layout2720 from "./12-layout2-720.avif";
 import avif12Phone720 from "./12-phone-720.avif";
 import avif12Unloaded720 from "./12-unloaded-720.avif";
 import avif12Windows720 from "./12-windows-720.avif";
@@ -426,5 +427,11 @@ export const previews: Record<number, Preview> = {
     dark: single(avif12Dark840, 840, 3072),
     unloaded: single(avif12Unloaded720, 720, 2633),
     windows: single(avif12Windows720, 720, 2591),
+    layouts: [
+      {
+        ...single(avif12Layout2720, 720, 3262),
+        alt: "Second layout: the board table in green leather from above, a chair for each of eleven directors and a sheet for each item.",
+      },
+    ],
   },
 };
