@@ -34,6 +34,12 @@ export const EMAILS = [
     id: 4,
     folder: "04-company-announcement",
     alt: "Announcement in black on white with a cobalt picture of two bridge halves meeting, then a signed letter beside the key facts.",
+    layouts: [
+      {
+        source: "layout-2",
+        alt: "Second layout: a red A and a green B overlap in a river and carry one bridge, then a letter with a footbridge in two halves.",
+      },
+    ],
   },
   {
     id: 5,

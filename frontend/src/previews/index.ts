@@ -38,6 +38,7 @@ import avif04Dark840 from "./04-dark-840.avif";
 import webp04Detail480 from "./04-detail-480.webp";
 import avif04Detail720 from "./04-detail-720.avif";
 import avif04Detail1200 from "./04-detail-1200.avif";
+import avif04Layout2720 from "./04-layout2-720.avif";
 import avif04Phone720 from "./04-phone-720.avif";
 import avif04Unloaded720 from "./04-unloaded-720.avif";
 import avif04Windows720 from "./04-windows-720.avif";
@@ -247,6 +248,12 @@ export const previews: Record<number, Preview> = {
     dark: single(avif04Dark840, 840, 2775),
     unloaded: single(avif04Unloaded720, 720, 2378),
     windows: single(avif04Windows720, 720, 2512),
+    layouts: [
+      {
+        ...single(avif04Layout2720, 720, 3338),
+        alt: "Second layout: a red A and a green B overlap in a river and carry one bridge, then a letter with a footbridge in two halves.",
+      },
+    ],
   },
   5: {
     alt: "Night-blue invitation in slanting Didot: star trails turn above an observatory, then the date, the agenda and a map.",
