@@ -103,6 +103,12 @@ export const EMAILS = [
     id: 11,
     folder: "11-policy-notification",
     alt: "Policy notice on blue-grey: the date of effect set large, then a ruled white sheet with clauses struck out and replaced.",
+    layouts: [
+      {
+        source: "layout-2",
+        alt: "Second layout: each clause as a pair of pictures, grey before and in colour after, with the old and the new words beneath.",
+      },
+    ],
   },
   {
     id: 12,

@@ -114,6 +114,7 @@ import avif11Dark840 from "./11-dark-840.avif";
 import webp11Detail480 from "./11-detail-480.webp";
 import avif11Detail720 from "./11-detail-720.avif";
 import avif11Detail1200 from "./11-detail-1200.avif";
+import avif11Layout2720 from "./11-layout2-720.avif";
 import avif11Phone720 from "./11-phone-720.avif";
 import avif11Unloaded720 from "./11-unloaded-720.avif";
 import avif11Windows720 from "./11-windows-720.avif";
@@ -415,6 +416,12 @@ export const previews: Record<number, Preview> = {
     dark: single(avif11Dark840, 840, 2727),
     unloaded: single(avif11Unloaded720, 720, 2338),
     windows: single(avif11Windows720, 720, 2338),
+    layouts: [
+      {
+        ...single(avif11Layout2720, 720, 3407),
+        alt: "Second layout: each clause as a pair of pictures, grey before and in colour after, with the old and the new words beneath.",
+      },
+    ],
   },
   12: {
     alt: "Board invitation: an ivory card with a double gold rule on burgundy beneath an engraved rosette with an oak.",
