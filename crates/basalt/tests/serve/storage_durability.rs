@@ -208,6 +208,7 @@ async fn images_that_wait_for_their_turn_are_not_in_memory() {
     assert!(statuses.iter().all(|status| [400, 422, 429].contains(status)), "{statuses:?}");
     let more = memory(server.process(), "VmHWM:").saturating_sub(before);
     let turns = std::thread::available_parallelism().map_or(1, usize::from).div_ceil(2).min(4);
-    let most = (turns as u64 + 2) * IMAGE as u64 * 1024;
+    // A buffer that grows is there twice for a moment, and the allocator keeps one for the next.
+    let most = (turns as u64 + 3) * IMAGE as u64 * 1024;
     assert!(more <= most, "{more} KiB more than {before} KiB");
 }
