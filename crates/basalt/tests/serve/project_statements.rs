@@ -117,7 +117,7 @@ fn project(statements: impl Iterator<Item = String>) -> TestProject {
     let project = TestProject::new(&[]);
     for (at, sql) in statements.enumerate() {
         let name = format!("migrations/{:03}_statement.sql", at + 1);
-        project.write(&name, &format!("{}\n;create table public.after_it_{at} (id int);\n", sql.trim_end()));
+        project.write(&name, format!("{}\n;create table public.after_it_{at} (id int);\n", sql.trim_end()));
     }
     project
 }
@@ -427,7 +427,7 @@ async fn new_tables_are_hidden_from_the_apis_if_the_configuration_says_so() {
         ),
     ] {
         let project = TestProject::new(&[("migrations/1_notes.sql", MADE)]);
-        project.write("config.toml", &format!("[api]\n{setting}\n"));
+        project.write("config.toml", format!("[api]\n{setting}\n"));
         let server = project.serve();
         assert_eq!(texts(&mut connect(&server).await, READABLE).await, readable, "{setting}");
     }
