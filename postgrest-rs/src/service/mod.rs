@@ -30,7 +30,7 @@ use crate::schema_cache::SchemaCache;
 use crate::sql::settings::RoleSettings;
 
 /// The longest target of a request, in bytes. The HTTP library refuses those above 64 KiB, without a body that says why.
-const MAXIMUM_TARGET: usize = 60 * 1024;
+const MAXIMUM_TARGET: usize = 63 * 1024;
 
 /// The longest body that is read by the thread that answers the request, in bytes.
 const SHORT_BODY: usize = 64 * 1024;
