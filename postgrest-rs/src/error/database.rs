@@ -41,15 +41,9 @@ impl Error {
         Self::new(503, "PGRST000", "Database connection error.").with_details(details)
     }
 
-    /// The connection broke during the request.
+    /// The connection broke during the request, or the database stopped answering.
     pub fn connection_lost(details: impl Into<String>) -> Self {
         Self::new(503, "PGRST001", "Database client error. Retrying the connection.").with_details(details)
-    }
-
-    /// The database stopped answering during the request.
-    pub fn database_silent() -> Self {
-        Self::new(503, "PGRST001", "Database client error. Retrying the connection.")
-            .with_details("The database does not answer")
     }
 
     /// The request took longer than it may.

@@ -78,11 +78,14 @@ impl WantedSession {
     }
 }
 
-/// Settings of a connection string that the driver does not know, or by another name.
+/// Settings of libpq in a connection string that the driver does not know, or by another name.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct OwnSettings {
+struct LibpqSettings {
+    /// `sslmode`.
     mode: Option<String>,
+    /// `sslrootcert`.
     roots: Option<String>,
+    /// `target_session_attrs`.
     session: Option<String>,
     /// `keepalives_idle` in seconds, `keepalives_interval` in seconds and `keepalives_count`.
     keepalives: [Option<String>; 3],
@@ -93,7 +96,7 @@ struct OwnSettings {
 /// # Errors
 /// The string is malformed, or the root certificates cannot be read.
 pub fn parse(uri: &str) -> Result<Target, String> {
-    let (uri, mut settings) = split_own(uri);
+    let (uri, mut settings) = split_libpq(uri);
     let mut config: tokio_postgres::Config = uri.parse().map_err(|error| format!("db-uri: {error}"))?;
     #[expect(clippy::disallowed_methods, reason = "the variables of libpq belong to the connection string")]
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -157,6 +160,28 @@ pub fn parse(uri: &str) -> Result<Target, String> {
     Ok(Target { config, servers, session, tls, encryption })
 }
 
+/// Returns a connection string that wants the primary where the given one names several servers and not which of them.
+///
+/// # Errors
+/// As [`parse`].
+pub fn prefer_primary(uri: &str) -> Result<String, String> {
+    let target = parse(uri)?;
+    if target.session.is_some() || target.servers.len() < 2 {
+        return Ok(uri.to_owned());
+    }
+    let separator = match (is_address(uri), uri.contains('?')) {
+        (true, true) => '&',
+        (true, false) => '?',
+        (false, _) => ' ',
+    };
+    Ok(format!("{uri}{separator}target_session_attrs=read-write"))
+}
+
+/// Whether a connection string is an address; else it is a list of `name=value`.
+fn is_address(uri: &str) -> bool {
+    uri.starts_with("postgres://") || uri.starts_with("postgresql://")
+}
+
 /// Settings for each server that is reached by TCP, alike but for its address.
 fn split_servers(config: &tokio_postgres::Config) -> Result<Vec<tokio_postgres::Config>, String> {
     let (hosts, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
@@ -167,7 +192,9 @@ fn split_servers(config: &tokio_postgres::Config) -> Result<Vec<tokio_postgres::
     for index in 0..hosts.len().max(addresses.len()) {
         let mut server = tokio_postgres::Config::new();
         match hosts.get(index) {
-            Some(Host::Tcp(name)) => drop(server.host(name)),
+            Some(Host::Tcp(name)) => {
+                server.host(name);
+            }
             Some(Host::Unix(_)) => continue,
             None => {}
         }
@@ -210,7 +237,7 @@ fn split_servers(config: &tokio_postgres::Config) -> Result<Vec<tokio_postgres::
     Ok(servers)
 }
 
-impl OwnSettings {
+impl LibpqSettings {
     /// Seconds until a connection is tested, seconds between tests, and their number. By default a peer that is gone without a word
     /// is noticed after two minutes.
     fn keepalives(&self) -> Result<[u32; 3], String> {
@@ -262,9 +289,9 @@ impl OwnSettings {
 }
 
 /// Takes these settings out of a connection string, which is an address or a list of `name=value`.
-fn split_own(uri: &str) -> (String, OwnSettings) {
-    let mut settings = OwnSettings::default();
-    if uri.starts_with("postgres://") || uri.starts_with("postgresql://") {
+fn split_libpq(uri: &str) -> (String, LibpqSettings) {
+    let mut settings = LibpqSettings::default();
+    if is_address(uri) {
         let Some((address, query)) = uri.split_once('?') else { return (uri.to_owned(), settings) };
         let is_other = |pair: &&str| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -284,15 +311,6 @@ fn split_own(uri: &str) -> (String, OwnSettings) {
 }
 
 impl Target {
-    /// The same database, whose primary is wanted where there are several servers and the string does not say which.
-    #[must_use]
-    pub fn following_primary(mut self) -> Self {
-        if self.servers.len() > 1 {
-            self.session.get_or_insert(WantedSession::ReadWrite);
-        }
-        self
-    }
-
     /// Opens a connection whose messages the caller carries.
     ///
     /// # Errors
@@ -303,15 +321,15 @@ impl Target {
     }
 
     /// A large future, which requests need not carry.
-    async fn establish(&self) -> Result<(Client, Carrier, Arc<Diversion>), Failure> {
+    async fn establish(&self) -> Result<Established, Failure> {
         if !self.servers.is_empty() {
             return match self.session.unwrap_or(WantedSession::Any) {
-                WantedSession::Any => self.establish_any(TargetSessionAttrs::Any).await,
-                WantedSession::ReadWrite => self.establish_any(TargetSessionAttrs::ReadWrite).await,
-                WantedSession::ReadOnly => self.establish_any(TargetSessionAttrs::ReadOnly).await,
-                WantedSession::PreferReadOnly => match self.establish_any(TargetSessionAttrs::ReadOnly).await {
+                WantedSession::Any => self.establish_first().await,
+                WantedSession::ReadWrite => self.establish_one_of(TargetSessionAttrs::ReadWrite).await,
+                WantedSession::ReadOnly => self.establish_one_of(TargetSessionAttrs::ReadOnly).await,
+                WantedSession::PreferReadOnly => match self.establish_one_of(TargetSessionAttrs::ReadOnly).await {
                     Ok(established) => Ok(established),
-                    Err(_) => self.establish_any(TargetSessionAttrs::Any).await,
+                    Err(_) => self.establish_first().await,
                 },
             };
         }
@@ -323,17 +341,27 @@ impl Target {
         Ok((client, Carrier::Local(connection), diversion))
     }
 
-    /// Tries all servers at once: one that stands still does not keep the others waiting.
-    async fn establish_any(&self, wanted: TargetSessionAttrs) -> Result<(Client, Carrier, Arc<Diversion>), Failure> {
-        let attempts = self.servers.iter().map(|server| async move {
-            let diversion = Arc::default();
+    /// Tries the servers in their order.
+    async fn establish_first(&self) -> Result<Established, Failure> {
+        let mut failure = no_host();
+        for server in &self.servers {
+            match self.establish_on(server.clone()).await {
+                Ok(established) => return Ok(established),
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
+    /// Tries all servers at once for one of this kind: one that stands still does not keep the others waiting.
+    async fn establish_one_of(&self, wanted: TargetSessionAttrs) -> Result<Established, Failure> {
+        let attempts = self.servers.iter().map(|server| {
             let mut server = server.clone();
             server.target_session_attrs(wanted);
-            let (client, connection) = self.limit(server.connect(self.opener(&diversion))).await?;
-            Ok((client, Carrier::Network(connection), diversion))
+            self.establish_on(server)
         });
         let mut attempts: FuturesUnordered<_> = attempts.collect();
-        let mut failure: Failure = io::Error::new(io::ErrorKind::NotFound, "no host").into();
+        let mut failure = no_host();
         while let Some(attempt) = attempts.next().await {
             match attempt {
                 Ok(established) => return Ok(established),
@@ -341,6 +369,12 @@ impl Target {
             }
         }
         Err(failure)
+    }
+
+    async fn establish_on(&self, server: tokio_postgres::Config) -> Result<Established, Failure> {
+        let diversion = Arc::default();
+        let (client, connection) = self.limit(server.connect(self.opener(&diversion))).await?;
+        Ok((client, Carrier::Network(connection), diversion))
     }
 
     /// Waits for a connection as long as the string allows, from the first packet to the last of the start.
@@ -382,7 +416,7 @@ impl Target {
     /// Connects to the first socket that answers.
     async fn open_socket(&self) -> Result<UnixStream, Failure> {
         let ports = self.config.get_ports();
-        let mut failure: Failure = io::Error::new(io::ErrorKind::NotFound, "no host").into();
+        let mut failure = no_host();
         for (index, host) in self.config.get_hosts().iter().enumerate() {
             let Host::Unix(folder) = host else { continue };
             let port = ports.get(index).or_else(|| ports.first()).copied().unwrap_or(DEFAULT_PORT);
@@ -406,6 +440,13 @@ impl Target {
 /// Why the database is not reached.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// A connection, the messages that its owner carries, and where its large results go.
+type Established = (Client, Carrier, Arc<Diversion>);
+
+fn no_host() -> Failure {
+    io::Error::new(io::ErrorKind::NotFound, "no host").into()
+}
+
 fn timed_out() -> Failure {
     io::Error::from(io::ErrorKind::TimedOut).into()
 }
@@ -416,10 +457,10 @@ mod tests {
 
     #[test]
     fn settings_of_tls_are_taken_out_of_the_string() {
-        let settings = |mode: Option<&str>, roots: Option<&str>| OwnSettings {
+        let settings = |mode: Option<&str>, roots: Option<&str>| LibpqSettings {
             mode: mode.map(str::to_owned),
             roots: roots.map(str::to_owned),
-            ..OwnSettings::default()
+            ..LibpqSettings::default()
         };
         let cases = [
             ("postgresql://a@b/c", "postgresql://a@b/c", settings(None, None)),
@@ -433,7 +474,7 @@ mod tests {
             ("host=b password='a  b'", "host=b password='a  b'", settings(None, None)),
         ];
         for (uri, rest, expected) in cases {
-            assert_eq!(split_own(uri), (rest.to_owned(), expected), "{uri}");
+            assert_eq!(split_libpq(uri), (rest.to_owned(), expected), "{uri}");
         }
     }
 
@@ -450,7 +491,7 @@ mod tests {
         ];
         for (mode, roots, expected) in cases {
             let (mode, roots) = (mode.map(str::to_owned), roots.map(str::to_owned));
-            let settings = OwnSettings { mode, roots, ..OwnSettings::default() };
+            let settings = LibpqSettings { mode, roots, ..LibpqSettings::default() };
             assert_eq!(settings.verification(), expected, "{settings:?}");
         }
     }
@@ -469,14 +510,6 @@ mod tests {
             assert_eq!(server.get_keepalives_idle(), Duration::from_secs(7));
             assert_eq!(server.get_keepalives_retries(), Some(2));
         }
-        for (uri, plain, following) in [
-            ("postgresql://a@db1/c", None, None),
-            ("postgresql://a@db1,db2/c", None, Some(WantedSession::ReadWrite)),
-            ("host=db1,db2 target_session_attrs=any", Some(WantedSession::Any), Some(WantedSession::Any)),
-        ] {
-            let target = parse(uri).unwrap();
-            assert_eq!((target.session, target.following_primary().session), (plain, following), "{uri}");
-        }
         for (attribute, expected) in [
             ("standby", WantedSession::ReadOnly),
             ("prefer-standby", WantedSession::PreferReadOnly),
@@ -487,6 +520,23 @@ mod tests {
         }
         for refused in ["target_session_attrs=secondary", "keepalives_count=x", "port=1,2,3"] {
             assert!(parse(&format!("host=db1,db2 {refused}")).is_err(), "{refused}");
+        }
+    }
+
+    #[test]
+    fn primary_is_preferred_where_the_string_does_not_say_which_server() {
+        let wanted = "target_session_attrs=read-write";
+        for (uri, added) in [
+            ("postgresql://a@db1/c", String::new()),
+            ("postgresql://a@db1,db2/c", format!("?{wanted}")),
+            ("postgresql://a@db1,db2/c?connect_timeout=3", format!("&{wanted}")),
+            ("host=db1,db2 user=a", format!(" {wanted}")),
+            ("host=db1,db2 user=a target_session_attrs=any", String::new()),
+        ] {
+            let preferring = prefer_primary(uri).unwrap();
+            assert_eq!(preferring, format!("{uri}{added}"));
+            let session = parse(&preferring).unwrap().session;
+            assert_eq!(session == Some(WantedSession::ReadWrite), !added.is_empty(), "{uri}");
         }
     }
 

@@ -126,9 +126,11 @@ impl Pool {
     }
 
     async fn is_answering(&self) -> bool {
+        let asked = Instant::now();
         let mut last = self.probe.lock().await;
         if let Some((ended, is_answering)) = *last
-            && ended.elapsed() < PROBE_INTERVAL
+            // A database that did not answer may be back: only those who waited for that probe go by it.
+            && (ended >= asked || (is_answering && ended.elapsed() < PROBE_INTERVAL))
         {
             return is_answering;
         }

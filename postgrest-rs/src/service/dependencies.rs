@@ -23,8 +23,6 @@ pub struct Dependencies {
     pub presence: Presence,
     /// How long a request may take, from its whole body to its whole result; without a limit by default.
     pub request_limit: Option<Duration>,
-    /// Whether the primary is used where the connection string names several servers and not which of them.
-    pub follows_primary: bool,
 }
 
 /// How long an API keeps its schema cache, and the connection that tells of changes.
@@ -44,20 +42,18 @@ impl Default for Dependencies {
             explains: false,
             presence: Presence::Permanent,
             request_limit: None,
-            follows_primary: false,
         }
     }
 }
 
 impl std::fmt::Debug for Dependencies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { clock: _, faults, explains, presence, request_limit, follows_primary } = self;
+        let Self { clock: _, faults, explains, presence, request_limit } = self;
         f.debug_struct("Dependencies")
             .field("faults", faults)
             .field("explains", explains)
             .field("presence", presence)
             .field("request_limit", request_limit)
-            .field("follows_primary", follows_primary)
             .finish_non_exhaustive()
     }
 }

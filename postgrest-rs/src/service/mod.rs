@@ -128,11 +128,7 @@ impl DataApi {
             lifetime: config.db_pool_max_lifetime,
             prepares: config.db_prepared_statements,
         };
-        let mut target = connect::parse(&config.db_uri)?;
-        if dependencies.follows_primary {
-            target = target.following_primary();
-        }
-        let pool = Pool::new(target, limits);
+        let pool = Pool::new(connect::parse(&config.db_uri)?, limits);
         Ok(Arc::new(Self {
             sources: RwLock::new(sources),
             state: RwLock::new(Arc::new(State { config, roles: RoleSettings::default() })),
@@ -350,7 +346,7 @@ impl DataApi {
             answered = self.answer(state, parts, body, explanation) => answered,
             () = self.pool.wait_until_silent() => {
                 self.pool.renew();
-                Err(Error::database_silent())
+                Err(Error::connection_lost("The database does not answer"))
             }
             limit = timed_out => Err(Error::request_timeout(limit)),
         }

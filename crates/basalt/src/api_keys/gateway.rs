@@ -105,7 +105,7 @@ impl ApiKeyGateway {
 
     /// Returns whether a request has no credentials, so that [`Self::authenticate`] would find none.
     pub(crate) fn is_keyless(uri: &Uri, headers: &HeaderMap) -> bool {
-        presented_keys(uri, headers).is_empty()
+        !headers.contains_key(APIKEY) && presented_keys(uri, headers).is_empty()
     }
 
     /// Gives a request without credentials those of visitors.

@@ -8,6 +8,7 @@ use gateway::Service;
 use gotrue_rs::config::{Config, JwtKeys};
 use http_edge::ShutdownSignal;
 use postgrest_rs::config::Sources;
+use postgrest_rs::execute::connect::prefer_primary;
 use postgrest_rs::service::DataApi;
 use postgrest_rs::service::dependencies::Dependencies;
 use postgrest_rs::upkeep::{self, ReloadRequests};
@@ -52,7 +53,7 @@ impl RunningDataApi {
     /// Builds the data API; the database is asked later, by [`Self::maintain`].
     pub(super) fn new(
         settings: &DataApiSettings,
-        database_url: String,
+        database_url: &str,
         config: &Config,
         dependencies: Dependencies,
     ) -> anyhow::Result<Self> {
@@ -62,11 +63,12 @@ impl RunningDataApi {
     /// The same with further settings by PostgREST's names.
     pub(super) fn with_limits(
         settings: &DataApiSettings,
-        database_url: String,
+        database_url: &str,
         config: &Config,
         dependencies: Dependencies,
         limits: &[(&str, &str)],
     ) -> anyhow::Result<Self> {
+        let database_url = prefer_primary(database_url).map_err(|error| anyhow!("preparing the data API: {error}"))?;
         let mut settings: BTreeMap<String, String> = [
             ("db-uri", database_url),
             ("db-schemas", settings.schemas.join(",")),

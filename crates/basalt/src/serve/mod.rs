@@ -208,11 +208,10 @@ impl Server {
         let dependencies = postgrest_rs::service::dependencies::Dependencies {
             explains,
             request_limit: Some(project.file.basalt.data_api.request_timeout),
-            follows_primary: true,
             ..Default::default()
         };
         let data_api = database_url
-            .map(|url| RunningDataApi::new(&project.file.basalt.data_api, url, &config, dependencies))
+            .map(|url| RunningDataApi::new(&project.file.basalt.data_api, &url, &config, dependencies))
             .transpose()?;
         tasks.extend(data_api.clone().map(|running| http_edge::spawn_task(running.maintain(closing.clone()))));
         let storage = storage::start(&project, &source, &config, &keys.shown(), folder.path())?;

@@ -10,6 +10,7 @@ use gateway::Service;
 use gotrue_rs::config::{Config, JwtKeys};
 use gotrue_rules::domain::oauth_server::token_use::classify_token;
 use http_edge::ShutdownSignal;
+use postgrest_rs::execute::connect::prefer_primary;
 use serde_json::json;
 use storage_rs::caller::keys::Keys;
 use storage_rs::caller::token_check::TokenCheck;
@@ -128,8 +129,10 @@ pub(super) fn build_settings(inputs: &StorageInputs<'_>) -> anyhow::Result<Stora
     let key_set = json!({ "keys": inputs.jwt.keys }).to_string();
     let limit = settings.file_size_limit.to_string();
     let path = folder.to_string_lossy().into_owned();
+    let database_url =
+        prefer_primary(inputs.database_url).map_err(|error| anyhow!("preparing the storage API: {error}"))?;
     let mut variables = vec![
-        ("DATABASE_URL", inputs.database_url),
+        ("DATABASE_URL", database_url.as_str()),
         ("AUTH_JWT_SECRET", secret.as_str()),
         ("JWT_JWKS", key_set.as_str()),
         ("ANON_KEY", keys.anon_key.as_str()),

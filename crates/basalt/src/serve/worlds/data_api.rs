@@ -36,10 +36,9 @@ impl WorldBackends {
             explains: true,
             presence: Presence::OnDemand(CONNECTED_WITHOUT_USE),
             request_limit: Some(project.file.basalt.data_api.request_timeout),
-            follows_primary: true,
         };
         let idle = CONNECTED_WITHOUT_USE.as_secs().to_string();
         let limits = [("db-pool", CONNECTIONS), ("db-pool-max-idletime", &idle)];
-        RunningDataApi::with_limits(&project.file.basalt.data_api, url, config, dependencies, &limits).map(Some)
+        RunningDataApi::with_limits(&project.file.basalt.data_api, &url, config, dependencies, &limits).map(Some)
     }
 }

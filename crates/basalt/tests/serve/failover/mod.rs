@@ -174,6 +174,43 @@ async fn requests_wait_for_the_new_primary_and_are_executed_once() {
     assert_eq!(cluster.standby.query(sql).await.as_deref(), Some("true"));
 }
 
+/// The first of the servers that the settings name is the standby.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn data_api_writes_to_the_primary_and_reads_its_schema() {
+    let (mut cluster, scratch) = (Cluster::start("data-api").await, TempFolder::new());
+    let objects = "CREATE ROLE api_login LOGIN NOINHERIT; GRANT anon TO api_login;
+        CREATE TABLE public.things (id int PRIMARY KEY);
+        GRANT USAGE ON SCHEMA public TO anon; GRANT SELECT, INSERT ON public.things TO anon;";
+    cluster.primary.execute(objects).await;
+    let (first, second) = (cluster.standby.port, cluster.primary.port);
+    let url = format!("postgres://api_login@127.0.0.1:{first},127.0.0.1:{second}/postgres");
+    let config = scratch.write("config.toml", &format!("[basalt.data_api]\ndatabase_url = \"{url}\"\n"));
+    let arguments = ["--config", &config, "--data", &scratch.path("data"), "--database-url", &cluster.url()];
+    let server = Basalt::serve(&arguments);
+    let key = server.text("publishable_key");
+    let send = async |method: Method, path: &str, body: Value| {
+        let request = server.client.request(method, server.url(&format!("/rest/v1{path}"))).header("apikey", &key);
+        request.json(&body).send().await.expect("a response").status().as_u16()
+    };
+    assert_eq!(send(Method::POST, "/things", json!({"id": 1})).await, 201);
+
+    cluster.primary.kill();
+    cluster.standby.promote();
+    let began = Instant::now();
+    while send(Method::POST, "/things", json!({"id": 2})).await != 201 {
+        assert!(began.elapsed() < Duration::from_secs(30), "the new primary is not written to");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    // The connection that listens follows, too.
+    let later = "CREATE TABLE public.later (id int PRIMARY KEY); GRANT SELECT ON public.later TO anon; NOTIFY pgrst;";
+    cluster.standby.execute(later).await;
+    let began = Instant::now();
+    while send(Method::GET, "/later", json!({})).await != 200 {
+        assert!(began.elapsed() < Duration::from_mins(1), "the new schema is not read");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_wait_only_at_the_beginning_of_an_outage() {
     let (mut cluster, scratch) = (Cluster::start("outage").await, TempFolder::new());
