@@ -5,6 +5,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 NEED := ./tools/need.sh
+IN_MEMORY := ./tools/in-memory.sh
 DEBUG := target/debug/basalt
 RELEASE := target/release/basalt
 SHOP_INSTALLED := frontend/node_modules/.package-lock.json
@@ -28,20 +29,20 @@ test: test-rust test-shop test-browser test-clients ## All tests: Rust, shop, bo
 
 test-rust: $(SHOP) ## Tests of the crates, with PostgreSQL, PgBouncer, Redis and HAProxy
 	@$(NEED) cargo postgres pgbouncer redis haproxy faketime
-	@cargo test --workspace
+	@$(IN_MEMORY) cargo test --workspace
 
 test-shop: $(SHOP_INSTALLED) ## Unit tests of the shop
 	@npm --prefix frontend run test
 
 test-browser: $(SHOP_INSTALLED) $(SHOP) ## Chromium and supabase-js against the binary
-	@$(NEED) cargo postgres chromium
+	@$(NEED) cargo postgres headless-shell
 	@cargo build --package basalt
-	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" npm --prefix frontend run test:e2e
+	@CHROMIUM_BIN="$$($(NEED) --path headless-shell)" BASALT_BIN="$(CURDIR)/$(DEBUG)" $(IN_MEMORY) npm --prefix frontend run test:e2e
 
 test-clients: $(CLIENTS_INSTALLED) $(SHOP) ## Packages for test suites, and the examples of docs/testing
-	@$(NEED) cargo postgres chromium
+	@$(NEED) cargo postgres headless-shell
 	@cargo build --package basalt
-	@CHROMIUM_BIN="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" packages/test.sh $(if $(IF_REACHABLE),--if-reachable)
+	@CHROMIUM_BIN="$$($(NEED) --path headless-shell)" BASALT_BIN="$(CURDIR)/$(DEBUG)" $(IN_MEMORY) packages/test.sh $(if $(IF_REACHABLE),--if-reachable)
 
 package: package-library package-platform ## npm and Python packages for test suites in target/packages: make package [BINARY=path/to/basalt]
 	@packages/python/package.sh target/packages $$(if [ -d target/pages ]; then echo target/pages; fi)
@@ -156,7 +157,7 @@ fuzz-data-api: ## Compare random requests to the data API with their statements:
 replay: $(SHOP) ## Compare with the recorded responses of the reference: make replay [REPLAY="--only 'user.*' --pgbouncer"]
 	@$(NEED) cargo postgres $(if $(findstring --pgbouncer,$(REPLAY)),pgbouncer)
 	@cargo build --package basalt --package flows --bin basalt --bin recordings
-	@$(dir $(DEBUG))recordings $(REPLAY)
+	@$(IN_MEMORY) $(dir $(DEBUG))recordings $(REPLAY)
 
 soak-concurrency: ## Long concurrency tests: refresh races, all interleavings, contention; about an hour
 	@$(NEED) cargo postgres
