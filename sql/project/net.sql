@@ -133,6 +133,11 @@ BEGIN
         LEFT JOIN net.http_request_queue AS q ON q.id = wanted.id
     $body$;
 
+    -- The worker of the server is woken by each request, and starts again by itself.
+    CREATE OR REPLACE FUNCTION net.wake() RETURNS void LANGUAGE sql AS 'SELECT';
+    CREATE OR REPLACE FUNCTION net.worker_restart() RETURNS boolean LANGUAGE sql AS 'SELECT true';
+    CREATE OR REPLACE FUNCTION net.check_worker_is_up() RETURNS void LANGUAGE sql AS 'SELECT';
+
     REVOKE ALL ON ALL FUNCTIONS IN SCHEMA net FROM PUBLIC;
     GRANT USAGE ON SCHEMA net TO supabase_functions_admin, postgres, anon, authenticated, service_role;
     GRANT ALL ON ALL TABLES IN SCHEMA net TO postgres, supabase_functions_admin;

@@ -45,10 +45,10 @@ pub(super) struct ConfigCheckArguments {
 /// Prints what will fail later, and returns what prevents the start as one error.
 pub(super) fn run(arguments: &ConfigCheckArguments) -> anyhow::Result<ExitCode> {
     if !arguments.json {
-        let (project, problems, lines) = inspect(&arguments.project, arguments.all)?;
+        let (project, problems, lines) = inspect(arguments)?;
         return print_text(&project, problems, &lines).map(|()| ExitCode::SUCCESS);
     }
-    let inspected = inspect(&arguments.project, true);
+    let inspected = inspect(arguments);
     let (config, problems, notices) = match inspected {
         Ok((project, problems, lines)) => (Some(project.file.path().to_owned()), problems, lines),
         Err(error) => (None, vec![problem(&error)], Vec::new()),
@@ -85,9 +85,9 @@ fn print_text(project: &Project, problems: Vec<Problem>, lines: &[String]) -> an
 
 /// Returns the project, what prevents its start, and lines about what will fail later.
 ///
-/// Without `is_complete`, a cause has the first of its skipped statements.
-fn inspect(arguments: &ProjectArguments, is_complete: bool) -> anyhow::Result<(Project, Vec<Problem>, Vec<String>)> {
-    let (project, mut problems) = Project::inspect(arguments)?;
+/// In JSON, all skipped statements have a line of their own.
+fn inspect(arguments: &ConfigCheckArguments) -> anyhow::Result<(Project, Vec<Problem>, Vec<String>)> {
+    let (project, mut problems) = Project::inspect(&arguments.project)?;
     let config = validate(&project, &mut problems);
     let mut lines: Vec<String> = Vec::new();
     if let Err(error) = tls::load(project.file.basalt.tls.as_ref(), &project.layout.folder) {
@@ -106,7 +106,7 @@ fn inspect(arguments: &ProjectArguments, is_complete: bool) -> anyhow::Result<(P
     if let Some(config) = &config {
         match try_files(&project, config, &mut problems, &mut lines)? {
             Some(report) => {
-                lines.extend(report.lines(is_complete));
+                lines.extend(if arguments.json { report.lines(true) } else { report.titled_lines(arguments.all) });
                 lines.extend(report.extensions_pointer().map(str::to_owned));
             }
             None => notices.extend(find_missing_hook_functions(&config.policy.hooks, &files.schema)),

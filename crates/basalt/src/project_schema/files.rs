@@ -164,16 +164,21 @@ impl Reader<'_> {
 }
 
 /// Decodes UTF-8, or UTF-16 with a byte order mark, which PowerShell writes; else returns the line of the first other byte.
+///
+/// PostgreSQL stores no NUL, which UTF-16 without a mark has in each second byte.
 fn decode_text(bytes: Vec<u8>) -> Result<String, usize> {
-    match Encoding::for_bom(&bytes) {
+    let count_lines = |text: &[u8]| text.split(|byte| *byte == b'\n').count();
+    let text = match Encoding::for_bom(&bytes) {
         Some((encoding, mark)) if encoding != UTF_8 => {
             let decoded = encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark..]);
-            decoded.map(Cow::into_owned).ok_or(1)
+            decoded.map(Cow::into_owned).ok_or(1_usize)?
         }
-        _ => String::from_utf8(bytes).map_err(|error| {
-            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            valid.split(|byte| *byte == b'\n').count()
-        }),
+        _ => String::from_utf8(bytes)
+            .map_err(|error| count_lines(&error.as_bytes()[..error.utf8_error().valid_up_to()]))?,
+    };
+    match text.find('\0') {
+        Some(at) => Err(count_lines(&text.as_bytes()[..at])),
+        None => Ok(text),
     }
 }
 

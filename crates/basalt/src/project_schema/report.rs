@@ -83,10 +83,31 @@ impl ProjectReport {
     ///
     /// Without `is_complete`, a cause has at most 20 statements.
     pub(crate) fn lines(&self, is_complete: bool) -> Vec<String> {
+        let sections = self.sections(is_complete).into_iter().flat_map(|(_, lines)| lines);
+        sections.chain(self.missing_functions.iter().map(ToString::to_string)).collect()
+    }
+
+    /// Returns the same lines, each kind of statements indented below a title.
+    pub(crate) fn titled_lines(&self, is_complete: bool) -> Vec<String> {
+        let mut titled = Vec::new();
+        for (title, lines) in self.sections(is_complete) {
+            titled.push(title);
+            titled.extend(lines.into_iter().map(|line| format!("  {line}")));
+        }
+        titled.extend(self.missing_functions.iter().map(ToString::to_string));
+        titled
+    }
+
+    /// Returns title and lines of each kind of statements that there are.
+    fn sections(&self, is_complete: bool) -> Vec<(String, Vec<String>)> {
         let most = if is_complete { usize::MAX } else { MAX_SHOWN };
-        let mut lines = Vec::new();
+        let mut sections = Vec::new();
         let mut remedies = HashSet::new();
-        for (list, _) in self.lists() {
+        for (list, title) in self.lists() {
+            if list.is_empty() {
+                continue;
+            }
+            let mut lines = Vec::new();
             for cause in group_by_cause(&list) {
                 let most = if cause.statements[0].restricts_access() { usize::MAX } else { most };
                 lines.extend(cause.statements.iter().take(most).map(|skipped| format_skipped(skipped, &mut remedies)));
@@ -95,9 +116,9 @@ impl ProjectReport {
                     lines.push(format!("  and {more} more{}: `basalt check --all` lists them", cause.describe()));
                 }
             }
+            sections.push((format!("{} {title}", list.len()), lines));
         }
-        lines.extend(self.missing_functions.iter().map(ToString::to_string));
-        lines
+        sections
     }
 
     /// Returns the skipped statements that restrict access, the others and the notes, each with a title.
@@ -251,6 +272,13 @@ mod tests {
         assert!(
             text.starts_with("1 statements of the project were skipped; the rest was applied:\n")
                 && text.contains(line)
+        );
+        let titled = report.titled_lines(false);
+        assert_eq!(titled.len(), 4, "{titled:?}");
+        assert!(titled[0].ends_with("the rest was applied:") && titled[1] == line, "{titled:?}");
+        assert!(
+            titled[2].starts_with("1 statements were left out") && titled[3].starts_with("  supabase/"),
+            "{titled:?}"
         );
         assert!(text.contains("\n1 statements were left out or changed") && report.is_incomplete());
         assert_eq!(report.readiness_details(false), Some(json!({ "skipped_statements": 1 })));

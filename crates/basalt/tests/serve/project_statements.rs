@@ -38,6 +38,10 @@ const APPLIED: &[(&str, &str)] = &[
     ("storage", "insert into storage.buckets(id, name, public) values ('a', 'a', true) on conflict do nothing;
          create policy \"read a\" on storage.objects for select using (bucket_id = 'a'
              and (storage.foldername(name))[1] = auth.uid()::text);"),
+    ("deletion of stored objects while there are none", "delete from storage.objects where name like 'old/%';
+         delete from storage.buckets where id = 'old';"),
+    ("the role of Supabase's administrator", "set role supabase_admin; create table of_admin(id int); reset role;
+         select net.wake(), net.worker_restart();"),
     ("realtime", "create policy \"listen\" on realtime.messages for select to authenticated using (realtime.topic() = 'x');
          select realtime.send('{\"a\": 1}', 'event', 'topic', false);"),
     ("jobs", "select cron.schedule('nightly', '0 3 * * *', 'vacuum'); select cron.schedule('* * * * *', $$select 1$$);
@@ -82,7 +86,13 @@ const SKIPPED: &[(&str, usize, &str, Option<&str>)] = &[
         "type \"no_such_type\"",
         Some("table docs"),
     ),
-    ("create policy p on no_such_table using (true);", 1, "no_such_table", Some("policy p on no_such_table")),
+    (
+        "insert into storage.buckets(id, name) values ('a', 'a'); insert into storage.objects(bucket_id, name) values ('a', 'b');
+         \ncreate policy p on no_such_table using (true);",
+        3,
+        "no_such_table",
+        Some("policy p on no_such_table"),
+    ),
     (
         "create trigger t after insert on nothing for each row execute function f();",
         1,
@@ -176,6 +186,7 @@ async fn failing_statement_is_skipped_alone_and_reported() {
 #[tokio::test]
 async fn files_change_their_session_and_the_records_without_stopping_the_start() {
     let project = TestProject::new(&[
+        ("migrations/0_z.sql", "create table z (id int);"),
         ("migrations/1_a.sql", "drop table supabase_migrations.schema_migrations; create table a (id int);"),
         ("migrations/2_b.sql", "set default_transaction_read_only = on; commit; create table b (id int);"),
     ]);
@@ -188,7 +199,7 @@ async fn files_change_their_session_and_the_records_without_stopping_the_start()
     let skipped = skipped_of(&server);
     let mut connection = connect(&server).await;
     assert_eq!(texts(&mut connection, tables).await, ["a", "b", "c", "d"], "{skipped:?}");
-    assert_eq!(texts(&mut connection, versions).await, ["1", "2", "3", "4"]);
+    assert_eq!(texts(&mut connection, versions).await, ["0", "1", "2", "3", "4"]);
     // The release that has it is named, unless it is this one.
     if let [of_later_release] = &skipped[..] {
         let remedy = of_later_release["remedy"].as_str().unwrap_or_default();
@@ -198,6 +209,42 @@ async fn files_change_their_session_and_the_records_without_stopping_the_start()
     stop(server);
     let server = project.serve();
     assert_eq!(texts(&mut connect(&server).await, tables).await, ["a", "b", "c", "d"]);
+}
+
+#[tokio::test]
+async fn statements_that_would_keep_the_server_out_of_its_database_do_not_run() {
+    let project = TestProject::new(&[
+        (
+            "roles.sql",
+            "CREATE ROLE anon;\nALTER ROLE anon WITH NOSUPERUSER NOINHERIT NOCREATEROLE NOCREATEDB NOLOGIN;
+             CREATE ROLE supabase_auth_admin;\nALTER ROLE supabase_auth_admin WITH NOSUPERUSER NOLOGIN PASSWORD 'other';
+             CREATE ROLE postgres;\nALTER ROLE postgres WITH NOSUPERUSER LOGIN PASSWORD 'other';
+             ALTER ROLE postgres SET statement_timeout TO '1min'; ALTER USER authenticator CONNECTION LIMIT 0;",
+        ),
+        (
+            "migrations/1_a.sql",
+            "alter system set shared_preload_libraries = 'no_such_library'; alter system set ssl = on;
+             alter system set max_connections = 1000000; alter system set work_mem = '8MB'; create table a (id int);",
+        ),
+        ("migrations/2_b.sql", "create table b (id int);\nprepare transaction 'x';\ncreate table c (id int);"),
+    ]);
+    let tables = "SELECT tablename::text FROM pg_tables WHERE tablename IN ('a', 'b', 'c') ORDER BY 1";
+    for _ in 0..2 {
+        let server = project.serve();
+        let skipped = skipped_of(&server);
+        let (notes, missing): (Vec<&Value>, Vec<&Value>) =
+            skipped.iter().partition(|statement| statement["note"] == true);
+        assert_eq!((notes.len(), missing.len()), (9, 1), "{skipped:?}");
+        assert!(missing[0]["reason"].as_str().is_some_and(|reason| reason.contains("prepared")), "{missing:?}");
+        let mut connection = connect(&server).await;
+        assert_eq!(texts(&mut connection, tables).await, ["a", "b", "c"]);
+        let applied = "SELECT setting FROM pg_file_settings WHERE name = 'work_mem'";
+        assert_eq!(texts(&mut connection, applied).await, ["8MB"]);
+        let (status, body) = server.auth("/health", None).await;
+        assert_eq!(status, 200, "{body}");
+        drop(connection);
+        stop(server);
+    }
 }
 
 #[tokio::test]
@@ -331,9 +378,10 @@ async fn skipped_statements_that_restrict_access_are_named_first() {
     let (output, text) = project.run(&["check"]);
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let lines: Vec<&str> = printed.lines().collect();
-    for (line, place) in lines.iter().zip(["2_b.sql:1: ", "3_c.sql:1: "]) {
+    assert!(lines[0].starts_with("2 statements that restrict access were skipped"), "{printed}");
+    for (line, place) in lines[1..].iter().zip(["2_b.sql:1: ", "3_c.sql:1: "]) {
         let is_named =
-            line.starts_with(&format!("supabase/migrations/{place}")) && line.contains("[it restricts access");
+            line.starts_with(&format!("  supabase/migrations/{place}")) && line.contains("[it restricts access");
         assert!(is_named, "{printed}{text}");
     }
     assert_eq!(printed.matches("[it restricts access").count(), 2, "{printed}");
@@ -354,6 +402,7 @@ async fn check_shows_the_first_statements_of_each_cause() {
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(count(&printed) == 19 && printed.contains("division by zero"), "{printed}");
     assert!(printed.contains("and 11 more because of table a: `basalt check --all` lists them"), "{printed}");
+    assert!(printed.starts_with("32 statements of the project were skipped; the rest was applied:\n  "), "{printed}");
     let (output, _) = project.run(&["check", "--all"]);
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(count(&printed) == 30 && !printed.contains(" more "), "{printed}");

@@ -237,6 +237,8 @@ pub(super) enum TransactionCommand {
     Savepoint,
     /// `RELEASE`, `ROLLBACK TO`.
     EndSavepoint,
+    /// `PREPARE TRANSACTION`.
+    Prepare,
 }
 
 impl TransactionCommand {
@@ -254,6 +256,7 @@ impl TransactionCommand {
                 "rollback" if is(1, "to") || is(2, "to") => Some(Self::EndSavepoint),
                 "rollback" | "abort" if !is_prepared => Some(Self::Rollback),
                 "savepoint" => Some(Self::Savepoint),
+                "prepare" if is(1, "transaction") => Some(Self::Prepare),
                 "release" => Some(Self::EndSavepoint),
                 _ => None,
             },
@@ -316,6 +319,8 @@ mod tests {
             ("ROLLBACK WORK TO a", Some(TransactionCommand::EndSavepoint)),
             ("rollback", Some(TransactionCommand::Rollback)),
             ("savepoint a", Some(TransactionCommand::Savepoint)),
+            ("prepare transaction 'x'", Some(TransactionCommand::Prepare)),
+            ("prepare q as select 1", None),
             ("commit prepared 'x'", None),
             ("select 1", None),
         ] {

@@ -6,6 +6,7 @@
 
 mod extensions;
 mod preparation;
+mod protected;
 mod records;
 mod releases;
 mod run;
@@ -289,9 +290,12 @@ async fn apply_files(
         applied.ran.push(roles.path.clone());
     }
     complete_migrations(connection, schema, before, target).await?;
-    for migration in pending {
+    for &migration in &pending {
         run_file(connection, &migration.file, Record::Migration(migration), target).await?;
         applied.ran.push(migration.file.path.clone());
+    }
+    if !pending.is_empty() {
+        restore_versions(connection, &schema.migrations).await?;
     }
     for seed in &schema.seeds {
         let hash = super::basalt::checksum(&seed.text);
@@ -309,6 +313,16 @@ async fn apply_files(
     applied.skipped = read_skipped_statements(connection).await?;
     applied.skipped.retain(|skipped| paths.contains(skipped.path.as_str()));
     Ok(applied)
+}
+
+/// Records the migrations, all of which ran, that a file has removed from the records: they would run again.
+async fn restore_versions(connection: &mut PgConnection, migrations: &[ProjectMigration]) -> Result<(), MigrateError> {
+    let recorded = read_project_versions(connection).await?.unwrap_or_default();
+    for migration in migrations.iter().filter(|migration| !recorded.contains(&migration.version)) {
+        let statements = split_script(&migration.file.text);
+        record_migration(connection, migration, &statements).await.during("recording a migration again")?;
+    }
+    Ok(())
 }
 
 fn list_files(schema: &ProjectSchema) -> impl Iterator<Item = &ProjectFile> {

@@ -8,15 +8,25 @@ use super::super::script::ScriptStatement;
 use super::super::words::{ExtensionAction, TransactionCommand, find_extension};
 use super::super::{ErrorContext, MigrateError, run_script};
 use super::extensions::{self, ServerPrograms};
+use super::protected::{ProtectedStatement, find_protected, prevents_start};
 use super::releases::{self, Replacement};
 use super::{ProjectFile, SkippedStatement, TargetDatabase};
 
 /// The state of the session in which a file begins, whatever earlier files have set.
-pub(super) const SESSION: &str = "SET SESSION AUTHORIZATION DEFAULT; RESET ROLE; RESET ALL; SET statement_timeout = 0; \
+///
+/// `RESET ROLE` would choose the role that a setting of the user names.
+pub(super) const SESSION: &str = "SET SESSION AUTHORIZATION DEFAULT; SET ROLE NONE; RESET ALL; SET statement_timeout = 0; \
      SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; \
      SET search_path = \"$user\", public, extensions;";
 /// Begins a transaction whose statements run in savepoints, whatever the file has set for its session.
 const BEGIN: &str = "BEGIN READ WRITE; SAVEPOINT basalt_statement";
+/// Lets statements delete rows of buckets and objects while there is no object: no file can stay without its row.
+const ALLOW_DELETION_WITHOUT_OBJECTS: &str = "DO $$ BEGIN
+    IF pg_catalog.to_regclass('storage.objects') IS NOT NULL THEN
+        EXECUTE 'SELECT pg_catalog.set_config(''storage.allow_delete_query'', ''true'', false)
+            WHERE NOT EXISTS (SELECT FROM storage.objects)';
+    END IF;
+END $$";
 /// Keeps what the last statement did.
 const KEEP: &str = "RELEASE SAVEPOINT basalt_statement; SAVEPOINT basalt_statement";
 /// Undoes what the last statement did.
@@ -49,7 +59,11 @@ impl<'a> FileRun<'a> {
         target: TargetDatabase,
     ) -> Result<FileRun<'a>, MigrateError> {
         let doing = "beginning a file of the project";
-        run_script(connection, format!("{SESSION} {BEGIN}")).await.during(doing)?;
+        run_script(connection, SESSION.to_owned()).await.during(doing)?;
+        if target == TargetDatabase::Embedded {
+            run_script(connection, ALLOW_DELETION_WITHOUT_OBJECTS.to_owned()).await.during(doing)?;
+        }
+        run_script(connection, BEGIN.to_owned()).await.during(doing)?;
         let server = ServerPrograms::read(connection).await.during(doing)?;
         Ok(Self { connection, file, target, server, skipped: Vec::new() })
     }
@@ -64,7 +78,7 @@ impl<'a> FileRun<'a> {
         for numbered in statements {
             self.run_one(*numbered).await?;
         }
-        self.execute("SET SESSION AUTHORIZATION DEFAULT; RESET ROLE").await?;
+        self.execute("SET SESSION AUTHORIZATION DEFAULT; SET ROLE NONE").await?;
         Ok(self.skipped)
     }
 
@@ -87,12 +101,22 @@ impl<'a> FileRun<'a> {
                 Ok(()) => self.execute("SAVEPOINT basalt_statement").await,
                 Err(error) => self.undo_and_skip(numbered, &error).await,
             },
+            Some(TransactionCommand::Prepare) => {
+                let reason = "prepared transactions are disabled; it would have undone the file".to_owned();
+                self.skip(numbered, statement.first_word_line, reason, None, false)
+            }
             None => self.run_in_savepoint(numbered).await,
         }
     }
 
     async fn run_in_savepoint(&mut self, numbered: Numbered<'_>) -> Result<(), MigrateError> {
         let statement = numbered.1;
+        if self.target == TargetDatabase::Embedded
+            && let Some(protected) = find_protected(&statement.sql)
+            && let Some(reason) = self.describe_protected(protected).await?
+        {
+            return self.skip(numbered, statement.first_word_line, reason, None, true);
+        }
         let extension = find_extension(&statement.sql);
         if self.target == TargetDatabase::Embedded
             && let Some((action, name)) = &extension
@@ -160,6 +184,28 @@ impl<'a> FileRun<'a> {
             self.skip(numbered, statement.first_word_line, reason, None, true)?;
         }
         self.execute(KEEP).await
+    }
+
+    /// Returns why a statement does not run that the server depends on; `None` if it can run.
+    async fn describe_protected(&mut self, protected: ProtectedStatement) -> Result<Option<String>, MigrateError> {
+        let setting = match protected {
+            ProtectedStatement::SystemSetting(setting) => setting,
+            ProtectedStatement::ServerRole(role) => {
+                return Ok(Some(format!("Basalt signs in as {role}, whose password and rights stay")));
+            }
+            ProtectedStatement::ExistingRole(role) => {
+                return Ok(Some(format!("the role {role} exists in every Supabase database")));
+            }
+        };
+        let context: Option<String> =
+            sqlx::query_scalar("SELECT context FROM pg_catalog.pg_settings WHERE pg_catalog.lower(name) = $1")
+                .persistent(false)
+                .bind(&setting)
+                .fetch_optional(&mut *self.connection)
+                .await
+                .during("looking for a setting")?;
+        let is_of_start = context.is_some_and(|context| prevents_start(&setting, &context));
+        Ok(is_of_start.then(|| format!("PostgreSQL reads {setting} at its start, which Basalt configures")))
     }
 
     /// Returns the installed version of an extension.
