@@ -112,11 +112,15 @@ impl Inspection<'_> {
             (false, true, true) => "served",
             (false, true, false) => "served: a newer Supabase Auth made it, and it has what this version needs",
         };
-        let recovery_codes = if migrate::has_recovery_codes(&shape) {
-            "there"
-        } else {
-            "absent: a start that enables recovery codes creates them"
+        let code_misfits = migrate::find_recovery_code_misfits(&shape);
+        let recovery_codes = match (migrate::has_recovery_codes(&shape), code_misfits.is_empty()) {
+            (true, true) => "there",
+            (true, false) => "of another shape: a start that enables recovery codes is refused",
+            (false, _) => "absent: a start that enables recovery codes creates them",
         };
+        for misfit in code_misfits.describe() {
+            self.report.warnings.push(format!("the tables of recovery codes cannot be used: {misfit}"));
+        }
         let rows = [
             ("schema", verdict.to_owned()),
             ("migrations of v2.196.0", (versions.len() - unknown.len()).to_string()),

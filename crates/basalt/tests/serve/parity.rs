@@ -277,6 +277,13 @@ async fn what_a_newer_auth_stored_and_is_not_served_is_named() {
     for expected in ["1 factor of type unknown_proof", "1 custom provider with private_key_jwt", "2 SCIM tokens"] {
         assert!(warnings.contains(expected), "{expected}: {warnings}");
     }
+    let tables = "CREATE TABLE auth.mfa_recovery_code_sets (id uuid PRIMARY KEY, owner uuid);
+                  CREATE TABLE auth.mfa_recovery_codes (id uuid PRIMARY KEY, code text);
+                  GRANT SELECT ON ALL TABLES IN SCHEMA auth TO reader";
+    sqlx::raw_sql(tables).execute(&mut db).await.expect("the test's SQL is right");
+    let found = report(&run_with(&arguments, &[]))["database"].clone();
+    let warnings = found["warnings"].to_string();
+    assert!(warnings.contains("the tables of recovery codes cannot be used: "), "{warnings}");
 }
 
 #[tokio::test]

@@ -13,7 +13,9 @@ pub mod shape;
 pub use auth::{AuthSchemaOutcome, compare_auth_versions, migrate_auth, read_shape};
 pub use indexes::{IndexOutcome, create_indexes};
 use platform::store::migrate::{self, MigrateError};
-pub use recovery_codes::{RecoveryCodesOutcome, has_recovery_codes, migrate_recovery_codes};
+pub use recovery_codes::{
+    RecoveryCodesOutcome, find_recovery_code_misfits, has_recovery_codes, migrate_recovery_codes,
+};
 
 use self::shape::{ShapeMisfits, join_shortened};
 

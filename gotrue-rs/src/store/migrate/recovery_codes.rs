@@ -5,7 +5,7 @@ use platform::store::migrate::{ErrorContext, lock_migrations, run_script};
 use sqlx::PgPool;
 
 use super::auth::{SchemaState, read_shape};
-use super::shape::SchemaShape;
+use super::shape::{SchemaShape, ShapeMisfits};
 use super::{AuthMigrateError, SchemaDifference};
 
 /// Creates the tables and the word of the enum.
@@ -71,12 +71,17 @@ pub fn has_recovery_codes(shape: &SchemaShape) -> bool {
     TABLE_NAMES.iter().all(|name| shape.has_table(name)) && shape.has_word("factor_type", "recovery_code")
 }
 
+/// Returns what statements need of the tables of recovery codes and a schema that has them lacks.
+pub fn find_recovery_code_misfits(shape: &SchemaShape) -> ShapeMisfits {
+    if has_recovery_codes(shape) { SchemaShape::parse(NEEDED).find_misfits(shape) } else { ShapeMisfits::default() }
+}
+
 /// Whether the tables are there; an error if they have another shape.
 fn is_present(shape: &SchemaShape, namespace: &str) -> Result<bool, AuthMigrateError> {
     if !has_recovery_codes(shape) {
         return Ok(false);
     }
-    let misfits = SchemaShape::parse(NEEDED).find_misfits(shape);
+    let misfits = find_recovery_code_misfits(shape);
     if misfits.is_empty() {
         return Ok(true);
     }
