@@ -12,7 +12,7 @@ import { parseArgs, promisify } from "node:util";
 import { startBasalt } from "../frontend/e2e/basalt.mjs";
 
 const LIGHTHOUSE = "lighthouse@12.8.2";
-const PAGES = ["/", "/template/1", "/submit"];
+const PAGES = ["/", "/template/1", "/submit", "/orders"];
 const FORM_FACTORS = { mobile: [], desktop: ["--preset=desktop"] };
 const CATEGORIES = ["performance", "accessibility", "best-practices", "seo"];
 const LIMIT = 95;

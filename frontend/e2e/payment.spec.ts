@@ -33,6 +33,16 @@ test("a purchase leads to a mail with the file, and a refund ends its link", asy
       const direct = checkout.waitForEvent("download");
       await checkout.getByRole("link", { name: "Download the template" }).click();
       expect((await direct).suggestedFilename()).toMatch(/^01.*\.zip$/);
+      await checkout.getByRole("link", { name: "Print this receipt or save it as a PDF" }).click();
+      await expect(checkout.getByRole("heading", { level: 1, name: "Receipt" })).toBeVisible();
+      await expect(checkout.getByText("28.00 USD")).toBeVisible();
+      expect(await findViolations(checkout)).toEqual([]);
+      await checkout.emulateMedia({ media: "print", colorScheme: "dark" });
+      await expect(checkout.getByText("28.00 USD")).toBeVisible();
+      await expect(checkout.getByText("Ctrl + P")).toBeHidden();
+      await expect(checkout.getByRole("link", { name: "Back to Templates" })).toBeHidden();
+      await expect(checkout.locator("body")).toHaveCSS("background-color", "rgb(255, 255, 255)");
+      await checkout.emulateMedia({ media: null, colorScheme: null });
     }
     const loadedFamilies = () =>
       checkout.evaluate(() =>

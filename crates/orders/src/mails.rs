@@ -37,6 +37,8 @@ pub struct DeliveryMail<'a> {
     /// The downloads that it allows.
     pub downloads: u16,
     pub receipt: Receipt<'a>,
+    /// The page with the receipt alone.
+    pub receipt_url: &'a str,
 }
 
 /// The texts of a delivery; `{title}`, `{days}`, `{downloads}` and `{shop}` are replaced.
@@ -122,9 +124,15 @@ pub fn build_delivery(context: MailContext<'_>, language: Language, mail: Delive
         format_paragraph(&html(texts.validity)),
         format_quiet_paragraph(&link_address(&escape_html(&renewal), &escape_html(&orders))),
         mail.receipt.to_html(language, facts),
+        format_quiet_paragraph(&format!(
+            "<a href=\"{}\" style=\"color:inherit;\">{}</a>",
+            escape_html(mail.receipt_url),
+            Receipt::print_label(language)
+        )),
     ];
     let receipt = mail.receipt.to_text(language, facts);
-    let text = [plain(texts.lead), mail.url.to_owned(), plain(texts.validity), renewal, receipt];
+    let printing = format!("{}: {}", Receipt::print_label(language), mail.receipt_url);
+    let text = [plain(texts.lead), mail.url.to_owned(), plain(texts.validity), renewal, receipt, printing];
     let subject = plain(texts.subject);
     let page = MailPage {
         language,
@@ -376,6 +384,7 @@ mod tests {
                 currency: "USD",
                 is_test: false,
             },
+            receipt_url: "https://shop.example/shop/receipt/abc",
         };
         build_delivery(MailContext { now, facts }, language, mail)
     }
@@ -410,6 +419,8 @@ mod tests {
             assert_eq!(mail.subject, subject);
             for value in [
                 until,
+                "https://shop.example/shop/receipt/abc",
+                Receipt::print_label(language),
                 "https://shop.example/shop/download/abc",
                 "https://shop.example/orders",
                 "#12",

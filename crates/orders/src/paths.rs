@@ -4,6 +4,8 @@
 pub const WEBHOOKS: &str = "/shop/webhooks/";
 /// The prefix of download links.
 pub const DOWNLOADS: &str = "/shop/download/";
+/// The prefix of links to receipts.
+pub const RECEIPTS: &str = "/shop/receipt/";
 /// The page after a payment.
 pub const THANK_YOU: &str = "/thank-you";
 /// The page where buyers ask for their links again.
@@ -13,10 +15,15 @@ pub const STYLE_SHEET: &str = "/shop/page.css";
 
 /// Returns whether a path belongs to orders.
 pub fn is_order_path(path: &str) -> bool {
-    path.starts_with(WEBHOOKS) || path.starts_with(DOWNLOADS) || [THANK_YOU, ORDERS, STYLE_SHEET].contains(&path)
+    [WEBHOOKS, DOWNLOADS, RECEIPTS].iter().any(|prefix| path.starts_with(prefix))
+        || [THANK_YOU, ORDERS, STYLE_SHEET].contains(&path)
 }
 
-/// Returns what logs may contain of a path: a download link without its token.
+/// Returns what logs may contain of a path: a link to a download or a receipt without its token.
 pub fn logged_path(path: &str) -> &str {
-    if path.starts_with(DOWNLOADS) { "/shop/download/…" } else { path }
+    match path {
+        path if path.starts_with(DOWNLOADS) => "/shop/download/…",
+        path if path.starts_with(RECEIPTS) => "/shop/receipt/…",
+        path => path,
+    }
 }

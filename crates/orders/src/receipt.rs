@@ -161,6 +161,16 @@ impl Receipt<'_> {
         receipt_texts(language).heading
     }
 
+    /// Returns the label of the link to the page for printing.
+    pub(crate) fn print_label(language: Language) -> &'static str {
+        match language {
+            Language::English => "Print this receipt or save it as a PDF",
+            Language::German => "Diesen Beleg drucken oder als PDF speichern",
+            Language::French => "Imprimer ce reçu ou l’enregistrer en PDF",
+            Language::Spanish => "Imprimir este recibo o guardarlo como PDF",
+        }
+    }
+
     /// Returns names and values, in the order of the lines.
     pub(crate) fn list_lines(&self, language: Language, facts: &ShopFacts) -> Vec<(&'static str, String)> {
         let texts = receipt_texts(language);

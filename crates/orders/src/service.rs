@@ -19,7 +19,7 @@ use crate::decision::Product;
 use crate::link_requests::LinkRequests;
 use crate::mails::{self, DeliveryMail, MailContext};
 use crate::order::Order;
-use crate::paths::DOWNLOADS;
+use crate::paths::{DOWNLOADS, RECEIPTS};
 use crate::products::{ProductFolder, ProductSummary, UploadedProduct, list_without_file};
 use crate::provider_api::ProviderApi;
 use crate::receipt::Receipt;
@@ -165,6 +165,7 @@ impl OrderService {
     pub(crate) fn build_delivery(&self, key: &DownloadKey, link: LinkOf<'_>) -> NewMail {
         let token = key.sign(DownloadGrant { order: link.order, generation: link.generation });
         let url = format!("{}{DOWNLOADS}{token}", self.facts.url);
+        let receipt_url = format!("{}{RECEIPTS}{token}", self.facts.url);
         let mail = DeliveryMail {
             order: link.order,
             generation: link.generation,
@@ -174,6 +175,7 @@ impl OrderService {
             expires_at: link.ends_at,
             downloads: link.downloads,
             receipt: link.receipt,
+            receipt_url: &receipt_url,
         };
         self.to_row(&mails::build_delivery(self.mail_context(link.now), link.language, mail))
     }

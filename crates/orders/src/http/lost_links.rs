@@ -46,10 +46,7 @@ impl OrderService {
     /// Answers a request of the page.
     pub(super) async fn answer_lost_links(self: &Arc<Self>, request: Request, language: Language) -> Response {
         match *request.method() {
-            Method::GET | Method::HEAD => {
-                let form = page::format_address_form(language);
-                page::respond_with(StatusCode::OK, language, page::lost_links(language), &form, &self.facts.name)
-            }
+            Method::GET | Method::HEAD => page::respond_with_lost_links(language, &self.facts.name),
             Method::POST => self.send_lost_links(request, language).await,
             _ => not_allowed("GET, HEAD, POST"),
         }

@@ -1,8 +1,9 @@
-//! The routes of orders: webhooks, downloads, the page after a payment.
+//! The routes of orders: webhooks, downloads, receipts, the page after a payment.
 
 mod download;
 mod lost_links;
 mod page;
+mod receipt;
 mod thank_you;
 
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use telemetry::log_limit::LogLimit;
 
 pub use self::thank_you::CHECKOUT_PARAMETER;
 use crate::order::Provider;
-pub use crate::paths::{DOWNLOADS, ORDERS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
+pub use crate::paths::{DOWNLOADS, ORDERS, RECEIPTS, STYLE_SHEET, THANK_YOU, WEBHOOKS, is_order_path, logged_path};
 use crate::service::OrderService;
 use crate::shop_facts::ShopFonts;
 use crate::webhook::{Delivery, MAX_BODY, WebhookOutcome, WebhookRejection};
@@ -49,6 +50,9 @@ impl OrderService {
                 return plain(StatusCode::SERVICE_UNAVAILABLE, "a link is not opened ahead of its reader\n");
             }
             return self.answer_download(token, *request.method() == Method::HEAD, language).await;
+        }
+        if let Some(token) = path.strip_prefix(RECEIPTS) {
+            return self.answer_receipt(token, language).await;
         }
         if path == STYLE_SHEET {
             return style_sheet(&self.facts.fonts);

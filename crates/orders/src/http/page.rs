@@ -21,6 +21,7 @@ const STYLE: &str = include_str!("page.css");
 pub struct MessagePage {
     /// The heading.
     pub title: &'static str,
+    /// What follows it; an empty one is left out.
     pub paragraphs: [&'static str; 2],
     /// The label of the link to the shop.
     pub back: &'static str,
@@ -113,25 +114,101 @@ pub(super) fn format_orders_link(language: Language) -> String {
     format!("<p>{question} <a class=\"quiet\" href=\"{ORDERS}\">{label}</a></p>\n")
 }
 
+/// The links of an order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OrderLinks<'a> {
+    /// Where the file is.
+    pub download: &'a str,
+    /// Where the receipt is.
+    pub receipt: &'a str,
+}
+
 /// Formats the download button and the receipt of an order.
-pub(super) fn format_order(language: Language, url: &str, lines: &[(&str, String)]) -> String {
+pub(super) fn format_order(language: Language, links: OrderLinks<'_>, lines: &[(&str, String)]) -> String {
     let button = match language {
         Language::English => "Download the template",
         Language::German => "Vorlage herunterladen",
         Language::French => "Télécharger le modèle",
         Language::Spanish => "Descargar la plantilla",
     };
+    format!(
+        "<p><a class=\"button\" href=\"{}\">{button}</a></p>\n<section aria-labelledby=\"receipt\">\n\
+         <h2 id=\"receipt\">{}</h2>\n{}</section>\n<p><a class=\"quiet\" href=\"{}\">{}</a></p>\n{}",
+        escape_html(links.download),
+        Receipt::heading(language),
+        format_lines(lines),
+        escape_html(links.receipt),
+        Receipt::print_label(language),
+        format_orders_link(language)
+    )
+}
+
+fn format_lines(lines: &[(&str, String)]) -> String {
     let mut rows = String::new();
     for (name, value) in lines {
         let _ = writeln!(rows, "<div><dt>{name}</dt><dd>{}</dd></div>", escape_html(value));
     }
-    format!(
-        "<p><a class=\"button\" href=\"{}\">{button}</a></p>\n<section aria-labelledby=\"receipt\">\n\
-         <h2 id=\"receipt\">{}</h2>\n<dl>\n{rows}</dl>\n</section>\n{}",
-        escape_html(url),
-        Receipt::heading(language),
-        format_orders_link(language)
-    )
+    format!("<dl>\n{rows}</dl>\n")
+}
+
+/// Returns the texts of the page of a receipt.
+pub(super) fn receipt(language: Language) -> MessagePage {
+    let (title, printing, back) = match language {
+        Language::English => (
+            "Receipt",
+            "Print this page with your browser, or save it as a PDF: Ctrl + P, or ⌘ P on a Mac.",
+            "Back to Templates",
+        ),
+        Language::German => (
+            "Beleg",
+            "Drucken Sie diese Seite mit Ihrem Browser oder speichern Sie sie als PDF: Strg + P, am Mac ⌘ P.",
+            "Zurück zu den Vorlagen",
+        ),
+        Language::French => (
+            "Reçu",
+            "Imprimez cette page avec votre navigateur ou enregistrez-la en PDF : Ctrl + P, ou ⌘ P sur un Mac.",
+            "Retour aux modèles",
+        ),
+        Language::Spanish => (
+            "Recibo",
+            "Imprime esta página con tu navegador o guárdala como PDF: Ctrl + P, o ⌘ P en un Mac.",
+            "Volver a las plantillas",
+        ),
+    };
+    MessagePage { title, paragraphs: [printing, ""], back }
+}
+
+/// Formats the lines of a receipt, and whether the order was refunded.
+pub(super) fn format_receipt(language: Language, is_refunded: bool, lines: &[(&str, String)]) -> String {
+    let refunded = match language {
+        Language::English => "The amount was refunded.",
+        Language::German => "Der Betrag wurde erstattet.",
+        Language::French => "Le montant a été remboursé.",
+        Language::Spanish => "El importe fue reembolsado.",
+    };
+    let refunded = if is_refunded { format!("<p><strong>{refunded}</strong></p>\n") } else { String::new() };
+    format!("<section class=\"receipt\">\n{refunded}{}</section>\n", format_lines(lines))
+}
+
+/// Returns the texts of the page of a receipt that cannot be read for now.
+pub(super) fn receipt_unavailable(language: Language) -> MessagePage {
+    let (title, text, back) = match language {
+        Language::English => {
+            ("Please try again later", "The receipt cannot be shown at the moment.", "Back to Templates")
+        }
+        Language::German => (
+            "Bitte später noch einmal versuchen",
+            "Der Beleg kann gerade nicht angezeigt werden.",
+            "Zurück zu den Vorlagen",
+        ),
+        Language::French => {
+            ("Veuillez réessayer plus tard", "Le reçu ne peut pas être affiché pour le moment.", "Retour aux modèles")
+        }
+        Language::Spanish => {
+            ("Inténtalo más tarde", "El recibo no se puede mostrar en este momento.", "Volver a las plantillas")
+        }
+    };
+    MessagePage { title, paragraphs: [text, ""], back }
 }
 
 /// Returns the texts of the page of an order that was refunded.
@@ -302,7 +379,7 @@ pub(super) fn format_style_sheet(fonts: &ShopFonts) -> String {
 }
 
 /// Returns the texts of the page where buyers ask for their links.
-pub(super) fn lost_links(language: Language) -> MessagePage {
+fn lost_links(language: Language) -> MessagePage {
     match language {
         Language::English => MessagePage {
             title: "Your downloads",
@@ -416,7 +493,7 @@ pub(super) fn too_many_requests(language: Language) -> MessagePage {
 }
 
 /// Formats the form for the address of a buyer.
-pub(super) fn format_address_form(language: Language) -> String {
+fn format_address_form(language: Language) -> String {
     let (field, button) = match language {
         Language::English => ("Email address", "Send my links"),
         Language::German => ("E-Mail-Adresse", "Links senden"),
@@ -447,21 +524,25 @@ pub(super) fn format_renewal_form(language: Language, token: &str) -> String {
 
 /// Returns a page as HTML.
 pub fn format_message_page(language: Language, page: MessagePage, shop: &str) -> String {
-    format_page_with(language, page, "", shop)
+    format_page_with(language, page, "", shop, UNLISTED)
 }
 
-/// Returns a page with further content, such as a form, as HTML.
-fn format_page_with(language: Language, page: MessagePage, form: &str, shop: &str) -> String {
+/// Keeps a page out of search engines.
+const UNLISTED: &str = "<meta name=\"robots\" content=\"noindex\">";
+
+/// Returns a page with further content, such as a form, as HTML; `meta` is for search engines.
+fn format_page_with(language: Language, page: MessagePage, form: &str, shop: &str, meta: &str) -> String {
     // A form, or a download, has the button that matters.
     let class = if form.contains("class=\"button\"") { "quiet" } else { "button" };
-    let MessagePage { title, paragraphs: [first, second], back } = page;
+    let MessagePage { title, paragraphs, back } = page;
+    let paragraphs = paragraphs.iter().filter(|text| !text.is_empty());
+    let paragraphs: String = paragraphs.map(|text| format!("<p>{text}</p>\n")).collect();
     let (language, shop) = (language.tag(), escape_html(shop));
     format!(
         "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n{meta}\n\
          <title>{title} – {shop}</title>\n<link rel=\"icon\" href=\"/favicon.svg\">\n<link rel=\"stylesheet\" href=\"{STYLE_SHEET}\">\n\
-         </head>\n<body>\n<header><a href=\"/\">{shop}</a></header>\n<main>\n<h1>{title}</h1>\n<p>{first}</p>\n<p>{second}</p>\n\
-         {form}<p><a class=\"{class}\" href=\"/\">{back}</a></p>\n</main>\n</body>\n</html>\n"
+         </head>\n<body>\n<header><a href=\"/\">{shop}</a></header>\n<main>\n<h1>{title}</h1>\n{paragraphs}{form}<p><a class=\"{class}\" href=\"/\">{back}</a></p>\n</main>\n</body>\n</html>\n"
     )
 }
 
@@ -473,13 +554,25 @@ pub(super) fn respond_with(
     form: &str,
     shop: &str,
 ) -> Response {
-    let mut response = Response::new(Body::from(format_page_with(language, page, form, shop)));
+    let mut response = respond(language, format_page_with(language, page, form, shop, UNLISTED));
     *response.status_mut() = status;
+    response.headers_mut().insert(HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex"));
+    response
+}
+
+/// Answers with the page where buyers ask for their links, which search engines may list.
+pub(super) fn respond_with_lost_links(language: Language, shop: &str) -> Response {
+    let page = lost_links(language);
+    let meta = format!("<meta name=\"description\" content=\"{}\">", page.paragraphs[0]);
+    respond(language, format_page_with(language, page, &format_address_form(language), shop, &meta))
+}
+
+fn respond(language: Language, html: String) -> Response {
+    let mut response = Response::new(Body::from(html));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
     headers.insert(VARY, HeaderValue::from_static("accept-language"));
-    headers.insert(HeaderName::from_static("x-robots-tag"), HeaderValue::from_static("noindex"));
     response
 }

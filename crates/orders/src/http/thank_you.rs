@@ -14,7 +14,7 @@ use url::form_urlencoded;
 use super::download::is_open;
 use super::page;
 use crate::order::{Order, OrderState};
-use crate::paths::{DOWNLOADS, THANK_YOU};
+use crate::paths::{DOWNLOADS, RECEIPTS, THANK_YOU};
 use crate::service::OrderService;
 use crate::store::find_order_of_checkout;
 use crate::token::DownloadGrant;
@@ -89,7 +89,9 @@ impl OrderService {
             return page::respond_with(StatusCode::OK, language, page::ended(language), &form, &self.facts.name);
         }
         let lines = order.receipt(&number).list_lines(language, &self.facts);
-        let order = page::format_order(language, &format!("{DOWNLOADS}{token}"), &lines);
+        let (download, receipt) = (format!("{DOWNLOADS}{token}"), format!("{RECEIPTS}{token}"));
+        let links = page::OrderLinks { download: &download, receipt: &receipt };
+        let order = page::format_order(language, links, &lines);
         page::respond_with(StatusCode::OK, language, page::order_ready(language), &order, &self.facts.name)
     }
 }

@@ -84,6 +84,42 @@ async fn form_of_lost_links_is_refused_from_other_sites() {
     }
 }
 
+#[tokio::test]
+async fn receipt_is_shown_also_after_the_end_of_the_link() {
+    let shop = TestShop::start().await;
+    shop.deliver(Provider::Stripe, &session("evt_1", "pi_1", 2800, "plink_1")).await.expect("an order");
+    let link = latest_link(&shop).await;
+    let receipt = link.replace("/shop/download/", "/shop/receipt/");
+    let open = async |path: &str, language: &str| {
+        let request = Request::builder().uri(path).header("accept-language", language).body(Body::empty());
+        let response = shop.service.answer(request.expect("a request")).await;
+        let status = response.status().as_u16();
+        assert_eq!(response.headers()["referrer-policy"], "no-referrer");
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        let body = axum::body::to_bytes(response.into_body(), 100_000).await.expect("a page");
+        (status, String::from_utf8(body.to_vec()).expect("text"))
+    };
+    let (status, page) = open(&receipt, "en").await;
+    assert_eq!(status, 200);
+    for line in ["<h1>Receipt</h1>", "<dd>28.00 USD</dd>", "<dd>Stripe</dd>", "Ctrl + P"] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+    assert!(!page.contains("refunded") && !page.contains("<p></p>"), "{page}");
+    let (_, german) = open(&receipt, "de").await;
+    assert!(german.contains("<h1>Beleg</h1>"), "{german}");
+    shop.clock.advance(TimeDelta::days(400));
+    assert_eq!(send(&shop, Method::GET, &link).await, 410);
+    assert_eq!(open(&receipt, "en").await, (200, page), "the receipt stays as it was");
+    shop.deliver(Provider::Stripe, &refund("evt_2", "pi_1", 2800)).await.expect("a refund");
+    let (status, page) = open(&receipt, "en").await;
+    assert!(status == 200 && page.contains("The amount was refunded."), "{page}");
+    let downloads = "SELECT downloads::text FROM basalt.orders";
+    assert_eq!(shop.database.query(downloads).await, ["0"], "a receipt is no download");
+    for unknown in ["/shop/receipt/", "/shop/receipt/abc", &format!("{receipt}x")] {
+        assert_eq!(open(unknown, "en").await.0, 404, "{unknown}");
+    }
+}
+
 /// Waits for the number of mails, which are written after the answer.
 async fn wait_for_mails(shop: &TestShop, expected: usize) {
     for _ in 0..200 {
@@ -210,8 +246,14 @@ async fn page_of_lost_links_is_found_and_tells_who_asks_too_often_in_the_languag
     }
     let html = shop.database.query("SELECT html FROM basalt.outbox").await.concat();
     assert!(html.contains("<a href=\"https://shop.example/orders\""), "{html}");
+    let (head, page) = open(Method::GET, "/orders", "").await;
+    assert!(
+        !head.headers.contains_key("x-robots-tag") && page.contains("<meta name=\"description\" content=\"Geben Sie"),
+        "{page}"
+    );
     for _ in 0..10 {
-        assert_eq!(open(Method::POST, "/orders", "email=bob%40example.com").await.0.status, 200);
+        let (head, _) = open(Method::POST, "/orders", "email=bob%40example.com").await;
+        assert_eq!((head.status.as_u16(), &head.headers["x-robots-tag"]), (200, &"noindex".parse().expect("a value")));
     }
     let (head, page) = open(Method::POST, "/orders", "email=bob%40example.com").await;
     assert_eq!((head.status.as_u16(), head.headers["content-language"].to_str().ok()), (429, Some("de")));
