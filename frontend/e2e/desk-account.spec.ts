@@ -132,6 +132,10 @@ test("another owner is added by a link, ends other sessions and is removed", asy
   await page.getByLabel("Present password").fill(PASSWORD);
   await page.getByRole("button", { name: "Remove owner", exact: true }).click();
   await expect(page.getByText("The owner is removed.")).toBeVisible();
+  const activity = page.getByRole("list", { name: "Activity" }).getByRole("listitem");
+  await expect(activity.first()).toContainText("Removed an owner: partner@example.com");
+  await expect(activity.filter({ hasText: "Added an owner: partner@example.com" })).toHaveCount(1);
+  await expect(activity.last()).toContainText("Set up the desk");
   await partner.reload();
   await expect(partner.getByRole("heading", { level: 1 })).toHaveText("Sign in to the desk");
   await partner.context().close();

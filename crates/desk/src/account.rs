@@ -11,15 +11,18 @@ use uuid::Uuid;
 use crate::auth_client::AuthCall;
 use crate::http::body::JsonBody;
 use crate::http::error::DeskError;
+use crate::http::query::Query;
 use crate::http::respond;
 use crate::session::DeskSession;
 use crate::sign_in::{self, SignIn, create_reset_link};
 use crate::store::tickets::{self, Purpose};
-use crate::store::{account, devices};
+use crate::store::{account, devices, events};
 
 /// The longest address and password, in characters.
 const MAX_EMAIL: usize = 255;
 const MAX_PASSWORD: usize = 1_000;
+/// The events of a page.
+const EVENTS_SHOWN: i64 = 20;
 
 /// A request of the signed-in owner about the account.
 #[derive(Clone, Copy)]
@@ -59,6 +62,29 @@ impl AccountRequest<'_> {
             })
             .collect();
         Ok(respond::ok(&json!({ "sessions": sessions, "owners": owners })))
+    }
+
+    /// Returns what was done at the desk, the latest first: `before` is the id of the last event of the page before.
+    pub(crate) async fn list_activity(self, query: &Query) -> Result<Response, DeskError> {
+        let before = query.number("before", i64::MAX, 1..=i64::MAX)?;
+        // One more tells whether there are earlier ones.
+        let mut found = events::list(&mut self.step.visit.db(), before, EVENTS_SHOWN + 1).await?;
+        let shown = usize::try_from(EVENTS_SHOWN).unwrap_or(usize::MAX);
+        let has_more = found.len() > shown;
+        found.truncate(shown);
+        let events: Vec<Value> = (found.iter())
+            .map(|event| {
+                json!({
+                    "id": event.id,
+                    "at": event.at,
+                    "email": event.email,
+                    "action": event.action,
+                    "subject": event.subject,
+                    "address": event.address,
+                })
+            })
+            .collect();
+        Ok(respond::ok(&json!({ "events": events, "has_more": has_more })))
     }
 
     /// Changes the password, which ends the other sessions.

@@ -159,6 +159,9 @@ impl Desk {
             let origin = origin.unwrap_or(OwnOrigin { is_https: self.settings.is_https() });
             let step = SignIn { auth: &self.auth, settings: &self.settings, visit: &visit, origin };
             let account = AccountRequest { step, session: &session };
+            if let ("GET", ["activity"]) = (parts.method.as_str(), rest) {
+                return account.list_activity(&Query::parse(parts.uri.query())?).await;
+            }
             return handle_account(account, parts.method.as_str(), rest, &body).await;
         }
         let passkeys = PasskeyRequest { auth: &self.auth, visit: &visit, session: &session };

@@ -3,6 +3,7 @@ import { fail, ok, type StandInAnswer, type StandInRequest } from "./answer.ts";
 import { answerCatalogue } from "./catalogue.ts";
 import {
   account,
+  activity,
   checklist,
   figures,
   held,
@@ -211,7 +212,7 @@ function answerHeld(action: string): StandInAnswer {
 
 function answerAccount({ method }: StandInRequest, action: string, item: string): StandInAnswer {
   if (action === "recovery-codes") return answerRecoveryCodes(method, item);
-  if (method === "GET") return ok(account);
+  if (method === "GET") return ok(action === "activity" ? activity : account);
   if (action === "authenticator") return ok({ ticket: "t", totp: TOTP() });
   if (action === "owners" && method === "POST") return ok({ token: "a".repeat(43) });
   return { status: 204 };

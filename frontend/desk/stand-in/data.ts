@@ -230,6 +230,25 @@ export const checklist = {
 
 export const recoveryCodes = { left: 9, are_unconfirmed: false };
 
+export const activity = {
+  events: [
+    ["order.refund", "#17", "owner@shop.example"],
+    ["sign_in_failed", "somebody@example.com", null],
+    ["catalogue.change", "3", "partner@shop.example"],
+    ["owner_added", "partner@shop.example", "owner@shop.example"],
+    ["sign_in", "passkey", "owner@shop.example"],
+    ["setup", null, "owner@shop.example"],
+  ].map(([action, subject, email], position) => ({
+    id: 6 - position,
+    at: new Date(Date.now() - position * 3_600_000).toISOString(),
+    email,
+    action,
+    subject,
+    address: "192.0.2.7",
+  })),
+  has_more: false,
+};
+
 export const account = {
   sessions: [
     {

@@ -51,6 +51,28 @@ export function loadAccount() {
   return send({ path: "/account" }, AccountSchema);
 }
 
+const ActivitySchema = v.object({
+  events: v.array(
+    v.object({
+      id: v.number(),
+      at: v.string(),
+      email: v.nullish(v.string()),
+      action: v.string(),
+      subject: v.nullish(v.string()),
+      address: v.nullish(v.string()),
+    }),
+  ),
+  has_more: v.boolean(),
+});
+
+export type DeskEvent = v.InferOutput<typeof ActivitySchema>["events"][number];
+
+/** Loads what was done at the desk, the latest first; `before` is the id of the last known event. */
+export function loadActivity(before?: number) {
+  const query = before === undefined ? "" : `?before=${before}`;
+  return send({ path: `/account/activity${query}` }, ActivitySchema);
+}
+
 export function changePassword(current_password: string, password: string) {
   const body = { current_password, password };
   return send({ method: "POST", path: "/account/password", body }, Nothing);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeBrowser } from "./model.ts";
+import { describeBrowser, describeEvent, isRefusal } from "./model.ts";
 
 test("browser and system are read from the user agent", () => {
   expect(
@@ -11,4 +11,20 @@ test("browser and system are read from the user agent", () => {
     ),
   ).toBe("Edge on Mac");
   expect(describeBrowser("curl/8.0")).toBe("Unknown browser");
+});
+
+test("events are named with what they are about", () => {
+  expect(describeEvent("order.refund", "#17")).toBe("Refunded an order: #17");
+  expect(describeEvent("sign_in", "passkey")).toBe("Signed in by passkey");
+  expect(describeEvent("sign_in", "code")).toBe("Signed in");
+  expect(describeEvent("submission.reply", "5f0c9a52-0000-4000-8000-000000000000")).toBe(
+    "Replied to a submission",
+  );
+  expect(describeEvent("sign_in_failed", null)).toBe("Sign-in refused");
+  expect(describeEvent("of_a_later_version", "x")).toBe("of_a_later_version");
+  expect([
+    isRefusal("code_failed"),
+    isRefusal("order.refund_failed"),
+    isRefusal("sign_in"),
+  ]).toEqual([true, false, false]);
 });

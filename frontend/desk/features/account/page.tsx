@@ -6,6 +6,7 @@ import { useSessionControl } from "../../shell/session/session.tsx";
 import { Button } from "../../shell/ui/button.tsx";
 import { FailureNotice } from "../../shell/ui/failure-notice.tsx";
 import { Skeleton } from "../../shell/ui/skeleton.tsx";
+import { ActivityPanel } from "./activity-panel.tsx";
 import { loadAccount } from "./api.ts";
 import { OwnersPanel } from "./owners-panel.tsx";
 import { Panel } from "./panel.tsx";
@@ -33,6 +34,7 @@ export function AccountPage() {
         <Passkeys />
         {value && <SessionsPanel sessions={value.sessions} />}
         {value && <OwnersPanel owners={value.owners} />}
+        <ActivityPanel />
         <Panel title="Sign out">
           <p className="mb-4 text-ink-soft">
             Ends the session of this browser. Texts that are not sent are discarded when the page is

@@ -102,6 +102,40 @@ async fn sign_out_ends_both_sessions_and_removes_the_cookie() {
 }
 
 #[tokio::test]
+async fn activity_is_listed_by_pages_for_owners_alone() {
+    let shop = Shop::start();
+    let owner = shop.set_up().await;
+    assert_eq!(shop.get("/account/activity", None).await.status, 401);
+    assert_eq!(shop.send_password(EMAIL, "a wrong password").await.status, 401);
+    shop.execute(
+        "INSERT INTO basalt.desk_events (at, user_id, action, subject, address)
+         SELECT now(), u.id, 'owner_removed', u.id::text, '192.0.2.1' FROM auth.users u, generate_series(1, 30)",
+    )
+    .await;
+    let latest = shop.get("/account/activity", Some(&owner.cookie)).await;
+    let events = latest.body["events"].as_array().cloned().unwrap_or_default();
+    assert_eq!((events.len(), &latest.body["has_more"]), (20, &json!(true)), "{}", latest.body);
+    assert_eq!(
+        (&events[0]["subject"], &events[0]["email"], &events[0]["address"]),
+        (&json!(EMAIL), &json!(EMAIL), &json!("192.0.2.1"))
+    );
+    let before = format!("/account/activity?before={}", events[19]["id"]);
+    let earlier = shop.get(&before, Some(&owner.cookie)).await;
+    let events = earlier.body["events"].as_array().cloned().unwrap_or_default();
+    assert_eq!((events.len(), &earlier.body["has_more"]), (13, &json!(false)), "{}", earlier.body);
+    let refused = &events[10];
+    assert_eq!(
+        (&refused["action"], &refused["subject"], &refused["email"]),
+        (&json!("sign_in_failed"), &json!(EMAIL), &json!(null))
+    );
+    assert_eq!(events[12]["action"], "setup");
+    for invalid in ["0", "x", "-1", "99999999999999999999"] {
+        let answer = shop.get(&format!("/account/activity?before={invalid}"), Some(&owner.cookie)).await;
+        assert_eq!(answer.status, 400, "{invalid}");
+    }
+}
+
+#[tokio::test]
 async fn sign_out_without_its_record_ends_both_sessions() {
     let shop = Shop::start();
     let owner = shop.set_up().await;
