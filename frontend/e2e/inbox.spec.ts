@@ -77,3 +77,27 @@ for (const colorScheme of ["light", "dark"] as const) {
     await expect(itemOf(page, email)).toBeVisible();
   });
 }
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`the preview of mails is accessible and fits a phone, ${colorScheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.goto("/_dev");
+    await page.getByRole("link", { name: "Mails" }).click();
+    await expect(page.getByRole("heading", { level: 1, name: "Mails" })).toBeVisible();
+    await page.getByRole("link", { name: "New password" }).click();
+    await page.getByRole("link", { name: "Deutsch" }).click();
+    await page.getByRole("link", { name: "375 px" }).click();
+    await page.getByRole("link", { name: "dark" }).click();
+    const mail = page.frameLocator("iframe");
+    await expect(mail.locator("html")).toHaveAttribute("lang", "de");
+    await expect(mail.getByRole("link").first()).toBeVisible();
+    const ground = await mail
+      .locator("body")
+      .evaluate((body) => getComputedStyle(body).backgroundColor);
+    expect(ground).not.toBe("rgb(255, 255, 255)");
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(width).toBe(320);
+    expect(await findViolations(page, "iframe")).toEqual([]);
+  });
+}

@@ -21,6 +21,11 @@ pub(super) struct DevLink {
 /// The links, in their order; a server has some of the pages.
 pub(super) const INBOX: DevLink =
     DevLink { path: "/_dev/inbox", title: "Inbox", purpose: "The mails and messages that this server keeps." };
+pub(super) const MAILS: DevLink = DevLink {
+    path: super::mails::PATH,
+    title: "Mails",
+    purpose: "Each mail of the auth API with your templates, in each language, light and dark.",
+};
 pub(super) const OUTBOX: DevLink = DevLink {
     path: "/_dev/outbox.json",
     title: "Outbox",

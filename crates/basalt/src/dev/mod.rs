@@ -1,4 +1,4 @@
-//! Development pages below `/_dev`: inbox of kept messages, simulators, and consent page.
+//! Development pages below `/_dev`: inbox of kept messages, preview of mails, simulators, and consent page.
 //! [`access`] alone decides about access to them.
 
 mod access;
@@ -7,6 +7,7 @@ mod explain;
 mod home;
 mod inbox;
 mod kept_messages;
+mod mails;
 mod page;
 pub(crate) mod payment;
 mod peer_process;
@@ -30,6 +31,7 @@ pub(crate) use access::Access;
 pub(crate) use explain::is_explanation_path;
 pub(crate) use inbox::InboxPages;
 pub(crate) use kept_messages::{KeptMessages, MailboxPorts, OpenMailboxPorts};
+pub(crate) use mails::MailPreview;
 
 use access::AccessRule;
 use responses::{DEFAULT_POLICY, response, text};
@@ -37,6 +39,7 @@ use responses::{DEFAULT_POLICY, response, text};
 pub(crate) struct DevelopmentPages {
     inbox: Option<InboxPages>,
     outbox: Option<Arc<Outbox>>,
+    mails: Option<MailPreview>,
     access: Access,
     provider: Option<Arc<Simulator>>,
     consent: Option<consent::ConsentPage>,
@@ -53,6 +56,7 @@ enum DevPage<'a> {
     ProviderOverview(&'a Simulator),
     Explanations(&'a ExplanationStore),
     Payment(&'a payment::PaymentPages),
+    Mails(&'a MailPreview),
     Home,
     Inbox,
 }
@@ -68,7 +72,16 @@ impl DevelopmentPages {
     /// Creates the pages.
     /// `inbox`: `None` when no message can be read. `access` decides about access.
     pub(crate) fn new(inbox: Option<InboxPages>, access: Access) -> Self {
-        Self { inbox, outbox: None, access, provider: None, consent: None, explanations: None, payment: None }
+        Self {
+            inbox,
+            outbox: None,
+            mails: None,
+            access,
+            provider: None,
+            consent: None,
+            explanations: None,
+            payment: None,
+        }
     }
 
     /// Returns who may use what is for development.
@@ -80,6 +93,12 @@ impl DevelopmentPages {
     #[must_use]
     pub(crate) fn with_outbox(self, outbox: Arc<Outbox>) -> Self {
         Self { outbox: Some(outbox), ..self }
+    }
+
+    /// Adds the preview of mails.
+    #[must_use]
+    pub(crate) fn with_mails(self, mails: MailPreview) -> Self {
+        Self { mails: Some(mails), ..self }
     }
 
     /// Adds the provider simulator.
@@ -123,6 +142,7 @@ impl DevelopmentPages {
             DevPage::ProviderOverview(simulator) => provider::answer_overview(simulator, &request),
             DevPage::Explanations(store) => explain::answer(store, &request),
             DevPage::Payment(pages) => pages.answer(request).await,
+            DevPage::Mails(preview) => preview.answer(request.method(), request.uri()).await,
             DevPage::Home => home::answer(request.uri().path(), &self.list_pages()),
             DevPage::Inbox => self.answer_inbox(request).await,
         }
@@ -132,6 +152,7 @@ impl DevelopmentPages {
     fn list_pages(&self) -> Vec<home::DevLink> {
         [
             (self.inbox.is_some(), home::INBOX),
+            (self.mails.is_some(), home::MAILS),
             (self.outbox.is_some(), home::OUTBOX),
             (self.payment.is_some(), home::PAYMENT),
             (self.provider.is_some(), home::PROVIDER),
@@ -149,6 +170,9 @@ impl DevelopmentPages {
         }
         if let Some(pages) = self.payment.as_ref().filter(|_| payment::is_payment_path(path)) {
             return DevPage::Payment(pages);
+        }
+        if let Some(preview) = self.mails.as_ref().filter(|_| mails::is_mails_path(path)) {
+            return DevPage::Mails(preview);
         }
         match (&self.consent, &self.provider) {
             (Some(page), _) if consent::is_consent_path(path) => DevPage::Consent(page),
@@ -189,7 +213,7 @@ impl<'a> DevPage<'a> {
             Self::Consent(page) => page.access_rule(),
             Self::Provider(simulator) => provider::access_rule(simulator, request),
             Self::Explanations(_) => explain::access_rule(request),
-            Self::Payment(_) | Self::Home | Self::ProviderOverview(_) => AccessRule::Local,
+            Self::Payment(_) | Self::Mails(_) | Self::Home | Self::ProviderOverview(_) => AccessRule::Local,
             Self::Inbox => AccessRule::LocalOrToken,
         }
     }

@@ -6,11 +6,13 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use super::support::{Basalt, TempFolder, free_port};
 
 /// One path of every kind of page; each answers 200 when it is served.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 7] = [
     "/_dev/inbox",
     "/_dev/inbox.json",
     "/_dev/inbox.css",
     "/_dev/outbox.json",
+    "/_dev/mails",
+    "/_dev/mails/body",
     "/_dev/provider/.well-known/openid-configuration",
 ];
 const PROVIDER: &str = "[basalt.provider]\nstands_in_for = [\"google\"]\n";
@@ -83,7 +85,7 @@ fn proxy(upstream: SocketAddr, version: &'static str, added: &'static str) -> So
 #[test]
 fn forwarding_header_denies_every_page() {
     let site = TestServer::start(PROVIDER);
-    assert_eq!(site.statuses_of_all(""), [200; 5]);
+    assert_eq!(site.statuses_of_all(""), [200; 7]);
     for header in [
         "x-forwarded-for: 192.0.2.1",
         "x-forwarded-for: 127.0.0.1",
@@ -97,7 +99,7 @@ fn forwarding_header_denies_every_page() {
         "Via: 1.1 shop",
         "CF-Connecting-IP: 192.0.2.1",
     ] {
-        assert_eq!(site.statuses_of_all(&format!("{header}\r\n")), [403; 5], "{header}");
+        assert_eq!(site.statuses_of_all(&format!("{header}\r\n")), [403; 7], "{header}");
     }
 }
 
@@ -161,7 +163,7 @@ fn public_address_or_mail_server_disables_pages_by_default() {
         assert_eq!(status_of(&exchange(proxy, request)), 403, "{config}");
     }
     let on = "[auth]\nsite_url = \"https://shop.example.com\"\n[basalt]\ndevelopment_pages = true\n";
-    assert_eq!(TestServer::start(&format!("{on}{PROVIDER}")).statuses_of_all(""), [200; 5]);
+    assert_eq!(TestServer::start(&format!("{on}{PROVIDER}")).statuses_of_all(""), [200; 7]);
 }
 
 #[test]
@@ -251,6 +253,37 @@ fn client_of_another_user_is_denied_without_token() {
     assert_eq!(status_of(&exchange_as(OTHER_USER, site.address, &with_token)), 200);
     let settings = exchange_as(OTHER_USER, site.address, &head("/auth/v1/health"));
     assert_eq!(status_of(&settings), 200, "other paths are for all users");
+}
+
+#[test]
+fn every_mail_is_shown_in_each_language_with_the_templates_of_the_project() {
+    let folder = TempFolder::new();
+    let template =
+        folder.write("invite.html", "<p>Join {{ .SiteURL }} by {{ .ConfirmationURL }}</p><script>1</script>");
+    let server = TestServer::start(&format!(
+        "[auth.email.template.invite]\nsubject = \"Join <us>\"\ncontent_path = \"{template}\"\n"
+    ));
+    let open = |path: &str| {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", server.address);
+        exchange(server.address, &head)
+    };
+    let page = open("/_dev/mails?kind=invite");
+    assert!(page.contains("<h2>Join &lt;us&gt;</h2>"), "{page}");
+    let kinds: Vec<&str> = page.split("?kind=").skip(1).filter_map(|rest| rest.split('&').next()).collect();
+    let kinds: std::collections::BTreeSet<&str> = kinds.into_iter().collect();
+    assert_eq!(kinds.len(), 13, "{kinds:?}");
+    for kind in kinds {
+        for language in ["en", "de", "fr", "es"] {
+            let mail = open(&format!("/_dev/mails/body?kind={kind}&language={language}&colours=dark"));
+            assert_eq!(status_of(&mail), 200, "{kind}");
+            assert!(mail.contains("content-security-policy: sandbox; default-src 'none'"), "{mail}");
+            let is_own = kind == "invite";
+            assert!(mail.contains("@media all {") != is_own && !mail.contains("{{"), "{kind} {language}: {mail}");
+            assert_eq!(mail.contains("<p>Join "), is_own, "{kind}");
+        }
+    }
+    let german = open("/_dev/mails/body?kind=recovery&language=de");
+    assert!(german.contains("lang=\"de\"") && german.contains("@media not all {"), "{german}");
 }
 
 #[test]

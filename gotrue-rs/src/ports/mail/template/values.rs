@@ -46,8 +46,8 @@ pub struct TemplateVariables<'a> {
 }
 
 impl TemplateVariables<'static> {
-    /// Values of the kind that a mail has, with which a template is tried.
-    pub(super) fn sample() -> Self {
+    /// Values of the kind that a mail has, with which a template is tried and shown.
+    pub fn sample() -> Self {
         let link =
             "https://example.com/auth/v1/verify?token=0123456789abcdef&type=signup&redirect_to=https://example.com";
         Self {

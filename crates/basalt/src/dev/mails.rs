@@ -1,0 +1,203 @@
+//! `/_dev/mails`: each mail of the auth API as it is sent, in each language, at two widths, light and dark.
+//!
+//! The texts are the configured ones, filled in with values of an example. Nothing is sent.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use axum::response::Response;
+use gotrue_rs::app::App;
+use gotrue_rs::ports::mail::template::TemplateVariables;
+use gotrue_rules::domain::error::chain::ErrorChain;
+use gotrue_rules::domain::language::Language;
+use gotrue_rules::domain::policy::MailKind;
+use gotrue_rules::wire::html::escape_html;
+use http::{Method, StatusCode, Uri};
+use tokio::sync::watch;
+use url::form_urlencoded;
+
+use super::is_read;
+use super::responses::{response, text};
+
+/// The path of the page.
+pub(super) const PATH: &str = "/_dev/mails";
+/// What the frame shows.
+const BODY_PATH: &str = "/_dev/mails/body";
+const STYLE_PATH: &str = "/_dev/mails/page.css";
+const STYLE: &str = concat!(
+    include_str!("../../../../frontend/development/base.css"),
+    include_str!("../../../../frontend/development/mails/page.css")
+);
+
+/// The policy of the page, whose frame is of this server.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// The policy of a mail: nothing of it runs, and pictures of the operator load as in a mail program.
+const BODY_POLICY: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; font-src https:; frame-ancestors 'self'";
+/// The windows of mail programs: a phone, and a pane of a desktop.
+const WIDTHS: [&str; 2] = ["375", "600"];
+const COLOURS: [&str; 2] = ["light", "dark"];
+/// The condition of the styles for dark windows.
+const DARK_CONDITION: &str = "(prefers-color-scheme: dark)";
+
+/// The preview of mails.
+pub(crate) struct MailPreview {
+    app: watch::Receiver<Arc<App>>,
+}
+
+/// What is shown.
+#[derive(Clone, Copy)]
+struct Shown {
+    kind: MailKind,
+    language: Language,
+    width: &'static str,
+    colours: &'static str,
+}
+
+impl MailPreview {
+    /// Creates the preview of what `app` sends; it changes with the configuration.
+    pub(crate) fn new(app: watch::Receiver<Arc<App>>) -> Self {
+        Self { app }
+    }
+
+    /// Answers a request for the page or a part of it.
+    pub(super) async fn answer(&self, method: &Method, uri: &Uri) -> Response {
+        if !is_read(method) {
+            return text(StatusCode::METHOD_NOT_ALLOWED, "the page is only read\n");
+        }
+        if uri.path() == STYLE_PATH {
+            return response(StatusCode::OK, "text/css; charset=utf-8", PAGE_POLICY, STYLE.as_bytes().to_vec());
+        }
+        let shown = Shown::parse(uri.query().unwrap_or_default());
+        let app = Arc::clone(&self.app.borrow());
+        let variables = TemplateVariables { language: shown.language, ..TemplateVariables::sample() };
+        let rendered = app.email_templates.render(shown.kind, &variables, app.clock.now()).await;
+        match (rendered, uri.path() == BODY_PATH) {
+            (Ok(mail), true) => {
+                let html = shown.choose_colours(&mail.html).into_bytes();
+                response(StatusCode::OK, "text/html; charset=utf-8", BODY_POLICY, html)
+            }
+            (Ok(mail), false) => {
+                let html = shown.format_page(&mail.subject).into_bytes();
+                response(StatusCode::OK, "text/html; charset=utf-8", PAGE_POLICY, html)
+            }
+            (Err(error), _) => {
+                let reason = format!("{}\n", ErrorChain(&error));
+                text(StatusCode::INTERNAL_SERVER_ERROR, &reason)
+            }
+        }
+    }
+}
+
+/// Returns whether a path belongs to the preview.
+pub(super) fn is_mails_path(path: &str) -> bool {
+    [PATH, BODY_PATH, STYLE_PATH].contains(&path)
+}
+
+impl Shown {
+    /// Reads the parameters of the page; unknown values are the first of their list.
+    fn parse(query: &str) -> Self {
+        let find = |name: &str| form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name);
+        let value = |name: &str| find(name).map(|(_, value)| value.into_owned()).unwrap_or_default();
+        let (kind, language, width, colours) = (value("kind"), value("language"), value("width"), value("colours"));
+        Self {
+            kind: MailKind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(MailKind::Confirmation),
+            language: Language::ALL.into_iter().find(|known| known.tag() == language).unwrap_or_default(),
+            width: WIDTHS.into_iter().find(|known| *known == width).unwrap_or(WIDTHS[1]),
+            colours: COLOURS.into_iter().find(|known| *known == colours).unwrap_or(COLOURS[0]),
+        }
+    }
+
+    fn to_query(self) -> String {
+        let Self { kind, language, width, colours } = self;
+        format!("kind={}&amp;language={}&amp;width={width}&amp;colours={colours}", kind.as_str(), language.tag())
+    }
+
+    /// Has the styles for dark windows apply always or never, whatever the browser prefers.
+    fn choose_colours(self, html: &str) -> String {
+        html.replace(DARK_CONDITION, if self.colours == "dark" { "all" } else { "not all" })
+    }
+
+    fn format_page(self, subject: &str) -> String {
+        let kinds = MailKind::ALL.map(|kind| (title(kind), Self { kind, ..self }, kind == self.kind));
+        let languages =
+            Language::ALL.map(|language| (native_name(language), Self { language, ..self }, language == self.language));
+        let widths = WIDTHS.map(|width| (format!("{width} px"), Self { width, ..self }, width == self.width));
+        let colours = COLOURS.map(|colours| (colours, Self { colours, ..self }, colours == self.colours));
+        let Self { width, colours: shown_colours, .. } = self;
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Mails</title>\n\
+             <link rel=\"stylesheet\" href=\"mails/page.css\">\n</head>\n<body>\n<header>\n<a href=\"../_dev\">Development pages</a>\n\
+             <h1>Mails</h1>\n<p>The mails of the auth API with your templates, filled in with an example. Nothing is sent.</p>\n</header>\n\
+             <nav aria-label=\"Mail\">\n{}</nav>\n<main>\n<div class=\"choices\">\n\
+             <nav aria-label=\"Language\">\n{}</nav>\n<nav aria-label=\"Width\">\n{}</nav>\n<nav aria-label=\"Colours\">\n{}</nav>\n</div>\n\
+             <h2>{}</h2>\n<div class=\"window\"><iframe title=\"The mail\" class=\"{shown_colours}\" width=\"{width}\" height=\"720\" src=\"mails/body?{}\"></iframe></div>\n\
+             </main>\n</body>\n</html>\n",
+            format_links(kinds),
+            format_links(languages),
+            format_links(widths),
+            format_links(colours),
+            escape_html(subject),
+            self.to_query(),
+        )
+    }
+}
+
+/// Formats links, of which one is that of the page.
+fn format_links<T: std::fmt::Display>(links: impl IntoIterator<Item = (T, Shown, bool)>) -> String {
+    let mut items = String::new();
+    for (label, shown, is_current) in links {
+        let current = if is_current { " aria-current=\"page\"" } else { "" };
+        let _ = writeln!(items, "<li><a href=\"?{}\"{current}>{label}</a></li>", shown.to_query());
+    }
+    format!("<ul>\n{items}</ul>\n")
+}
+
+fn title(kind: MailKind) -> &'static str {
+    match kind {
+        MailKind::Invite => "Invitation",
+        MailKind::Confirmation => "Confirmation of a sign-up",
+        MailKind::Recovery => "New password",
+        MailKind::MagicLink => "Sign-in link",
+        MailKind::EmailChange => "Change of the address",
+        MailKind::Reauthentication => "Code before a change",
+        MailKind::PasswordChanged => "Password changed",
+        MailKind::EmailChanged => "Address changed",
+        MailKind::PhoneChanged => "Number changed",
+        MailKind::IdentityLinked => "Account linked",
+        MailKind::IdentityUnlinked => "Account unlinked",
+        MailKind::MfaFactorEnrolled => "Second factor added",
+        MailKind::MfaFactorUnenrolled => "Second factor removed",
+    }
+}
+
+fn native_name(language: Language) -> &'static str {
+    match language {
+        Language::English => "English",
+        Language::German => "Deutsch",
+        Language::French => "Français",
+        Language::Spanish => "Español",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_choose_what_is_shown() {
+        let shown = Shown::parse("kind=recovery&language=de&width=375&colours=dark");
+        let page = shown.format_page("A & B");
+        assert!(page.contains("<h2>A &amp; B</h2>") && page.contains("width=\"375\""), "{page}");
+        assert_eq!(page.matches("aria-current=\"page\"").count(), 4, "{page}");
+        assert!(
+            page.contains("src=\"mails/body?kind=recovery&amp;language=de&amp;width=375&amp;colours=dark\""),
+            "{page}"
+        );
+        let styles = "@media (prefers-color-scheme: dark) { a { color: red } }";
+        assert!(shown.choose_colours(styles).starts_with("@media all {"));
+        let other = Shown::parse("kind=%22%3E&language=xx&width=1e9&colours=none");
+        assert!(other.choose_colours(styles).starts_with("@media not all {"));
+        assert!(!other.format_page("").contains("%22") && other.kind == MailKind::Confirmation);
+    }
+}
