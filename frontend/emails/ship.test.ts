@@ -37,6 +37,15 @@ function unzip(bytes: Buffer): Map<string, Buffer> {
   return files;
 }
 
+const products = new Map<number, Promise<Map<string, Buffer>>>();
+
+/** Returns the files of a ZIP, which is made once for all its letters and layouts. */
+function productOf(email: (typeof EMAILS)[number]): Promise<Map<string, Buffer>> {
+  const made = products.get(email.id) ?? buildProduct(email).then((files) => unzip(zip(files)));
+  products.set(email.id, made);
+  return made;
+}
+
 /** The font files that a sheet names. */
 function fontFiles(css: string): string[] {
   return [...css.matchAll(/url\("(fonts\/[^"]*)"\)/g)].map(([, file]) => file ?? "");
@@ -75,7 +84,7 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
   let guide: string;
 
   beforeAll(async () => {
-    files = unzip(zip(await buildProduct(email)));
+    files = await productOf(email);
     const text = (name: string) => files.get(name)?.toString("utf8") ?? "";
     html = text(`${place}index.html`);
     guide = text("GUIDE.txt");
@@ -118,7 +127,8 @@ describe.each(MAILS)("$folder/$place", ({ email, place }) => {
     expect(known[email.folder], "run npm run emails:render").toBe(appearanceDigest(email));
   });
 
-  it("gives the same bytes each time", async () => {
+  // Of all letters of a product there is one ZIP.
+  it.runIf(place === "")("gives the same bytes each time", async () => {
     expect(zip(await buildProduct(email)).equals(zip([...files]))).toBe(true);
     expect(zipName(email)).toBe(`${email.folder}.zip`);
   });
