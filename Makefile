@@ -35,9 +35,10 @@ test-shop: $(SHOP_INSTALLED) ## Unit tests of the shop
 	@npm --prefix frontend run test
 
 test-browser: $(SHOP_INSTALLED) $(SHOP) ## Chromium and supabase-js against the binary
-	@$(NEED) cargo postgres headless-shell
+	@$(NEED) cargo postgres headless-shell chromium
 	@cargo build --package basalt
-	@CHROMIUM_BIN="$$($(NEED) --path headless-shell)" BASALT_BIN="$(CURDIR)/$(DEBUG)" $(IN_MEMORY) npm --prefix frontend run test:e2e
+	@CHROMIUM_BIN="$$($(NEED) --path headless-shell)" CHROMIUM_WITH_VIEWER="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" \
+		$(IN_MEMORY) npm --prefix frontend run test:e2e
 
 test-clients: $(CLIENTS_INSTALLED) $(SHOP) ## Packages for test suites, and the examples of docs/testing
 	@$(NEED) cargo postgres headless-shell

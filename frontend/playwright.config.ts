@@ -1,4 +1,5 @@
 import { defineConfig } from "@playwright/test";
+import { BROWSER } from "./e2e/browser.ts";
 
 /** The browser tests run against the real binary; each worker starts one of its own: see `e2e/shop.ts`. */
 export default defineConfig({
@@ -15,11 +16,7 @@ export default defineConfig({
     { name: "performance", testMatch: "performance.spec.ts", dependencies: ["screens"] },
   ],
   use: {
-    launchOptions: {
-      executablePath: process.env.CHROMIUM_BIN ?? "/usr/bin/chromium",
-      // Without a sandbox and shared memory it also runs as root in a container.
-      args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
-    },
+    launchOptions: BROWSER,
     // A trace makes the tests half as slow again: `npx playwright test --trace on FILE` records one.
     trace: "off",
     screenshot: "only-on-failure",

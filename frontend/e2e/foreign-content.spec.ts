@@ -2,6 +2,7 @@
 import { createServer, type Server } from "node:http";
 import { test as base, expect, type Page } from "@playwright/test";
 import { startBasalt } from "./basalt.mjs";
+import { BROWSER_WITH_VIEWER } from "./browser.ts";
 import { foreignFiles } from "./foreign-files";
 
 type Basalt = Awaited<ReturnType<typeof startBasalt>>;
@@ -57,6 +58,8 @@ const test = base.extend<object, { storage: Storage; basalt: Basalt }>({
     { scope: "worker", timeout: 180_000 },
   ],
 });
+
+test.use({ launchOptions: BROWSER_WITH_VIEWER });
 
 const urlOf = (basalt: Basalt, name: string) =>
   `${basalt.url}/storage/v1/object/public/files/${name}`;

@@ -88,7 +88,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     await page.getByRole("link", { name: "New password" }).click();
     await page.getByRole("link", { name: "Deutsch" }).click();
     await page.getByRole("link", { name: "375 px" }).click();
-    await page.getByRole("link", { name: "dark" }).click();
+    await page.getByRole("link", { name: "Dark" }).click();
     const mail = page.frameLocator("iframe");
     await expect(mail.locator("html")).toHaveAttribute("lang", "de");
     await expect(mail.getByRole("link").first()).toBeVisible();

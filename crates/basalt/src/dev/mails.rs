@@ -122,7 +122,10 @@ impl Shown {
         let languages =
             Language::ALL.map(|language| (native_name(language), Self { language, ..self }, language == self.language));
         let widths = WIDTHS.map(|width| (format!("{width} px"), Self { width, ..self }, width == self.width));
-        let colours = COLOURS.map(|colours| (colours, Self { colours, ..self }, colours == self.colours));
+        let colours = COLOURS.map(|colours| {
+            let label = if colours == "dark" { "Dark" } else { "Light" };
+            (label, Self { colours, ..self }, colours == self.colours)
+        });
         let Self { width, colours: shown_colours, .. } = self;
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
