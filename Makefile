@@ -37,7 +37,7 @@ test-shop: $(SHOP_INSTALLED) ## Unit tests of the shop
 test-browser: $(SHOP_INSTALLED) $(SHOP) ## Chromium and supabase-js against the binary
 	@$(NEED) cargo postgres headless-shell chromium
 	@cargo build --package basalt
-	@CHROMIUM_BIN="$$($(NEED) --path headless-shell)" CHROMIUM_WITH_VIEWER="$$($(NEED) --path chromium)" BASALT_BIN="$(CURDIR)/$(DEBUG)" \
+	@CHROMIUM_WITH_VIEWER="$$($(NEED) --path chromium)" CHROMIUM_BIN="$$($(NEED) --path headless-shell)" BASALT_BIN="$(CURDIR)/$(DEBUG)" \
 		$(IN_MEMORY) npm --prefix frontend run test:e2e
 
 test-clients: $(CLIENTS_INSTALLED) $(SHOP) ## Packages for test suites, and the examples of docs/testing

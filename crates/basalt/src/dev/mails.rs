@@ -134,7 +134,7 @@ impl Shown {
              <h1>Mails</h1>\n<p>The mails of the auth API with your templates, filled in with an example. Nothing is sent.</p>\n</header>\n\
              <nav aria-label=\"Mail\">\n{}</nav>\n<main>\n<div class=\"choices\">\n\
              <nav aria-label=\"Language\">\n{}</nav>\n<nav aria-label=\"Width\">\n{}</nav>\n<nav aria-label=\"Colours\">\n{}</nav>\n</div>\n\
-             <h2>{}</h2>\n<div class=\"window\"><iframe title=\"The mail\" class=\"{shown_colours}\" width=\"{width}\" height=\"720\" src=\"mails/body?{}\"></iframe></div>\n\
+             <h2>{}</h2>\n<div class=\"window\" role=\"region\" aria-label=\"Window\" tabindex=\"0\"><iframe title=\"The mail\" class=\"{shown_colours}\" width=\"{width}\" height=\"720\" src=\"mails/body?{}\"></iframe></div>\n\
              </main>\n</body>\n</html>\n",
             format_links(kinds),
             format_links(languages),

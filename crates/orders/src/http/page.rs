@@ -114,9 +114,9 @@ pub(super) fn format_orders_link(language: Language) -> String {
     format!("<p>{question} <a class=\"quiet\" href=\"{ORDERS}\">{label}</a></p>\n")
 }
 
-/// The links of an order.
+/// The paths of an order.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OrderLinks<'a> {
+pub(super) struct OrderPaths<'a> {
     /// Where the file is.
     pub download: &'a str,
     /// Where the receipt is.
@@ -124,7 +124,7 @@ pub(super) struct OrderLinks<'a> {
 }
 
 /// Formats the download button and the receipt of an order.
-pub(super) fn format_order(language: Language, links: OrderLinks<'_>, lines: &[(&str, String)]) -> String {
+pub(super) fn format_order(language: Language, paths: OrderPaths<'_>, lines: &[(&str, String)]) -> String {
     let button = match language {
         Language::English => "Download the template",
         Language::German => "Vorlage herunterladen",
@@ -134,10 +134,10 @@ pub(super) fn format_order(language: Language, links: OrderLinks<'_>, lines: &[(
     format!(
         "<p><a class=\"button\" href=\"{}\">{button}</a></p>\n<section aria-labelledby=\"receipt\">\n\
          <h2 id=\"receipt\">{}</h2>\n{}</section>\n<p><a class=\"quiet\" href=\"{}\">{}</a></p>\n{}",
-        escape_html(links.download),
+        escape_html(paths.download),
         Receipt::heading(language),
         format_lines(lines),
-        escape_html(links.receipt),
+        escape_html(paths.receipt),
         Receipt::print_label(language),
         format_orders_link(language)
     )
@@ -536,7 +536,7 @@ fn format_page_with(language: Language, page: MessagePage, form: &str, shop: &st
     let class = if form.contains("class=\"button\"") { "quiet" } else { "button" };
     let MessagePage { title, paragraphs, back } = page;
     let paragraphs = paragraphs.iter().filter(|text| !text.is_empty());
-    let paragraphs: String = paragraphs.map(|text| format!("<p>{text}</p>\n")).collect();
+    let paragraphs = paragraphs.map(|text| format!("<p>{text}</p>\n")).collect::<Vec<_>>().concat();
     let (language, shop) = (language.tag(), escape_html(shop));
     format!(
         "<!doctype html>\n<html lang=\"{language}\">\n<head>\n<meta charset=\"utf-8\">\n\

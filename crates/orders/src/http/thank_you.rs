@@ -90,8 +90,8 @@ impl OrderService {
         }
         let lines = order.receipt(&number).list_lines(language, &self.facts);
         let (download, receipt) = (format!("{DOWNLOADS}{token}"), format!("{RECEIPTS}{token}"));
-        let links = page::OrderLinks { download: &download, receipt: &receipt };
-        let order = page::format_order(language, links, &lines);
+        let paths = page::OrderPaths { download: &download, receipt: &receipt };
+        let order = page::format_order(language, paths, &lines);
         page::respond_with(StatusCode::OK, language, page::order_ready(language), &order, &self.facts.name)
     }
 }
