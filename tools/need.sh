@@ -15,8 +15,10 @@ have() { command -v "$1" >/dev/null 2>&1; }
 apt_install() {
     [ "$(id -u)" = 0 ] && have apt-get || return 1
     export DEBIAN_FRONTEND=noninteractive
-    apt-get install --yes --no-install-recommends "$@" >/dev/null 2>&1 </dev/null && return 0
-    { apt-get update && apt-get install --yes --no-install-recommends "$@"; } >/dev/null 2>&1 </dev/null
+    # Where no server of packages answers, this is known soon.
+    local limits=(-o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 -o Acquire::Retries=1)
+    apt-get "${limits[@]}" install --yes --no-install-recommends "$@" >/dev/null 2>&1 </dev/null && return 0
+    { apt-get "${limits[@]}" update && apt-get "${limits[@]}" install --yes --no-install-recommends "$@"; } >/dev/null 2>&1 </dev/null
 }
 
 need_cargo() {
