@@ -159,10 +159,7 @@ impl Desk {
             let origin = origin.unwrap_or(OwnOrigin { is_https: self.settings.is_https() });
             let step = SignIn { auth: &self.auth, settings: &self.settings, visit: &visit, origin };
             let account = AccountRequest { step, session: &session };
-            if let ("GET", ["activity"]) = (parts.method.as_str(), rest) {
-                return account.list_activity(&Query::parse(parts.uri.query())?).await;
-            }
-            return handle_account(account, parts.method.as_str(), rest, &body).await;
+            return handle_account(account, &parts, rest, &body).await;
         }
         let passkeys = PasskeyRequest { auth: &self.auth, visit: &visit, session: &session };
         match (parts.method.as_str(), segments) {
@@ -234,12 +231,13 @@ fn build_call(head: Head, session: DeskSession, rest: &[&str], body: JsonBody) -
 /// Answers requests about the account of the signed-in owner.
 async fn handle_account(
     account: AccountRequest<'_>,
-    method: &str,
+    head: &Parts,
     segments: &[&str],
     body: &JsonBody,
 ) -> Result<Response, DeskError> {
-    match (method, segments) {
+    match (head.method.as_str(), segments) {
         ("GET", []) => account.show().await,
+        ("GET", ["activity"]) => account.list_activity(&Query::parse(head.uri.query())?).await,
         ("GET", ["recovery-codes"]) => recovery::show_codes(account.step.visit, account.session).await,
         ("POST", ["recovery-codes"]) => recovery::replace_codes(account.step.visit, account.session).await,
         ("POST", ["recovery-codes", "kept"]) => {

@@ -44,9 +44,9 @@ pub(crate) struct MailPreview {
     app: watch::Receiver<Arc<App>>,
 }
 
-/// What is shown.
+/// The mail and the window that the parameters of the page choose.
 #[derive(Clone, Copy)]
-struct Shown {
+struct Selection {
     kind: MailKind,
     language: Language,
     width: &'static str,
@@ -67,17 +67,17 @@ impl MailPreview {
         if uri.path() == STYLE_PATH {
             return response(StatusCode::OK, "text/css; charset=utf-8", PAGE_POLICY, STYLE.as_bytes().to_vec());
         }
-        let shown = Shown::parse(uri.query().unwrap_or_default());
+        let selection = Selection::parse(uri.query().unwrap_or_default());
         let app = Arc::clone(&self.app.borrow());
-        let variables = TemplateVariables { language: shown.language, ..TemplateVariables::sample() };
-        let rendered = app.email_templates.render(shown.kind, &variables, app.clock.now()).await;
+        let variables = TemplateVariables { language: selection.language, ..TemplateVariables::sample() };
+        let rendered = app.email_templates.render(selection.kind, &variables, app.clock.now()).await;
         match (rendered, uri.path() == BODY_PATH) {
             (Ok(mail), true) => {
-                let html = shown.choose_colours(&mail.html).into_bytes();
+                let html = selection.choose_colours(&mail.html).into_bytes();
                 response(StatusCode::OK, "text/html; charset=utf-8", BODY_POLICY, html)
             }
             (Ok(mail), false) => {
-                let html = shown.format_page(&mail.subject).into_bytes();
+                let html = selection.format_page(&mail.subject).into_bytes();
                 response(StatusCode::OK, "text/html; charset=utf-8", PAGE_POLICY, html)
             }
             (Err(error), _) => {
@@ -93,7 +93,7 @@ pub(super) fn is_mails_path(path: &str) -> bool {
     [PATH, BODY_PATH, STYLE_PATH].contains(&path)
 }
 
-impl Shown {
+impl Selection {
     /// Reads the parameters of the page; unknown values are the first of their list.
     fn parse(query: &str) -> Self {
         let find = |name: &str| form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name);
@@ -147,11 +147,11 @@ impl Shown {
 }
 
 /// Formats links, of which one is that of the page.
-fn format_links<T: std::fmt::Display>(links: impl IntoIterator<Item = (T, Shown, bool)>) -> String {
+fn format_links<T: std::fmt::Display>(links: impl IntoIterator<Item = (T, Selection, bool)>) -> String {
     let mut items = String::new();
-    for (label, shown, is_current) in links {
+    for (label, selection, is_current) in links {
         let current = if is_current { " aria-current=\"page\"" } else { "" };
-        let _ = writeln!(items, "<li><a href=\"?{}\"{current}>{label}</a></li>", shown.to_query());
+        let _ = writeln!(items, "<li><a href=\"?{}\"{current}>{label}</a></li>", selection.to_query());
     }
     format!("<ul>\n{items}</ul>\n")
 }
@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn parameters_choose_what_is_shown() {
-        let shown = Shown::parse("kind=recovery&language=de&width=375&colours=dark");
-        let page = shown.format_page("A & B");
+        let selection = Selection::parse("kind=recovery&language=de&width=375&colours=dark");
+        let page = selection.format_page("A & B");
         assert!(page.contains("<h2>A &amp; B</h2>") && page.contains("width=\"375\""), "{page}");
         assert_eq!(page.matches("aria-current=\"page\"").count(), 4, "{page}");
         assert!(
@@ -198,8 +198,8 @@ mod tests {
             "{page}"
         );
         let styles = "@media (prefers-color-scheme: dark) { a { color: red } }";
-        assert!(shown.choose_colours(styles).starts_with("@media all {"));
-        let other = Shown::parse("kind=%22%3E&language=xx&width=1e9&colours=none");
+        assert!(selection.choose_colours(styles).starts_with("@media all {"));
+        let other = Selection::parse("kind=%22%3E&language=xx&width=1e9&colours=none");
         assert!(other.choose_colours(styles).starts_with("@media not all {"));
         assert!(!other.format_page("").contains("%22") && other.kind == MailKind::Confirmation);
     }

@@ -77,6 +77,8 @@ async fn log_has_no_download_token() {
     let link = shop.link(BUYER).await;
     assert_eq!(shop.get(&link).await.status(), 200);
     eventually("the download is logged", || shop.server.log().contains("/shop/download/"));
+    assert_eq!(shop.get(&link.replace("/download/", "/receipt/")).await.status(), 200);
+    eventually("the receipt is logged", || shop.server.log().contains("/shop/receipt/"));
     let token = link.rsplit('/').next().expect("a token");
     assert!(token.len() > 60 && !shop.server.log().contains(token), "{}", shop.server.log());
 }

@@ -153,29 +153,17 @@ fn format_lines(lines: &[(&str, String)]) -> String {
 
 /// Returns the texts of the page of a receipt.
 pub(super) fn receipt(language: Language) -> MessagePage {
-    let (title, printing, back) = match language {
-        Language::English => (
-            "Receipt",
-            "Print this page with your browser, or save it as a PDF: Ctrl + P, or ⌘ P on a Mac.",
-            "Back to Templates",
-        ),
-        Language::German => (
-            "Beleg",
-            "Drucken Sie diese Seite mit Ihrem Browser oder speichern Sie sie als PDF: Strg + P, am Mac ⌘ P.",
-            "Zurück zu den Vorlagen",
-        ),
-        Language::French => (
-            "Reçu",
-            "Imprimez cette page avec votre navigateur ou enregistrez-la en PDF : Ctrl + P, ou ⌘ P sur un Mac.",
-            "Retour aux modèles",
-        ),
-        Language::Spanish => (
-            "Recibo",
-            "Imprime esta página con tu navegador o guárdala como PDF: Ctrl + P, o ⌘ P en un Mac.",
-            "Volver a las plantillas",
-        ),
+    let printing = match language {
+        Language::English => "Print this page with your browser, or save it as a PDF: Ctrl + P, or ⌘ P on a Mac.",
+        Language::German => {
+            "Drucken Sie diese Seite mit Ihrem Browser oder speichern Sie sie als PDF: Strg + P, am Mac ⌘ P."
+        }
+        Language::French => {
+            "Imprimez cette page avec votre navigateur ou enregistrez-la en PDF : Ctrl + P, ou ⌘ P sur un Mac."
+        }
+        Language::Spanish => "Imprime esta página con tu navegador o guárdala como PDF: Ctrl + P, o ⌘ P en un Mac.",
     };
-    MessagePage { title, paragraphs: [printing, ""], back }
+    MessagePage { title: Receipt::heading(language), paragraphs: [printing, ""], ..thank_you(language) }
 }
 
 /// Formats the lines of a receipt, and whether the order was refunded.
@@ -192,23 +180,13 @@ pub(super) fn format_receipt(language: Language, is_refunded: bool, lines: &[(&s
 
 /// Returns the texts of the page of a receipt that cannot be read for now.
 pub(super) fn receipt_unavailable(language: Language) -> MessagePage {
-    let (title, text, back) = match language {
-        Language::English => {
-            ("Please try again later", "The receipt cannot be shown at the moment.", "Back to Templates")
-        }
-        Language::German => (
-            "Bitte später noch einmal versuchen",
-            "Der Beleg kann gerade nicht angezeigt werden.",
-            "Zurück zu den Vorlagen",
-        ),
-        Language::French => {
-            ("Veuillez réessayer plus tard", "Le reçu ne peut pas être affiché pour le moment.", "Retour aux modèles")
-        }
-        Language::Spanish => {
-            ("Inténtalo más tarde", "El recibo no se puede mostrar en este momento.", "Volver a las plantillas")
-        }
+    let text = match language {
+        Language::English => "The receipt cannot be shown at the moment.",
+        Language::German => "Der Beleg kann gerade nicht angezeigt werden.",
+        Language::French => "Le reçu ne peut pas être affiché pour le moment.",
+        Language::Spanish => "El recibo no se puede mostrar en este momento.",
     };
-    MessagePage { title, paragraphs: [text, ""], back }
+    MessagePage { paragraphs: [text, ""], ..unavailable(language) }
 }
 
 /// Returns the texts of the page of an order that was refunded.

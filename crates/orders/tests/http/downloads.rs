@@ -118,6 +118,9 @@ async fn receipt_is_shown_also_after_the_end_of_the_link() {
     for unknown in ["/shop/receipt/", "/shop/receipt/abc", &format!("{receipt}x")] {
         assert_eq!(open(unknown, "en").await.0, 404, "{unknown}");
     }
+    shop.database.query("ALTER TABLE basalt.orders RENAME TO orders_of_another_place").await;
+    let (status, page) = open(&receipt, "en").await;
+    assert!(status == 503 && page.contains("The receipt cannot be shown at the moment."), "{page}");
 }
 
 /// Waits for the number of mails, which are written after the answer.

@@ -1,6 +1,5 @@
-//! Statements that would keep the server out of its own database, and those that create roles which it has created.
-//!
-//! Supabase refuses the former: the role of migrations is no superuser there.
+//! Statements that would keep the server out of its own database. Supabase refuses them: the role of migrations is no
+//! superuser there.
 
 use super::super::words::{Word, read_words};
 
@@ -36,8 +35,6 @@ pub(super) enum ProtectedStatement {
     SystemSetting(String),
     /// Password or rights of a role as which the server signs in, or the role itself.
     ServerRole(String),
-    /// It creates a role that exists.
-    ExistingRole(String),
 }
 
 /// Returns what the statement would change, if the server depends on it.
@@ -62,11 +59,15 @@ pub(super) fn find_protected(sql: &str) -> Option<ProtectedStatement> {
         let role = names.into_iter().find(|name| SERVER_ROLES.contains(&name.as_str()))?;
         return Some(ProtectedStatement::ServerRole(role.clone()));
     }
-    if is(0, &["create"]) && is_role {
-        let role = name_at(&words, 2).filter(|name| SUPABASE_ROLES.contains(&name.as_str()))?;
-        return Some(ProtectedStatement::ExistingRole(role));
-    }
     None
+}
+
+/// Returns whether the statement creates a role that every Supabase database has.
+pub(super) fn creates_supabase_role(sql: &str) -> bool {
+    let words = read_words(sql, 3);
+    let creates_role = matches!(&words[..], [create, kind, _]
+        if create.is("create") && ["role", "user", "group"].iter().any(|name| kind.is(name)));
+    creates_role && name_at(&words, 2).is_some_and(|name| SUPABASE_ROLES.contains(&name.as_str()))
 }
 
 /// Returns whether PostgreSQL may not start, or accept no connection, with another value of the setting.
@@ -88,6 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::store::migrate::ROLES;
 
     #[test]
     fn statements_that_the_server_depends_on_are_found() {
@@ -102,19 +104,32 @@ mod tests {
             ("alter role supabase_auth_admin nologin", role("supabase_auth_admin")),
             ("alter user postgres connection limit 0", role("postgres")),
             ("drop role if exists mine, supabase_storage_admin", role("supabase_storage_admin")),
-            ("create role anon", Some(ProtectedStatement::ExistingRole("anon".to_owned()))),
             ("alter role postgres set statement_timeout = '1min'", None),
             ("alter role postgres set \"app.password\" = 'x'", None),
             ("alter role postgres with superuser", None),
             ("alter role anon with nologin", None),
             ("alter system reset all", None),
-            ("create role mine password 'x'", None),
+            ("create role postgres password 'x'", None),
             ("drop role", None),
             ("alter role", None),
             ("drop user mapping for postgres server other", None),
         ] {
             assert_eq!(find_protected(sql), expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn roles_of_supabase_are_those_that_the_server_creates() {
+        let created: Vec<&str> =
+            ROLES.lines().filter_map(|line| line.trim().strip_prefix("('")?.split('\'').next()).collect();
+        for role in SUPABASE_ROLES {
+            assert!(created.contains(&role), "{role}");
+            assert!(creates_supabase_role(&format!("-- x\nCREATE ROLE \"{role}\" WITH LOGIN")), "{role}");
+        }
+        assert!(
+            !creates_supabase_role("create role mine")
+                && !creates_supabase_role("create user mapping for anon server x")
+        );
     }
 
     #[test]
@@ -134,7 +149,8 @@ mod tests {
         fn arbitrary_statements_do_not_panic(sql in "\\PC*", rest in "[a-z.\"', ]{0,20}") {
             let _ = find_protected(&sql);
             for start in ["alter system set ", "alter role ", "drop user ", "create role "] {
-                let _ = find_protected(&format!("{start}{rest}"));
+                let sql = format!("{start}{rest}");
+                let _ = (find_protected(&sql), creates_supabase_role(&sql));
             }
         }
     }

@@ -8,7 +8,7 @@ use super::super::script::ScriptStatement;
 use super::super::words::{ExtensionAction, TransactionCommand, find_extension};
 use super::super::{ErrorContext, MigrateError, run_script};
 use super::extensions::{self, ServerPrograms};
-use super::protected::{ProtectedStatement, find_protected, prevents_start};
+use super::protected::{ProtectedStatement, creates_supabase_role, find_protected, prevents_start};
 use super::releases::{self, Replacement};
 use super::{ProjectFile, SkippedStatement, TargetDatabase};
 
@@ -36,6 +36,8 @@ const UNDO: &str = "ROLLBACK TO SAVEPOINT basalt_statement";
 const NOT_IN_TRANSACTION: [&str; 2] = ["25001", "2D000"];
 /// A value of an enumeration is used in the transaction that added it.
 const NEW_ENUM_VALUE: &str = "55P04";
+/// A role or another object exists.
+const DUPLICATE_OBJECT: &str = "42710";
 /// `ALTER TABLE` while triggers of the transaction are pending.
 const OBJECT_IN_USE: &str = "55006";
 
@@ -102,7 +104,7 @@ impl<'a> FileRun<'a> {
                 Err(error) => self.undo_and_skip(numbered, &error).await,
             },
             Some(TransactionCommand::Prepare) => {
-                let reason = "prepared transactions are disabled; it would have undone the file".to_owned();
+                let reason = "a prepared transaction would end that of the file".to_owned();
                 self.skip(numbered, statement.first_word_line, reason, None, false)
             }
             None => self.run_in_savepoint(numbered).await,
@@ -193,9 +195,6 @@ impl<'a> FileRun<'a> {
             ProtectedStatement::ServerRole(role) => {
                 return Ok(Some(format!("Basalt signs in as {role}, whose password and rights stay")));
             }
-            ProtectedStatement::ExistingRole(role) => {
-                return Ok(Some(format!("the role {role} exists in every Supabase database")));
-            }
         };
         let context: Option<String> =
             sqlx::query_scalar("SELECT context FROM pg_catalog.pg_settings WHERE pg_catalog.lower(name) = $1")
@@ -204,8 +203,8 @@ impl<'a> FileRun<'a> {
                 .fetch_optional(&mut *self.connection)
                 .await
                 .during("looking for a setting")?;
-        let is_of_start = context.is_some_and(|context| prevents_start(&setting, &context));
-        Ok(is_of_start.then(|| format!("PostgreSQL reads {setting} at its start, which Basalt configures")))
+        let is_refused = context.is_some_and(|context| prevents_start(&setting, &context));
+        Ok(is_refused.then(|| format!("with another {setting} PostgreSQL might not start or accept no connection")))
     }
 
     /// Returns the installed version of an extension.
@@ -356,7 +355,10 @@ impl<'a> FileRun<'a> {
                 .filter(|release| *release > self.server.major())
                 .map(releases::describe_remedy),
         };
-        let is_note = is_of_tool || releases::changes_only_tools(&statement.sql, database.message());
+        let is_there = database.code().as_deref() == Some(DUPLICATE_OBJECT);
+        let is_note = is_of_tool
+            || is_there && creates_supabase_role(&statement.sql)
+            || releases::changes_only_tools(&statement.sql, database.message());
         self.skip(numbered, line, reason, remedy, is_note)
     }
 
