@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
 
 use crate::support::{Basalt, TempFolder, free_port};
 use crate::telemetry::{metrics, value};
 
-/// Sends a request and closes the connection after `wait`.
-fn disconnect(port: u16, path: &str, headers: &str, body: &str, wait: Duration) -> std::io::Result<()> {
+/// Sends a request; the connection ends with what is returned, whatever the server is doing.
+fn send(port: u16, path: &str, headers: &str, body: &str) -> std::io::Result<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_nodelay(true)?;
     let head = format!(
@@ -21,8 +22,14 @@ fn disconnect(port: u16, path: &str, headers: &str, body: &str, wait: Duration) 
         body.len()
     );
     stream.write_all(format!("{head}{body}").as_bytes())?;
+    Ok(stream)
+}
+
+/// Sends a request and closes the connection after `wait`.
+fn disconnect(port: u16, path: &str, headers: &str, body: &str, wait: Duration) -> std::io::Result<()> {
+    let stream = send(port, path, headers, body)?;
     std::thread::sleep(wait);
-    // Dropping the stream closes it, whatever the server is doing.
+    drop(stream);
     Ok(())
 }
 
@@ -123,18 +130,36 @@ async fn passwords_of_disconnected_clients_are_not_hashed() {
 async fn request_completes_after_disconnect() {
     let basalt = Basalt::serve(&["--ephemeral"]);
     let key = basalt.text("secret_key");
+    let mut lock = PgConnection::connect(&basalt.text("database_url")).await.expect("connected");
+    let mut observer = PgConnection::connect(&basalt.text("database_url")).await.expect("connected");
+    // Users can be read but not stored.
+    sqlx::raw_sql("BEGIN; LOCK TABLE auth.users IN EXCLUSIVE MODE").execute(&mut lock).await.expect("locked");
     let body = json!({"email": "gone@example.com", "email_confirm": true, "password": "correct horse battery"});
     let headers = format!("apikey: {key}\r\n");
-    // Hashing the password takes several milliseconds: the client disconnects before the user is stored.
-    disconnect(port(&basalt), "/auth/v1/admin/users", &headers, &body.to_string(), Duration::from_millis(2))
-        .expect("sent");
-    for _ in 0..100 {
+    let client = send(port(&basalt), "/auth/v1/admin/users", &headers, &body.to_string()).expect("sent");
+    let waiting =
+        "SELECT count(*) FROM pg_stat_activity WHERE usename = 'supabase_auth_admin' AND wait_event_type = 'Lock'";
+    until("the statement that stores the user waits", async || {
+        sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut observer).await.expect("a number") > 0
+    })
+    .await;
+    drop(client);
+    // The server has long seen the end of the connection when it can store the user.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    sqlx::raw_sql("COMMIT").execute(&mut lock).await.expect("unlocked");
+    until("the user is stored", async || {
         let url = basalt.url("/auth/v1/admin/users");
         let users = basalt.client.get(url).header("apikey", &key).send().await.expect("an answer");
-        if users.text().await.expect("a body").contains("gone@example.com") {
-            return;
-        }
+        users.text().await.expect("a body").contains("gone@example.com")
+    })
+    .await;
+}
+
+/// Fails unless this holds within 20 seconds.
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let started = Instant::now();
+    while !holds().await {
+        assert!(started.elapsed() < Duration::from_secs(20), "never: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("the user was not stored");
 }
