@@ -1,12 +1,11 @@
 //! Reads the migrations, seed files and functions of a project.
 
-use std::borrow::Cow;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use gotrue_rs::config::Notice;
 use platform::store::migrate::{ProjectFile, ProjectMigration, ProjectSchema};
 
@@ -157,29 +156,41 @@ impl Reader<'_> {
         if fs::metadata(path).with_context(doing)?.len() > MAX_FILE_BYTES {
             bail!("{shown} has more than {MAX_FILE_BYTES} bytes: split it");
         }
-        let text = decode_text(fs::read(path).with_context(doing)?);
-        let text = text.map_err(|line| anyhow::anyhow!("{shown}:{line}: this is neither UTF-8 nor UTF-16"))?;
-        Ok(ProjectFile { path: shown, text })
+        let (text, unreadable_lines) = decode_text(&fs::read(path).with_context(doing)?);
+        Ok(ProjectFile { path: shown, text, unreadable_lines })
     }
 }
 
-/// Decodes UTF-8, or UTF-16 with a byte order mark, which PowerShell writes; else returns the line of the first other byte.
+/// The mark of a character that could not be decoded.
+const REPLACEMENT: &str = "\u{fffd}";
+
+/// Decodes UTF-8, or UTF-16, which PowerShell writes; returns the lines with other bytes, too.
 ///
-/// PostgreSQL stores no NUL, which UTF-16 without a mark has in each second byte.
-fn decode_text(bytes: Vec<u8>) -> Result<String, usize> {
-    let count_lines = |text: &[u8]| text.split(|byte| *byte == b'\n').count();
-    let text = match Encoding::for_bom(&bytes) {
-        Some((encoding, mark)) if encoding != UTF_8 => {
-            let decoded = encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark..]);
-            decoded.map(Cow::into_owned).ok_or(1_usize)?
-        }
-        _ => String::from_utf8(bytes)
-            .map_err(|error| count_lines(&error.as_bytes()[..error.utf8_error().valid_up_to()]))?,
+/// PostgreSQL stores no NUL: it is such a byte.
+fn decode_text(bytes: &[u8]) -> (String, Vec<usize>) {
+    let encoding = match (Encoding::for_bom(bytes), bytes) {
+        (Some((encoding, _)), _) => encoding,
+        // Without a mark, the first character of SQL tells.
+        (None, [1..=u8::MAX, 0, ..]) => UTF_16LE,
+        (None, [0, 1..=u8::MAX, ..]) => UTF_16BE,
+        (None, _) => UTF_8,
     };
-    match text.find('\0') {
-        Some(at) => Err(count_lines(&text.as_bytes()[..at])),
-        None => Ok(text),
+    let (text, _, has_errors) = encoding.decode(bytes);
+    if !has_errors && !text.contains('\0') {
+        return (text.into_owned(), Vec::new());
     }
+    let number = |(at, is_unreadable): (usize, bool)| is_unreadable.then_some(at + 1);
+    let unreadable = if encoding == UTF_8 {
+        let lines = bytes.split(|byte| *byte == b'\n');
+        lines.map(|line| line.contains(&0) || str::from_utf8(line).is_err()).enumerate().filter_map(number).collect()
+    } else {
+        text.split('\n')
+            .map(|line| line.contains('\0') || line.contains(REPLACEMENT))
+            .enumerate()
+            .filter_map(number)
+            .collect()
+    };
+    (text.replace('\0', REPLACEMENT), unreadable)
 }
 
 /// Returns version and name of `<version>_<name>.sql`.
@@ -258,13 +269,27 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_utf_8_or_marked_utf_16() {
-        let utf_16 = |order: fn(u16) -> [u8; 2]| "\u{feff}sélect 1".encode_utf16().flat_map(order).collect::<Vec<u8>>();
-        for bytes in ["sélect 1".as_bytes().to_vec(), utf_16(u16::to_le_bytes), utf_16(u16::to_be_bytes)] {
-            assert_eq!(decode_text(bytes), Ok("sélect 1".to_owned()));
+    fn texts_are_utf_8_or_utf_16() {
+        let utf_16 = |order: fn(u16) -> [u8; 2], text: &str| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
+        let (marked, plain) = ("\u{feff}sélect 1", "sélect 1");
+        for bytes in [
+            plain.as_bytes().to_vec(),
+            marked.as_bytes().to_vec(),
+            utf_16(u16::to_le_bytes, marked),
+            utf_16(u16::to_be_bytes, marked),
+            utf_16(u16::to_le_bytes, plain),
+            utf_16(u16::to_be_bytes, plain),
+        ] {
+            assert_eq!(decode_text(&bytes), (plain.to_owned(), Vec::new()));
         }
-        assert_eq!(decode_text(b"select 1;\nselect '\xe9'".to_vec()), Err(2));
-        assert_eq!(decode_text(b"\xff\xfe\x00\xd8".to_vec()), Err(1));
+    }
+
+    #[test]
+    fn lines_that_cannot_be_read_are_numbered() {
+        let lines = |bytes: &[u8]| decode_text(bytes).1;
+        assert_eq!(lines(b"select '\xef\xbf\xbd';\nselect '\xe9'"), [2], "the mark of such a character is none");
+        assert_eq!(lines(b"select 1;\nselect '\0';\n\0"), [2, 3]);
+        assert_eq!(lines(b"\xff\xfe-\0\n\0\x00\xd8"), [2]);
     }
 
     #[test]

@@ -212,6 +212,30 @@ async fn files_change_their_session_and_the_records_without_stopping_the_start()
 }
 
 #[tokio::test]
+async fn statements_with_bytes_that_are_no_text_are_skipped_alone() {
+    let project = TestProject::new(&[]);
+    let latin_1 = b"create table a (id int);\n-- caf\xe9\ncreate table b (id int);\ncreate table c (id int);";
+    project.write("migrations/1_a.sql", latin_1);
+    project.write("migrations/2_b.sql", b"create table d (id text);\ncopy d from stdin;\nx\n\xff\n\\.\nselect '\0';");
+    let tables = "SELECT tablename::text FROM pg_tables WHERE tablename IN ('a', 'b', 'c', 'd') ORDER BY 1";
+    let server = project.serve();
+    let skipped = skipped_of(&server);
+    let places: Vec<_> = skipped.iter().map(|statement| (&statement["file"], &statement["line"])).collect();
+    let (first, second) = ("supabase/migrations/1_a.sql".into(), "supabase/migrations/2_b.sql".into());
+    assert_eq!(places, [(&first, &2.into()), (&second, &4.into()), (&second, &6.into())], "{skipped:?}");
+    assert_eq!(skipped[0]["remedy"], "save the file as UTF-8");
+    assert_eq!(texts(&mut connect(&server).await, tables).await, ["a", "c", "d"]);
+    stop(server);
+    project.write("migrations/1_a.sql", String::from_utf8_lossy(latin_1).replace('\u{fffd}', "é"));
+    project.write("migrations/2_b.sql", "create table d (id text);\ncopy d from stdin;\nx\né\n\\.\nselect '';");
+    let server = project.serve();
+    assert_eq!(skipped_of(&server), Vec::<Value>::new());
+    let mut connection = connect(&server).await;
+    assert_eq!(texts(&mut connection, tables).await, ["a", "b", "c", "d"]);
+    assert_eq!(texts(&mut connection, "SELECT id FROM d ORDER BY id").await, ["x", "é"]);
+}
+
+#[tokio::test]
 async fn statements_that_would_keep_the_server_out_of_its_database_do_not_run() {
     let project = TestProject::new(&[
         (

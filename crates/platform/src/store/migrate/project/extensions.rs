@@ -418,7 +418,8 @@ mod tests {
         let text = "create extension if not exists \"uuid-ossp\" with schema extensions; -- create extension hll;\n\
                     CREATE EXTENSION postgis; create extension pg_cron; create extension pgsodium; \
                     create extension postgis; comment on extension rum is 'x'; create table extension (id int);";
-        let roles = Some(ProjectFile { path: "roles.sql".to_owned(), text: text.to_owned() });
+        let roles =
+            Some(ProjectFile { path: "roles.sql".to_owned(), text: text.to_owned(), unreadable_lines: Vec::new() });
         let schema = ProjectSchema { roles, ..ProjectSchema::default() };
         assert_eq!(list_needed_extensions(&schema), ["uuid-ossp", "postgis"]);
         let created = list_created_extensions(&schema);

@@ -44,6 +44,19 @@ pub struct ProjectFile {
     pub path: String,
     /// The contents.
     pub text: String,
+    /// The lines with bytes that are no text of PostgreSQL, from 1: their statements are skipped.
+    pub unreadable_lines: Vec<usize>,
+}
+
+impl ProjectFile {
+    /// Returns the first line of a statement that could not be read.
+    fn find_unreadable_line(&self, statement: &ScriptStatement) -> Option<usize> {
+        let parts = [Some(&statement.sql), statement.copied_rows.as_ref()];
+        let breaks: usize = parts.into_iter().flatten().map(|text| text.matches('\n').count()).sum();
+        // The rows begin in the line below the statement.
+        let end = statement.line + breaks + usize::from(statement.copied_rows.is_some());
+        self.unreadable_lines.iter().copied().find(|line| (statement.line..=end).contains(line))
+    }
 }
 
 /// A migration: a file `<version>_<name>.sql`.

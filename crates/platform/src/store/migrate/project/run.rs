@@ -86,6 +86,10 @@ impl<'a> FileRun<'a> {
 
     async fn run_one(&mut self, numbered: Numbered<'_>) -> Result<(), MigrateError> {
         let statement = numbered.1;
+        if let Some(line) = self.file.find_unreadable_line(statement) {
+            let reason = format!("line {line} has bytes that are not UTF-8");
+            return self.skip(numbered, line, reason, Some("save the file as UTF-8".to_owned()), false);
+        }
         if statement.is_psql_command() {
             let reason = "only psql reads this command, which runs another file or statement".to_owned();
             return self.skip(numbered, statement.first_word_line, reason, None, false);
