@@ -17,6 +17,7 @@ pub mod products;
 pub mod provider_api;
 pub mod receipt;
 pub mod refund;
+pub mod sample_mails;
 pub mod service;
 pub mod settings;
 pub mod shop_facts;

@@ -200,7 +200,7 @@ impl OrderService {
         vec![self.to_row(&mails::build_notice(self.mail_context(now), owner, notice))]
     }
 
-    fn mail_context(&self, now: Time) -> MailContext<'_> {
+    pub(crate) fn mail_context(&self, now: Time) -> MailContext<'_> {
         MailContext { now, facts: &self.facts }
     }
 

@@ -10,6 +10,7 @@ pub mod input;
 pub mod jobs;
 pub mod records;
 pub mod reply;
+pub mod sample_mails;
 pub mod store;
 
 use std::sync::Arc;

@@ -24,7 +24,12 @@ pub(super) const INBOX: DevLink =
 pub(super) const MAILS: DevLink = DevLink {
     path: super::mails::PATH,
     title: "Mails",
-    purpose: "Each mail of the auth API with your templates, in each language, light and dark.",
+    purpose: "Each mail of this server with your templates, in each language, light and dark.",
+};
+pub(super) const USERS: DevLink = DevLink {
+    path: super::users::PATH,
+    title: "Users",
+    purpose: "The accounts: addresses, providers, what is not confirmed, the last sign-in.",
 };
 pub(super) const OUTBOX: DevLink = DevLink {
     path: "/_dev/outbox.json",

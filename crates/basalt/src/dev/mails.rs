@@ -1,4 +1,4 @@
-//! `/_dev/mails`: each mail of the auth API as it is sent, in each language, at two widths, light and dark.
+//! `/_dev/mails`: each mail of the auth API and of the shop as it is sent, in each language, at two widths, light and dark.
 //!
 //! The texts are the configured ones, filled in with values of an example. Nothing is sent.
 
@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::response::Response;
+use functions_rs::functions::send_submission::SubmissionSettings;
+use functions_rs::submissions::sample_mails::{self as submission_mails, SubmissionMail};
 use gotrue_rs::app::App;
 use gotrue_rs::ports::mail::template::TemplateVariables;
 use gotrue_rules::domain::error::chain::ErrorChain;
@@ -13,6 +15,8 @@ use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::MailKind;
 use gotrue_rules::wire::html::escape_html;
 use http::{Method, StatusCode, Uri};
+use orders::OrderService;
+use orders::sample_mails::{self as order_mails, OrderMail};
 use tokio::sync::watch;
 use url::form_urlencoded;
 
@@ -42,21 +46,43 @@ const DARK_CONDITION: &str = "(prefers-color-scheme: dark)";
 /// The preview of mails.
 pub(crate) struct MailPreview {
     app: watch::Receiver<Arc<App>>,
+    /// `None` without a shop.
+    shop: Option<ShopMails>,
+}
+
+/// What the mails of a shop are made of.
+pub(crate) struct ShopMails {
+    pub orders: Arc<OrderService>,
+    pub submissions: SubmissionSettings,
+}
+
+/// A mail that can be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ShownMail {
+    Auth(MailKind),
+    Order(OrderMail),
+    Submission(SubmissionMail),
 }
 
 /// The mail and the window that the parameters of the page choose.
 #[derive(Clone, Copy)]
 struct Selection {
-    kind: MailKind,
+    mail: ShownMail,
     language: Language,
     width: &'static str,
     colours: &'static str,
 }
 
+/// What a mail shows.
+struct MailContent {
+    subject: String,
+    html: String,
+}
+
 impl MailPreview {
-    /// Creates the preview of what `app` sends; it changes with the configuration.
-    pub(crate) fn new(app: watch::Receiver<Arc<App>>) -> Self {
-        Self { app }
+    /// Creates the preview of what `app` and the shop send; that of `app` changes with the configuration.
+    pub(crate) fn new(app: watch::Receiver<Arc<App>>, shop: Option<ShopMails>) -> Self {
+        Self { app, shop }
     }
 
     /// Answers a request for the page or a part of it.
@@ -67,24 +93,45 @@ impl MailPreview {
         if uri.path() == STYLE_PATH {
             return response(StatusCode::OK, "text/css; charset=utf-8", PAGE_POLICY, STYLE.as_bytes().to_vec());
         }
-        let selection = Selection::parse(uri.query().unwrap_or_default());
-        let app = Arc::clone(&self.app.borrow());
-        let variables = TemplateVariables { language: selection.language, ..TemplateVariables::sample() };
-        let rendered = app.email_templates.render(selection.kind, &variables, app.clock.now()).await;
-        match (rendered, uri.path() == BODY_PATH) {
+        let mails = self.list_mails();
+        let selection = Selection::parse(uri.query().unwrap_or_default(), &mails);
+        match (self.render(selection).await, uri.path() == BODY_PATH) {
             (Ok(mail), true) => {
                 let html = selection.choose_colours(&mail.html).into_bytes();
                 response(StatusCode::OK, "text/html; charset=utf-8", BODY_POLICY, html)
             }
             (Ok(mail), false) => {
-                let html = selection.format_page(&mail.subject).into_bytes();
+                let html = selection.format_page(&mails, &mail.subject).into_bytes();
                 response(StatusCode::OK, "text/html; charset=utf-8", PAGE_POLICY, html)
             }
-            (Err(error), _) => {
-                let reason = format!("{}\n", ErrorChain(&error));
-                text(StatusCode::INTERNAL_SERVER_ERROR, &reason)
-            }
+            (Err(reason), _) => text(StatusCode::INTERNAL_SERVER_ERROR, &reason),
         }
+    }
+
+    /// Returns the mails that this server sends.
+    fn list_mails(&self) -> Vec<ShownMail> {
+        let of_orders = OrderMail::ALL.into_iter().map(ShownMail::Order);
+        let of_shop = of_orders.chain(SubmissionMail::ALL.into_iter().map(ShownMail::Submission));
+        MailKind::ALL.into_iter().map(ShownMail::Auth).chain(of_shop.filter(|_| self.shop.is_some())).collect()
+    }
+
+    async fn render(&self, selection: Selection) -> Result<MailContent, String> {
+        let Selection { mail, language, .. } = selection;
+        let app = Arc::clone(&self.app.borrow());
+        let message = match (mail, &self.shop) {
+            (ShownMail::Auth(kind), _) => {
+                let variables = TemplateVariables { language, ..TemplateVariables::sample() };
+                let rendered = app.email_templates.render(kind, &variables, app.clock.now()).await;
+                let rendered = rendered.map_err(|error| format!("{}\n", ErrorChain(&error)))?;
+                return Ok(MailContent { subject: rendered.subject, html: rendered.html });
+            }
+            (ShownMail::Order(mail), Some(shop)) => order_mails::build_sample_mail(&shop.orders, mail, language),
+            (ShownMail::Submission(mail), Some(shop)) => {
+                submission_mails::build_sample_mail(&shop.submissions, app.clock.now(), mail, language)
+            }
+            (_, None) => return Err("this server has no shop\n".to_owned()),
+        };
+        Ok(MailContent { subject: message.subject, html: message.html })
     }
 }
 
@@ -93,14 +140,65 @@ pub(super) fn is_mails_path(path: &str) -> bool {
     [PATH, BODY_PATH, STYLE_PATH].contains(&path)
 }
 
+impl ShownMail {
+    /// Returns its name in URLs.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth(kind) => kind.as_str(),
+            Self::Order(OrderMail::Delivery) => "order_delivery",
+            Self::Order(OrderMail::Refund) => "order_refund",
+            Self::Order(OrderMail::PartialRefund) => "order_partial_refund",
+            Self::Order(OrderMail::Notice) => "order_notice",
+            Self::Submission(SubmissionMail::Confirmation) => "submission_confirmation",
+            Self::Submission(SubmissionMail::Reply) => "submission_reply",
+            Self::Submission(SubmissionMail::Notice) => "submission_notice",
+            Self::Submission(SubmissionMail::Digest) => "submission_digest",
+        }
+    }
+
+    /// Returns the languages in which it is sent.
+    fn languages(self) -> &'static [Language] {
+        let is_in_english = match self {
+            Self::Auth(_) => false,
+            Self::Order(mail) => mail.is_to_owner(),
+            Self::Submission(mail) => mail.is_in_english(),
+        };
+        if is_in_english { &[Language::English] } else { &Language::ALL }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Auth(kind) => title(kind),
+            Self::Order(OrderMail::Delivery) => "Order with download",
+            Self::Order(OrderMail::Refund) => "Refund",
+            Self::Order(OrderMail::PartialRefund) => "Partial refund",
+            Self::Order(OrderMail::Notice) => "Payment to look at (owner)",
+            Self::Submission(SubmissionMail::Confirmation) => "Submission received",
+            Self::Submission(SubmissionMail::Reply) => "Reply to a submission",
+            Self::Submission(SubmissionMail::Notice) => "New submission (owner)",
+            Self::Submission(SubmissionMail::Digest) => "More submissions (owner)",
+        }
+    }
+
+    /// Returns what the mail is part of.
+    fn group(self) -> &'static str {
+        match self {
+            Self::Auth(_) => "Accounts",
+            Self::Order(_) => "Orders",
+            Self::Submission(_) => "Submissions",
+        }
+    }
+}
+
 impl Selection {
     /// Reads the parameters of the page; unknown values are the first of their list.
-    fn parse(query: &str) -> Self {
+    fn parse(query: &str, mails: &[ShownMail]) -> Self {
         let find = |name: &str| form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name);
         let value = |name: &str| find(name).map(|(_, value)| value.into_owned()).unwrap_or_default();
         let (kind, language, width, colours) = (value("kind"), value("language"), value("width"), value("colours"));
+        let mail = mails.iter().copied().find(|known| known.as_str() == kind);
         Self {
-            kind: MailKind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(MailKind::Confirmation),
+            mail: mail.unwrap_or(ShownMail::Auth(MailKind::Confirmation)),
             language: Language::ALL.into_iter().find(|known| known.tag() == language).unwrap_or_default(),
             width: WIDTHS.into_iter().find(|known| *known == width).unwrap_or(WIDTHS[1]),
             colours: COLOURS.into_iter().find(|known| *known == colours).unwrap_or(COLOURS[0]),
@@ -108,8 +206,8 @@ impl Selection {
     }
 
     fn to_query(self) -> String {
-        let Self { kind, language, width, colours } = self;
-        format!("kind={}&amp;language={}&amp;width={width}&amp;colours={colours}", kind.as_str(), language.tag())
+        let Self { mail, language, width, colours } = self;
+        format!("kind={}&amp;language={}&amp;width={width}&amp;colours={colours}", mail.as_str(), language.tag())
     }
 
     /// Has the styles for dark windows apply always or never, whatever the browser prefers.
@@ -117,10 +215,24 @@ impl Selection {
         html.replace(DARK_CONDITION, if self.colours == "dark" { "all" } else { "not all" })
     }
 
-    fn format_page(self, subject: &str) -> String {
-        let kinds = MailKind::ALL.map(|kind| (title(kind), Self { kind, ..self }, kind == self.kind));
-        let languages =
-            Language::ALL.map(|language| (native_name(language), Self { language, ..self }, language == self.language));
+    /// Formats the links to all mails, by what they are part of.
+    fn format_mails(self, mails: &[ShownMail]) -> String {
+        let groups = mails.chunk_by(|one, next| one.group() == next.group());
+        let groups = groups.map(|group| {
+            let links = group.iter().map(|mail| (mail.title(), Self { mail: *mail, ..self }, *mail == self.mail));
+            let heading = group.first().map_or("", |mail| mail.group());
+            format!("<h2>{heading}</h2>\n{}", format_links(links))
+        });
+        groups.collect()
+    }
+
+    fn format_page(self, mails: &[ShownMail], subject: &str) -> String {
+        let shown = self.mail.languages();
+        let language = if shown.contains(&self.language) { self.language } else { Language::English };
+        let languages = shown.iter().map(|known| {
+            let label = native_name(*known);
+            (label, Self { language: *known, ..self }, *known == language)
+        });
         let widths = WIDTHS.map(|width| (format!("{width} px"), Self { width, ..self }, width == self.width));
         let colours = COLOURS.map(|colours| {
             let label = if colours == "dark" { "Dark" } else { "Light" };
@@ -131,12 +243,12 @@ impl Selection {
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Mails</title>\n\
              <link rel=\"stylesheet\" href=\"mails/page.css\">\n</head>\n<body>\n<header>\n<a href=\"../_dev\">Development pages</a>\n\
-             <h1>Mails</h1>\n<p>The mails of the auth API with your templates, filled in with an example. Nothing is sent.</p>\n</header>\n\
+             <h1>Mails</h1>\n<p>What this server sends, with your templates and your brand, filled in with an example. Nothing is sent.</p>\n</header>\n\
              <nav aria-label=\"Mail\">\n{}</nav>\n<main>\n<div class=\"choices\">\n\
              <nav aria-label=\"Language\">\n{}</nav>\n<nav aria-label=\"Width\">\n{}</nav>\n<nav aria-label=\"Colours\">\n{}</nav>\n</div>\n\
              <h2>{}</h2>\n<div class=\"window\" role=\"region\" aria-label=\"Window\" tabindex=\"0\"><iframe title=\"The mail\" class=\"{shown_colours}\" width=\"{width}\" height=\"720\" src=\"mails/body?{}\"></iframe></div>\n\
              </main>\n</body>\n</html>\n",
-            format_links(kinds),
+            self.format_mails(mails),
             format_links(languages),
             format_links(widths),
             format_links(colours),
@@ -189,8 +301,9 @@ mod tests {
 
     #[test]
     fn parameters_choose_what_is_shown() {
-        let selection = Selection::parse("kind=recovery&language=de&width=375&colours=dark");
-        let page = selection.format_page("A & B");
+        let mails = [ShownMail::Auth(MailKind::Recovery), ShownMail::Order(OrderMail::Notice)];
+        let selection = Selection::parse("kind=recovery&language=de&width=375&colours=dark", &mails);
+        let page = selection.format_page(&mails, "A & B");
         assert!(page.contains("<h2>A &amp; B</h2>") && page.contains("width=\"375\""), "{page}");
         assert_eq!(page.matches("aria-current=\"page\"").count(), 4, "{page}");
         assert!(
@@ -199,8 +312,11 @@ mod tests {
         );
         let styles = "@media (prefers-color-scheme: dark) { a { color: red } }";
         assert!(selection.choose_colours(styles).starts_with("@media all {"));
-        let other = Selection::parse("kind=%22%3E&language=xx&width=1e9&colours=none");
+        let other = Selection::parse("kind=%22%3E&language=xx&width=1e9&colours=none", &mails);
         assert!(other.choose_colours(styles).starts_with("@media not all {"));
-        assert!(!other.format_page("").contains("%22") && other.kind == MailKind::Confirmation);
+        let unknown = other.mail == ShownMail::Auth(MailKind::Confirmation);
+        assert!(!other.format_page(&mails, "").contains("%22") && unknown);
+        let to_owner = Selection::parse("kind=order_notice&language=de", &mails).format_page(&mails, "");
+        assert!(to_owner.contains(">English</a>") && !to_owner.contains(">Deutsch</a>"), "{to_owner}");
     }
 }

@@ -1,4 +1,4 @@
-//! Development pages below `/_dev`: inbox of kept messages, preview of mails, simulators, and consent page.
+//! Development pages below `/_dev`: inbox of kept messages, preview of mails, users, simulators, and consent page.
 //! [`access`] alone decides about access to them.
 
 mod access;
@@ -14,6 +14,7 @@ mod peer_process;
 pub(crate) mod provider;
 mod responses;
 mod token_guesses;
+mod users;
 
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ pub(crate) use access::Access;
 pub(crate) use explain::is_explanation_path;
 pub(crate) use inbox::InboxPages;
 pub(crate) use kept_messages::{KeptMessages, MailboxPorts, OpenMailboxPorts};
-pub(crate) use mails::MailPreview;
+pub(crate) use mails::{MailPreview, ShopMails};
+pub(crate) use users::UserPages;
 
 use access::AccessRule;
 use responses::{DEFAULT_POLICY, response, text};
@@ -40,6 +42,7 @@ pub(crate) struct DevelopmentPages {
     inbox: Option<InboxPages>,
     outbox: Option<Arc<Outbox>>,
     mails: Option<MailPreview>,
+    users: Option<UserPages>,
     access: Access,
     provider: Option<Arc<Simulator>>,
     consent: Option<consent::ConsentPage>,
@@ -57,6 +60,7 @@ enum DevPage<'a> {
     Explanations(&'a ExplanationStore),
     Payment(&'a payment::PaymentPages),
     Mails(&'a MailPreview),
+    Users(&'a UserPages),
     Home,
     Inbox,
 }
@@ -76,6 +80,7 @@ impl DevelopmentPages {
             inbox,
             outbox: None,
             mails: None,
+            users: None,
             access,
             provider: None,
             consent: None,
@@ -99,6 +104,12 @@ impl DevelopmentPages {
     #[must_use]
     pub(crate) fn with_mails(self, mails: MailPreview) -> Self {
         Self { mails: Some(mails), ..self }
+    }
+
+    /// Adds the list of accounts.
+    #[must_use]
+    pub(crate) fn with_users(self, users: UserPages) -> Self {
+        Self { users: Some(users), ..self }
     }
 
     /// Adds the provider simulator.
@@ -143,6 +154,7 @@ impl DevelopmentPages {
             DevPage::Explanations(store) => explain::answer(store, &request),
             DevPage::Payment(pages) => pages.answer(request).await,
             DevPage::Mails(preview) => preview.answer(request.method(), request.uri()).await,
+            DevPage::Users(pages) => pages.answer(request.method(), request.uri()).await,
             DevPage::Home => home::answer(request.uri().path(), &self.list_pages()),
             DevPage::Inbox => self.answer_inbox(request).await,
         }
@@ -153,6 +165,7 @@ impl DevelopmentPages {
         [
             (self.inbox.is_some(), home::INBOX),
             (self.mails.is_some(), home::MAILS),
+            (self.users.is_some(), home::USERS),
             (self.outbox.is_some(), home::OUTBOX),
             (self.payment.is_some(), home::PAYMENT),
             (self.provider.is_some(), home::PROVIDER),
@@ -173,6 +186,9 @@ impl DevelopmentPages {
         }
         if let Some(preview) = self.mails.as_ref().filter(|_| mails::is_mails_path(path)) {
             return DevPage::Mails(preview);
+        }
+        if let Some(pages) = self.users.as_ref().filter(|_| users::is_users_path(path)) {
+            return DevPage::Users(pages);
         }
         match (&self.consent, &self.provider) {
             (Some(page), _) if consent::is_consent_path(path) => DevPage::Consent(page),
@@ -213,7 +229,9 @@ impl<'a> DevPage<'a> {
             Self::Consent(page) => page.access_rule(),
             Self::Provider(simulator) => provider::access_rule(simulator, request),
             Self::Explanations(_) => explain::access_rule(request),
-            Self::Payment(_) | Self::Mails(_) | Self::Home | Self::ProviderOverview(_) => AccessRule::Local,
+            Self::Payment(_) | Self::Mails(_) | Self::Users(_) | Self::Home | Self::ProviderOverview(_) => {
+                AccessRule::Local
+            }
             Self::Inbox => AccessRule::LocalOrToken,
         }
     }

@@ -34,7 +34,7 @@ use crate::app::SharedPorts;
 use crate::assets::Shop;
 use crate::config_file::{FunctionSettings, SettingLocations};
 use crate::dev::consent;
-use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages, MailPreview};
+use crate::dev::{Access, DevelopmentPages, InboxPages, KeptMessages, MailPreview, ShopMails, UserPages};
 use crate::mailed_links::{LinkFacts, MailedLinks};
 use crate::project::Project;
 use crate::router::{
@@ -176,7 +176,11 @@ impl Services {
         };
         let is_https = basalt.tls.is_some() || url.starts_with("https:");
         let links = MailedLinks::new(link_facts(project), config, url, serving.clone());
-        let mails = MailPreview::new(serving.clone());
+        let users = UserPages::new(serving.clone());
+        let shop_mails = orders
+            .clone()
+            .map(|orders| ShopMails { orders, submissions: submission_settings(project, &app.mail_host) });
+        let mails = MailPreview::new(serving.clone(), shop_mails);
         let front = EdgeRouter {
             auth: gotrue_rs::reloadable_router(move || Arc::clone(&serving.borrow())),
             forwarded: build_forwarded(project, &functions, url, access.clone(), build_standing_check(&current))?,
@@ -191,6 +195,7 @@ impl Services {
             dev: DevelopmentPages::new(inbox.clone(), access.clone())
                 .with_outbox(Arc::clone(&outbox))
                 .with_mails(mails)
+                .with_users(users)
                 .with_provider(provider)
                 .with_consent(consent)
                 .with_payment(payment)

@@ -3,16 +3,20 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 
+use serde_json::json;
+
 use super::support::{Basalt, TempFolder, free_port};
 
 /// One path of every kind of page; each answers 200 when it is served.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 9] = [
     "/_dev/inbox",
     "/_dev/inbox.json",
     "/_dev/inbox.css",
     "/_dev/outbox.json",
     "/_dev/mails",
     "/_dev/mails/body",
+    "/_dev/users",
+    "/_dev/users/page.css",
     "/_dev/provider/.well-known/openid-configuration",
 ];
 const PROVIDER: &str = "[basalt.provider]\nstands_in_for = [\"google\"]\n";
@@ -85,7 +89,7 @@ fn proxy(upstream: SocketAddr, version: &'static str, added: &'static str) -> So
 #[test]
 fn forwarding_header_denies_every_page() {
     let site = TestServer::start(PROVIDER);
-    assert_eq!(site.statuses_of_all(""), [200; 7]);
+    assert_eq!(site.statuses_of_all(""), [200; 9]);
     for header in [
         "x-forwarded-for: 192.0.2.1",
         "x-forwarded-for: 127.0.0.1",
@@ -99,7 +103,7 @@ fn forwarding_header_denies_every_page() {
         "Via: 1.1 shop",
         "CF-Connecting-IP: 192.0.2.1",
     ] {
-        assert_eq!(site.statuses_of_all(&format!("{header}\r\n")), [403; 7], "{header}");
+        assert_eq!(site.statuses_of_all(&format!("{header}\r\n")), [403; 9], "{header}");
     }
 }
 
@@ -163,7 +167,7 @@ fn public_address_or_mail_server_disables_pages_by_default() {
         assert_eq!(status_of(&exchange(proxy, request)), 403, "{config}");
     }
     let on = "[auth]\nsite_url = \"https://shop.example.com\"\n[basalt]\ndevelopment_pages = true\n";
-    assert_eq!(TestServer::start(&format!("{on}{PROVIDER}")).statuses_of_all(""), [200; 7]);
+    assert_eq!(TestServer::start(&format!("{on}{PROVIDER}")).statuses_of_all(""), [200; 9]);
 }
 
 #[test]
@@ -261,7 +265,8 @@ fn every_mail_is_shown_in_each_language_with_the_templates_of_the_project() {
     let template =
         folder.write("invite.html", "<p>Join {{ .SiteURL }} by {{ .ConfirmationURL }}</p><script>1</script>");
     let server = TestServer::start(&format!(
-        "[auth.email.template.invite]\nsubject = \"Join <us>\"\ncontent_path = \"{template}\"\n"
+        "[auth.email.template.invite]\nsubject = \"Join <us>\"\ncontent_path = \"{template}\"\n\
+         [basalt.shop]\nowner = \"owner@example.com\"\n"
     ));
     let open = |path: &str| {
         let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", server.address);
@@ -271,7 +276,9 @@ fn every_mail_is_shown_in_each_language_with_the_templates_of_the_project() {
     assert!(page.contains("<h2>Join &lt;us&gt;</h2>"), "{page}");
     let kinds: Vec<&str> = page.split("?kind=").skip(1).filter_map(|rest| rest.split('&').next()).collect();
     let kinds: std::collections::BTreeSet<&str> = kinds.into_iter().collect();
-    assert_eq!(kinds.len(), 13, "{kinds:?}");
+    let of_shop: Vec<&str> = kinds.iter().copied().filter(|kind| kind.starts_with("order_")).collect();
+    assert_eq!(of_shop, ["order_delivery", "order_notice", "order_partial_refund", "order_refund"]);
+    assert_eq!(kinds.len(), 21, "{kinds:?}");
     for kind in kinds {
         for language in ["en", "de", "fr", "es"] {
             let mail = open(&format!("/_dev/mails/body?kind={kind}&language={language}&colours=dark"));
@@ -282,8 +289,39 @@ fn every_mail_is_shown_in_each_language_with_the_templates_of_the_project() {
             assert_eq!(mail.contains("<p>Join "), is_own, "{kind}");
         }
     }
+    let delivery = open("/_dev/mails/body?kind=order_delivery&language=fr");
+    assert!(delivery.contains("Télécharger le modèle") && delivery.contains("50.40 USD"), "{delivery}");
+    let notice = open("/_dev/mails?kind=order_notice&language=fr");
+    assert!(notice.contains(">English</a>") && !notice.contains(">Deutsch</a>"), "{notice}");
     let german = open("/_dev/mails/body?kind=recovery&language=de");
     assert!(german.contains("lang=\"de\"") && german.contains("@media not all {"), "{german}");
+}
+
+#[tokio::test]
+async fn accounts_are_listed_with_their_states() {
+    let server = Basalt::serve(&["--ephemeral"]);
+    let page = async |query: &str| {
+        let answer = server.client.get(server.url(&format!("/_dev/users{query}"))).send().await.expect("an answer");
+        assert_eq!(answer.status(), 200, "{query}");
+        answer.text().await.expect("a page")
+    };
+    assert!(page("").await.contains("No accounts yet"));
+    for (email, metadata) in [("ada@example.com", json!({"full_name": "<Ada>"})), ("bea@example.com", json!({}))] {
+        let body = json!({"email": email, "email_confirm": email.starts_with("ada"), "user_metadata": metadata});
+        let (url, key) = (server.url("/auth/v1/admin/users"), server.text("secret_key"));
+        let answer = server.client.post(url).header("apikey", key).json(&body).send().await.expect("an answer");
+        assert_eq!(answer.status(), 200, "{email}");
+    }
+    let all = page("").await;
+    let position = |text: &str| all.find(text).unwrap_or_else(|| panic!("{text}: {all}"));
+    assert!(position("bea@example.com") < position("ada@example.com"), "the newest is the first: {all}");
+    assert!(all.contains("2 accounts") && all.matches("not confirmed").count() == 1, "{all}");
+    assert!(all.contains("never signed in") && !all.contains("<Ada>"), "{all}");
+    let found = page("?filter=%3Cada").await;
+    assert!(found.contains("1 account<") && !found.contains("bea@example.com"), "{found}");
+    assert!(page("?filter=%3Cscript%3E").await.contains("No account has “&lt;script&gt;”"));
+    let behind = page("?page=99").await;
+    assert!(behind.contains("2 accounts") && behind.contains("page=1\">Newer</a>"), "{behind}");
 }
 
 #[test]
@@ -293,7 +331,7 @@ fn home_links_to_the_pages_that_the_server_has() {
         let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", server.address);
         let page = exchange(server.address, &head);
         assert!(status_of(&page) == 200 && page.contains("<h1>Development pages</h1>"), "{page}");
-        for link in ["inbox", "outbox.json", "payment", "provider", "explain"] {
+        for link in ["inbox", "mails", "users", "outbox.json", "payment", "provider", "explain"] {
             let href = format!("href=\"{prefix}_dev/{link}");
             assert!(page.contains(&href), "{href}: {page}");
             if link != "provider" {

@@ -5,6 +5,8 @@ use crate::decision::Product;
 use crate::event::{Buyer, CATALOGUE_CURRENCY, DisputeReport, DisputeStage, Payment, PaymentEvent, RefundReport};
 use crate::order::Order;
 
+/// The title of the mail about a payment that delivers nothing.
+pub(crate) const HELD_PAYMENT_TITLE: &str = "A payment needs your attention";
 /// What the owner does about a payment that waits.
 const DELIVER: &str = "Open the screen Orders of the desk: the payment is above the orders, choose the template and press \
                        Deliver. Or refund the payment at the provider, and it leaves that list.";
@@ -36,7 +38,7 @@ pub(super) fn describe_unknown(event: &PaymentEvent, payment: &Payment) -> Vec<S
 }
 
 /// Describes a payment of another amount than the price.
-pub(super) fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
+pub(crate) fn describe_wrong_amount(event: &PaymentEvent, payment: &Payment, product: &Product) -> Vec<String> {
     let paid = format_amount(payment.amount_minor, &payment.currency);
     let price = format_amount(product.price_minor, CATALOGUE_CURRENCY);
     let reason = if payment.currency == CATALOGUE_CURRENCY { "below" } else { "in another currency than" };

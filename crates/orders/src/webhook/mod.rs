@@ -1,7 +1,7 @@
 //! Webhooks: verification, parsing, and the transaction that stores what they report.
 
 pub mod certificates;
-mod descriptions;
+pub(crate) mod descriptions;
 pub mod json;
 pub mod lemon_squeezy;
 pub mod paypal;

@@ -7,8 +7,8 @@ use http::HeaderMap;
 use platform::store::{Connection, outbox};
 
 use super::descriptions::{
-    describe_dispute, describe_no_buyer, describe_partial_reversal, describe_refused_lookup, describe_refused_order,
-    describe_reversal, describe_unknown, describe_wrong_amount,
+    HELD_PAYMENT_TITLE, describe_dispute, describe_no_buyer, describe_partial_reversal, describe_refused_lookup,
+    describe_refused_order, describe_reversal, describe_unknown, describe_wrong_amount,
 };
 use super::{Delivery, WebhookOutcome, WebhookRejection};
 use crate::decision::{PaymentDecision, Product, decide_payment, find_unnamed};
@@ -267,7 +267,7 @@ impl OrderService {
         lines: &[String],
     ) -> Result<WebhookOutcome, WebhookRejection> {
         let now = self.clock.now();
-        let notice = OwnerNotice { id: self.entropy.uuid(), title: "A payment needs your attention", lines };
+        let notice = OwnerNotice { id: self.entropy.uuid(), title: HELD_PAYMENT_TITLE, lines };
         let mails = self.build_notice(now, &notice);
         if mails.is_empty() {
             tracing::warn!("a payment needs attention, and no mail reports it: set [basalt.shop] owner");
