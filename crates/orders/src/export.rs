@@ -8,7 +8,7 @@ use crate::order::{Order, format_time};
 
 /// The names of the columns.
 pub const CSV_HEADER: &str = "number,id,paid_at,state,template,title,buyer_email,amount,currency,provider,provider_reference,\
-                              is_test,delivered_at,refunded_at,downloads,tax,discount";
+                              is_test,delivered_at,refunded_at,downloads,tax,discount,quantity,unit_price";
 
 /// Formats an order as a line of CSV (RFC 4180), without its end.
 pub fn to_csv(order: &Order) -> String {
@@ -32,6 +32,8 @@ pub fn to_csv(order: &Order) -> String {
         order.downloads.to_string(),
         order.tax_minor.map(amount).unwrap_or_default(),
         order.discount_minor.map(amount).unwrap_or_default(),
+        order.quantity.map(|quantity| quantity.to_string()).unwrap_or_default(),
+        order.unit_minor.map(amount).unwrap_or_default(),
     ];
     fields.map(|field| format_csv_cell(&field)).join(",")
 }

@@ -144,6 +144,8 @@ function order(index: number) {
     amount_minor: [2800, 6400, 4900, 3200][index % 4] ?? 2800,
     currency: index % 5 === 4 ? "EUR" : "USD",
     provider: ["stripe", "paypal", "lemon_squeezy"][index % 3] ?? "stripe",
+    quantity: index % 4 === 1 ? 2 : 1,
+    unit_minor: index % 4 === 1 ? 3200 : null,
     is_test: index % 9 === 5,
     delivered_at: is("paid") ? null : paid_at,
     refunded_at: is("refunded") ? ago(index * 10 * HOUR) : null,

@@ -211,7 +211,7 @@ async fn orders_are_refunded_and_exported_by_the_command_line() {
         lines[0].starts_with("number,id,paid_at")
             && lines[3].contains(",Professional Newsletter,ada@example.com,28.00,USD,stripe,")
     );
-    assert!(csv.contains(",downloads,tax,discount\r\n") && csv.ends_with("\r\n"), "{csv}");
+    assert!(csv.contains(",downloads,tax,discount,quantity,unit_price\r\n") && csv.ends_with("\r\n"), "{csv}");
     let folder = shop.folder.path("folder.csv");
     std::fs::create_dir(&folder).expect("a folder");
     let unrelated = shop.folder.write("folder.part", "notes");

@@ -18,6 +18,8 @@ const SUMMARY = {
   currency: v.string(),
   tax_minor: v.nullish(v.number()),
   discount_minor: v.nullish(v.number()),
+  quantity: v.nullish(v.number()),
+  unit_minor: v.nullish(v.number()),
   provider: v.string(),
   is_test: v.boolean(),
   is_disputed: v.nullish(v.boolean(), false),

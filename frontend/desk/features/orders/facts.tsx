@@ -2,11 +2,12 @@ import type { ReactNode } from "react";
 import { formatPlural } from "../../shell/format/format.ts";
 import { Time } from "../../shell/format/time.tsx";
 import type { OrderDetail } from "./api.ts";
-import { describeDownload, nameProduct, nameProvider } from "./model.ts";
+import { describeDownload, describePrice, nameProduct, nameProvider } from "./model.ts";
 
 /** What is known about an order. */
 export function OrderFacts({ order }: { order: OrderDetail }) {
   const { buyer_email: buyer, paid_at, delivered_at, refunded_at, downloads } = order;
+  const price = describePrice(order);
   return (
     <dl className="grid gap-x-8 gap-y-3 sm:grid-cols-2">
       <Fact name="Buyer">
@@ -22,6 +23,7 @@ export function OrderFacts({ order }: { order: OrderDetail }) {
         )}
       </Fact>
       <Fact name="Template">{nameProduct(order)}</Fact>
+      {price.length > 0 && <Fact name="Price">{price.join(", ")}</Fact>}
       <Fact name="Paid">
         <Time at={paid_at} isFull />
       </Fact>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { OrderDetail } from "./api.ts";
-import { describeDownload, nameEvent, nameProduct, nameProvider } from "./model.ts";
+import { describeDownload, describePrice, nameEvent, nameProduct, nameProvider } from "./model.ts";
 
 const NOW = Date.parse("2026-11-23T12:00:00Z");
 
@@ -33,6 +33,16 @@ test("a download link is valid until its end and never after a refund", () => {
   );
   expect(describeDownload(order({ download_expires_at: null }), NOW)).toBe("none");
   expect(describeDownload(order({ state: "refunded" }), NOW)).toBe("none");
+});
+
+test("the parts of an amount are named as far as they are known", () => {
+  expect(describePrice(order({}))).toEqual([]);
+  expect(describePrice(order({ quantity: 1, unit_minor: 2800, discount_minor: 0 }))).toEqual([]);
+  const parts = { quantity: 3, unit_minor: 2800, discount_minor: 840, tax_minor: 1207 };
+  expect(describePrice(order(parts)).join(", ")).toBe(
+    "3 copies at $28.00, $8.40 discount, $12.07 tax included",
+  );
+  expect(describePrice(order({ quantity: 2 }))).toEqual(["2 copies"]);
 });
 
 test("what has no name of its own is still readable", () => {

@@ -1,3 +1,4 @@
+import { formatMoney, formatPlural } from "../../shell/format/format.ts";
 import type { Tone } from "../../shell/ui/badge.tsx";
 import type { OrderDetail, OrderState, OrderSummary } from "./api.ts";
 
@@ -28,6 +29,24 @@ export function nameProvider(provider: string): string {
 /** Returns the title of the bought template. */
 export function nameProduct({ template }: Pick<OrderSummary, "template">): string {
   return template ? template.title || `Template ${template.id}` : "Unknown template";
+}
+
+/** Returns what the amount consists of, as far as the provider said it: copies, discount, tax. */
+export function describePrice(
+  order: Pick<
+    OrderSummary,
+    "currency" | "quantity" | "unit_minor" | "discount_minor" | "tax_minor"
+  >,
+): string[] {
+  const { currency, quantity, unit_minor, discount_minor, tax_minor } = order;
+  const parts: string[] = [];
+  if (quantity && quantity > 1) {
+    const copies = formatPlural(quantity, "copy", "copies");
+    parts.push(unit_minor ? `${copies} at ${formatMoney(unit_minor, currency)}` : copies);
+  }
+  if (discount_minor) parts.push(`${formatMoney(discount_minor, currency)} discount`);
+  if (tax_minor) parts.push(`${formatMoney(tax_minor, currency)} tax included`);
+  return parts;
 }
 
 const EVENTS: Record<string, string> = {
