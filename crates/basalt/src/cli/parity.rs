@@ -29,6 +29,7 @@ const EXAMPLES: &str = "Examples:
   basalt parity --compose docker/docker-compose.yml
   basalt parity --config supabase/config.toml
   basalt parity --env /etc/auth.env --database-url postgresql://reader:…@db:5432/postgres
+  basalt parity --database-url postgresql://reader:…@db:5432/postgres
   basalt parity --compose docker-compose.yml --json > parity.json";
 
 /// The exit status if a source cannot be read.
@@ -47,7 +48,7 @@ pub(super) struct ParityArguments {
     /// A Compose file, such as that of the official self-hosting, with the .env beside it
     #[arg(long, value_name = "FILE", group = "source")]
     compose: Option<PathBuf>,
-    /// Look at this database, too
+    /// Look at this database, too; without a source of settings, at it alone
     #[arg(long, value_name = "URL", alias = "database")]
     database_url: Option<String>,
     /// Print the report as JSON
@@ -99,6 +100,7 @@ fn read_report(arguments: &ParityArguments) -> anyhow::Result<Report> {
     let source = match (&arguments.config, &arguments.compose) {
         (Some(config), _) => Source::ConfigFile(config.clone()),
         (None, Some(compose)) => Source::Compose(compose.clone()),
+        (None, None) if arguments.env.is_none() && arguments.database_url.is_some() => Source::of_environment()?,
         (None, None) => Source::Variables(arguments.env.clone()),
     };
     let mut report = read_source(&source)?;

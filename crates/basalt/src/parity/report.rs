@@ -16,6 +16,8 @@ use crate::plural::format_count;
 pub(crate) struct Report {
     /// What was read.
     pub title: String,
+    /// Whether the database alone was looked at.
+    pub is_without_settings: bool,
     /// The settings.
     pub findings: Vec<Finding>,
     /// Variables of other programs.
@@ -59,6 +61,22 @@ impl Report {
 
 /// Writes the report for a reader.
 pub(crate) fn write_text(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    if report.is_without_settings {
+        writeln!(out, "{}", report.title)?;
+    } else {
+        write_settings(report, out)?;
+    }
+    if let Some(database) = &report.database {
+        database.write_text(out)?;
+    }
+    write_commands(out, "To switch", &report.switch.forward)?;
+    write_commands(out, "To switch back", &report.switch.back)?;
+    let conclusion =
+        if report.matters() { "Look at the lines with ! before switching." } else { "Nothing stands in the way." };
+    writeln!(out, "\n{conclusion}")
+}
+
+fn write_settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let honoured = report.honoured();
     let without_effect = report.select(|verdict| matches!(verdict, Verdict::NoEffect(_)));
     let different = report.select(|verdict| matches!(verdict, Verdict::Different { .. }));
@@ -85,15 +103,7 @@ pub(crate) fn write_text(report: &Report, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "\nNot read by the auth server: {}", report.other_names.join(", "))?;
     }
     let services = report.services.iter().map(|service| format!("{}: {}", service.name, service.text));
-    write_list(out, "Services", &services.collect::<Vec<_>>())?;
-    if let Some(database) = &report.database {
-        database.write_text(out)?;
-    }
-    write_commands(out, "To switch", &report.switch.forward)?;
-    write_commands(out, "To switch back", &report.switch.back)?;
-    let conclusion =
-        if report.matters() { "Look at the lines with ! before switching." } else { "Nothing stands in the way." };
-    writeln!(out, "\n{conclusion}")
+    write_list(out, "Services", &services.collect::<Vec<_>>())
 }
 
 fn write_findings(out: &mut dyn Write, title: &str, findings: &[&Finding]) -> io::Result<()> {
@@ -116,6 +126,9 @@ fn format_finding(finding: &Finding) -> String {
 
 /// Writes commands without indentation, so that they can be copied.
 fn write_commands(out: &mut dyn Write, title: &str, commands: &[String]) -> io::Result<()> {
+    if commands.is_empty() {
+        return Ok(());
+    }
     writeln!(out, "\n{title}\n")?;
     commands.iter().try_for_each(|command| writeln!(out, "{command}"))
 }

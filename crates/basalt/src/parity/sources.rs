@@ -26,6 +26,20 @@ pub(crate) enum Source {
     ConfigFile(PathBuf),
     /// A Compose file with `.env` beside it.
     Compose(PathBuf),
+    /// Nowhere: the database alone is looked at.
+    Nowhere,
+}
+
+impl Source {
+    /// Returns the variables of this process and `.env`, if they have a setting of the auth server.
+    ///
+    /// # Errors
+    /// `.env` cannot be read.
+    pub(crate) fn of_environment() -> anyhow::Result<Self> {
+        let vars = Vars::from_process(None, None)?;
+        let is_any = vars.names().any(|name| name.starts_with("GOTRUE_"));
+        Ok(if is_any { Self::Variables(None) } else { Self::Nowhere })
+    }
 }
 
 /// Reads the settings of a source and reports what becomes of each.
@@ -47,6 +61,10 @@ pub(crate) fn read_source(source: &Source) -> anyhow::Result<Report> {
         }
         Source::ConfigFile(path) => report_config_file(path),
         Source::Compose(path) => report_compose(path),
+        Source::Nowhere => {
+            let title = "No settings are looked at: name them by --config, --compose or --env";
+            Ok(Report { title: title.to_owned(), is_without_settings: true, ..Report::default() })
+        }
     }
 }
 

@@ -237,6 +237,13 @@ async fn database_is_read_by_a_role_that_may_only_read() {
     assert!(database["unreadable"].to_string().contains("Second factors"), "{database}");
     assert!(!output_text(&output).contains("a@example.com"));
 
+    let alone = run_with(&["parity", "--database-url", &reader], &[]);
+    let text = output_text(&alone);
+    assert!(text.starts_with("No settings are looked at: ") && text.contains("bcrypt cost 18"), "{text}");
+    assert!(!text.contains("GOTRUE_") && !text.contains("To switch"), "{text}");
+    let variables = [("GOTRUE_EXTERNAL_GITHUB_ENABLED", "true")];
+    let configured = output_text(&run_with(&["parity", "--database-url", &reader], &variables));
+    assert!(configured.contains("GOTRUE_JWT_SECRET") && !configured.contains("identities of github"), "{configured}");
     let nowhere = run(&["parity", "--env", &file, "--database", "postgresql://127.0.0.1:9/nowhere"]);
     assert_eq!(nowhere.status.code(), Some(2), "{}", output_text(&nowhere));
 }
