@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use foundation::error_chain::ErrorChain;
 use futures::FutureExt;
 use futures::future::{Either, select};
-use gotrue_rules::domain::error::chain::ErrorChain;
 use platform::clock::SharedClock;
 use platform::store::Result;
 use telemetry::jobs::JobRun;

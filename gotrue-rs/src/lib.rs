@@ -17,7 +17,7 @@
 //! use gotrue_rs::ports::hashing::HashingPool;
 //! use gotrue_rs::ports::keys::KeySettings;
 //! use gotrue_rules::domain::policy::Policy;
-//! use gotrue_rules::domain::secret::Secret;
+//! use foundation::secret::Secret;
 //! use http::StatusCode;
 //! use http::header::AUTHORIZATION;
 //! use http::request::Parts;

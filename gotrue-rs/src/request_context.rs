@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use chrono::{SubsecRound, TimeDelta};
+use foundation::time::Time;
 use gotrue_rules::domain::error::Result;
 use gotrue_rules::domain::oauth_server::OAuthClient;
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::sso::SsoProvider;
-use gotrue_rules::domain::user::{Factor, Time, User};
+use gotrue_rules::domain::user::{Factor, User};
 use http::HeaderName;
 use http_edge::ClientPresence;
 use http_edge::request::forwarded::{X_FORWARDED_HOST, X_FORWARDED_PROTO};

@@ -9,7 +9,6 @@ use futures::{StreamExt, stream};
 use md5::{Digest, Md5};
 use serde_json::json;
 
-use crate::backend::disk::hexadecimal;
 use crate::backend::{ContentHeaders, FileKey};
 use crate::database::rows::text as column;
 use crate::database::scope::Scope;
@@ -101,7 +100,7 @@ async fn write_objects(storage: &Arc<Storage>, scope: &Scope, bucket: &str, fold
     for file in files {
         names::check_object_name(&file.name)?;
         let content = tokio::fs::read(&file.path).await.map_err(|error| read_error(&file.path, &error))?;
-        let etag = format!("\"{}\"", hexadecimal(&Md5::digest(&content)));
+        let etag = format!("\"{}\"", hex::encode(Md5::digest(&content)));
         if known.get(&file.name) == Some(&etag) {
             continue;
         }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use foundation::database_url::{DatabaseUrl, SessionTarget};
+use foundation::error_chain::ErrorChain;
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rules::domain::database_url::{DatabaseUrl, SessionTarget};
-use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::ApiPolicy;
-use gotrue_rules::domain::secret::Secret;
 use platform::store::{Pool, PoolOptions, Replica, SessionSettings, StatementMode, is_temporary, open_connection};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool, Row};

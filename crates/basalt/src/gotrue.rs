@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use anyhow::Context;
 use axum::extract::Request;
+use foundation::limit_store::LimitStoreUrl;
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, ListenAddress, ReloadSettings};
 use gotrue_rs::store::migrate;
-use gotrue_rules::domain::policy::LimitStoreUrl;
 use tokio::net::TcpListener;
 use tokio::signal::unix::SignalKind;
 use tokio::sync::watch;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
+use foundation::error_chain::ErrorChain;
 use gotrue_rs::http::request_labels::RequestLabels;
 use gotrue_rs::ports::hashing::HashingPool;
-use gotrue_rules::domain::error::chain::ErrorChain;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, StatusCode};
 use platform::clock::{Clock, SystemClock};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use foundation::error_chain::ErrorChain;
 use gotrue_rs::config::{OtlpExport, TelemetrySettings};
-use gotrue_rules::domain::error::chain::ErrorChain;
 use http::header::CONTENT_TYPE;
 use http_edge::ShutdownSignal;
 use platform::clock::{Clock, SystemClock};

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foundation::error_chain::ErrorChain;
 use gotrue_rs::app::App;
 use gotrue_rs::services::cleanup;
 use gotrue_rs::store::migrate::{self, IndexOutcome};
-use gotrue_rules::domain::error::chain::ErrorChain;
 use platform::store::leases::JobLease;
 use telemetry::jobs::JobRun;
 use tokio::sync::watch;

@@ -4,8 +4,7 @@
 //! have limits of their own. It is looked up before any address is, so that its presence tells nothing about users.
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::hex::encode_hex;
+use foundation::time::Time;
 use http::HeaderMap;
 use platform::store::Connection;
 use uuid::Uuid;
@@ -47,6 +46,6 @@ impl Device {
 
     /// Returns the name by which limits count it.
     pub(crate) fn key(&self) -> String {
-        encode_hex(&self.token_hash[..16.min(self.token_hash.len())])
+        hex::encode(&self.token_hash[..16.min(self.token_hash.len())])
     }
 }

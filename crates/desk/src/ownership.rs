@@ -1,7 +1,8 @@
 //! Who may use the desk.
 
+use foundation::time::Time;
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use serde_json::{Map, Value};
 
 /// The role of an owner in `app_metadata`, which only administrators change.

@@ -2,7 +2,7 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use axum::response::Response;
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use http::StatusCode;
 use platform::entropy::Entropy;
 use serde_json::json;

@@ -2,9 +2,9 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use foundation::time::Time;
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
-use gotrue_rules::domain::user::Time;
 use http::Method;
 use platform::store::Connection;
 use uuid::Uuid;

@@ -1,10 +1,11 @@
 //! The session of a signed-in owner: its cookie, its token against forged requests, and what ends it.
 
 use chrono::TimeDelta;
+use foundation::time::Time;
 use gotrue_rs::store::desk_sessions::{self, DeskSessionRow, NewDeskSession};
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::session_rules::{SessionContext, SessionValidity};
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use http::header::{COOKIE, SET_COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};

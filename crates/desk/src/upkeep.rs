@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::error_chain::ErrorChain;
+use foundation::time::Time;
 use gotrue_rs::app::App;
 use gotrue_rs::store::desk_sessions;
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::user::Time;
 use platform::store;
 use platform::store::Connection;
 

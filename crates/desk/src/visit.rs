@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use foundation::error_chain::ErrorChain;
+use foundation::time::Time;
 use gotrue_rs::app::App;
 use gotrue_rs::request_context::RequestContext;
 use gotrue_rs::services::limits::{self, LimitedRoute};
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::user::Time;
 use platform::request_body::RequestBody;
 use platform::request_info::KnownDevice;
 use platform::store;

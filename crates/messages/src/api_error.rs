@@ -1,7 +1,7 @@
 //! Errors of the message API.
 
 use axum::response::Response;
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http::StatusCode;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! Requests to the APIs of Mailpit and Inbucket, and their errors.
 
 use axum::response::Response;
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http::header::{CONNECTION, SEC_WEBSOCKET_VERSION, UPGRADE};
 use http::{HeaderValue, Method, StatusCode};
 use serde_json::json;

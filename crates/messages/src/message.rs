@@ -1,6 +1,6 @@
 //! A kept message with what its content says.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::mail::inbox::InboxMail;
 use platform::mail::plain::to_plain_text;
 use uuid::Uuid;

@@ -1,6 +1,6 @@
 //! What a provider reports, independent of its format.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::order::Provider;

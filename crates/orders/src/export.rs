@@ -1,7 +1,7 @@
 //! Orders as lines of CSV.
 
-use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::csv::format_csv_cell;
+use foundation::csv::format_csv_cell;
+use foundation::time::Time;
 
 use crate::amount::format_amount;
 use crate::order::{Order, format_time};

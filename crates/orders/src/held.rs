@@ -1,6 +1,6 @@
 //! Payments that wait for the owner: a list, and their delivery or dismissal.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store;
 use serde_json::{Value, json};
 use sqlx::postgres::PgRow;

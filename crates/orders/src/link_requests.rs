@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 
 /// A link is sent again after this time at the earliest.
 pub(crate) const INTERVAL: TimeDelta = TimeDelta::minutes(10);

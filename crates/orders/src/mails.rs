@@ -1,8 +1,8 @@
 //! The mails of orders: the download link for the buyer, and events that need the owner.
 
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
+use foundation::language::Language;
+use foundation::time::Time;
 use platform::mail::EmailMessage;
 use platform::mail::layout::{MailPage, format_button, format_page, format_paragraph, format_quiet_paragraph};
 use uuid::Uuid;
@@ -339,7 +339,7 @@ pub fn build_notice(context: MailContext<'_>, owner: &str, notice: &OwnerNotice<
 
 #[cfg(test)]
 mod tests {
-    use gotrue_rules::domain::policy::{BrandColor, MailBrand};
+    use foundation::mail_brand::{BrandColor, MailBrand};
     use proptest::prelude::*;
 
     use super::*;

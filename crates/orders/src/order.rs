@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::user::Time;
+use foundation::language::Language;
+use foundation::time::Time;
 use serde_json::{Value, json};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
+use foundation::language::Language;
+use foundation::time::Time;
 
 use crate::amount::format_amount;
 use crate::order::{Order, Provider};

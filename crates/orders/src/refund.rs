@@ -1,6 +1,6 @@
 //! Refunds that the owner asks for.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::{self, Connection, outbox};
 use uuid::Uuid;
 

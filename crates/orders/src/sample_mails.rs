@@ -1,7 +1,7 @@
 //! The mails of orders filled in with an example, to look at before one is sent.
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::language::Language;
+use foundation::language::Language;
 use platform::mail::EmailMessage;
 use uuid::Uuid;
 

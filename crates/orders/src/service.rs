@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::hex::encode_hex;
+use foundation::language::Language;
+use foundation::time::Time;
 use platform::clock::SharedClock;
 use platform::entropy::Entropy;
 use platform::http_client::OutboundOptions;
@@ -140,7 +139,7 @@ impl OrderService {
 
     /// Reads the key of download links, to sign with it; the first server stores one.
     pub(crate) async fn read_download_key(&self) -> Result<DownloadKey> {
-        let (new, now) = (encode_hex(&self.entropy.bytes::<32>()), self.clock.now());
+        let (new, now) = (hex::encode(self.entropy.bytes::<32>()), self.clock.now());
         let key = store::find_or_insert_key(&mut self.connection(), &new, now).await?;
         *self.key.lock().unwrap_or_else(PoisonError::into_inner) = Some((key.clone(), now));
         Ok(key)

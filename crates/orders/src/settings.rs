@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 use url::Url;
 
 use crate::order::Provider;

@@ -1,6 +1,6 @@
 //! What is known about the shop.
 
-use gotrue_rules::domain::policy::MailBrand;
+use foundation::mail_brand::MailBrand;
 
 /// The paths of the shop's fonts; `None` in a build without the shop.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

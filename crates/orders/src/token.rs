@@ -3,7 +3,6 @@
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gotrue_rules::wire::hex::decode_hex;
 use uuid::Uuid;
 
 /// Bytes of the id and the generation.
@@ -28,7 +27,7 @@ pub struct DownloadKey(hmac::Key);
 impl DownloadKey {
     /// Reads a stored key: 32 bytes, hexadecimal.
     pub fn parse(stored: &str) -> Option<Self> {
-        let bytes = decode_hex(stored).filter(|bytes| bytes.len() == 32)?;
+        let bytes = hex::decode(stored).ok().filter(|bytes| bytes.len() == 32)?;
         Some(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
     }
 

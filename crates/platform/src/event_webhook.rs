@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::secret::Secret;
+use foundation::error_chain::ErrorChain;
+use foundation::secret::Secret;
 use http::header::CONTENT_TYPE;
 use reqwest::Request;
 use uuid::Uuid;

@@ -10,8 +10,8 @@ mod roots;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::secret::Secret;
+use foundation::error_chain::ErrorChain;
+use foundation::secret::Secret;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, ClientBuilder, Request, Url};

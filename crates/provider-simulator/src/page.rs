@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
 
 /// The page for choosing a user has no script.
 /// `form-action` stays unrestricted because the form redirects to the app in the end.

@@ -3,7 +3,6 @@
 use aws_lc_rs::hmac;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use gotrue_rules::wire::hex::encode_hex;
 use http::StatusCode;
 use http::header::AUTHORIZATION;
 use http_edge::request::{BearerWhitespace, single_header};
@@ -42,7 +41,7 @@ impl Simulator {
     fn has_secret_proof(&self, entry: &ProviderEntry, token: &str, query: &Parameters) -> bool {
         self.registration(entry).is_some_and(|registration| {
             let key = hmac::Key::new(hmac::HMAC_SHA256, registration.secret.reveal().as_bytes());
-            let wanted = encode_hex(hmac::sign(&key, token.as_bytes()).as_ref());
+            let wanted = hex::encode(hmac::sign(&key, token.as_bytes()).as_ref());
             bool::from(query.get("appsecret_proof").as_bytes().ct_eq(wanted.as_bytes()))
         })
     }

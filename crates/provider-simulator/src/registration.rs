@@ -3,8 +3,8 @@
 use axum::http::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use foundation::secret::Secret;
 use gotrue_rules::domain::policy::ExternalProviderSettings;
-use gotrue_rules::domain::secret::Secret;
 use http::header::AUTHORIZATION;
 use platform::request_info::parse_pairs;
 use subtle::ConstantTimeEq;

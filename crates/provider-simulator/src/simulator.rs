@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::Request;
 use axum::response::Response;
+use foundation::secret::Secret;
 use gotrue_rules::domain::policy::{ExternalProviderSettings, Policy};
-use gotrue_rules::domain::secret::Secret;
 use http::{Method, StatusCode, Uri};
 use platform::clock::SharedClock;
 use platform::entropy::Entropy;

@@ -1,7 +1,7 @@
 //! Errors of the test API: `{code, message, hint}`.
 
 use bytes::Bytes;
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use serde::Serialize;

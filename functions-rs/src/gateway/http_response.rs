@@ -3,7 +3,7 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 

@@ -1,6 +1,6 @@
 //! Statements that change submissions, their notes and their replies.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::outbox::{self, NewMail};
 use platform::store::{Connection, Result, Statement};
 use platform::{bind, outbox_insert, statements};

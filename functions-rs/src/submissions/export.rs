@@ -1,6 +1,6 @@
 //! Export of submissions as CSV (RFC 4180) or JSON, in parts.
 
-use gotrue_rules::wire::csv::format_csv_cell;
+use foundation::csv::format_csv_cell;
 use serde_json::{Value, json};
 
 use super::error::InvalidInput;

@@ -1,7 +1,7 @@
 //! Which submissions are listed: filters, search and position, parsed from the parameters of a query.
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime};
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use uuid::Uuid;
 
 use super::error::InvalidInput;

@@ -1,6 +1,6 @@
 //! Submissions, notes and messages as they are stored, and their JSON.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -1,8 +1,8 @@
 //! The mail with a reply of the owner: the text, and the submission quoted below it.
 
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
+use foundation::language::Language;
+use foundation::time::Time;
 use platform::mail::EmailMessage;
 use platform::mail::layout::{MailPage, format_page, format_paragraph, format_quiet_paragraph, format_quote};
 use uuid::Uuid;

@@ -1,8 +1,8 @@
 //! The mails of submissions filled in with an example, to look at before one is sent.
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::user::Time;
+use foundation::language::Language;
+use foundation::time::Time;
 use platform::mail::EmailMessage;
 use uuid::Uuid;
 

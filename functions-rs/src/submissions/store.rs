@@ -1,6 +1,6 @@
 //! Statements that read submissions with their notes and messages.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::{Connection, Result, Statement};
 use platform::{bind, statements};
 use sqlx::postgres::PgRow;

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gotrue_rules::domain::policy::{LimitStoreSettings, Policy};
-use gotrue_rules::domain::secret::Secret;
+use foundation::limit_store::LimitStoreSettings;
+use foundation::secret::Secret;
+use gotrue_rules::domain::policy::Policy;
 
 use super::problem::Notice;
 use super::telemetry_settings::TelemetrySettings;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use foundation::secret::Secret;
 use gotrue_rules::domain::policy::{BloomFilter, HookKind, Policy};
-use gotrue_rules::domain::secret::Secret;
 
 use super::configuration::{Config, ListenAddress, SmtpSettings};
 use super::problem::{Notice, Problem};

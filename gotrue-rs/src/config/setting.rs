@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use gotrue_rules::domain::policy::{HookKind, MailKind, PROVIDERS, Quota};
-use gotrue_rules::domain::secret::Secret;
+use foundation::limits::Quota;
+use foundation::secret::Secret;
+use gotrue_rules::domain::policy::{HookKind, MailKind, PROVIDERS};
 use gotrue_rules::wire::go_duration::GoDuration;
 
 use super::draft::{Draft, hook_key};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 use http::{HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 use telemetry::otlp::OtlpProtocol;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 use telemetry::otlp::OtlpProtocol;
 use telemetry::tracer::Sampler;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gotrue_rules::domain::policy::Quota;
+use foundation::limits::Quota;
 use gotrue_rules::domain::redirect::go_url::Url;
 use gotrue_rules::wire::go_duration::GoDuration;
 

@@ -5,8 +5,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use foundation::secret::Secret;
 use gotrue_rules::domain::policy::{CaptchaPolicy, CaptchaProvider};
-use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_json::{self, Document};
 use platform::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
 use reqwest::Url;

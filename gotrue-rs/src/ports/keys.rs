@@ -12,7 +12,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 use gotrue_rules::wire::go_json;
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use gotrue_rules::domain::policy::HibpPolicy;
-use gotrue_rules::wire::hex::{decode_hex, encode_hex};
 use platform::http_client::{HttpClient, HttpError, ResponseLimits};
 use reqwest::header::{HeaderName, USER_AGENT};
 
@@ -71,7 +70,7 @@ impl PwnedPasswords {
         {
             return Ok(true);
         }
-        let digits = encode_hex(&hash).to_uppercase();
+        let digits = hex::encode(hash).to_uppercase();
         let (prefix, _) = digits.split_at(5);
         let leaked = parse_hashes(prefix, &self.fetch(prefix).await?);
         if let Some(seen) = &self.seen {
@@ -108,5 +107,5 @@ fn parse_hash(digits: &str) -> Option<Sha1> {
     if digits.bytes().any(|digit| digit.is_ascii_lowercase()) {
         return None;
     }
-    decode_hex(digits)?.try_into().ok()
+    hex::decode(digits).ok()?.try_into().ok()
 }

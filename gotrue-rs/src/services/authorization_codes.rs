@@ -8,8 +8,8 @@
 
 use aws_lc_rs::digest::{Digest, SHA256, digest};
 use chrono::TimeDelta;
+use foundation::time::Time;
 use gotrue_rules::domain::error::Result;
-use gotrue_rules::domain::user::Time;
 use platform::store::{Connection, OrInternalError};
 use uuid::Uuid;
 

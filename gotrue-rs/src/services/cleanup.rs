@@ -6,9 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foundation::error_chain::ErrorChain;
 use futures::FutureExt;
 use futures::future::{Either, select};
-use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::policy::Policy;
 use platform::store::Connection;
 use platform::store::leases::JobLease;

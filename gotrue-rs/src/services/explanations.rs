@@ -2,6 +2,7 @@
 //!
 //! The look-ups read memory, and only in development: the work is the same for known and unknown accounts.
 
+use foundation::time::Time;
 use gotrue_rules::domain::error::Error;
 use gotrue_rules::domain::explanation::DecisionRecord;
 use gotrue_rules::domain::explanation::redirect::explain_target;
@@ -13,7 +14,7 @@ use gotrue_rules::domain::policy::{HookKind, PROVIDERS};
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::session_rules::SessionValidity;
 use gotrue_rules::domain::sign_in::SignInDecision;
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use platform::explanation::history::{RequestRef, SecretRecord, digest_secret};
 use platform::journal::SecretDigest;
 use uuid::Uuid;

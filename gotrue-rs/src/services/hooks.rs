@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::hook::{
     AttemptDecision, before_user_created_view, claims, mfa_rejected, parse_hook_error, password_rejected,

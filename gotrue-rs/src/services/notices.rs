@@ -2,7 +2,7 @@
 //!
 //! They are sent after the change is stored; a failure is only logged.
 
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::{HookKind, MailKind};
 use gotrue_rules::domain::user::User;

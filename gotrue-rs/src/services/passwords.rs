@@ -2,7 +2,7 @@
 //!
 //! Hashing runs on a bounded pool, and no connection is held meanwhile.
 
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::explanation::verification::explain_weak_password;
 use gotrue_rules::domain::password::{WeakPassword, WeakPasswordReason, find_weaknesses, too_long};

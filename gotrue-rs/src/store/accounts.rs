@@ -2,7 +2,8 @@
 //!
 //! One statement writes the row of `auth.users`, its identities, its pending one-time tokens and the audit rows.
 
-use gotrue_rules::domain::user::{Identity, Time, User};
+use foundation::time::Time;
+use gotrue_rules::domain::user::{Identity, User};
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;
 use platform::store::binding::{BoundStatement, bind, statements};

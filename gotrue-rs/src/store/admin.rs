@@ -2,9 +2,10 @@
 //!
 //! Each statement writes the user, its identities, sessions, pending tokens and audit rows.
 
+use foundation::time::Time;
 use gotrue_rules::domain::admin_user::{AdminUserChange, TakenContacts};
 use gotrue_rules::domain::contact::{Email, Phone};
-use gotrue_rules::domain::user::{Identity, Time, User};
+use gotrue_rules::domain::user::{Identity, User};
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;
 use platform::store::binding::{bind, statements};

@@ -2,7 +2,7 @@
 //!
 //! Most rows are written in the statement of the audited action.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use gotrue_rules::wire::audit::{AuditEntryJson, AuditSearch};
 use gotrue_rules::wire::page::Page;
 use platform::store::Result;

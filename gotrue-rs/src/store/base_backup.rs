@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::pool::Pool;

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
+use foundation::time::Time;
 use gotrue_rules::domain::mfa::verification::FactorChallenge;
-use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::webauthn::SessionData;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};

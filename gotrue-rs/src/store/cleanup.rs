@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
+use foundation::time::Time;
 use gotrue_rules::domain::policy::RetentionPolicy;
-use gotrue_rules::domain::user::Time;
 use platform::store::Result;
 use platform::store::binding::{BoundStatement, Statement, bind, statements};
 use platform::store::statement::Connection;

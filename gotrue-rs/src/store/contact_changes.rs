@@ -3,8 +3,9 @@
 //! The resulting user is computed by `contact_change` of `gotrue-rules`. The statements write it if the pending tokens
 //! are unchanged.
 
+use foundation::time::Time;
 use gotrue_rules::domain::one_time_token::OneTimeTokenKind;
-use gotrue_rules::domain::user::{Identity, Time, User};
+use gotrue_rules::domain::user::{Identity, User};
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

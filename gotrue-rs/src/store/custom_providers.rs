@@ -1,8 +1,8 @@
 //! `auth.custom_oauth_providers`: OAuth and OIDC providers created through the admin API.
 
+use foundation::secret::Secret;
+use foundation::time::Time;
 use gotrue_rules::domain::custom_provider::{CustomProvider, Protocol, StoredDiscovery};
-use gotrue_rules::domain::secret::Secret;
-use gotrue_rules::domain::user::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

@@ -3,7 +3,7 @@
 //! They keep the duration of a request from revealing whether the user exists. The rows hold no data of the request.
 //! Their numbers are measured: the statement then takes as long as the one that it stands for.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

@@ -1,6 +1,6 @@
 //! `basalt.desk_sessions`: sessions of the owner's desk, each tied to a session of the auth API.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

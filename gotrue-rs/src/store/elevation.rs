@@ -3,8 +3,8 @@
 //! One statement, under a lock, updates session, AMR claims and refresh token, and deletes unverified factors and other
 //! sessions.
 
+use foundation::time::Time;
 use gotrue_rules::domain::mfa::FactorType;
-use gotrue_rules::domain::user::Time;
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;
 use platform::store::binding::{bind, statements};

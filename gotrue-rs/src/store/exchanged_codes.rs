@@ -2,7 +2,7 @@
 //!
 //! A replayed code ends that session (RFC 6749 §4.1.2).
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;
 use platform::store::binding::{bind, statements};

@@ -1,9 +1,9 @@
 //! `auth.mfa_factors`: enrolling, updating and deleting factors. Verification is in `elevation.rs`, recovery codes are in
 //! `recovery_codes.rs`.
 
+use foundation::time::Time;
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::enrollment::ReplacedFactors;
-use gotrue_rules::domain::user::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

@@ -1,8 +1,9 @@
 //! `auth.identities` and their users: looked up, created, linked and unlinked in one statement each.
 
+use foundation::time::Time;
 use gotrue_rules::domain::linking::manual::UnlinkingOutcome;
 use gotrue_rules::domain::linking::outcome::LinkingOutcome;
-use gotrue_rules::domain::user::{Identity, Time, User};
+use gotrue_rules::domain::user::{Identity, User};
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

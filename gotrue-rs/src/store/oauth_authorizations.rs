@@ -4,10 +4,11 @@
 //! succeeds. The status is compared as text, so that the planner finds the row by its key instead of scanning the index
 //! of pending requests.
 
+use foundation::time::Time;
 use gotrue_rules::domain::oauth_server::OAuthClient;
 use gotrue_rules::domain::oauth_server::authorization::{Authorization, AuthorizationStatus};
 use gotrue_rules::domain::pkce::{Challenge, ChallengeMethod};
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

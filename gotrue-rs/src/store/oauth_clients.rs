@@ -2,9 +2,9 @@
 //!
 //! A deleted client stays as a row that no look-up returns.
 
+use foundation::time::Time;
 use gotrue_rules::domain::oauth_server::registration::{ClientChanges, ClientRegistration};
 use gotrue_rules::domain::oauth_server::{AuthMethod, ClientType, OAuthClient, RegistrationType};
-use gotrue_rules::domain::user::Time;
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;
 use platform::store::binding::{BoundStatement, bind, statements};

@@ -2,8 +2,8 @@
 //!
 //! [`super::oauth_authorizations::approve`] inserts them.
 
+use foundation::time::Time;
 use gotrue_rules::domain::oauth_server::OAuthClient;
-use gotrue_rules::domain::user::Time;
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;
 use platform::store::binding::{bind, statements};

@@ -2,9 +2,10 @@
 //!
 //! Only this file writes both copies of a pending token.
 
+use foundation::time::Time;
 use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind, TokenHash};
 use gotrue_rules::domain::purpose::Purpose;
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

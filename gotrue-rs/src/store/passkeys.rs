@@ -1,6 +1,7 @@
 //! `auth.webauthn_credentials`: passkeys.
 
-use gotrue_rules::domain::user::{Time, User};
+use foundation::time::Time;
+use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::passkey::PasskeyJson;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};

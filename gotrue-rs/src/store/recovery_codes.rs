@@ -3,8 +3,8 @@
 //! The tables exist where recovery codes were enabled once; statements run only for users who have codes, or to
 //! generate some.
 
+use foundation::time::Time;
 use gotrue_rules::domain::mfa::recovery_codes::VerificationLock;
-use gotrue_rules::domain::user::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

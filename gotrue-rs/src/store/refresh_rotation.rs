@@ -3,7 +3,7 @@
 //! Without a row the general path decides again and answers (`services/sessions/refresh`). It also takes every refresh
 //! under a policy that needs more facts.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

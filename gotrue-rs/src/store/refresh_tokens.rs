@@ -7,8 +7,9 @@
 
 use std::net::IpAddr;
 
+use foundation::time::Time;
 use gotrue_rules::domain::session::Session;
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

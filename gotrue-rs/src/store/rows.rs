@@ -5,8 +5,9 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
+use foundation::time::Time;
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
-use gotrue_rules::domain::user::{Factor, Identity, Time, User};
+use gotrue_rules::domain::user::{Factor, Identity, User};
 use platform::store::stored_time::StoredTime;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};

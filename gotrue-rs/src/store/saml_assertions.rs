@@ -1,6 +1,6 @@
 //! `basalt.saml_assertions`: assertions that created a session, until they expire (replay protection).
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

@@ -1,7 +1,7 @@
 //! `auth.saml_relay_states`: pending SAML sign-ins with their flow state.
 
+use foundation::time::Time;
 use gotrue_rules::domain::pkce::Challenge;
-use gotrue_rules::domain::user::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
+use foundation::time::Time;
 use gotrue_rules::domain::session::Session;
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use ipnet::IpNet;
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;

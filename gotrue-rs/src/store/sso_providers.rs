@@ -2,10 +2,10 @@
 //!
 //! A provider is read and written in one statement with all of its rows.
 
+use foundation::time::Time;
 use gotrue_rules::domain::sso::creation::NameOwner;
 use gotrue_rules::domain::sso::mapping::AttributeMapping;
 pub use gotrue_rules::domain::sso::{SamlProvider, SsoProvider};
-use gotrue_rules::domain::user::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

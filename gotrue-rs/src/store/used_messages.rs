@@ -3,7 +3,7 @@
 //! Each is a bucket of capacity one that is full again when the message expires.
 //! [`platform::store::outbox::delete_expired`] deletes full buckets.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

@@ -1,6 +1,6 @@
 //! `auth.webauthn_challenges`: passkey challenges. Each is consumed by its first answer, valid or not.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use gotrue_rules::wire::webauthn::SessionData;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};

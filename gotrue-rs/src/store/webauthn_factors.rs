@@ -1,6 +1,6 @@
 //! `auth.mfa_factors` of type WebAuthn: the keys of a user, and answered challenges.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use gotrue_rules::wire::factor::LastChallengeJson;
 use gotrue_rules::wire::webauthn::CredentialRecord;
 use platform::store::Result;

@@ -16,9 +16,9 @@ use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256, RSA_PKCS1_SHA512, Rsa
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{SecondsFormat, TimeDelta};
+use foundation::time::Time;
 use gotrue_rules::domain::saml::{ASSERTION, DSIG, METADATA, PROTOCOL, XENC};
 use gotrue_rules::domain::sso::PERSISTENT;
-use gotrue_rules::domain::user::Time;
 
 pub use self::authn_request::{AuthnRequest, acs_form_request};
 

@@ -47,7 +47,7 @@ impl Wallet {
             Self::Ethereum(key) => {
                 let point = key.verifying_key().to_sec1_point(false);
                 let hash = Keccak256::digest(&point.as_bytes()[1..]);
-                hash[12..].iter().fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+                format!("0x{}", hex::encode(&hash[12..]))
             }
             Self::Solana(key) => bs58::encode(key.public_key()).into_string(),
         }
@@ -74,11 +74,7 @@ impl Wallet {
                 let start = format!("\x19Ethereum Signed Message:\n{}", text.len());
                 let digest = Keccak256::new().chain_update(start).chain_update(text).finalize();
                 let (signature, id) = key.sign_prehash_recoverable(&digest);
-                let bytes = signature.to_bytes();
-                bytes
-                    .iter()
-                    .chain([&(27 + id.to_byte())])
-                    .fold("0x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+                format!("0x{}{:02x}", hex::encode(signature.to_bytes()), 27 + id.to_byte())
             }
             Self::Solana(key) => STANDARD.encode(key.sign(text.as_bytes())),
         }

@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use foundation::limits::Quota;
 use futures::future::join_all;
 use gotrue_rs::testing::{FakeProvider, PASSWORD, World};
-use gotrue_rules::domain::policy::{PasswordHash, Policy, Quota};
+use gotrue_rules::domain::policy::{PasswordHash, Policy};
 use platform::testing::{Answer, scaled_load};
 use serde_json::{Value, json};
 

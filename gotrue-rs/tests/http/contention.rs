@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
+use foundation::limits::Quota;
 use futures::future::{BoxFuture, join_all};
 use gotrue_rs::testing::{PASSWORD, TestUser, World};
-use gotrue_rules::domain::policy::Quota;
 use http::Method;
 use platform::testing::{Answer, scaled_load};
 use serde_json::json;

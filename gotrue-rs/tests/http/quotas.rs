@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use foundation::limits::Quota;
 use futures::future::join_all;
 use gotrue_rs::testing::{World, enable_webauthn, new_authenticator};
-use gotrue_rules::domain::policy::{Policy, Quota};
+use gotrue_rules::domain::policy::Policy;
 use http::Method;
 use platform::software_authenticator::Authenticator;
 use platform::testing::{Answer, scaled_load};

@@ -6,9 +6,9 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::time::Time;
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
-use gotrue_rules::domain::user::Time;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use uuid::Uuid;

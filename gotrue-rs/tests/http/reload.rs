@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use foundation::limits::{Bucket, LimitKey, Quota};
 use futures::stream;
 use gotrue_rs::testing::World;
-use gotrue_rules::domain::policy::{Bucket, LimitKey, Quota};
 use http::Request;
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -126,7 +126,7 @@ async fn invalid_policy_changes_nothing() {
     for _ in 0..30 {
         verify(&world).await;
     }
-    let secret = gotrue_rules::domain::secret::Secret::new(gotrue_rs::testing::SECRET);
+    let secret = foundation::secret::Secret::new(gotrue_rs::testing::SECRET);
     let keys = gotrue_rs::ports::keys::KeySettings { jwks: &[], secret: &secret, key_id: "", valid_methods: None };
     let renewed = world.app.reload(policy, keys, world.app.delivery.clone(), world.app.http.clone());
     assert!(renewed.is_err_and(|error| error.to_string().starts_with("GOTRUE_URI_ALLOW_LIST")));

@@ -1,8 +1,8 @@
 //! Request metadata: bearer token, client address, user agent, audience.
 
 use axum::body::Body;
+use foundation::limits::LimitKey;
 use gotrue_rs::testing::{PASSWORD, World};
-use gotrue_rules::domain::policy::LimitKey;
 use http::{HeaderValue, Method, Request};
 use http_edge::request::{ClientAddress, RequestId, RequestIdSource, ResolvedRequest};
 use serde_json::{Value, json};

@@ -250,7 +250,7 @@ async fn disabled_provider_refuses_sign_up() {
 
 #[tokio::test]
 async fn exhausted_mail_quota_refuses_sign_up() {
-    use gotrue_rules::domain::policy::Quota;
+    use foundation::limits::Quota;
     let world =
         World::with(|policy| policy.limits.email_sent = Quota::Window { events: 1.0, per: Duration::from_hours(1) })
             .await;

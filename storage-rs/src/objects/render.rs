@@ -83,7 +83,7 @@ pub(super) async fn render(mut call: Call, door: Door, target: &Target) -> Resul
 
 fn md5_tag(content: &[u8]) -> String {
     use md5::Digest;
-    format!("\"{}\"", crate::backend::disk::hexadecimal(&md5::Md5::digest(content)))
+    format!("\"{}\"", hex::encode(md5::Md5::digest(content)))
 }
 
 /// The options in the token, whose signature was verified.

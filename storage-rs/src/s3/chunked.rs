@@ -11,8 +11,6 @@ use futures::stream;
 use memchr::memmem;
 
 use super::digests::{RunningDigest, sha256};
-use super::signature::decode_hexadecimal;
-use crate::backend::disk::hexadecimal;
 use crate::backend::{Content, ContentError};
 
 /// The longest first line of a chunk, in bytes.
@@ -37,14 +35,14 @@ impl ChunkSigner {
 
     fn verify(&mut self, kind: &str, hashes: &str, signature: &str) -> Result<(), ContentError> {
         let text = format!("{kind}\n{}\n{}\n{}\n{hashes}", self.timestamp, self.scope, self.previous);
-        let expected = decode_hexadecimal(signature).ok_or(ContentError::ChunkSignature)?;
+        let expected = hex::decode(signature).map_err(|_| ContentError::ChunkSignature)?;
         hmac::verify(&self.key, text.as_bytes(), &expected).map_err(|_| ContentError::ChunkSignature)?;
         signature.clone_into(&mut self.previous);
         Ok(())
     }
 
     fn verify_chunk(&mut self, hash: &[u8], signature: &str) -> Result<(), ContentError> {
-        let hashes = format!("{}\n{}", hexadecimal(&sha256(b"")), hexadecimal(hash));
+        let hashes = format!("{}\n{}", hex::encode(sha256(b"")), hex::encode(hash));
         self.verify("AWS4-HMAC-SHA256-PAYLOAD", &hashes, signature)
     }
 }
@@ -297,7 +295,7 @@ impl Decoder {
             for (name, value) in fields.iter().filter(|(name, _)| name != "x-amz-trailer-signature") {
                 signed.extend([name.as_str(), ":", value, "\n"]);
             }
-            signer.verify("AWS4-HMAC-SHA256-TRAILER", &hexadecimal(&sha256(signed.as_bytes())), signature)?;
+            signer.verify("AWS4-HMAC-SHA256-TRAILER", &hex::encode(sha256(signed.as_bytes())), signature)?;
         }
         for (name, digest) in self.digests.drain(..) {
             let declared = find(&name).and_then(|value| STANDARD.decode(value).ok());

@@ -9,7 +9,6 @@ use futures::stream;
 use http::HeaderMap;
 use md5::{Digest, Md5};
 
-use super::signature::decode_hexadecimal;
 use crate::backend::{Content, ContentError};
 
 static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
@@ -83,7 +82,7 @@ pub(crate) fn verify_declared(
     content: Content,
 ) -> Result<Content, &'static str> {
     let mut declared = Vec::new();
-    if let Some(expected) = content_sha256.filter(|hash| hash.len() == 64).and_then(decode_hexadecimal) {
+    if let Some(expected) = content_sha256.filter(|hash| hash.len() == 64).and_then(|hash| hex::decode(hash).ok()) {
         declared.push(Declared { running: RunningDigest::sha256(), expected });
     }
     for name in [

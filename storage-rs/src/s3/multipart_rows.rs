@@ -11,9 +11,7 @@ use postgrest_rs::sql::Sql;
 use serde_json::Value;
 use tokio_postgres::Row;
 
-use super::signature::decode_hexadecimal;
 use crate::backend::FileKey;
-use crate::backend::disk::hexadecimal;
 use crate::database::rows::{TIME, json, text as column};
 use crate::database::scope::Scope;
 use crate::database::{End, Results, Step, nullable, sql, text};
@@ -55,12 +53,12 @@ pub(super) struct Uploads {
 impl Uploads {
     fn sign(&self, id: &str, size: i64) -> String {
         let key = Key::new(HMAC_SHA256, self.storage.config().jwt_secret.as_bytes());
-        hexadecimal(hmac::sign(&key, format!("s3-multipart:{id}:{size}").as_bytes()).as_ref())
+        hex::encode(hmac::sign(&key, format!("s3-multipart:{id}:{size}").as_bytes()).as_ref())
     }
 
     fn verify(&self, row: &UploadRow) -> Result<(), Error> {
         let key = Key::new(HMAC_SHA256, self.storage.config().jwt_secret.as_bytes());
-        let signature = decode_hexadecimal(&row.signature).unwrap_or_default();
+        let signature = hex::decode(&row.signature).unwrap_or_default();
         hmac::verify(&key, format!("s3-multipart:{}:{}", row.id, row.size).as_bytes(), &signature)
             .map_err(|_| Error::new(Code::InvalidUploadSignature, 400, "Invalid upload Signature"))
     }

@@ -8,7 +8,6 @@ use http::{HeaderMap, Method};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::digests::sha256;
-use crate::backend::disk::hexadecimal;
 
 /// Everything but the unreserved characters of RFC 3986 §2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -321,7 +320,7 @@ pub(crate) fn verify(
         server.region.clone_into(&mut scope.region);
     }
     let mismatch = SignatureProblem::Mismatch { has_session: signature.session_token.is_some() };
-    let expected = decode_hexadecimal(&signature.value).ok_or(mismatch)?;
+    let expected = hex::decode(&signature.value).map_err(|_| mismatch)?;
     let key = scope.key(server.secret);
     let is_signed = match &signature.covered {
         Covered::Policy(policy) => hmac::verify(&key, policy.as_bytes(), &expected).is_ok(),
@@ -420,7 +419,7 @@ fn canonical_query(query: &[(String, String)]) -> String {
 }
 
 fn string_to_sign(timestamp: &str, scope: &Scope, canonical: &str) -> String {
-    format!("{ALGORITHM}\n{timestamp}\n{}\n{}", scope.text(), hexadecimal(&sha256(canonical.as_bytes())))
+    format!("{ALGORITHM}\n{timestamp}\n{}\n{}", scope.text(), hex::encode(sha256(canonical.as_bytes())))
 }
 
 /// Encodes a text but for the unreserved characters of RFC 3986 §2.3.
@@ -438,14 +437,6 @@ pub(crate) fn parse_query(query: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Reads hexadecimal digits.
-pub(crate) fn decode_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    text.as_bytes().chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
-}
 /// The header `Authorization` of a request of this server to a store. `names` are the signed header fields, the host included.
 pub(crate) fn sign(
     request: &SignedRequest<'_>,
@@ -472,6 +463,6 @@ pub(crate) fn sign(
         scope.access_key,
         scope.text(),
         names.join(";"),
-        hexadecimal(value.as_ref()),
+        hex::encode(value.as_ref()),
     )
 }

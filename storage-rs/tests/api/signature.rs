@@ -14,15 +14,8 @@ pub(crate) struct Signer<'a> {
     pub(crate) region: &'a str,
 }
 
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes text");
-        text
-    })
-}
-
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(digest::digest(&digest::SHA256, bytes).as_ref())
+    hex::encode(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
 fn authenticate(key: &[u8], message: &str) -> Vec<u8> {
@@ -65,7 +58,7 @@ pub(crate) fn sign(signer: &Signer<'_>, method: &str, target: &str, headers: &mu
     for part in [day, signer.region, "s3", "aws4_request"] {
         key = authenticate(&key, part);
     }
-    let proof = hexadecimal(&authenticate(&key, &to_sign));
+    let proof = hex::encode(authenticate(&key, &to_sign));
     let value = format!("AWS4-HMAC-SHA256 Credential={}/{scope}, SignedHeaders={names}, Signature={proof}", signer.key);
     headers.push(("authorization".to_owned(), value));
 }

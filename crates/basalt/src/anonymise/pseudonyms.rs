@@ -7,7 +7,6 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use aws_lc_rs::hmac;
-use gotrue_rules::wire::hex::encode_hex;
 use uuid::Uuid;
 
 /// The syllables of names and texts.
@@ -71,7 +70,7 @@ impl Pseudonyms {
     }
 
     fn hex(&self, kind: &str, value: &str, digits: usize) -> String {
-        let mut text = encode_hex(&self.digest(kind, value));
+        let mut text = hex::encode(self.digest(kind, value));
         text.truncate(digits);
         text
     }

@@ -1,6 +1,6 @@
 //! The pages with the terms, in the look of the pages after a payment.
 
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
 use orders::http::STYLE_SHEET;
 
 use crate::seller::{Document, Seller};

@@ -1,6 +1,6 @@
 //! Values filled into the built files at startup: the page's configuration and the site's origin.
 
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
 use serde::Serialize;
 
 /// The element of `index.html` that carries the configuration.

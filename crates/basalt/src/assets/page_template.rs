@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";

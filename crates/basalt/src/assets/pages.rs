@@ -312,7 +312,7 @@ impl Pages {
         let documents =
             self.seller.iter().flat_map(|seller| &seller.documents).map(|document| document.path.to_owned());
         for path in ["/".to_owned(), FORM_PATH.to_owned()].into_iter().chain(templates).chain(documents) {
-            let address = gotrue_rules::wire::html::escape_html(&format!("{}{path}", self.origin));
+            let address = foundation::html::escape_html(&format!("{}{path}", self.origin));
             sitemap.extend(["  <url><loc>", &address, "</loc></url>\n"]);
         }
         sitemap + "</urlset>\n"

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use anyhow::{Context, bail};
 use aws_lc_rs::digest;
 use chrono::{DateTime, SecondsFormat, Utc};
-use gotrue_rules::wire::hex::encode_hex;
 use serde_json::{Map, Value, json};
 
 use crate::plural::format_count;
@@ -134,7 +133,7 @@ pub(super) fn format_time(time: DateTime<Utc>) -> String {
 
 /// Returns the SHA-256 in hexadecimal.
 pub(super) fn sum(bytes: &[u8]) -> String {
-    encode_hex(digest::digest(&digest::SHA256, bytes).as_ref())
+    hex::encode(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
 /// Computes a sum of several parts.
@@ -151,7 +150,7 @@ impl Summing {
 
     /// Returns the sum in hexadecimal.
     pub(super) fn finish(self) -> String {
-        encode_hex(self.0.finish().as_ref())
+        hex::encode(self.0.finish().as_ref())
     }
 }
 

@@ -1,9 +1,9 @@
 //! A superuser's session on the embedded database, which is started if no server runs.
 
 use anyhow::{Context, bail};
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::base_backup::BackupSession;
-use gotrue_rules::domain::secret::Secret;
 
 use crate::announce::RunningServer;
 use crate::data_folder::DataFolder;

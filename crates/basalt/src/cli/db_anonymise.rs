@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rules::domain::secret::Secret;
 use platform::clock::{Clock, SystemClock};
 use platform::entropy::Entropy;
 use platform::store::acquire_connection;

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
+use foundation::secret::Secret;
 use gotrue_rs::config::{Config, DatabaseSettings};
-use gotrue_rules::domain::secret::Secret;
 use platform::store::migrate::{ApplyOptions, TargetDatabase, list_pending, record_applied};
 use sqlx::PgPool;
 

@@ -6,8 +6,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rules::domain::secret::Secret;
 use platform::store::acquire_connection;
 use platform::store::migrate::{
     ExtensionReport, ExtensionState, Installation, PackageManager, ProjectExtension, TargetDatabase, inspect_extensions,

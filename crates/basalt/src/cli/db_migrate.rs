@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::Args;
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rules::domain::secret::Secret;
 use platform::store::acquire_connection;
 use platform::store::migrate::{
     AppliedFiles, ApplyOptions, OlderMigrations, ProjectSchema, SkippedBefore, TargetDatabase,

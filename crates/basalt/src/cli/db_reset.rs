@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use foundation::secret::Secret;
 use gotrue_rs::config::{Config, DatabaseSettings};
-use gotrue_rules::domain::secret::Secret;
 use platform::store::migrate::AppliedFiles;
 use sqlx::{AssertSqlSafe, PgPool};
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand, ValueEnum};
+use foundation::secret::Secret;
 use gotrue_rs::config::{Vars, load};
 use gotrue_rs::ports::keys::{KeyRing, KeySettings};
-use gotrue_rules::domain::secret::Secret;
 use platform::entropy::Entropy;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! `[basalt.shop]`: the look of the built-in mails.
 
-use gotrue_rules::domain::policy::{BrandColor, MailBrand};
+use foundation::mail_brand::{BrandColor, MailBrand};
 use url::Url;
 
 use super::read::Values;

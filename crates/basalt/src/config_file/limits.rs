@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use foundation::limits::Bucket;
 use gotrue_rs::config::Notice;
-use gotrue_rules::domain::policy::{Bucket, Policy};
+use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::wire::go_duration::GoDuration;
 
 use super::ConfigFile;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use foundation::secret::Secret;
 use gotrue_rules::domain::redirect::is_loopback_url;
-use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
 use orders::settings::{ApiEndpoint, LemonSqueezySettings, PayPalSettings, PaymentSettings, StripeSettings};
 use url::Url;

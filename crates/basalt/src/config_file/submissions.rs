@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use foundation::secret::Secret;
 use gotrue_rs::config::{check_webhook_url, is_webhook_secret};
-use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
 
 const SHORTEST_RETENTION: Duration = Duration::from_hours(24);

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use gotrue_rules::domain::policy::{Bucket, Policy, TargetLimits};
+use foundation::limits::Bucket;
+use gotrue_rules::domain::policy::{Policy, TargetLimits};
 use proptest::prelude::*;
 
 use super::{ConfigFile, ServerFacts, Settings};

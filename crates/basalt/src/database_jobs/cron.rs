@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
+use foundation::database_url::with_database;
 use futures::TryStreamExt;
-use gotrue_rules::domain::database_url::with_database;
 use platform::clock::SharedClock;
 use sqlx::{AssertSqlSafe, Connection, Either, Executor, PgConnection, PgPool, Row};
 use tokio::task::JoinSet;

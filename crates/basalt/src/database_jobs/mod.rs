@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use chrono::{DateTime, Utc};
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http_edge::ShutdownSignal;
 use platform::clock::SharedClock;
 use platform::http_client::HttpClient;

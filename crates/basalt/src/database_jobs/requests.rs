@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foundation::error_chain::ErrorChain;
 use futures::StreamExt;
-use gotrue_rules::domain::error::chain::ErrorChain;
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Method};
 use platform::clock::SharedClock;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::Context;
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rules::domain::secret::Secret;
 use platform::store::acquire_connection;
 use sqlx::{Connection, PgConnection};
 

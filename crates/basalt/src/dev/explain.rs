@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
 use http::{Method, StatusCode};
 use platform::explanation::{EXPLANATION_PATH, ExplanationStore};
 use serde_json::Value;

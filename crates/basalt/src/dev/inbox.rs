@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http::{Method, StatusCode};
 use http_edge::ShutdownSignal;
 use http_edge::request::{BODY_DEADLINE, read_body};

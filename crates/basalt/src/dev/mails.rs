@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::response::Response;
+use foundation::error_chain::ErrorChain;
+use foundation::html::escape_html;
+use foundation::language::Language;
 use functions_rs::functions::send_submission::SubmissionSettings;
 use functions_rs::submissions::sample_mails::{self as submission_mails, SubmissionMail};
 use gotrue_rs::app::App;
 use gotrue_rs::ports::mail::template::TemplateVariables;
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::MailKind;
-use gotrue_rules::wire::html::escape_html;
 use http::{Method, StatusCode, Uri};
 use orders::OrderService;
 use orders::sample_mails::{self as order_mails, OrderMail};

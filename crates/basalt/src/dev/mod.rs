@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http::{Method, StatusCode};
 use platform::explanation::ExplanationStore;
 use platform::mail::outbox::Outbox;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
 use http::header::{LOCATION, REFERRER_POLICY};
 use http::{HeaderValue, Method, StatusCode};
 use http_edge::request::{BODY_DEADLINE, read_body};

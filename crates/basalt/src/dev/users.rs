@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::response::Response;
+use foundation::error_chain::ErrorChain;
+use foundation::html::escape_html;
+use foundation::time::Time;
 use gotrue_rs::app::App;
 use gotrue_rs::store::admin::listing::{self, UserSelection};
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::user::{Time, User};
-use gotrue_rules::wire::html::escape_html;
+use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::page::{Page, SortOrder};
 use http::{Method, StatusCode, Uri};
 use platform::store::Connection;
@@ -152,7 +153,8 @@ fn format_user(user: &User, now: Time) -> String {
         (user.deleted_at.is_some(), "deleted"),
     ];
     let states = states.into_iter().filter_map(|(is, state)| is.then_some(state));
-    let states: String = states.map(|state| format!(" <span class=\"state\">{state}</span>")).collect();
+    let states: Vec<String> = states.map(|state| format!(" <span class=\"state\">{state}</span>")).collect();
+    let states = states.concat();
     let providers = user.app_metadata.get("providers").and_then(Value::as_array);
     let providers: Vec<&str> = providers.into_iter().flatten().filter_map(Value::as_str).collect();
     let format_time = |time: Time| time.format("%Y-%m-%d %H:%M UTC").to_string();

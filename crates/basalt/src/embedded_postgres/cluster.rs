@@ -8,8 +8,6 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use gotrue_rules::wire::hex::encode_hex;
-
 use super::account::Account;
 use super::binaries::Binaries;
 use super::command::guarded_command;
@@ -420,7 +418,7 @@ fn generate_hex<const BYTES: usize>() -> Result<String, StartError> {
     File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut bytes))
         .map_err(StartError::io("reading random bytes from /dev/urandom"))?;
-    Ok(encode_hex(&bytes))
+    Ok(hex::encode(bytes))
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use foundation::secret::Secret;
 use gotrue_rs::config::Config;
-use gotrue_rules::domain::secret::Secret;
 use http_edge::request::ApiKeyRole;
 use platform::entropy::Entropy;
 use serde_json::{Map, Value, json};

@@ -115,8 +115,8 @@ impl<'a> Der<'a> {
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;
+    use foundation::secret::Secret;
     use gotrue_rs::ports::keys::{KeyRing, KeySettings};
-    use gotrue_rules::domain::secret::Secret;
     use proptest::prelude::*;
 
     use super::*;

@@ -8,9 +8,9 @@ use axum::body::Body;
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::policy::MailBrand;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
+use foundation::language::Language;
+use foundation::mail_brand::MailBrand;
 use http::header::{
     CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,

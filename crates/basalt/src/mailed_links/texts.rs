@@ -1,6 +1,6 @@
 //! The texts of the pages, by language.
 
-use gotrue_rules::domain::language::Language;
+use foundation::language::Language;
 
 /// A heading with a paragraph.
 #[derive(Debug, Clone, Copy)]

@@ -3,13 +3,13 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use foundation::error_chain::ErrorChain;
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::inspection::{self, Figure, FigureKind};
 use gotrue_rs::store::migrate::shape::SchemaShape;
 use gotrue_rs::store::migrate::{self, compare_auth_versions};
-use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::mfa::FactorType;
-use gotrue_rules::domain::secret::Secret;
 use platform::journal::Journal;
 use platform::store::{Connection, Error, Pool};
 use serde_json::{Map, Value, json};

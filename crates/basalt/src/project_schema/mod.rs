@@ -10,9 +10,9 @@ mod scratch;
 mod vault;
 
 use anyhow::Context;
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rules::domain::policy::HooksPolicy;
-use gotrue_rules::domain::secret::Secret;
 use platform::store::migrate::{AppliedFiles, ApplyOptions, ProjectSchema, apply_project, prepare_project_database};
 
 pub(crate) use files::{SchemaFiles, list_unserved_functions};

@@ -11,10 +11,10 @@ use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use anyhow::Context;
+use foundation::error_chain::ErrorChain;
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::config::{Config, DatabaseSettings, Notice, load};
 use gotrue_rs::store::migrate;
-use gotrue_rules::domain::error::chain::ErrorChain;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 

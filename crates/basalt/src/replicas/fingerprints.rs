@@ -2,7 +2,6 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use gotrue_rs::config::Config;
-use gotrue_rules::wire::hex::encode_hex;
 use platform::store::replicas::LiveReplica;
 use serde_json::{Map, Value, json};
 
@@ -104,7 +103,7 @@ fn describe_key(key: &Map<String, Value>) -> String {
 ///
 /// The secrets among the values are long and random, so that a digest does not reveal them.
 fn compute_digest(name: &str, value: &str) -> String {
-    encode_hex(&digest(&SHA256, format!("{name}\0{value}").as_bytes()).as_ref()[..DIGEST_LENGTH])
+    hex::encode(&digest(&SHA256, format!("{name}\0{value}").as_bytes()).as_ref()[..DIGEST_LENGTH])
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod fingerprints;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http_edge::ShutdownSignal;
 use platform::store::Pool;
 use platform::store::leases::JobLease;

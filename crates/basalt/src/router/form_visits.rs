@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use ipnet::IpNet;
 use platform::clock::SharedClock;
 

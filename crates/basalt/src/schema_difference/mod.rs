@@ -8,8 +8,8 @@ mod snapshot;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rules::domain::secret::Secret;
 use sqlx::AssertSqlSafe;
 
 use crate::database;

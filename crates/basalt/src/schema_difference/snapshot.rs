@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
-use gotrue_rules::domain::secret::Secret;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::database;

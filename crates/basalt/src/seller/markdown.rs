@@ -1,6 +1,6 @@
 //! Markdown of the owner's as HTML that has no element or link of its own making.
 
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
 use pulldown_cmark::{Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html};
 
 /// Renders a text (`CommonMark` with tables) with `title` as its heading, if it has none.

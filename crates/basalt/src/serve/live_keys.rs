@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
+use foundation::error_chain::ErrorChain;
 use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
-use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::request::ApiKeyRole;
 use platform::entropy::Entropy;
 use platform::store::Pool;

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use desk::{
     CatalogueTemplate, DeskError, EditedCatalogue, TemplateChange, TemplatePicture, list_changes, load_picture,
 };
+use foundation::error_chain::ErrorChain;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::error::chain::ErrorChain;
 use orders::products::UploadedProduct;
 use platform::store::{self, Connection, Pool};
 use tokio::sync::watch;

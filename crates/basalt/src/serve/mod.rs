@@ -28,10 +28,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use foundation::error_chain::ErrorChain;
 use gotrue_rs::app::App;
 use gotrue_rs::config::Config;
 use gotrue_rs::services::limits::warn_unless_shared;
-use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::{Listener, ShutdownSignal};
 use platform::entropy::Entropy;
 use platform::store::leases::JobLease;

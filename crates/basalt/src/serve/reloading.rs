@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use foundation::error_chain::ErrorChain;
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::config::{Config, DatabaseSettings, Notice, ReloadSettings};
-use gotrue_rules::domain::error::chain::ErrorChain;
 use http_edge::ShutdownSignal;
 use platform::mail::outbox::Outbox;
 use provider_simulator::Simulator;

@@ -1,11 +1,11 @@
 //! Roles, schemas and the template of the databases of worlds.
 
 use anyhow::Context;
+use foundation::database_url::with_database;
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::migrate;
-use gotrue_rules::domain::database_url::with_database;
 use gotrue_rules::domain::policy::{ApiPolicy, IndexWorkerPolicy};
-use gotrue_rules::domain::secret::Secret;
 use platform::store::migrate::{DatabaseAdministrator, DatabaseName};
 use sqlx::AssertSqlSafe;
 

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use anyhow::bail;
+use foundation::secret::Secret;
 use gotrue_rs::config::{Config, DatabaseSettings};
 use gotrue_rs::store::migrate;
-use gotrue_rules::domain::secret::Secret;
 use platform::store::Pool;
 use platform::store::migrate::list_needed_extensions;
 use tokio::runtime::Handle;

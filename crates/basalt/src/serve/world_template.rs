@@ -1,10 +1,10 @@
 //! The template of the databases of worlds, and their addresses.
 
+use foundation::database_url::{find_database, with_database};
+use foundation::secret::Secret;
 use gotrue_rs::config::DatabaseSettings;
 use gotrue_rs::store::migrate;
-use gotrue_rules::domain::database_url::{find_database, with_database};
 use gotrue_rules::domain::policy::HooksPolicy;
-use gotrue_rules::domain::secret::Secret;
 use platform::store::migrate::{DatabaseAdministrator, DatabaseName};
 
 use super::schemas::{

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use axum::extract::Request;
+use foundation::secret::Secret;
 use futures::FutureExt;
 use gotrue_rs::config::Config;
 use gotrue_rules::domain::policy::HooksPolicy;
-use gotrue_rules::domain::secret::Secret;
 use http::StatusCode;
 use messages::MessageStore;
 use platform::clock::{Clock, SystemClock};

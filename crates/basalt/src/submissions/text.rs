@@ -1,8 +1,8 @@
 //! Submissions as plain text of 80 columns, without control characters.
 
+use foundation::time::Time;
 use functions_rs::functions::send_submission::TemplateTitles;
 use functions_rs::submissions::records::{MessageRecord, SubmissionDetails, SubmissionRecord};
-use gotrue_rules::domain::user::Time;
 
 /// The number of columns.
 const WIDTH: usize = 80;

@@ -6,8 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use foundation::secret::Secret;
 use futures::future::join_all;
-use gotrue_rules::domain::secret::Secret;
 use orders::webhook::stripe;
 use platform::clock::{Clock, SystemClock};
 use platform::entropy::Entropy;

@@ -1,7 +1,6 @@
 //! The storage API of `basalt serve`: keys, policies, buckets of the project, and what its responses carry.
 
 use aws_lc_rs::{digest, hmac};
-use gotrue_rules::wire::hex::encode_hex;
 use platform::clock::{Clock, SystemClock};
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -318,7 +317,7 @@ async fn explanation_of_a_refused_upload_names_role_table_and_missing_policies()
 
 /// A session of the S3 protocol with the rights of the anonymous key (AWS Signature Version 4).
 fn sign_put(project: &Project, path: &str, body: &str) -> reqwest::RequestBuilder {
-    let sha256 = |text: &str| encode_hex(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+    let sha256 = |text: &str| hex::encode(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
     let mac =
         |key: &[u8], text: &str| hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text.as_bytes()).as_ref().to_vec();
     let (key, url) = (project.server.text("anon_key"), project.server.url(path));
@@ -331,7 +330,7 @@ fn sign_put(project: &Project, path: &str, body: &str) -> reqwest::RequestBuilde
     let canonical = sha256(&format!("PUT\n{path}\n\n{fields}\n{names}\n{sum}"));
     let secret = [day, "local", "s3", "aws4_request"];
     let secret = secret.iter().fold(format!("AWS4{key}").into_bytes(), |secret, part| mac(&secret, part));
-    let proof = encode_hex(&mac(&secret, &format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{canonical}")));
+    let proof = hex::encode(mac(&secret, &format!("AWS4-HMAC-SHA256\n{time}\n{scope}\n{canonical}")));
     let value = format!("AWS4-HMAC-SHA256 Credential=stub/{scope}, SignedHeaders={names}, Signature={proof}");
     let request = project.server.client.put(url).header("x-amz-date", time).header("x-amz-content-sha256", sum);
     request.header("x-amz-security-token", key).header("authorization", value).body(body.to_owned())

@@ -1,7 +1,7 @@
 //! Errors of the API: `{"code", "message", "hint"?}`.
 
 use axum::response::Response;
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http::header::RETRY_AFTER;
 use http::{HeaderValue, StatusCode};
 use platform::store;

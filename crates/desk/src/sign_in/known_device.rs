@@ -1,6 +1,6 @@
 //! Remembers the browser from which an owner has signed in.
 
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http::header::SET_COOKIE;
 use http::{HeaderName, HeaderValue};
 use uuid::Uuid;

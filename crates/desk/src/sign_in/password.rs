@@ -5,7 +5,6 @@ use axum::response::Response;
 use gotrue_rs::store::users;
 use gotrue_rules::domain::contact::Email;
 use gotrue_rules::domain::user::User;
-use gotrue_rules::wire::hex::encode_hex;
 use http::{Method, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
@@ -73,7 +72,7 @@ async fn verify_password(
     email: &str,
     password: &str,
 ) -> Result<Option<(User, AuthSession)>, DeskError> {
-    let unknown = || format!("{}@desk.invalid", &encode_hex(digest(&SHA256, email.as_bytes()).as_ref())[..32]);
+    let unknown = || format!("{}@desk.invalid", &hex::encode(digest(&SHA256, email.as_bytes()).as_ref())[..32]);
     let name = if owner.is_some() { email.to_owned() } else { unknown() };
     let body = Some(json!({ "email": name, "password": password }));
     let call = AuthCall { method: Method::POST, path: "/token?grant_type=password", token: None, body };

@@ -1,6 +1,6 @@
 //! What the screen of the account reads: sessions of the desk, and owners.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};
 use sqlx::postgres::PgRow;

@@ -1,6 +1,6 @@
 //! `basalt.catalogue_revisions`: what owners change of the catalogue.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use orders::products::UploadedProduct;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};

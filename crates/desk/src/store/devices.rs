@@ -1,6 +1,6 @@
 //! `basalt.desk_devices`: browsers from which an owner has signed in.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};
 use uuid::Uuid;

@@ -1,6 +1,6 @@
 //! `basalt.desk_events`: what was done at the desk, and which sign-ins failed.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};
 use sqlx::postgres::PgRow;

@@ -1,6 +1,6 @@
 //! `basalt.shop_files`: pictures and product files that owners upload.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use orders::products::UploadedProduct;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};

@@ -1,7 +1,6 @@
 //! `basalt.desk_recovery_codes`: codes in place of a lost authenticator app.
 
-use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::hex::encode_hex;
+use foundation::time::Time;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};
 use serde_json::{Value, json};
@@ -55,7 +54,7 @@ pub(crate) struct RecoveryCodes {
 
 /// Replaces all codes of an owner.
 pub(crate) async fn replace(db: &mut Connection, user_id: Uuid, hashes: &[Vec<u8>], now: Time) -> Result<()> {
-    let hashes = Value::Array(hashes.iter().map(|hash| json!(encode_hex(hash))).collect());
+    let hashes = Value::Array(hashes.iter().map(|hash| json!(hex::encode(hash))).collect());
     db.execute(bind!(REPLACE, user_id, hashes, now)).await?;
     Ok(())
 }

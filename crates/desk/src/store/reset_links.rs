@@ -1,6 +1,6 @@
 //! `basalt.desk_reset_links`: links of the operator by which an owner gets back in; and the end of all sessions of an owner.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};
 use uuid::Uuid;

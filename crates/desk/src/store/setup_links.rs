@@ -1,6 +1,6 @@
 //! `basalt.desk_setup_links`: the link by which a visitor becomes the first owner.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};
 

@@ -1,6 +1,6 @@
 //! `basalt.desk_tickets`: sign-ins and registrations of passkeys that are not complete.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};
 use sqlx::postgres::PgRow;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
+use foundation::error_chain::ErrorChain;
 use functions_rs::submissions::Submissions;
 use futures::StreamExt;
 use futures::stream;
-use gotrue_rules::domain::error::chain::ErrorChain;
 use http::HeaderValue;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 

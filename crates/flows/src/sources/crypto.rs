@@ -3,7 +3,6 @@
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use gotrue_rules::wire::hex::encode_hex;
 use serde_json::Value;
 
 use super::arguments::{text_argument, wanted};
@@ -56,7 +55,7 @@ fn of<'a>(arguments: &'a Value, source: &str) -> Result<std::borrow::Cow<'a, str
 
 fn encoded(bytes: &[u8], arguments: &Value, source: &str) -> Result<Value, FlowError> {
     match arguments["as"].as_str() {
-        None | Some("hex") => Ok(encode_hex(bytes).into()),
+        None | Some("hex") => Ok(hex::encode(bytes).into()),
         Some("base64url") => Ok(URL_SAFE_NO_PAD.encode(bytes).into()),
         Some("base64") => Ok(STANDARD.encode(bytes).into()),
         Some(_) => Err(wanted(source, "{\"of\": text, \"as\": \"hex\"}, or base64url, or base64")),

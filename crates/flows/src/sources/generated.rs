@@ -2,7 +2,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gotrue_rules::wire::hex::encode_hex;
 use serde_json::{Value, json};
 
 use super::arguments::wanted;
@@ -29,7 +28,7 @@ pub(super) fn call(name: &str, arguments: &Value, scope: &Scope) -> Result<Optio
         "uuid" => scope.entropy.uuid().to_string().into(),
         "nonce" => {
             let value = scope.entropy.base32(32);
-            json!({ "value": value, "sha256": encode_hex(&sha256(value.as_bytes())) })
+            json!({ "value": value, "sha256": hex::encode(sha256(value.as_bytes())) })
         }
         "pkce" => {
             let verifier = URL_SAFE_NO_PAD.encode(scope.entropy.bytes::<48>());

@@ -4,7 +4,6 @@ use aws_lc_rs::digest;
 use base64::Engine;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use gotrue_rules::wire::hex::encode_hex;
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
@@ -54,9 +53,9 @@ pub(super) fn call(name: &str, arguments: &Value) -> Result<Option<Value>, FlowE
         "from_base64url" => latin(&decode_base64url(of.text(0)?).ok_or_else(|| of.wanted("[base64url]"))?),
         "as_utf8" => latin(of.text(0)?.as_bytes()),
         "from_utf8" => String::from_utf8_lossy(&bytes(of.text(0)?)).into(),
-        "hex" => encode_hex(&bytes(of.text(0)?)).into(),
-        "sha224" => encode_hex(digest::digest(&digest::SHA224, &bytes(of.text(0)?)).as_ref()).into(),
-        "sha256_hex" => encode_hex(digest::digest(&digest::SHA256, &bytes(of.text(0)?)).as_ref()).into(),
+        "hex" => hex::encode(bytes(of.text(0)?)).into(),
+        "sha224" => hex::encode(digest::digest(&digest::SHA224, &bytes(of.text(0)?)).as_ref()).into(),
+        "sha256_hex" => hex::encode(digest::digest(&digest::SHA256, &bytes(of.text(0)?)).as_ref()).into(),
         "from_json" => serde_json::from_str(of.text(0)?).map_err(|_| of.wanted("[text of JSON]"))?,
         "hashes_and_codes_hidden" => {
             hide_codes(&hide_hashes(of.text(0)?.replace("\r\n", "\n").trim_end_matches('\n'))).into()

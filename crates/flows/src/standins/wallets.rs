@@ -4,7 +4,6 @@ use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use gotrue_rules::wire::hex::encode_hex;
 use k256::ecdsa::SigningKey;
 use serde_json::Value;
 use sha3::{Digest, Keccak256};
@@ -40,7 +39,7 @@ fn sign_ethereum(arguments: &Value) -> Option<String> {
     let digest = Keccak256::new().chain_update(start).chain_update(message).finalize();
     let (signature, id) = key.sign_prehash_recoverable(&digest);
     let first = u8::try_from(arguments["v"].as_u64().unwrap_or(27)).ok()?;
-    Some(format!("0x{}{:02x}", encode_hex(&signature.to_bytes()), first + id.to_byte()))
+    Some(format!("0x{}{:02x}", hex::encode(signature.to_bytes()), first + id.to_byte()))
 }
 
 fn solana(arguments: &Value) -> Option<Ed25519KeyPair> {

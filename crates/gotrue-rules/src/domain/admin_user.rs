@@ -1,6 +1,7 @@
 //! Validation and building of users that an administrator creates or updates (`/admin/users`).
 
 use chrono::TimeDelta;
+use foundation::time::Time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -8,7 +9,7 @@ use super::contact::{Contact, Email, Phone};
 use super::error::{Error, ErrorCode, Result};
 use super::identity::{identity_for_contact, merge_metadata, provider_metadata};
 use super::password::{MAX_BYTES, too_long};
-use super::user::{Identity, Time, User};
+use super::user::{Identity, User};
 use super::user_update::email_taken;
 use crate::wire::go_duration::GoDuration;
 use crate::wire::requests::AdminUserRequest;

@@ -1,7 +1,9 @@
 //! Bans: the only rule that refuses a banned user.
 
+use foundation::time::Time;
+
 use super::error::{Error, ErrorCode, OAuthErrorCode, Result};
-use super::user::{Time, User};
+use super::user::User;
 
 /// What a banned user attempts; the error depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

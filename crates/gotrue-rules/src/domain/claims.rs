@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use foundation::time::Time;
 use serde_json::{Map, Value, json};
 
 use super::policy::Policy;
 use super::session::{Aal, AmrClaim, Session};
-use super::user::{Time, User};
+use super::user::User;
 
 /// The claim set and its expiry.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,13 +2,14 @@
 //!
 //! `verification.rs` and `user_update.rs` decide whether the effect is allowed.
 
+use foundation::time::Time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::audit::{AuditAction, AuditEntry};
 use super::identity::merge_metadata;
 use super::one_time_token::OneTimeTokenKind;
-use super::user::{Identity, Time, User};
+use super::user::{Identity, User};
 use super::verification::VerificationEffect;
 
 /// Values that a confirmation needs besides the user.

@@ -2,7 +2,6 @@
 //!
 //! The error code does not always determine the status, so both are stored.
 
-pub mod chain;
 mod code;
 pub mod document;
 mod oauth_code;

@@ -2,13 +2,14 @@
 
 pub mod claims;
 
+use foundation::time::Time;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::error::{Error, ErrorCode, ErrorKind, Result};
 use super::policy::HookKind;
-use super::user::{Time, User};
+use super::user::User;
 use crate::wire::go_json::{Document, UnstoredText};
 
 /// Largest HTTP response of a hook, in bytes.

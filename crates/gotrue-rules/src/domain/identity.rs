@@ -1,10 +1,11 @@
 //! Identity data and merging of user and app metadata.
 
+use foundation::time::Time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::contact::{Contact, Email};
-use super::user::{Identity, Time, User};
+use super::user::{Identity, User};
 
 /// The identity data of a sign-up: the server's keys override the client's.
 pub fn sign_up_identity_data(user: Uuid, contact: &Contact, data: &Map<String, Value>) -> Map<String, Value> {

@@ -1,5 +1,6 @@
 //! Generated links (`/admin/generate_link`) and invitations: types, decisions, new users.
 
+use foundation::time::Time;
 use serde_json::{Map, Value};
 
 use super::contact::{Contact, Email};
@@ -7,7 +8,7 @@ use super::error::{Error, ErrorCode, Result};
 use super::policy::Policy;
 use super::purpose::Purpose;
 use super::sign_up::{NewUserIds, build_user, require_nonempty_password};
-use super::user::{Time, User};
+use super::user::User;
 use super::user_update::email_taken;
 
 /// The purpose of a link, as an administrator specifies it.

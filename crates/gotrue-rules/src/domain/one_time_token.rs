@@ -4,11 +4,12 @@ use std::fmt;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA224, SHA224_OUTPUT_LEN, digest};
+use foundation::time::Time;
 use subtle::ConstantTimeEq as _;
 use uuid::{Builder, Uuid};
 
 use super::policy::MailPolicy;
-use super::user::{Time, User};
+use super::user::User;
 
 /// Prefix of the stored hash, and of a link's token, in PKCE flows.
 pub const PKCE_PREFIX: &str = "pkce_";

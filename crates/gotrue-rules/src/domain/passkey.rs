@@ -1,12 +1,13 @@
 //! Rules of passkeys: authorization, names and signature counters.
 
+use foundation::time::Time;
 use uuid::Uuid;
 
 use super::ban::{BannedAttempt, require_not_banned};
 use super::error::{Error, ErrorCode, Result};
 use super::session::Session;
 use super::step_up::is_step_up_required;
-use super::user::{Time, User};
+use super::user::User;
 use crate::wire::uuid::parse_uuid;
 
 /// Authenticator names by AAGUID, one per line, sorted.

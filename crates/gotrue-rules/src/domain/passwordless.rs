@@ -136,7 +136,7 @@ pub fn validate_resend(request: &ResendRequest, policy: &Policy) -> Result<(Rese
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::user::Time;
+    use foundation::time::Time;
 
     fn policy_with_email_and_phone() -> Policy {
         let mut policy = Policy::default();

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use foundation::time::Time;
+
 use super::error::{Error, ErrorCode, Result};
 use super::one_time_token::{OneTimeTokenKind, TokenHash, is_expired};
 use super::policy::{Policy, SecurityPolicy, SmsProvider};
 use super::session::Session;
-use super::user::{Time, User};
+use super::user::User;
 
 /// The recipient of a reauthentication code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ mod signed;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use foundation::time::Time;
 use uuid::Uuid;
 
 use super::ban::{BannedAttempt, require_not_banned};
@@ -12,7 +13,7 @@ use super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::policy::RefreshPolicy;
 use super::session::Session;
 use super::session_rules::last_refreshed_at;
-use super::user::{Time, User};
+use super::user::User;
 
 pub use self::signed::{RefreshTokenKey, SignedToken};
 

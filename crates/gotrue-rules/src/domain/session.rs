@@ -1,9 +1,8 @@
 //! Sessions and their authentication methods.
 
 use chrono::NaiveDateTime;
+use foundation::time::Time;
 use uuid::Uuid;
-
-use super::user::Time;
 
 /// A row of `auth.sessions` with its `auth.mfa_amr_claims`.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use foundation::time::Time;
+
 use super::error::{Error, ErrorCode, Result};
 use super::policy::SessionPolicy;
 use super::session::{Aal, Session};
-use super::user::{Time, User};
+use super::user::User;
 
 /// Validity of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! Password sign-in: the identifier, and the decision before and after the password is compared.
 
+use foundation::time::Time;
+
 use super::ban::{BannedAttempt, require_not_banned};
 use super::contact::{Email, Phone};
 use super::error::{Error, ErrorCode, Result};
 use super::policy::SignUpPolicy;
-use super::user::{Time, User};
+use super::user::User;
 
 /// The identifier for the user lookup; not validated.
 #[derive(Debug, Clone, PartialEq, Eq)]

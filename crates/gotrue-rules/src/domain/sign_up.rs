@@ -1,5 +1,6 @@
 //! Sign-up: validation, the decision, new users, and the obfuscated user for a registered contact.
 
+use foundation::time::Time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -8,7 +9,7 @@ use super::error::{Error, ErrorCode, Result};
 use super::identity::{identity_for_contact, sign_up_identity_data, without_nulls};
 use super::pkce::validate_challenge_pair;
 use super::policy::Policy;
-use super::user::{Time, User};
+use super::user::User;
 use crate::wire::requests::SignUpRequest;
 
 /// Rejects sign-ups if they are disabled; the first check.

@@ -1,11 +1,8 @@
 //! Users with identities and factors, as the rules see them.
 
-use chrono::{DateTime, Utc};
+use foundation::time::Time;
 use serde_json::{Map, Value};
 use uuid::Uuid;
-
-/// A time in UTC.
-pub type Time = DateTime<Utc>;
 
 /// A user: the columns of `auth.users` that rules use, with identities and factors.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,12 +1,12 @@
 //! Custom providers as JSON, without the client secret.
 
+use foundation::time::Time;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::time;
 use crate::domain::custom_provider::{CustomProvider, Protocol, StoredDiscovery};
-use crate::domain::user::Time;
 
 /// A custom provider.
 #[derive(Debug, Serialize)]

@@ -1,11 +1,12 @@
 //! Factors as JSON, and the responses of enrollment, challenge and unenrollment.
 
+use foundation::time::Time;
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::time;
-use crate::domain::user::{Factor, Time};
+use crate::domain::user::Factor;
 use crate::wire::webauthn::SessionData;
 
 /// An entry of a user's `factors`.

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use foundation::time::Time;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -9,7 +10,6 @@ use uuid::Uuid;
 use super::time;
 use super::user::UserJson;
 use crate::domain::policy::HookKind;
-use crate::domain::user::Time;
 
 /// The payload of a hook call.
 #[derive(Debug, Serialize)]

@@ -1,11 +1,12 @@
 //! An identity as JSON.
 
+use foundation::time::Time;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::time;
-use crate::domain::user::{Identity, Time};
+use crate::domain::user::Identity;
 
 /// An entry of a user's `identities`.
 #[derive(Debug, Serialize)]

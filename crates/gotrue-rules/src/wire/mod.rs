@@ -2,7 +2,6 @@
 
 pub mod audit;
 pub mod credential;
-pub mod csv;
 pub mod custom_provider;
 pub mod discovery;
 pub mod error;
@@ -12,9 +11,7 @@ pub mod go_base64;
 pub mod go_duration;
 pub mod go_json;
 pub mod go_quote;
-pub mod hex;
 pub mod hook;
-pub mod html;
 pub mod identity;
 pub mod link;
 pub mod message;

@@ -5,6 +5,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::DateTime;
+use foundation::time::Time;
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -12,7 +13,7 @@ use super::go_quote::go_quote;
 use super::user::UserJson;
 use crate::domain::error::{Error, Result};
 use crate::domain::redirect::go_url::form_encode;
-use crate::domain::user::{Time, User};
+use crate::domain::user::User;
 
 const DEFAULT_PAGE_SIZE: u64 = 50;
 const MAX_CURSOR_PAGE_SIZE: u64 = 1000;

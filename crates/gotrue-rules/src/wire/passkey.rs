@@ -1,10 +1,10 @@
 //! Passkeys as JSON.
 
+use foundation::time::Time;
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::time;
-use crate::domain::user::Time;
 
 /// A passkey, for its user and for administrators.
 #[derive(Debug, Serialize)]

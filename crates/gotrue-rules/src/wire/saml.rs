@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use chrono::SecondsFormat;
+use foundation::time::Time;
 
 use crate::domain::sso::{EMAIL_ADDRESS, PERSISTENT};
-use crate::domain::user::Time;
 
 const METADATA: &str = "urn:oasis:names:tc:SAML:2.0:metadata";
 const PROTOCOL: &str = "urn:oasis:names:tc:SAML:2.0:protocol";

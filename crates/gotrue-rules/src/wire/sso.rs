@@ -1,12 +1,12 @@
 //! SSO providers as JSON.
 
+use foundation::time::Time;
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::time;
 use crate::domain::sso::mapping::AttributeMapping;
 use crate::domain::sso::{SamlProvider, SsoProvider};
-use crate::domain::user::Time;
 
 /// An SSO provider, for administrators.
 #[derive(Debug, Serialize)]

@@ -1,9 +1,8 @@
 //! Timestamps: RFC 3339, written in UTC with `Z` and as many fraction digits as necessary.
 
 use chrono::{DateTime, Datelike, SecondsFormat, Timelike};
+use foundation::time::Time;
 use serde::Serializer;
-
-use crate::domain::user::Time;
 
 /// Parses a timestamp as Go parses RFC 3339.
 ///

@@ -1,5 +1,6 @@
 //! Users as JSON.
 
+use foundation::time::Time;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -7,7 +8,7 @@ use uuid::Uuid;
 use super::factor::FactorJson;
 use super::identity::IdentityJson;
 use super::time;
-use crate::domain::user::{Time, User};
+use crate::domain::user::User;
 
 /// The response of `GET /user`, and the member `user` of a token response.
 #[derive(Debug, Serialize)]

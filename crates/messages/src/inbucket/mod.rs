@@ -5,7 +5,6 @@
 mod monitor;
 mod shapes;
 
-use gotrue_rules::wire::hex::encode_hex;
 use http::StatusCode;
 use md5::{Digest, Md5};
 use serde_json::{Value, json};
@@ -86,7 +85,7 @@ impl InbucketApi {
                     "content-type": file.content_type,
                     "download-link": link,
                     "view-link": link,
-                    "md5": encode_hex(&Md5::digest(&file.content)),
+                    "md5": hex::encode(Md5::digest(&file.content)),
                 })
             })
             .collect();

@@ -1,7 +1,6 @@
 //! The JSON of Mailpit's API.
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
-use gotrue_rules::wire::hex::encode_hex;
 use md5::{Digest, Md5};
 use serde_json::{Value, json};
 
@@ -131,9 +130,9 @@ fn attachment((index, file): (usize, &Attachment)) -> Value {
 /// Returns checksums to compare files by; nothing is protected by them.
 fn checksums(content: &[u8]) -> Value {
     json!({
-        "MD5": encode_hex(&Md5::digest(content)),
-        "SHA1": encode_hex(digest(&SHA1_FOR_LEGACY_USE_ONLY, content).as_ref()),
-        "SHA256": encode_hex(digest(&SHA256, content).as_ref()),
+        "MD5": hex::encode(Md5::digest(content)),
+        "SHA1": hex::encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, content).as_ref()),
+        "SHA256": hex::encode(digest(&SHA256, content).as_ref()),
     })
 }
 

@@ -10,7 +10,7 @@ mod session;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use http_edge::ShutdownSignal;
 use platform::clock::{Clock, SystemClock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
+use foundation::error_chain::ErrorChain;
+use foundation::language::Language;
+use foundation::time::Time;
 use futures::stream::{self, Stream};
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::user::Time;
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, REFERRER_POLICY, RETRY_AFTER,
     X_CONTENT_TYPE_OPTIONS,

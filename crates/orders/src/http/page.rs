@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use axum::body::Body;
 use axum::response::Response;
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
+use foundation::language::Language;
 use http::header::{CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_TYPE, VARY};
 use http::{HeaderName, HeaderValue, StatusCode};
 

@@ -1,8 +1,8 @@
 //! `/shop/receipt/…`: the receipt of an order, to print or to save. The token of a download link opens it, also when the link has ended.
 
 use axum::response::Response;
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::language::Language;
+use foundation::error_chain::ErrorChain;
+use foundation::language::Language;
 use http::header::{REFERRER_POLICY, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use platform::store::Result;

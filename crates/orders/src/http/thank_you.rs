@@ -5,8 +5,8 @@
 
 use axum::response::Response;
 use chrono::TimeDelta;
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::language::Language;
+use foundation::error_chain::ErrorChain;
+use foundation::language::Language;
 use http::header::{REFERRER_POLICY, REFRESH};
 use http::{HeaderValue, StatusCode};
 use url::form_urlencoded;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 use http::HeaderMap;
 use platform::entropy::Entropy;
 use url::Url;

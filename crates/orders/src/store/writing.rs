@@ -1,7 +1,7 @@
 //! Statements that change orders.
 
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::user::Time;
+use foundation::language::Language;
+use foundation::time::Time;
 use platform::store::outbox::{self, NewMail};
 use platform::store::{Connection, Result, Statement};
 use platform::{bind, outbox_insert, statements};

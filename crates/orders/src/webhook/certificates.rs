@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gotrue_rules::domain::policy::Bucket;
-use gotrue_rules::domain::user::Time;
+use foundation::limits::Bucket;
+use foundation::time::Time;
 use platform::http_client::TrustedRoots;
 use platform::limits::{CountedEvent, RateLimits};
 use rustls_pki_types::pem::PemObject;

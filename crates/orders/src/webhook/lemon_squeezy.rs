@@ -3,8 +3,7 @@
 //! <https://docs.lemonsqueezy.com/help/webhooks/signing-requests>
 
 use aws_lc_rs::hmac;
-use gotrue_rules::domain::secret::Secret;
-use gotrue_rules::wire::hex::{decode_hex, encode_hex};
+use foundation::secret::Secret;
 use http::HeaderMap;
 use serde_json::Value;
 
@@ -22,14 +21,14 @@ pub const SIGNATURE: &str = "x-signature";
 /// The signature is missing or forged.
 pub fn verify(headers: &HeaderMap, body: &[u8], secret: &Secret) -> Result<(), WebhookRejection> {
     let header = headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
-    let given = header.filter(|text| text.len() == 64).and_then(decode_hex);
+    let given = header.filter(|text| text.len() == 64).and_then(|text| hex::decode(text).ok());
     let given = given.ok_or(WebhookRejection::MissingSignature)?;
     hmac::verify(&key(secret), body, &given).map_err(|_| WebhookRejection::Forged)
 }
 
 /// Returns the header that signs a body.
 pub fn sign(body: &[u8], secret: &Secret) -> String {
-    encode_hex(hmac::sign(&key(secret), body).as_ref())
+    hex::encode(hmac::sign(&key(secret), body).as_ref())
 }
 
 fn key(secret: &Secret) -> hmac::Key {

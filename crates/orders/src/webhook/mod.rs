@@ -10,7 +10,7 @@ mod signature;
 pub mod stripe;
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use http::HeaderMap;
 use platform::store;
 use uuid::Uuid;

@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, TimeDelta, Utc};
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use http::HeaderMap;
 use serde_json::Value;
 

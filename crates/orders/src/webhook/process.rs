@@ -1,8 +1,8 @@
 //! From a request to a stored event.
 
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::user::Time;
+use foundation::error_chain::ErrorChain;
+use foundation::language::Language;
+use foundation::time::Time;
 use http::HeaderMap;
 use platform::store::{Connection, outbox};
 

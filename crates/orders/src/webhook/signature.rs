@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 
 use super::certificates::{Chain, is_certificate_url, parse_chain, verify_pinned};
 use super::paypal::Transmission;

@@ -4,9 +4,8 @@
 
 use aws_lc_rs::hmac;
 use chrono::{DateTime, TimeDelta};
-use gotrue_rules::domain::secret::Secret;
-use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::hex::{decode_hex, encode_hex};
+use foundation::secret::Secret;
+use foundation::time::Time;
 use http::HeaderMap;
 use serde_json::Value;
 
@@ -46,7 +45,7 @@ pub fn verify(headers: &HeaderMap, body: &[u8], secret: &Secret, now: Time) -> R
         return Err(WebhookRejection::MissingSignature);
     }
     let (key, message) = (key(secret), message(timestamp, body));
-    let is_valid = |text: &&str| decode_hex(text).is_some_and(|given| hmac::verify(&key, &message, &given).is_ok());
+    let is_valid = |text: &&str| hex::decode(text).is_ok_and(|given| hmac::verify(&key, &message, &given).is_ok());
     if !signatures.iter().any(is_valid) {
         return Err(WebhookRejection::Forged);
     }
@@ -57,7 +56,7 @@ pub fn verify(headers: &HeaderMap, body: &[u8], secret: &Secret, now: Time) -> R
 pub fn sign(body: &[u8], secret: &Secret, at: Time) -> String {
     let timestamp = at.timestamp().to_string();
     let signature = hmac::sign(&key(secret), &message(&timestamp, body));
-    format!("t={timestamp},v1={}", encode_hex(signature.as_ref()))
+    format!("t={timestamp},v1={}", hex::encode(signature.as_ref()))
 }
 
 fn key(secret: &Secret) -> hmac::Key {

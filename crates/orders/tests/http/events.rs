@@ -1,7 +1,7 @@
 //! What becomes of events, in any order and repeatedly.
 
+use foundation::secret::Secret;
 use futures::future::join_all;
-use gotrue_rules::domain::secret::Secret;
 use http::HeaderMap;
 use orders::Provider::{LemonSqueezy, PayPal, Stripe};
 use orders::store::OrderFilter;

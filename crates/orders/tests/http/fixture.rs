@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gotrue_rules::domain::policy::MailBrand;
+use foundation::mail_brand::MailBrand;
 use orders::decision::Product;
 use orders::products::ProductFolder;
 use orders::settings::PaymentSettings;

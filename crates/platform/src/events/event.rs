@@ -1,6 +1,6 @@
 //! One event of a backend and its forms on the wire.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

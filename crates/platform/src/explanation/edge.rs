@@ -1,7 +1,7 @@
 //! Requests that are refused before a service handles them.
 
+use foundation::time::Time;
 use gotrue_rules::domain::explanation::DecisionRecord;
-use gotrue_rules::domain::user::Time;
 use http::{HeaderMap, HeaderValue};
 use http_edge::request::cors::PreflightRefusal;
 

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 use ipnet::IpNet;
 use reqwest::Url;
 

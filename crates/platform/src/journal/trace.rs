@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use serde_json::Value;
 use uuid::Uuid;
 

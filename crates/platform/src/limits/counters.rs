@@ -7,8 +7,9 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use gotrue_rules::domain::policy::{Bucket, LimitsPolicy, Quota};
-use gotrue_rules::domain::user::Time;
+use foundation::limits::{Bucket, Quota};
+use foundation::time::Time;
+use gotrue_rules::domain::policy::LimitsPolicy;
 
 use super::counted::CountedEvent;
 use super::grants::Grants;

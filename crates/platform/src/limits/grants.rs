@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 
 /// The maximum number of grants: about 5 MB.
 const MAX_GRANTS: usize = 30_000;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use gotrue_rules::domain::policy::LimitKey;
+use foundation::limits::LimitKey;
 use http::HeaderMap;
 use http_edge::request::ClientAddress;
 use http_edge::request::forwarded::{first_element, first_forwarded_for, first_sb_forwarded_for};

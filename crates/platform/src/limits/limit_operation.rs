@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rules::domain::policy::{Bucket, Quota};
+use foundation::limits::{Bucket, Quota};
 
 use super::counted::CountedEvent;
 use super::counters::QuotaKind;

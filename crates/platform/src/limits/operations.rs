@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 
 use super::ahead::CountedAhead;
 use super::counted::CountedEvent;

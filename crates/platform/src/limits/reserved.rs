@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::policy::Bucket;
-use gotrue_rules::domain::user::Time;
+use foundation::limits::Bucket;
+use foundation::time::Time;
 use tokio::sync::watch;
 
 use super::counted::CountedEvent;

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foundation::time::Time;
 use futures::future::{Either, select};
-use gotrue_rules::domain::user::Time;
 use tokio::sync::Notify;
 use uuid::Uuid;
 

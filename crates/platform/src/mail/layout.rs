@@ -1,8 +1,8 @@
 //! The HTML of branded mails: tables, inline styles, colours for dark mailboxes.
 
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::policy::MailBrand;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
+use foundation::language::Language;
+use foundation::mail_brand::MailBrand;
 
 const LAYOUT: &str = include_str!("layout.html");
 /// Repetitions of the space that keeps the text of the mail out of the preview of inboxes.

@@ -13,8 +13,8 @@ pub mod smtp;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use foundation::time::Time;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::user::Time;
 
 /// One mail to one address, ready to be sent or stored.
 #[derive(Debug, Clone, PartialEq, Eq)]

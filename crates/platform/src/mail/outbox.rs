@@ -8,8 +8,8 @@ mod worker;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use foundation::time::Time;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::user::Time;
 use telemetry::catalog::{OUTBOX_MAILS, OUTBOX_OLDEST};
 use tokio::sync::Notify;
 use uuid::Uuid;

@@ -7,8 +7,8 @@ mod connections;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use foundation::secret::Secret;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::secret::Secret;
 use lettre::address::Envelope;
 use lettre::transport::smtp::Error as SmtpError;
 use lettre::transport::smtp::authentication::{Credentials, Mechanism};

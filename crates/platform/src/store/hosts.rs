@@ -6,9 +6,9 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use foundation::database_url::SessionTarget;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
-use gotrue_rules::domain::database_url::SessionTarget;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection as _, PgConnection, Row};
 use tokio::time::{Instant, sleep, timeout_at};

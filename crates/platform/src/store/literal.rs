@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use chrono::{DateTime, Datelike, Utc};
-use gotrue_rules::wire::hex::encode_hex;
 use sqlx::error::BoxDynError;
 use uuid::Uuid;
 
@@ -64,7 +63,7 @@ fn push_text(text: &mut String, type_name: &str, value: &[u8]) -> Result<(), Box
         "TEXT" | "VARCHAR" | "NAME" | "JSON" => text.push_str(std::str::from_utf8(value)?),
         // A byte with the version of the format precedes the text.
         "JSONB" => text.push_str(std::str::from_utf8(value.get(1..).ok_or("a value of jsonb is empty")?)?),
-        "BYTEA" => write!(text, "\\x{}", encode_hex(value))?,
+        "BYTEA" => write!(text, "\\x{}", hex::encode(value))?,
         "BOOL" => text.push(if fixed::<1>(value)? == [0] { 'f' } else { 't' }),
         "INT2" => write!(text, "{}", i16::from_be_bytes(fixed(value)?))?,
         "INT4" => write!(text, "{}", i32::from_be_bytes(fixed(value)?))?,

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use serde::Serialize;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rules::domain::database_url::SessionTarget;
+use foundation::database_url::SessionTarget;
 use sqlx::ConnectOptions;
 use sqlx::postgres::PgConnectOptions;
 

@@ -1,7 +1,6 @@
 //! ID tokens for apps that get them without a redirect.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use gotrue_rules::wire::hex::encode_hex;
 use http::{Method, StatusCode};
 use platform::testing::Answer;
 use serde_json::json;
@@ -29,7 +28,7 @@ async fn id_token_signs_in_at_the_auth_api() {
 async fn wrong_nonce_and_bad_signature_are_refused() {
     let trial = Trial::new().await;
     // An app hands the provider the hash of its nonce.
-    let nonce = encode_hex(digest(&SHA256, b"n1").as_ref());
+    let nonce = hex::encode(digest(&SHA256, b"n1").as_ref());
     let query = format!("nonce={nonce}");
     sign_in_natively(&trial, "google", &query, "n1").await.expect(200);
     trial.set_next("google", &json!({"scenario": "wrong_nonce"}));

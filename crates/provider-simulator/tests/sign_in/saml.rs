@@ -1,8 +1,8 @@
 //! Single sign-on with the SAML identity provider.
 
+use foundation::secret::Secret;
 use gotrue_rs::testing::RedirectTarget;
 use gotrue_rs::testing::identity_provider::SERVICE_KEY;
-use gotrue_rules::domain::secret::Secret;
 use http::{Method, StatusCode};
 use platform::testing::Answer;
 use serde_json::{Value, json};

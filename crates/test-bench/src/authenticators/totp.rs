@@ -1,7 +1,7 @@
 //! Generates one-time passwords (RFC 6238).
 
+use foundation::time::Time;
 use gotrue_rules::domain::mfa::totp::{STEP_SECONDS, generate_code};
-use gotrue_rules::domain::user::Time;
 use serde_json::{Map, Value, json};
 
 use crate::TestApiError;

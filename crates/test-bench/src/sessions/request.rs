@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use foundation::time::Time;
 use gotrue_rules::domain::claims;
 use gotrue_rules::domain::session::{Aal, AmrClaim};
-use gotrue_rules::domain::user::Time;
 use platform::nearest::format_suggestion;
 use serde_json::{Map, Value};
 use uuid::Uuid;

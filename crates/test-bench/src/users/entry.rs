@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use chrono::TimeDelta;
+use foundation::time::Time;
 use gotrue_rs::ports::hashing::{MAX_PASSWORD_BYTES, unusable_reason};
 use gotrue_rules::domain::bulk::{ImportDefaults, ImportRow, ImportedUser, parse_line};
 use gotrue_rules::domain::metadata;
@@ -12,7 +13,6 @@ use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::recovery_codes::{DEFAULT_NAME, draw_codes, is_plausible_code, normalize_code};
 use gotrue_rules::domain::mfa::totp::{SECRET_LENGTH, generate_code};
 use gotrue_rules::domain::policy::{MetadataLimits, RecoveryCodesPolicy};
-use gotrue_rules::domain::user::Time;
 use platform::entropy::Entropy;
 use serde_json::{Value, json};
 use uuid::Uuid;

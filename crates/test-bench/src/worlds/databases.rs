@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use platform::store::migrate::{DatabaseAdministrator, DatabaseName, MigrateError};
 use tokio::sync::{Notify, OnceCell, watch};
 

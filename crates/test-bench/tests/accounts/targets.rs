@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::Request;
+use foundation::secret::Secret;
 use gotrue_rs::app::{App, EmailDelivery};
 use gotrue_rs::ports::keys::KeySettings;
 use gotrue_rs::testing::{PASSWORD, World};
 use gotrue_rules::domain::policy::{Hook, HookTarget, Policy};
-use gotrue_rules::domain::secret::Secret;
 use http_body_util::BodyExt;
 use platform::http_client::{HttpClient, HttpError, OutboundOptions, ResponseLimits};
 use platform::mail::outbox::{MailDestination, Outbox};

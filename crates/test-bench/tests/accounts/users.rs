@@ -1,8 +1,8 @@
 //! Creation of users in bulk.
 
 use chrono::TimeDelta;
+use foundation::secret::SecretKey;
 use gotrue_rs::testing::{PASSWORD, TestUser, TotpFactor, World};
-use gotrue_rules::domain::secret::SecretKey;
 use http::StatusCode;
 use serde_json::{Value, json};
 use test_bench::{TestApiError, users};

@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 
 /// A token bucket: `count` at once, refilled evenly over `per`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 //! The submitted text is in the owner's notice only, escaped; the confirmation contains nothing that the submitter
 //! controls.
 
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::policy::MailBrand;
-use gotrue_rules::domain::user::Time;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
+use foundation::language::Language;
+use foundation::mail_brand::MailBrand;
+use foundation::time::Time;
 use platform::mail::EmailMessage;
 use platform::mail::layout::{MailPage, format_page, format_paragraph, format_quiet_paragraph, format_quote};
 use uuid::Uuid;
@@ -228,7 +228,7 @@ fn escape_submitted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use gotrue_rules::domain::policy::BrandColor;
+    use foundation::mail_brand::BrandColor;
     use proptest::prelude::*;
 
     use super::*;

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::language::Language;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::language::Language;
 use http::{Method, StatusCode};
 use platform::journal::Step;
 use platform::mail::EmailMessage;
@@ -333,11 +333,7 @@ fn user_id(caller: &Caller) -> Option<Uuid> {
 
 /// Decides about a submission.
 /// A repetition succeeds regardless of the limits; a limit on confirmations only omits the confirmation.
-fn decide(
-    entered: &LimitResult,
-    now: gotrue_rules::domain::user::Time,
-    limits: &SubmissionLimits,
-) -> SubmissionDecision {
+fn decide(entered: &LimitResult, now: foundation::time::Time, limits: &SubmissionLimits) -> SubmissionDecision {
     if let Some(earlier) = entered.earlier {
         return earlier.to_decision();
     }

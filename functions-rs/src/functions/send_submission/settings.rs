@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rules::domain::policy::MailBrand;
+use foundation::mail_brand::MailBrand;
 
 use super::limits::SubmissionLimits;
 

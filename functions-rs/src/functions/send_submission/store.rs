@@ -3,7 +3,7 @@
 //! this transaction ends; the second therefore sees everything that the other one wrote. A submission that takes no token
 //! holds back identical ones by an advisory lock.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::outbox::{self, NewMail};
 use platform::store::{Connection, Result, Statement};
 use platform::{bind, outbox_insert, statements};

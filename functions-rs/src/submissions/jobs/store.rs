@@ -1,6 +1,6 @@
 //! Statements of the background jobs.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::store::{Connection, Result, Statement};
 use platform::{bind, statements};
 use sqlx::postgres::PgRow;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::error_chain::ErrorChain;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Either, join_all, select};
-use gotrue_rules::domain::error::chain::ErrorChain;
 use platform::clock::SharedClock;
 use platform::event_webhook::EventWebhook;
 use platform::journal::Journal;

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gotrue_rules::domain::database_url::DatabaseUrl;
-use gotrue_rules::domain::policy::{LimitStoreFailure, LimitStoreUrl};
+use foundation::database_url::DatabaseUrl;
+use foundation::limit_store::{LimitStoreFailure, LimitStoreUrl};
+use foundation::secret::Secret;
 use gotrue_rules::domain::redirect::Glob;
-use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
 use gotrue_rules::wire::time::parse_time;
 use serde_json::{Map, Value};

@@ -6,10 +6,9 @@ mod keys;
 mod senders;
 mod text_template;
 
-use gotrue_rules::domain::policy::{
-    CaptchaPolicy, CaptchaProvider, HookKind, HooksPolicy, LimitKey, PasswordHash, RelyingParty,
-};
-use gotrue_rules::domain::secret::Secret;
+use foundation::limits::LimitKey;
+use foundation::secret::Secret;
+use gotrue_rules::domain::policy::{CaptchaPolicy, CaptchaProvider, HookKind, HooksPolicy, PasswordHash, RelyingParty};
 
 pub(super) use self::forms::{
     parse_allow_list, parse_database_url, parse_jwt_keys, parse_limit_store_failure, parse_limit_store_prefix,

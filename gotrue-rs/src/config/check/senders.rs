@@ -1,7 +1,7 @@
 //! Checks the SMS provider and the templates of phone messages.
 
+use foundation::secret::Secret;
 use gotrue_rules::domain::policy::SmsProvider;
-use gotrue_rules::domain::secret::Secret;
 
 use super::super::draft::Draft;
 use super::text_template::find_error;

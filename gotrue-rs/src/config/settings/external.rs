@@ -1,6 +1,6 @@
 //! Sign-in with external providers.
 
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 
 use super::super::setting::{Family, Setting, ValueType};
 use super::{Section, at_least_seconds, list, span, switch, text};

@@ -1,6 +1,6 @@
 //! Hooks.
 
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 
 use super::super::setting::{Family, Setting, ValueType};
 use super::{Section, switch, text};

@@ -1,6 +1,6 @@
 //! Rate limits and sending quotas.
 
-use gotrue_rules::domain::policy::{Bucket, LimitKey};
+use foundation::limits::{Bucket, LimitKey};
 
 use super::super::check;
 use super::super::setting::{Setting, ValueType};

@@ -26,8 +26,8 @@ use std::time::Duration;
 
 use super::draft::Texts;
 use super::setting::{Setter, Setting, UnusedForm, ValueType};
-use gotrue_rules::domain::policy::Quota;
-use gotrue_rules::domain::secret::Secret;
+use foundation::limits::Quota;
+use foundation::secret::Secret;
 use gotrue_rules::wire::go_duration::GoDuration;
 
 /// Rows about one topic.

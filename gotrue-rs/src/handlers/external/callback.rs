@@ -2,11 +2,12 @@
 //!
 //! Errors are redirected to the site until the flow is known, then to its target.
 
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
+use foundation::time::Time;
 use gotrue_rules::domain::error::{Error, ErrorKind, OAuthErrorCode, Result};
 use gotrue_rules::domain::external::state;
 use gotrue_rules::domain::linking::ExternalUser;
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use gotrue_rules::wire::error::{ApiVersion, VERSION_HEADER};
 use gotrue_rules::wire::redirect::{
     ImplicitFlowTokens, site_with_callback_error, with_callback_error, with_code, with_session,

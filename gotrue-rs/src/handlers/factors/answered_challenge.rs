@@ -1,11 +1,12 @@
 //! The challenge that a request of any factor type answers: it is loaded, reported and consumed.
 
+use foundation::time::Time;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::mfa::FactorType;
 use gotrue_rules::domain::mfa::verification::{
     ChallengeStatus, challenge_expired, challenge_mismatch, challenge_not_found, challenge_status, replay_window_start,
 };
-use gotrue_rules::domain::user::{Factor, Time};
+use gotrue_rules::domain::user::Factor;
 use gotrue_rules::wire::hook::MfaAttempt;
 use platform::store::OrInternalError;
 use uuid::Uuid;

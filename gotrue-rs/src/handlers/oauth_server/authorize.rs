@@ -4,14 +4,14 @@
 //! clients always, where the policy says so.
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
+use foundation::time::Time;
 use gotrue_rules::domain::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use gotrue_rules::domain::oauth_server::authorization::{
     AuthorizationParameters, AuthorizationRequest, validate_parameters,
 };
 use gotrue_rules::domain::oauth_server::redirect_uri::{RedirectUriRules, validate_redirect_uri};
 use gotrue_rules::domain::oauth_server::{OAuthClient, RegistrationType};
-use gotrue_rules::domain::user::Time;
 use gotrue_rules::wire::redirect::encode_location;
 use gotrue_rules::wire::uuid::parse_uuid;
 use platform::store::OrInternalError;

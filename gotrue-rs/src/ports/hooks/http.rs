@@ -5,14 +5,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
+use foundation::secret::Secret;
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::hook::{
     HTTP_TIMEOUT_SECONDS, HookResponse, HookResponseKind, MAX_RESPONSE_BYTES, classify_response, hook_timeout,
     hook_unavailable, hook_unreachable,
 };
 use gotrue_rules::domain::policy::HookKind;
-use gotrue_rules::domain::secret::Secret;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use platform::clock::SharedClock;
 use platform::entropy::Entropy;

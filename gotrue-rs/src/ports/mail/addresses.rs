@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foundation::error_chain::ErrorChain;
 use futures::future::join;
-use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::mail_address::{Deliverability, classify_address};
 use gotrue_rules::domain::policy::AddressCheck;
 use gotrue_rules::wire::go_json::Document;

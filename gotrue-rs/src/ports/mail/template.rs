@@ -17,11 +17,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::language::Language;
+use foundation::mail_brand::MailBrand;
+use foundation::time::Time;
 use futures::future::join_all;
 use gotmpl::html::Template;
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::policy::{MailBrand, MailKind, MailPolicy, SitePolicy, TemplateFetch};
-use gotrue_rules::domain::user::Time;
+use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy, TemplateFetch};
 use platform::http_client::HttpClient;
 use tokio::sync::Mutex;
 

@@ -6,8 +6,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::user::Time;
+use foundation::error_chain::ErrorChain;
+use foundation::time::Time;
 use platform::clock::SharedClock;
 use tokio::sync::Mutex as Turn;
 

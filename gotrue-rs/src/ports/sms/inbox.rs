@@ -1,7 +1,7 @@
 //! Keeps SMS messages in the development inbox instead of sending them.
 
+use foundation::error_chain::ErrorChain;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::error::chain::ErrorChain;
 use platform::mail::inbox::{Inbox, NewMessage};
 
 use super::{SmsError, SmsMessage, SmsSender};

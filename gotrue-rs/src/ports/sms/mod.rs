@@ -13,10 +13,10 @@ mod vonage;
 use std::fmt;
 use std::sync::Arc;
 
+use foundation::secret::Secret;
 use futures::future::BoxFuture;
 use gotrue_rules::domain::contact::SmsChannel;
 use gotrue_rules::domain::policy::{Policy, SmsProvider};
-use gotrue_rules::domain::secret::Secret;
 use gotrue_rules::wire::go_json::{self, Document};
 use platform::http_client::{HttpClient, HttpError, HttpResponse, ResponseLimits};
 use platform::mail::inbox::Inbox;

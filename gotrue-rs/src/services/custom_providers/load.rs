@@ -2,11 +2,11 @@
 //!
 //! Their URLs are untrusted: requests to them use the restricted mode of the HTTP client.
 
+use foundation::secret::Secret;
 use gotrue_rules::domain::custom_provider::Protocol;
 use gotrue_rules::domain::error;
 use gotrue_rules::domain::external::custom::StoredProvider;
 use gotrue_rules::domain::policy::ExternalProviderSettings;
-use gotrue_rules::domain::secret::Secret;
 use platform::store;
 
 use crate::request_context::RequestContext;

@@ -1,7 +1,7 @@
 //! Exchanges an authorization code for tokens (RFC 6749 §4.1.3), through the server's HTTP client.
 
+use foundation::error_chain::ErrorChain;
 use futures::future::BoxFuture;
-use gotrue_rules::domain::error::chain::ErrorChain;
 use gotrue_rules::domain::external::provider::{ClientAuth, ProviderTokenResponse};
 use gotrue_rules::domain::external::token_request::ProviderTokenRequest;
 use gotrue_rules::domain::external::token_response::{flatten_error, normalize};

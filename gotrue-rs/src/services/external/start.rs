@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::external::authorization_url::{ProviderAuthorizationRequest, build_authorization_url};
 use gotrue_rules::domain::external::provider::ProviderEndpoints;

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use foundation::limits::Bucket;
 use gotrue_rules::domain::contact::{Contact, Email};
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::passwordless::{
@@ -11,7 +12,6 @@ use gotrue_rules::domain::passwordless::{
     validate_resend,
 };
 use gotrue_rules::domain::pkce::validate_challenge_pair;
-use gotrue_rules::domain::policy::Bucket;
 use gotrue_rules::wire::requests::{MagicLinkRequest, OtpRequest, RecoverRequest, ResendRequest};
 use platform::limits::{CountedEvent, LimitOperation, LimitRefusal, LimitedRoute, QuotaKind};
 

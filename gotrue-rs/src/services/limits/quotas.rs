@@ -1,7 +1,7 @@
 //! Quotas of messages altogether.
 
+use foundation::limits::Quota;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
-use gotrue_rules::domain::policy::Quota;
 use platform::limits::{LimitOperation, LimitRefusal, QuotaKind, RateLimited};
 
 use super::limited_request::{LimitSetting, count_all, limit_error, limits_unavailable_error};

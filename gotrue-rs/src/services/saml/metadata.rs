@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use gotrue_rules::domain::error::{Error, ErrorCode, Result};
 use gotrue_rules::domain::sso::SsoProvider;
 use gotrue_rules::domain::sso::creation::invalid_metadata_url;

@@ -10,7 +10,6 @@ use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::pkce::Challenge;
 use gotrue_rules::domain::sso::start::redirect_binding_unsupported;
 use gotrue_rules::domain::sso::{PERSISTENT, SsoProvider};
-use gotrue_rules::wire::hex::encode_hex;
 use gotrue_rules::wire::saml::AuthnRequest;
 use platform::store::OrInternalError;
 use url::form_urlencoded::byte_serialize;
@@ -28,7 +27,7 @@ pub async fn create_request(
     challenge: Option<&Challenge>,
 ) -> Result<String> {
     let destination = metadata::parse_stored(provider)?.sign_on_url.ok_or_else(redirect_binding_unsupported)?;
-    let id = format!("id-{}", encode_hex(&cx.entropy.bytes::<20>()));
+    let id = format!("id-{}", hex::encode(cx.entropy.bytes::<20>()));
     let relay_state = cx.entropy.uuid();
     let address = request_url(cx, provider, &destination, &id, relay_state)?;
     let new = NewRelayState {

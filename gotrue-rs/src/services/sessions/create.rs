@@ -1,12 +1,13 @@
 //! Creates a session after an authentication.
 
+use foundation::time::Time;
 use gotrue_rules::domain::audit::AuditEntry;
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::policy::HookKind;
 use gotrue_rules::domain::refresh::{RefreshTokenKey, SignedToken};
 use gotrue_rules::domain::session::{Aal, AmrClaim, Session};
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use platform::store::{Connection, OrInternalError};
 use uuid::Uuid;
 

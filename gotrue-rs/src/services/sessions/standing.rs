@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use foundation::time::Time;
 use gotrue_rules::domain::ban::{BannedAttempt, require_not_banned};
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use platform::journal::Journal;
 use platform::store::{Connection, Result};
 use uuid::Uuid;

@@ -1,6 +1,6 @@
 //! Hard and soft deletion of users.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::journal::{EndedSessions, Fact, FactCondition};
 use platform::store::Result;
 use platform::store::binding::{bind, statements};

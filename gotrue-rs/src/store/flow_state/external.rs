@@ -1,7 +1,8 @@
 //! Flow states of sign-ins through external providers.
 
+use foundation::time::Time;
 use gotrue_rules::domain::pkce::Challenge;
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

@@ -1,6 +1,7 @@
 //! `auth.flow_state`: flows from the request to the code exchange or the end of a provider's sign-in.
 
-use gotrue_rules::domain::user::{Time, User};
+use foundation::time::Time;
+use gotrue_rules::domain::user::User;
 use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;

@@ -5,7 +5,7 @@ use platform::store::migrate::ErrorContext;
 use platform::store::pool::Pool;
 use sqlx::{Connection as _, PgConnection, Row};
 
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 
 use super::AuthMigrateError;
 

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use gotrue_rules::domain::error::chain::ErrorChain;
+use foundation::error_chain::ErrorChain;
 use gotrue_rules::domain::policy::IndexWorkerPolicy;
 use platform::store::leases::JobLease;
 use platform::store::migrate::{ErrorContext, run_script};

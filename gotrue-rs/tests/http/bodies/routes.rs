@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use axum::body::Body;
 use chrono::TimeDelta;
+use foundation::limits::Quota;
 use gotrue_rs::routes::{RouteSummary, list_routes};
 use gotrue_rs::testing::{PASSWORD, TestUser, World};
-use gotrue_rules::domain::policy::Quota;
 use http::{Method, Request};
 use platform::testing::Answer;
 use serde_json::json;

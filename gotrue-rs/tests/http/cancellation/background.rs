@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::limits::Quota;
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::services::cleanup;
 use gotrue_rs::testing::World;
-use gotrue_rules::domain::policy::Quota;
 use platform::store::outbox::OutboxCounts;
 use platform::testing::{DatabaseInspector, Mailbox, drop_at_poll};
 use serde_json::json;

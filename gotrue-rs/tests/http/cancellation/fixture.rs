@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use foundation::limits::Quota;
+use foundation::secret::Secret;
 use gotrue_rs::testing::identity_provider::{IdentityProvider, SERVICE_KEY};
 use gotrue_rs::testing::{FakeProvider, HookServer, Issuer, PASSWORD, TestUser, World, WorldBuilder, enable_webauthn};
-use gotrue_rules::domain::policy::{PasswordHash, Policy, Quota};
-use gotrue_rules::domain::secret::Secret;
+use gotrue_rules::domain::policy::{PasswordHash, Policy};
 use platform::testing::DatabaseInspector;
 use serde_json::json;
 use tokio::time::timeout;

@@ -3,9 +3,9 @@
 mod provider;
 mod routes;
 
+use foundation::secret::Secret;
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::{CaptchaPolicy, CaptchaProvider};
-use gotrue_rules::domain::secret::Secret;
 use serde_json::{Value, json};
 use std::time::Duration;
 

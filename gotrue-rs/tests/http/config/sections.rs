@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chrono::{TimeZone, Utc};
+use foundation::limits::{Bucket, LimitKey, Quota};
+use foundation::secret::Secret;
 use gotrue_rs::config::{ListenAddress, LogLevel};
 use gotrue_rules::domain::policy::{
-    Bucket, CaptchaProvider, HookKind, HookTarget, LimitKey, MailKind, PROVIDERS, PasswordHash, Policy, Quota,
-    SmsProvider,
+    CaptchaProvider, HookKind, HookTarget, MailKind, PROVIDERS, PasswordHash, Policy, SmsProvider,
 };
-use gotrue_rules::domain::secret::Secret;
 
 use super::{RSA_KEY, config};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use foundation::limits::Quota;
 use gotrue_rs::config::values;
-use gotrue_rules::domain::policy::Quota;
 use proptest::prelude::*;
 
 use super::complaints;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foundation::secret::Secret;
 use gotrue_rs::store::custom_providers;
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::custom_provider::{CustomProvider, Protocol};
-use gotrue_rules::domain::secret::Secret;
 use http::Method;
 use platform::http_client::OutboundOptions;
 use platform::store::Connection;

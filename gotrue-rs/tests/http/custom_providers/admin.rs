@@ -1,8 +1,8 @@
 //! Making, reading, changing and taking away.
 
+use foundation::secret::SecretKey;
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::Policy;
-use gotrue_rules::domain::secret::SecretKey;
 use http::Method;
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::events::{Event, EventFilter, EventKind, EventLimits, EventLog, NewEvent};
 use proptest::prelude::*;
 use serde_json::{Value, json};

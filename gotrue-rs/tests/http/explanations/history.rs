@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use platform::explanation::history::{History, RequestRef, digest_secret};
 use platform::journal::{EndedSessions, Fact};
 use uuid::Uuid;

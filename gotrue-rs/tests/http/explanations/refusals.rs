@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::limits::{Bucket, LimitKey};
+use foundation::secret::Secret;
 use gotrue_rs::testing::{HookServer, RedirectTarget, World, json_response};
-use gotrue_rules::domain::policy::{Bucket, CaptchaPolicy, CaptchaProvider, LimitKey, Policy};
-use gotrue_rules::domain::secret::Secret;
+use gotrue_rules::domain::policy::{CaptchaPolicy, CaptchaProvider, Policy};
 use http::Method;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! `GET /authorize` and `GET /user/identities/authorize`: where the browser is sent.
 
+use foundation::secret::Secret;
 use gotrue_rs::testing::{FakeProvider, RedirectTarget, World};
-use gotrue_rules::domain::secret::Secret;
 
 use super::{ANN, challenge, world};
 

@@ -1,6 +1,6 @@
+use foundation::secret::SecretKey;
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::Policy;
-use gotrue_rules::domain::secret::SecretKey;
 
 use super::ANN;
 

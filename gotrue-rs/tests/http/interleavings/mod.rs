@@ -14,9 +14,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::limits::Quota;
 use futures::future::join3;
 use gotrue_rs::testing::World;
-use gotrue_rules::domain::policy::{Policy, Quota};
+use gotrue_rules::domain::policy::Policy;
 use platform::testing::{Answer, Stepper, scaled_load};
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use tokio::sync::watch;

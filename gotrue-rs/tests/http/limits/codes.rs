@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use foundation::limits::Bucket;
 use gotrue_rs::testing::World;
-use gotrue_rules::domain::policy::Bucket;
 use http::Method;
 use platform::testing::Answer;
 use serde_json::{Value, json};

@@ -8,8 +8,9 @@ mod requests;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
+use foundation::limits::Quota;
 use gotrue_rs::testing::World;
-use gotrue_rules::domain::policy::{PasswordHash, Policy, Quota};
+use gotrue_rules::domain::policy::{PasswordHash, Policy};
 use platform::testing::Answer;
 use serde_json::Value;
 

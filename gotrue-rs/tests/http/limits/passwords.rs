@@ -4,10 +4,11 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::limits::Bucket;
 use futures::FutureExt;
 use futures::future::join_all;
 use gotrue_rs::testing::{PASSWORD, World};
-use gotrue_rules::domain::policy::{Bucket, PasswordHash, Policy};
+use gotrue_rules::domain::policy::{PasswordHash, Policy};
 use platform::testing::Answer;
 use serde_json::{Value, json};
 

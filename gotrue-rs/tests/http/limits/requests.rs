@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::limits::{LimitKey, Quota};
 use gotrue_rs::testing::{PASSWORD, World};
-use gotrue_rules::domain::policy::{LimitKey, Quota, TargetLimits};
+use gotrue_rules::domain::policy::TargetLimits;
 use http::Method;
 use serde_json::json;
 

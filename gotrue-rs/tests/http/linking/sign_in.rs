@@ -1,9 +1,9 @@
 use std::time::Duration;
 
+use foundation::limits::Quota;
 use gotrue_rs::services::linking::ExternalUser;
 use gotrue_rs::testing::{PASSWORD, World};
 use gotrue_rules::domain::external::profile::ProviderEmail;
-use gotrue_rules::domain::policy::Quota;
 use serde_json::json;
 
 use super::{ANN, expect_refused, expect_signed_in, profile, sign_in_with_profile, sign_in_with_provider, with_emails};

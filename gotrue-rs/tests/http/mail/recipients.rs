@@ -45,7 +45,7 @@ async fn refused_recipient_does_not_consume_the_quota() {
     let world = World::with(|policy| {
         only_ann(policy);
         policy.limits.email_sent =
-            gotrue_rules::domain::policy::Quota::Window { events: 1.0, per: std::time::Duration::from_hours(1) };
+            foundation::limits::Quota::Window { events: 1.0, per: std::time::Duration::from_hours(1) };
     })
     .await;
     world.post("/otp", json!({ "email": "bob@example.com" })).await.expect(400);

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use foundation::secret::Secret;
 use futures::future::{join, join_all};
 use gotrue_rs::app::EmailDelivery;
 use gotrue_rs::testing::{TestUser, World};
-use gotrue_rules::domain::secret::Secret;
 use platform::mail::compose::MailSender;
 use platform::mail::smtp::{SmtpMailer, SmtpServer};
 use serde_json::json;

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
+use foundation::limits::LimitKey;
 use gotrue_rs::testing::{CALLBACK, OAuthClient, World};
-use gotrue_rules::domain::policy::LimitKey;
 use http::Method;
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
+use foundation::limits::LimitKey;
 use gotrue_rs::testing::{World, enable_webauthn};
-use gotrue_rules::domain::policy::LimitKey;
 use http::Method;
 use platform::software_authenticator::Authenticator;
 use serde_json::{Value, json};

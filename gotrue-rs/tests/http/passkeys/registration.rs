@@ -1,5 +1,3 @@
-use std::fmt::Write;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
@@ -34,7 +32,7 @@ async fn passkey_is_stored_as_created() {
     let row = "concat_ws(' ', id, user_id, attestation_type, sign_count, transports, backup_eligible, backed_up)";
     let expected = format!("{} {} none 7 [\"internal\", \"hybrid\"] t f", made.str("id"), ann.id);
     assert_eq!(stored(&world, row).await, expected);
-    assert_eq!(stored(&world, "encode(credential_id, 'hex')").await, hex(&device.id));
+    assert_eq!(stored(&world, "encode(credential_id, 'hex')").await, hex::encode(&device.id));
 }
 
 #[tokio::test]
@@ -233,13 +231,6 @@ async fn disabled_passkeys_are_refused() {
 fn with(mut credential: Value, pointer: &str, value: Value) -> Value {
     *credential.pointer_mut(pointer).expect("the member is there") = value;
     credential
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 /// Attempts to register a passkey whose credential is changed.

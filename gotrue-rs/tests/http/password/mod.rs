@@ -7,8 +7,8 @@ mod session_keys;
 
 use std::collections::BTreeMap;
 
+use foundation::secret::SecretKey;
 use gotrue_rules::domain::policy::Encryption;
-use gotrue_rules::domain::secret::SecretKey;
 
 /// Two keys, of which one may encrypt.
 fn encryption(encrypt_with: Option<&str>) -> Encryption {

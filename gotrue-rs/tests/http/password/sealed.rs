@@ -3,9 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use chrono::TimeDelta;
+use foundation::secret::SecretKey;
 use gotrue_rs::testing::{PASSWORD, World};
 use gotrue_rules::domain::policy::{Encryption, Policy, SecurityPolicy};
-use gotrue_rules::domain::secret::SecretKey;
 use platform::sealing;
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -5,10 +5,11 @@
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
+use foundation::limits::Quota;
 use gotrue_rs::services::cleanup;
 use gotrue_rs::store;
 use gotrue_rs::testing::{PASSWORD, World, clone_migrated};
-use gotrue_rules::domain::policy::{Policy, Quota};
+use gotrue_rules::domain::policy::Policy;
 use http::StatusCode;
 use platform::journal::Step;
 use platform::testing::Recording;

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::limits::Quota;
+use foundation::secret::Secret;
 use gotrue_rs::ports::sms::SmsError;
 use gotrue_rs::testing::{PASSWORD, TestUser, World, WorldBuilder};
-use gotrue_rules::domain::policy::{Policy, Quota, SmsProvider};
-use gotrue_rules::domain::secret::Secret;
+use gotrue_rules::domain::policy::{Policy, SmsProvider};
 use platform::journal::Step;
 use serde_json::{Value, json};
 

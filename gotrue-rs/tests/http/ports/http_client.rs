@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 use platform::http_client::guard::{ForbiddenUrl, check_url, is_public};
 use platform::http_client::{HttpClient, HttpError, OutboundOptions, ResponseLimits, TrustedRoots};
 use reqwest::{Method, Request, Url};

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 use platform::http_client::{OutboundOptions, TrustedRoots};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, BufStream};
 use tokio::net::{TcpListener, TcpStream};

@@ -10,8 +10,8 @@ use aws_lc_rs::signature::{
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
+use foundation::secret::Secret;
 use gotrue_rs::ports::keys::{KeyError, KeyRing, KeySettings, Object};
-use gotrue_rules::domain::secret::Secret;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use gotrue_rules::domain::policy::{Bucket, LimitKey, LimitsPolicy, Quota};
+use foundation::limits::{Bucket, LimitKey, Quota};
+use gotrue_rules::domain::policy::LimitsPolicy;
 use http::HeaderMap;
 use platform::limits::{ClientRequest, CountedEvent, LimitedRoute, QuotaKind, RateLimits, find_key};
 use proptest::prelude::*;

@@ -9,10 +9,10 @@ mod mails;
 mod schema;
 mod sessions;
 
+use foundation::secret::{Secret, SecretKey};
 use gotrue_rs::testing::identity_provider::SERVICE_KEY;
 use gotrue_rs::testing::{FakeProvider, World, WorldBuilder, clone_migrated, enable_webauthn};
 use gotrue_rules::domain::policy::Policy;
-use gotrue_rules::domain::secret::{Secret, SecretKey};
 use serde_json::{Map, Value};
 
 /// The first server starts an operation, the second completes it.

@@ -1,11 +1,11 @@
 //! An SSO provider with its identity provider, in a world with SAML enabled.
 
+use foundation::secret::Secret;
 use gotrue_rs::testing::World;
 use gotrue_rs::testing::identity_provider::{
     AuthnRequest, IdentityProvider, NEXT_SERVICE_KEY, SERVICE_KEY, SamlAssertion, acs_form_request,
 };
 use gotrue_rules::domain::policy::Policy;
-use gotrue_rules::domain::secret::Secret;
 use http::Method;
 use platform::testing::Answer;
 use serde_json::{Map, Value, json};

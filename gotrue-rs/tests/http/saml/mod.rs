@@ -9,6 +9,7 @@ mod signatures;
 mod wrapping;
 
 use chrono::{TimeZone, Utc};
+use foundation::time::Time;
 use gotrue_rs::testing::identity_provider::{IdentityProvider, SamlAssertion};
 use gotrue_rules::domain::saml::SamlError;
 use gotrue_rules::domain::saml::assertion::Assertion;
@@ -17,7 +18,6 @@ use gotrue_rules::domain::saml::decryption::DecryptionKey;
 use gotrue_rules::domain::saml::response::{ResponseCheck, find_valid_assertion};
 use gotrue_rules::domain::saml::signature::TrustedSigners;
 use gotrue_rules::domain::saml::validation::SamlExpectations;
-use gotrue_rules::domain::user::Time;
 
 /// The name of the identity provider.
 pub(crate) const IDP: &str = "https://idp.example.com/metadata";

@@ -1,10 +1,11 @@
 //! `POST /sso/saml/acs`: user resolution and redirects.
 
+use foundation::limits::{Bucket, LimitKey};
 use gotrue_rs::testing::World;
 use gotrue_rs::testing::identity_provider::{
     Cipher, IdentityProvider, NEXT_SERVICE_KEY, SERVICE_KEY, SamlAssertion, acs_form_request, encrypt_assertion,
 };
-use gotrue_rules::domain::policy::{Bucket, LimitKey, Policy};
+use gotrue_rules::domain::policy::Policy;
 use serde_json::json;
 
 use super::company::{AcsResponse, CALLBACK, Company, create_provider, with_saml};

@@ -1,6 +1,6 @@
+use foundation::secret::Secret;
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::Policy;
-use gotrue_rules::domain::secret::Secret;
 
 use super::{with_saml, world};
 

@@ -6,9 +6,9 @@ mod fetching;
 mod metadata;
 mod start;
 
+use foundation::secret::Secret;
 use gotrue_rs::testing::World;
 use gotrue_rules::domain::policy::Policy;
-use gotrue_rules::domain::secret::Secret;
 use http::Method;
 use platform::testing::Answer;
 use serde_json::{Value, json};

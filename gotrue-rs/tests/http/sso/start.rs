@@ -8,8 +8,8 @@ use aws_lc_rs::signature::{
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::DeflateDecoder;
+use foundation::limits::Bucket;
 use gotrue_rs::testing::World;
-use gotrue_rules::domain::policy::Bucket;
 use http::Method;
 use serde_json::{Value, json};
 use url::Url;

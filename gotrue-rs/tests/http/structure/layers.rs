@@ -148,10 +148,12 @@ fn every_module_has_a_layer_row() {
 }
 
 #[test]
-fn rules_crate_has_no_runtime_web_or_database_dependency() {
-    let manifest = source::read_text(&source::repository_root().join("crates/gotrue-rules/Cargo.toml"));
-    for name in ["tokio", "axum", "sqlx", "reqwest", "hyper"] {
-        assert!(manifest.lines().all(|line| !line.starts_with(name)), "gotrue-rules depends on {name}");
+fn crates_of_values_have_no_runtime_web_or_database_dependency() {
+    for own in ["foundation", "gotrue-rules"] {
+        let manifest = source::read_text(&source::repository_root().join(format!("crates/{own}/Cargo.toml")));
+        for name in ["tokio", "axum", "sqlx", "reqwest", "hyper"] {
+            assert!(manifest.lines().all(|line| !line.starts_with(name)), "{own} depends on {name}");
+        }
     }
 }
 

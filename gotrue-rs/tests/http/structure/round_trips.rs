@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use foundation::secret::SecretKey;
 use gotrue_rs::testing::{World, clone_migrated};
 use gotrue_rules::domain::policy::Policy;
-use gotrue_rules::domain::secret::SecretKey;
 use platform::journal::Journal;
 use platform::store::{BoundStatement, Connection, Pool, PoolOptions, SessionSettings, Statement, StatementMode};
 use platform::testing::TestDatabase;

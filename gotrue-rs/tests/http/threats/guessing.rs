@@ -4,8 +4,9 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use chrono::TimeDelta;
+use foundation::limits::LimitKey;
 use gotrue_rs::testing::{PASSWORD, World};
-use gotrue_rules::domain::policy::{LimitKey, PasswordHash, Policy};
+use gotrue_rules::domain::policy::{PasswordHash, Policy};
 use platform::journal::Step;
 use platform::testing::Answer;
 use serde_json::json;

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crate::structure::source::list_statements;
 use axum::body::Body;
+use foundation::limits::Quota;
 use futures::future::{join, join_all};
 use gotrue_rs::routes::list_routes;
 use gotrue_rs::testing::{PASSWORD, TestUser, World};
-use gotrue_rules::domain::policy::{PasswordHash, Quota};
+use gotrue_rules::domain::policy::PasswordHash;
 use http::{Method, Request};
 use platform::journal::Step;
 use platform::testing::Answer;

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use foundation::limits::Quota;
 use gotrue_rs::testing::{PASSWORD, World};
 use gotrue_rules::domain::one_time_token::TokenHash;
-use gotrue_rules::domain::policy::{MailKind, Quota};
+use gotrue_rules::domain::policy::MailKind;
 use http::Method;
 use serde_json::json;
 

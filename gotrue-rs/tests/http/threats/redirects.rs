@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::limits::{Bucket, Quota};
 use gotrue_rs::testing::identity_provider::{SamlAssertion, acs_form_request};
 use gotrue_rs::testing::{FakeProvider, PASSWORD, World, WorldBuilder};
-use gotrue_rules::domain::policy::{Bucket, Policy, Quota};
+use gotrue_rules::domain::policy::Policy;
 use http::Method;
 use serde_json::json;
 

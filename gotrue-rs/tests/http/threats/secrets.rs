@@ -144,7 +144,7 @@ async fn c5_token_of_another_server_is_refused() {
     let user = ours.create_user(ANN).await;
     let claims = json!({"sub": user.id, "session_id": user.session, "role": "service_role",
                         "exp": ours.now().timestamp() + 60});
-    let secret = gotrue_rules::domain::secret::Secret::new("another-secret-that-is-long-enough-too");
+    let secret = foundation::secret::Secret::new("another-secret-that-is-long-enough-too");
     let settings = gotrue_rs::ports::keys::KeySettings { jwks: &[], secret: &secret, key_id: "", valid_methods: None };
     let theirs = gotrue_rs::ports::keys::KeyRing::build(settings).expect("keys");
     let forged = theirs.sign(&claims).expect("a token");

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::limits::Quota;
 use gotrue_rs::testing::{PASSWORD, TestUser, World};
-use gotrue_rules::domain::policy::Quota;
 use platform::mail::MailError;
 use serde_json::{Value, json};
 

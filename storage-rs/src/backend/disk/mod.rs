@@ -111,12 +111,12 @@ fn file_name(key: &FileKey) -> String {
     text.extend_from_slice(key.bucket.as_bytes());
     text.push(0);
     text.extend_from_slice(key.name.as_bytes());
-    let object = hexadecimal(&digest(&SHA256, &text).as_ref()[..20]);
+    let object = hex::encode(&digest(&SHA256, &text).as_ref()[..20]);
     match key.version.as_deref() {
         None => object,
         Some(version) if is_plain(version) => format!("{object}.{version}"),
         // Versions of other servers can be any text.
-        Some(version) => format!("{object}.v{}", hexadecimal(digest(&SHA256, version.as_bytes()).as_ref())),
+        Some(version) => format!("{object}.v{}", hex::encode(digest(&SHA256, version.as_bytes()).as_ref())),
     }
 }
 
@@ -126,16 +126,6 @@ fn is_plain(version: &str) -> bool {
         && version.len() <= MAXIMUM_VERSION
         && !version.starts_with('v')
         && version.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-}
-
-/// Formats bytes as lower-case hexadecimal digits.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a `String` cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Wraps an error of the file system.

@@ -15,7 +15,7 @@ use md5::{Digest, Md5};
 use uuid::Uuid;
 
 use super::write::rename;
-use super::{BLOCK, DiskBackend, Folders, block, facts, hexadecimal, remove, synchronise};
+use super::{BLOCK, DiskBackend, Folders, block, facts, remove, synchronise};
 use crate::backend::{Appended, BackendError, Content, ContentHeaders, FileFacts, FileKey, Staging};
 
 /// How long an append waits for another process that writes to the upload.
@@ -201,7 +201,7 @@ fn finish(files: &UploadFiles, target: &Path) -> io::Result<FileFacts> {
     };
     let mut found = facts(&file.metadata()?)?;
     let digest = PartialDigest::load(files, &mut file, found.size)?;
-    found.etag = format!("\"{}\"", hexadecimal(&digest.state.finalize()));
+    found.etag = format!("\"{}\"", hex::encode(digest.state.finalize()));
     file.sync_data()?;
     match rename(&path, target) {
         // The file has its name already.

@@ -10,7 +10,7 @@ use futures::StreamExt;
 use md5::{Digest, Md5};
 use tokio::task::JoinHandle;
 
-use super::{BLOCK, Folders, block, facts, failed, hexadecimal, remove, synchronise};
+use super::{BLOCK, Folders, block, facts, failed, remove, synchronise};
 use crate::backend::{BackendError, Content, FileFacts};
 
 /// A file that is being written. It is deleted unless it is kept.
@@ -56,7 +56,7 @@ impl IncomingFile {
     fn keep(mut self, target: &Path) -> io::Result<FileFacts> {
         self.file.sync_data()?;
         let mut found = facts(&self.file.metadata()?)?;
-        found.etag = format!("\"{}\"", hexadecimal(&std::mem::take(&mut self.digest).finalize()));
+        found.etag = format!("\"{}\"", hex::encode(std::mem::take(&mut self.digest).finalize()));
         rename(&self.path, target)?;
         self.is_kept = true;
         Ok(found)

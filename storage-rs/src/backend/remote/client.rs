@@ -7,7 +7,6 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::{Response, Url};
 
 use crate::backend::BackendError;
-use crate::backend::disk::hexadecimal;
 use crate::config::S3BackendSettings;
 use crate::s3::digests::sha256;
 use crate::s3::signature::{ServerKey, SignedRequest, encode, sign};
@@ -151,7 +150,7 @@ impl Client {
                 query.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
             url.set_query(Some(&pairs.join("&")));
         }
-        let hash = hexadecimal(&sha256(&request.body));
+        let hash = hex::encode(sha256(&request.body));
         let timestamp = self.clock.now().format("%Y%m%dT%H%M%SZ").to_string();
         let mut headers = HeaderMap::new();
         let given = request.headers.iter().map(|(name, value)| (*name, value.as_str()));

@@ -10,7 +10,6 @@ use md5::{Digest, Md5};
 
 use super::answers::{facts, read_element};
 use super::client::{Client, Request, invalid};
-use crate::backend::disk::hexadecimal;
 use crate::backend::{BackendError, Content, ContentHeaders, FileFacts};
 
 /// The size of a part in bytes. 10,000 of them are the largest object: 80 GB.
@@ -103,7 +102,7 @@ pub(super) async fn put(
         return Err(invalid("writing an object", "it has another size than was sent"));
     }
     // The tag of an upload in parts is none of its content.
-    Ok(FileFacts { etag: format!("\"{}\"", hexadecimal(&digest.finalize())), ..written })
+    Ok(FileFacts { etag: format!("\"{}\"", hex::encode(digest.finalize())), ..written })
 }
 
 async fn put_whole(client: &Client, key: &str, headers: &ContentHeaders, body: Bytes) -> Result<u64, BackendError> {

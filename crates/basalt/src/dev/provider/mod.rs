@@ -5,7 +5,7 @@
 
 use axum::extract::Request;
 use axum::response::Response;
-use gotrue_rules::wire::html::escape_html;
+use foundation::html::escape_html;
 use http::uri::PathAndQuery;
 use http::{Method, StatusCode, Uri};
 use provider_simulator::{PresetUser, Simulator, SimulatorOptions, preset_users};

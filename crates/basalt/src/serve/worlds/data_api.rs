@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use foundation::database_url::with_database;
 use gotrue_rs::config::Config;
-use gotrue_rules::domain::database_url::with_database;
 use postgrest_rs::service::dependencies::{Dependencies, Presence};
 use test_bench::backend::BackendPlan;
 

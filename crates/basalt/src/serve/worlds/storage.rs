@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use chrono::{DateTime, Utc};
+use foundation::database_url::with_database;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use gotrue_rs::config::{Config, JwtKeys};
-use gotrue_rules::domain::database_url::with_database;
 use http_edge::ShutdownSignal;
 use platform::store::migrate::DatabaseName;
 use storage_rs::backend::disk::DiskBackend;

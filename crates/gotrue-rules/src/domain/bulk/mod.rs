@@ -9,10 +9,9 @@ pub mod firebase;
 mod imported_user;
 pub mod table;
 
+use foundation::time::Time;
 use serde_json::{Map, Value};
 use uuid::Uuid;
-
-use super::user::Time;
 
 pub use columns::{ImportTable, build_row};
 pub use conversion::{ConvertedRow, ProviderNames};

@@ -3,12 +3,11 @@
 pub mod rules;
 pub mod url_check;
 
+use foundation::secret::Secret;
+use foundation::time::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
-
-use crate::domain::secret::Secret;
-use crate::domain::user::Time;
 
 /// The prefix of every custom provider's identifier.
 pub const IDENTIFIER_PREFIX: &str = "custom:";

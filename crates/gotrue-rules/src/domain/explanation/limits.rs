@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use foundation::time::Time;
+
 use super::record::DecisionRecord;
-use crate::domain::policy::{Bucket, Quota};
-use crate::domain::user::Time;
+use foundation::limits::{Bucket, Quota};
 
 /// An exceeded limit.
 #[derive(Debug, Clone)]

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use foundation::time::Time;
+
 use super::record::DecisionRecord;
 use crate::domain::policy::{RefreshPolicy, SessionPolicy};
 use crate::domain::session::Session;
 use crate::domain::session_rules::{SessionValidity, last_refreshed_at};
-use crate::domain::user::Time;
 
 /// A refresh token that was used before.
 #[derive(Debug, Clone, Copy)]

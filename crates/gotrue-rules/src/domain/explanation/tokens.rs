@@ -2,10 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use foundation::time::Time;
 use serde_json::Value;
 
 use super::record::DecisionRecord;
-use crate::domain::user::Time;
 
 /// The longest token that is read.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use foundation::time::Time;
+
 use super::record::DecisionRecord;
 use crate::domain::password::{WeakPassword, WeakPasswordReason};
 use crate::domain::policy::PasswordPolicy;
-use crate::domain::user::Time;
 
 /// What became of a one-time code or link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -48,7 +48,7 @@ pub fn validate_settings(
 mod tests {
     use super::super::providers::find;
     use super::*;
-    use crate::domain::secret::Secret;
+    use foundation::secret::Secret;
 
     #[test]
     fn missing_settings_are_reported_in_order() {

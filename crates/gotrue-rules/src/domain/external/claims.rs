@@ -1,12 +1,12 @@
 //! Parses provider claims and applies an administrator's claim mapping.
 //! As in the reference, a claim of a wrong type makes the whole response unusable.
 
+use foundation::time::Time;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::profile::Claims;
 use super::response::ProviderResponseError;
-use crate::domain::user::Time;
 use crate::wire::go_json::{Document, OneOrMany};
 use crate::wire::time::parse_time;
 

@@ -108,8 +108,8 @@ mod tests {
     use super::super::id_token::ExternalIdToken;
     use super::super::provider::ProviderTokenResponse;
     use super::*;
-    use crate::domain::secret::Secret;
-    use crate::domain::user::Time;
+    use foundation::secret::Secret;
+    use foundation::time::Time;
 
     fn oauth2() -> Protocol {
         Protocol::OAuth2 {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use foundation::time::Time;
 use serde::{Deserialize, Deserializer};
 
 pub use issuer_profiles::profile_from_id_token;
@@ -18,9 +19,7 @@ pub use selection::{
 use super::issuers;
 use super::jws::{Algorithm, CompactJws};
 use crate::domain::error::{Error, OAuthErrorCode, Result};
-use crate::domain::user::Time;
 use crate::wire::go_json::{Document, NumericDate, OneOrMany};
-use crate::wire::hex::encode_hex;
 
 /// Accepted clock skew for `nbf` and `iat`, in seconds. `exp` has no leeway.
 const LEEWAY: i64 = 300;
@@ -185,7 +184,7 @@ impl ExternalIdToken {
 
 /// Whether the token's nonce is the lower-case hexadecimal SHA-256 of the passed one.
 fn is_nonce_hash(passed: &str, in_token: &str) -> bool {
-    encode_hex(digest(&SHA256, passed.as_bytes()).as_ref()) == in_token
+    hex::encode(digest(&SHA256, passed.as_bytes()).as_ref()) == in_token
 }
 
 /// Whether `at_hash` matches an access token: the left half of its hash, by the signature's algorithm.

@@ -1,8 +1,8 @@
 //! The profile of an external user, independent of the provider.
 
+use foundation::time::Time;
 use serde_json::{Map, Number, Value, json};
 
-use crate::domain::user::Time;
 use crate::wire::time::format_time;
 
 /// The profile that a provider returns for a user.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use foundation::secret::Secret;
 use oauth2::{
     AuthType, AuthorizationCode, ClientId, ClientSecret, CodeTokenRequest, PkceCodeVerifier, RedirectUrl, TokenUrl,
 };
@@ -9,7 +10,6 @@ use oauth2::{
 use super::oauth2_client::{OAuth2Client, TokenClient};
 use super::provider::ClientAuth;
 use super::token_response::{TokenErrorResponse, TolerantTokenResponse};
-use crate::domain::secret::Secret;
 
 /// The parameters of a token request.
 #[derive(Clone, Copy)]

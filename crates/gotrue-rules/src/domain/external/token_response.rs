@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::domain::external::provider::ClientAuth;
     use crate::domain::external::token_request::ProviderTokenRequest;
-    use crate::domain::secret::Secret;
+    use foundation::secret::Secret;
 
     /// Requests tokens from a provider that sends this response.
     fn request(status: u16, kind: &str, body: &[u8]) -> Result<TolerantTokenResponse, ProviderResponseError> {

@@ -1,5 +1,6 @@
 //! Computes the changes to a user when an external identity signs in or is linked.
 
+use foundation::time::Time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -9,7 +10,7 @@ use super::super::error::{Error, ErrorCode, OAuthErrorCode, Result};
 use super::super::identity::{app_metadata_with_providers, merge_metadata};
 use super::super::policy::Policy;
 use super::super::sign_up::require_sign_up_enabled;
-use super::super::user::{Identity, Time, User};
+use super::super::user::{Identity, User};
 use super::{DEFAULT_LINKING_DOMAIN, ExternalUser, LinkingDecision, manual};
 
 /// The changes to a user.

@@ -3,12 +3,12 @@
 mod manual;
 mod outcome;
 
+use foundation::time::Time;
 use serde_json::{Map, json};
 use uuid::Uuid;
 
 use super::*;
 use crate::domain::external::profile::Claims;
-use crate::domain::user::Time;
 
 const ANN: &str = "ann@example.com";
 const WORK: &str = "ann@work.example";

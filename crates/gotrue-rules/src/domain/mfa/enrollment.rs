@@ -1,5 +1,6 @@
 //! Rules of factor enrollment: limits, name conflicts and replaced factors.
 
+use foundation::time::Time;
 use uuid::Uuid;
 
 use super::FactorType;
@@ -7,7 +8,7 @@ use crate::domain::contact::Phone;
 use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::MfaPolicy;
 use crate::domain::session::Session;
-use crate::domain::user::{Factor, Time, User};
+use crate::domain::user::{Factor, User};
 use crate::wire::go_quote::go_quote;
 
 /// Parses the number of a phone factor; 400 if it is missing or malformed.

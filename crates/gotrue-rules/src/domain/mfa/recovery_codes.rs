@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use foundation::time::Time;
 use uuid::Uuid;
 
 use super::FactorType;
 use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::{MfaPolicy, RecoveryCodesPolicy};
 use crate::domain::session::Session;
-use crate::domain::user::{Factor, Time};
+use crate::domain::user::Factor;
 
 /// The name of the factor if the request has none.
 pub const DEFAULT_NAME: &str = "Recovery codes";

@@ -1,8 +1,7 @@
 //! Time-based one-time passwords (RFC 6238): HMAC-SHA-1, six digits, 30 seconds, one step of skew.
 
+use foundation::time::Time;
 use totp_rs::{Algorithm, Builder, Secret, Totp};
-
-use crate::domain::user::Time;
 
 /// The length of a new secret in base32 characters (160 bits).
 pub const SECRET_LENGTH: usize = 32;

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use foundation::time::Time;
 use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
@@ -11,7 +12,7 @@ use crate::domain::error::{Error, ErrorCode, Result};
 use crate::domain::policy::MfaPolicy;
 use crate::domain::session::Session;
 use crate::domain::step_up::is_step_up_required;
-use crate::domain::user::{Factor, Time, User};
+use crate::domain::user::{Factor, User};
 
 /// A stored challenge of a factor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Authorization requests (RFC 6749 §4.1.1) and the user's consent.
 
+use foundation::time::Time;
 use uuid::Uuid;
 
 use super::{resource, scope};
 use crate::domain::error::{Error, ErrorCode};
 use crate::domain::pkce::{Challenge, ChallengeMethod};
 use crate::domain::policy::OAuthServerPolicy;
-use crate::domain::user::Time;
 
 /// Parameters of an authorization request, after client and redirect URI are known; empty where absent.
 #[derive(Debug, Clone, Copy, Default)]

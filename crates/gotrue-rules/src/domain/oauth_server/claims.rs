@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use foundation::time::Time;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::disclosure::{is_address, limit_user};
 use super::scope::{EMAIL, PHONE, PROFILE, contains_scope};
-use crate::domain::user::{Time, User};
+use crate::domain::user::User;
 
 /// Lifetime of an ID token, in seconds.
 const ID_TOKEN_LIFETIME: i64 = 3600;

@@ -129,7 +129,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::user::{Identity, Time};
+    use crate::domain::user::Identity;
+    use foundation::time::Time;
 
     fn user() -> User {
         let metadata = json!({

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::domain::secret::Secret;
+use foundation::secret::Secret;
 
 /// The built-in providers, by API name.
 pub const PROVIDERS: [&str; 25] = [

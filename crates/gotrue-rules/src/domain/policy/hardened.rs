@@ -1,8 +1,9 @@
 //! The hardened profile of `basalt serve`, in its only definition.
 
+use foundation::limits::LimitKey;
 use ipnet::IpNet;
 
-use super::{LimitKey, MetadataLimits, PasswordHash, Policy, RequestSignature, TargetLimits};
+use super::{MetadataLimits, PasswordHash, Policy, RequestSignature, TargetLimits};
 
 impl Policy {
     /// Returns the policy with all hardening of `basalt serve`; for the reasons see [`super::hardening`].

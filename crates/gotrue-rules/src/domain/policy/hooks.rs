@@ -1,6 +1,6 @@
 //! Policy for hooks.
 
-use crate::domain::secret::Secret;
+use foundation::secret::Secret;
 
 /// The configured hooks; absent: disabled. All are disabled by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

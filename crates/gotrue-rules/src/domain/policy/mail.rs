@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::mail_brand::MailBrand;
+use foundation::mail_brand::MailBrand;
+
 use crate::domain::mail_address::is_listed;
 
 /// The kinds of e-mail messages.

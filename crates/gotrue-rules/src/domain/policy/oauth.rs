@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::secret::Secret;
+use foundation::secret::Secret;
 
 /// SAML single sign-on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::domain::secret::{Secret, SecretKey};
+use foundation::secret::{Secret, SecretKey};
 
 /// Captcha, linking, reauthentication, encryption at rest. Everything is off by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

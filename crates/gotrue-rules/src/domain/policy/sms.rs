@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::domain::secret::Secret;
-use crate::domain::user::Time;
+use foundation::secret::Secret;
+use foundation::time::Time;
 
 /// Default message (a Go text template).
 pub(super) const DEFAULT_TEMPLATE: &str = "Your code is {{ .Code }}";

@@ -1,8 +1,9 @@
 //! Parses a SAML assertion. Values keep their white space; unused elements are skipped.
 
+use foundation::time::Time;
+
 use super::xml::XmlNode;
 use super::{ASSERTION, SamlError, instant};
-use crate::domain::user::Time;
 
 const ELEMENT: &str = "Assertion";
 

@@ -5,8 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::NaiveDateTime;
-
-use crate::domain::user::Time;
+use foundation::time::Time;
 
 const SEQUENCE: u8 = 0x30;
 const UTC_TIME: u8 = 0x17;

@@ -1,9 +1,9 @@
 //! Parses `xs:dateTime`. Without a zone the time is UTC, as SAML requires.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use foundation::time::Time;
 
 use super::SamlError;
-use crate::domain::user::Time;
 
 /// Parses a time; `None` if absent or empty. `name` is the attribute's name in the error.
 pub fn parse(text: Option<&str>, name: &'static str) -> Result<Option<Time>, SamlError> {

@@ -8,11 +8,11 @@ use aws_lc_rs::signature::{self, RsaParameters, UnparsedPublicKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bergshamra_c14n::C14nMode;
+use foundation::time::Time;
 
 use super::certificate::Certificate;
 use super::xml::{MOST_NAMESPACES, XmlDocument, XmlNode};
 use super::{DSIG, SamlError};
-use crate::domain::user::Time;
 
 const ENVELOPED: &str = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
 const EXCLUSIVE: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";

@@ -1,9 +1,9 @@
 //! Validates issuer, audience, recipient and validity period of a response and its assertion.
 
 use chrono::TimeDelta;
+use foundation::time::Time;
 
 use super::assertion::{Assertion, SubjectConfirmationData};
-use crate::domain::user::Time;
 
 /// The accepted clock skew.
 pub const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(180);

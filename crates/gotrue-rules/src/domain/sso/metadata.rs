@@ -2,12 +2,12 @@
 //! The XML is untrusted; see [`xml`] for the limits.
 
 use chrono::TimeDelta;
+use foundation::time::Time;
 
 use super::creation::EntityMetadata;
 use crate::domain::error::Error;
 use crate::domain::saml::xml::{self, XmlDocument, XmlNode};
 use crate::domain::saml::{DSIG, METADATA, instant};
-use crate::domain::user::Time;
 
 /// The binding that sends a request in the query of a URL.
 pub const HTTP_REDIRECT_BINDING: &str = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect";

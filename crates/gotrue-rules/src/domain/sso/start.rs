@@ -59,8 +59,8 @@ mod tests {
 
     use super::super::creation::{self, EntityMetadata};
     use super::*;
-    use crate::domain::user::Time;
     use crate::wire::requests::AdminSsoProvider;
+    use foundation::time::Time;
 
     fn request(body: &Value) -> SsoRequest {
         SsoRequest::decode(body.to_string().as_bytes()).unwrap()

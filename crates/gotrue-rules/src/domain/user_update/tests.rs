@@ -1,10 +1,11 @@
 //! Table tests of `PUT /user`.
 
+use foundation::time::Time;
 use serde_json::Map;
 
 use super::*;
 use crate::domain::session::{Aal, AmrClaim};
-use crate::domain::user::{Factor, Time};
+use crate::domain::user::Factor;
 
 fn user() -> User {
     User { email: Some("ann@example.com".into()), phone: Some("15550100".into()), ..User::default() }

@@ -6,7 +6,6 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::domain::error::{Error, Result};
 use crate::domain::policy::{Web3ChainPolicy, Web3Policy};
-use crate::wire::hex::decode_hex;
 
 /// A blockchain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +79,7 @@ fn decode_ethereum_signature(text: &str) -> Result<Vec<u8>> {
         let message = "signature must be 65 bytes long, encoded as a 130 character-long hexadecimal string";
         return Err(Error::invalid(message));
     }
-    Ok(digits.and_then(decode_hex).unwrap_or_default())
+    Ok(digits.and_then(|digits| hex::decode(digits).ok()).unwrap_or_default())
 }
 
 /// Decodes 64 bytes in standard or URL-safe base64, with or without padding.

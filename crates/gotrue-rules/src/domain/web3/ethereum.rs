@@ -3,8 +3,6 @@
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use sha3::{Digest, Keccak256};
 
-use crate::wire::hex::encode_hex;
-
 /// Whether the address signed the text.
 /// The address is `0x` and hexadecimal digits in any letter case.
 /// The signature is 32 bytes `r`, 32 bytes `s` and the recovery id, counted from 0 or from 27.
@@ -34,5 +32,5 @@ fn message_hash(text: &str) -> [u8; 32] {
 fn format_address(key: &VerifyingKey) -> String {
     let point = key.to_sec1_point(false);
     let hash = Keccak256::digest(&point.as_bytes()[1..]);
-    format!("0x{}", encode_hex(&hash[12..]))
+    format!("0x{}", hex::encode(&hash[12..]))
 }

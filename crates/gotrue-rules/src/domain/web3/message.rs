@@ -2,11 +2,11 @@
 //! Parsing is line by line and as strict as the reference.
 
 use chrono::Datelike;
+use foundation::time::Time;
 
 use super::chain::Chain;
 use super::{ethereum, solana};
 use crate::domain::redirect::go_url::Url;
-use crate::domain::user::Time;
 use crate::wire::go_quote::go_quote;
 use crate::wire::time::parse_time;
 

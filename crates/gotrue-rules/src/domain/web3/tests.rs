@@ -6,13 +6,13 @@ use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::TimeDelta;
+use foundation::time::Time;
 use k256::ecdsa::SigningKey;
 use sha3::{Digest, Keccak256};
 
 use super::*;
 use crate::domain::policy::Web3ChainPolicy;
 use crate::domain::redirect::AllowList;
-use crate::domain::user::Time;
 
 fn policy() -> Web3Policy {
     let on = || Web3ChainPolicy { enabled: true, ..Web3ChainPolicy::default() };

@@ -1,10 +1,11 @@
 //! Validates origin and time of a message whose signature is verified.
 
+use foundation::time::Time;
+
 use super::chain::Chain;
 use super::message::SignInMessage;
 use crate::domain::error::{Error, OAuthErrorCode, Result};
 use crate::domain::policy::Web3Policy;
-use crate::domain::user::Time;
 
 /// What a message is validated against.
 pub struct MessageContext<'a> {

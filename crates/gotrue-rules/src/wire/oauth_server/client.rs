@@ -1,10 +1,10 @@
 //! Client information responses (RFC 7591 §3.2.1), for administrators and registering clients.
 
+use foundation::time::Time;
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::domain::oauth_server::OAuthClient;
-use crate::domain::user::Time;
 use crate::wire::time;
 
 /// A client; empty members are omitted.

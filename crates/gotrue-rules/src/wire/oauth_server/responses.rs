@@ -1,10 +1,10 @@
 //! Responses of the authorization, consent and token endpoints.
 
+use foundation::time::Time;
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::domain::oauth_server::OAuthClient;
-use crate::domain::user::Time;
 use crate::wire::time;
 
 /// Summary of a client for the user.

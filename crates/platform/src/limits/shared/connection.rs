@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gotrue_rules::domain::policy::RedisAddress;
+use foundation::limit_store::RedisAddress;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use rustls_platform_verifier::BuilderVerifierExt;

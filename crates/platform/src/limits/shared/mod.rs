@@ -19,8 +19,8 @@ use std::time::Duration;
 use aws_lc_rs::{digest, hmac};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use gotrue_rules::domain::policy::{LimitStoreFailure, LimitStoreSettings, LimitStoreUrl};
-use gotrue_rules::domain::secret::Secret;
+use foundation::limit_store::{LimitStoreFailure, LimitStoreSettings, LimitStoreUrl};
+use foundation::secret::Secret;
 use tokio::sync::mpsc;
 
 pub use self::error::StoreError;

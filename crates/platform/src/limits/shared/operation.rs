@@ -1,6 +1,6 @@
 //! Operations on the counters of a store.
 
-use gotrue_rules::domain::policy::{Bucket, Quota};
+use foundation::limits::{Bucket, Quota};
 
 /// An operation on one counter.
 #[derive(Debug, Clone, PartialEq)]

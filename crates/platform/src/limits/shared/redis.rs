@@ -3,8 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
-use gotrue_rules::domain::policy::RedisAddress;
-use gotrue_rules::wire::hex::encode_hex;
+use foundation::limit_store::RedisAddress;
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 
@@ -38,7 +37,7 @@ impl RedisStore {
     /// Creates a store that connects on first use.
     pub(super) fn new(address: RedisAddress) -> Result<Self, StoreError> {
         let tls = if address.is_tls { Some(build_tls_config()?) } else { None };
-        let script = encode_hex(digest(&SHA1_FOR_LEGACY_USE_ONLY, SCRIPT.as_bytes()).as_ref());
+        let script = hex::encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, SCRIPT.as_bytes()).as_ref());
         let (idle, moved_to) = Default::default();
         Ok(Self { address, tls, script, idle, moved_to, permits: Semaphore::new(MAX_CONNECTIONS) })
     }

@@ -3,10 +3,10 @@
 //! Runs with and without a mail server, because the development inbox grows, too.
 
 use chrono::TimeDelta;
+use foundation::error_chain::ErrorChain;
+use foundation::time::Time;
 use futures::FutureExt;
 use futures::future::{Either, select};
-use gotrue_rules::domain::error::chain::ErrorChain;
-use gotrue_rules::domain::user::Time;
 use telemetry::jobs::JobRun;
 
 use crate::clock::SharedClock;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::error_chain::ErrorChain;
 use futures::FutureExt;
 use futures::future::{Either, join_all, select};
-use gotrue_rules::domain::error::chain::ErrorChain;
 use telemetry::catalog::OUTBOX_ATTEMPTS;
 use tokio::sync::Notify;
 

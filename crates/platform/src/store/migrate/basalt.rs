@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::digest;
-use gotrue_rules::wire::hex::encode_hex;
 use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
 
 use super::compatibility::{MigrationFile, MigrationStep, compatible_since, parse_number};
@@ -243,5 +242,5 @@ async fn run_file(
 
 /// Returns the SHA-256 digest of a text in hexadecimal digits.
 pub fn checksum(sql: &str) -> String {
-    encode_hex(digest::digest(&digest::SHA256, sql.as_bytes()).as_ref())
+    hex::encode(digest::digest(&digest::SHA256, sql.as_bytes()).as_ref())
 }

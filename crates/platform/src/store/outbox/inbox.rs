@@ -1,6 +1,6 @@
 //! Messages that are kept for development and tests: rows of the outbox that no mail server gets.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{FromRow, Row};

@@ -1,6 +1,6 @@
 //! Read access to the outbox: counts and failing mails.
 
-use gotrue_rules::domain::user::Time;
+use foundation::time::Time;
 use serde::Serialize;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};

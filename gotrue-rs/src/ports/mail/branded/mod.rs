@@ -10,10 +10,11 @@ mod spanish;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foundation::html::escape_html;
+use foundation::language::Language;
+use foundation::mail_brand::MailBrand;
 use gotmpl::html::Template;
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::policy::{MailBrand, MailKind};
-use gotrue_rules::wire::html::escape_html;
+use gotrue_rules::domain::policy::MailKind;
 use platform::mail::layout::{
     MailPage, format_address, format_button, format_code, format_page, format_paragraph, format_quiet_paragraph,
 };

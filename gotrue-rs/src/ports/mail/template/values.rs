@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use foundation::language::Language;
 use gotmpl::Value;
-use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::MailKind;
 use gotrue_rules::domain::redirect::is_loopback_url;
 use serde_json::{Map, Value as Json};

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use foundation::time::Time;
 use gotrue_rules::domain::audit::{AuditAction, AuditEntry, build_audit_payload};
 use gotrue_rules::domain::error::{Error, Result};
 use gotrue_rules::domain::refresh::{RefreshTokenKey, require_same_client};
 use gotrue_rules::domain::session::Session;
 use gotrue_rules::domain::session_rules::SessionContext;
-use gotrue_rules::domain::user::{Time, User};
+use gotrue_rules::domain::user::User;
 use platform::journal::{Fact, FactCondition};
 use platform::store;
 use platform::store::Connection;

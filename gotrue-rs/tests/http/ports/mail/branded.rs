@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use foundation::language::Language;
+use foundation::mail_brand::{BrandColor, MailBrand};
 use gotrue_rs::ports::mail::template::{MailTemplates, RenderedMail, TemplateVariables};
-use gotrue_rules::domain::language::Language;
-use gotrue_rules::domain::policy::{BrandColor, MailBrand, MailKind, MailPolicy, SitePolicy};
+use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy};
 use platform::http_client::{HttpClient, OutboundOptions};
 use platform::mail::layout::{MailPage, format_page};
 use platform::mail::plain::to_plain_text;

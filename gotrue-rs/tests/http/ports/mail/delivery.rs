@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use foundation::secret::Secret;
 use gotrue_rs::testing::clone_migrated;
-use gotrue_rules::domain::secret::Secret;
 use platform::clock::Clock;
 use platform::entropy::Entropy;
 use platform::mail::compose::MailSender;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gotrue_rules::domain::secret::Secret;
+use foundation::secret::Secret;
 use platform::mail::compose::MailSender;
 use platform::mail::smtp::{SmtpLimits, SmtpMailer, SmtpServer};
 use platform::mail::{DiscardingMailer, MailError, Mailer};

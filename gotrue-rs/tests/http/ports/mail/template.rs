@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use foundation::language::Language;
 use gotrue_rs::ports::mail::template::{MailTemplates, RenderedMail, TemplateVariables, builtin_subject};
-use gotrue_rules::domain::language::Language;
 use gotrue_rules::domain::policy::{MailKind, MailPolicy, SitePolicy};
 use platform::http_client::{HttpClient, OutboundOptions};
 use platform::mail::plain::to_plain_text;

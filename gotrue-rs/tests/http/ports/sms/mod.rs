@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foundation::secret::Secret;
 use gotrue_rs::ports::sms::{SharedSmsSender, SmsDelivery, SmsError, SmsMessage};
 use gotrue_rules::domain::contact::SmsChannel;
 use gotrue_rules::domain::policy::{Policy, SmsPolicy, SmsProvider};
-use gotrue_rules::domain::secret::Secret;
 use platform::http_client::HttpClient;
 use url::form_urlencoded;
 

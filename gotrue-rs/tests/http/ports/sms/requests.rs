@@ -6,8 +6,8 @@ use super::{
     CHECK, MESSAGEBIRD, Scene, TEXTLOCAL, TWILIO, VERIFICATIONS, VONAGE, form, members, message, messagebird,
     textlocal, twilio, twilio_verify, vonage,
 };
+use foundation::secret::Secret;
 use gotrue_rules::domain::policy::SmsProvider;
-use gotrue_rules::domain::secret::Secret;
 
 /// `AC1:a-secret+key`.
 const BASIC: &str = "Basic QUMxOmEtc2VjcmV0K2tleQ==";

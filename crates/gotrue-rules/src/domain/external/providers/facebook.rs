@@ -9,7 +9,6 @@ use super::super::provider::{
 };
 use super::full_name;
 use crate::domain::policy::ExternalProviderSettings;
-use crate::wire::hex::encode_hex;
 
 const API: &str = "graph.facebook.com";
 
@@ -69,5 +68,5 @@ impl Provider for Facebook {
 
 /// HMAC-SHA256 of the access token under the client secret, in hexadecimal digits.
 fn app_secret_proof(secret: &str, access_token: &str) -> String {
-    encode_hex(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), access_token.as_bytes()).as_ref())
+    hex::encode(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), access_token.as_bytes()).as_ref())
 }

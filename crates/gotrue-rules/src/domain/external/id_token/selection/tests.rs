@@ -138,7 +138,7 @@ fn stored_provider() -> CustomProvider {
         identifier: "custom:acme".into(),
         name: "Acme".into(),
         client_id: "web".into(),
-        client_secret: crate::domain::secret::Secret::new("s"),
+        client_secret: foundation::secret::Secret::new("s"),
         acceptable_client_ids: vec!["ios".into()],
         scopes: Vec::new(),
         pkce_enabled: true,
@@ -153,8 +153,8 @@ fn stored_provider() -> CustomProvider {
             discovery_url: Some("https://acme.example/d".into()),
             discovered: None,
         },
-        created_at: crate::domain::user::Time::default(),
-        updated_at: crate::domain::user::Time::default(),
+        created_at: foundation::time::Time::default(),
+        updated_at: foundation::time::Time::default(),
     }
 }
 

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::secret::Secret;
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
-
-use crate::domain::secret::Secret;
 
 /// Where and how rate limits are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gotrue_rules::domain::database_url::{
+use foundation::database_url::{
     DatabaseUrl, DatabaseUrlError, Keepalives, SessionTarget, find_database, with_database,
 };
 use proptest::prelude::*;

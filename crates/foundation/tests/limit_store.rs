@@ -1,7 +1,7 @@
 //! The URL of the store of rate limits: every part is read back, and no text panics.
 
-use gotrue_rules::domain::policy::{LimitStoreUrl, RedisAddress};
-use gotrue_rules::domain::secret::Secret;
+use foundation::limit_store::{LimitStoreUrl, RedisAddress};
+use foundation::secret::Secret;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use proptest::prelude::*;
 

@@ -17,7 +17,7 @@ use self::error::{MAX_LENGTH, MAX_SERVERS};
 pub use self::parameters::Keepalives;
 use self::parameters::{Parameters, decode};
 pub use self::session_target::SessionTarget;
-use super::secret::Secret;
+use crate::secret::Secret;
 
 /// A parsed URL.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,0 +1,6 @@
+//! Points in time.
+
+use chrono::{DateTime, Utc};
+
+/// A time in UTC.
+pub type Time = DateTime<Utc>;
