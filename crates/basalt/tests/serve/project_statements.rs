@@ -75,6 +75,8 @@ const APPLIED: &[(&str, &str)] = &[
     ("a privilege of PostgreSQL 17", "create table maintained(id int); grant select, maintain, update on maintained to anon;
          GRANT ALL ON TABLE \"public\".\"maintained\" TO \"service_role\"; alter default privileges for role postgres in schema
          public grant select,insert,maintain on tables to anon; revoke maintain, delete on maintained from anon;"),
+    ("a membership of PostgreSQL 16", "create role reader; grant anon to reader with inherit true granted by postgres;
+         do $$ begin assert pg_has_role('reader', 'anon', 'usage'); end $$;"),
     ("a comment for GraphQL", "comment on schema public is e'@graphql({\"inflect_names\": true})';"),
 ];
 
@@ -248,7 +250,10 @@ async fn statements_that_would_keep_the_server_out_of_its_database_do_not_run() 
         (
             "migrations/1_a.sql",
             "alter system set shared_preload_libraries = 'no_such_library'; alter system set ssl = on;
-             alter system set max_connections = 1000000; alter system set work_mem = '8MB'; create table a (id int);",
+             alter system set max_connections = 1000000; alter system set work_mem = '8MB'; create table a (id int);
+             alter database postgres set session_preload_libraries = 'no_such_library';
+             alter role authenticator set session_preload_libraries to 'supautils', 'safeupdate';
+             alter database postgres connection limit 0; alter role all set default_transaction_read_only = on;",
         ),
         ("migrations/2_b.sql", "create table b (id int);\nprepare transaction 'x';\ncreate table c (id int);"),
     ]);
@@ -258,7 +263,7 @@ async fn statements_that_would_keep_the_server_out_of_its_database_do_not_run() 
         let skipped = skipped_of(&server);
         let (notes, missing): (Vec<&Value>, Vec<&Value>) =
             skipped.iter().partition(|statement| statement["note"] == true);
-        assert_eq!((notes.len(), missing.len()), (9, 1), "{skipped:?}");
+        assert_eq!((notes.len(), missing.len()), (13, 1), "{skipped:?}");
         assert!(missing[0]["reason"].as_str().is_some_and(|reason| reason.contains("prepared")), "{missing:?}");
         let mut connection = connect(&server).await;
         assert_eq!(texts(&mut connection, tables).await, ["a", "b", "c"]);
@@ -269,6 +274,26 @@ async fn statements_that_would_keep_the_server_out_of_its_database_do_not_run() 
         drop(connection);
         stop(server);
     }
+}
+
+#[tokio::test]
+async fn statements_in_a_comment_without_an_end_are_reported() {
+    let text = "create table a (id int);\n/* files are in x/*.pdf\n */\ncreate table b (id int);\n
+        alter table a enable row level security;";
+    let project = TestProject::new(&[("migrations/1_a.sql", text)]);
+    let (output, _) = project.run(&["check"]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("1_a.sql:2: unterminated /* comment [without table b]"), "{printed}");
+    let server = project.serve();
+    let skipped = skipped_of(&server);
+    assert_eq!((skipped.len(), &skipped[0]["restricts_access"]), (1, &true.into()), "{skipped:?}");
+    assert!(skipped[0]["remedy"].as_str().is_some_and(|remedy| remedy.contains("comments nest")), "{skipped:?}");
+    stop(server);
+    project.write("migrations/1_a.sql", text.replace("x/*.pdf", "x/…pdf"));
+    let server = project.serve();
+    assert_eq!(skipped_of(&server), Vec::<Value>::new());
+    let tables = "SELECT tablename || ' ' || rowsecurity FROM pg_tables WHERE tablename IN ('a', 'b') ORDER BY 1";
+    assert_eq!(texts(&mut connect(&server).await, tables).await, ["a true", "b false"]);
 }
 
 #[tokio::test]

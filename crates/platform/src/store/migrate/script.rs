@@ -254,8 +254,9 @@ impl Scanner<'_> {
         self.at = self.text[body..].find(delimiter).map_or(self.text.len(), |end| body + end + delimiter.len());
     }
 
+    /// Skips a comment, in which others may be nested. One without an end counts as a statement, which PostgreSQL refuses.
     fn skip_block_comment(&mut self) {
-        let mut depth = 0_usize;
+        let (start, mut depth) = (self.at, 0_usize);
         while let Some(next) = self.rest().chars().next() {
             if self.rest().starts_with("/*") {
                 (depth, self.at) = (depth + 1, self.at + 2);
@@ -268,6 +269,7 @@ impl Scanner<'_> {
                 self.at += next.len_utf8();
             }
         }
+        self.first_word.get_or_insert(start);
     }
 }
 
@@ -293,6 +295,14 @@ mod tests {
     fn semicolons_end_statements() {
         assert_eq!(split("SELECT 1; SELECT 2;\n\n;SELECT 3"), ["SELECT 1", "SELECT 2", "SELECT 3"]);
         assert_eq!(split("-- nothing\n/* at all */ ;"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn comment_without_an_end_is_a_statement() {
+        let open = "/* files are in x/*.pdf\n */\nSELECT 2;";
+        assert_eq!(split(&format!("SELECT 1;\n{open}")), ["SELECT 1", open]);
+        assert_eq!(split_script(&format!("SELECT 1;\n-- a\n{open}"))[1].first_word_line, 3);
+        assert_eq!(split("/* files are in x/*.pdf */ */ SELECT 2;"), ["/* files are in x/*.pdf */ */ SELECT 2"]);
     }
 
     #[test]

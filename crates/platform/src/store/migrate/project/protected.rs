@@ -23,6 +23,8 @@ const SUPABASE_ROLES: [&str; 15] = [
     "authenticated",
     "service_role",
 ];
+/// Settings of new sessions with which the server could not use its database.
+const SESSION_SETTINGS: [&str; 3] = ["default_transaction_read_only", "role", "session_authorization"];
 /// What a change of a role must not contain, if the server signs in as the role.
 const RIGHTS: [&str; 6] = ["nologin", "nosuperuser", "password", "connection", "valid", "rename"];
 /// The longest statement about roles that is looked at, in words.
@@ -33,8 +35,12 @@ const MOST_WORDS: usize = 64;
 pub(super) enum ProtectedStatement {
     /// `ALTER SYSTEM` of this setting.
     SystemSetting(String),
+    /// This setting for new sessions of a database, or of a role as which the server signs in.
+    SessionSetting(String),
     /// Password or rights of a role as which the server signs in, or the role itself.
     ServerRole(String),
+    /// How many connections a database accepts.
+    ConnectionLimit,
 }
 
 /// Returns what the statement would change, if the server depends on it.
@@ -45,7 +51,16 @@ pub(super) fn find_protected(sql: &str) -> Option<ProtectedStatement> {
     if is(0, &["alter"]) && is(1, &["system"]) && is(2, &["set"]) {
         return name_at(&words, 3).map(ProtectedStatement::SystemSetting);
     }
+    if is(0, &["alter"]) && is(1, &["database"]) {
+        let limits = words[2..].iter().any(|word| ["connection", "allow_connections"].iter().any(|name| word.is(name)));
+        let setting = find_session_setting(&words).map(ProtectedStatement::SessionSetting);
+        return setting.or_else(|| limits.then_some(ProtectedStatement::ConnectionLimit));
+    }
     if is(0, &["alter"]) && is_role {
+        let is_affected = |name: &String| name == "all" || SERVER_ROLES.contains(&name.as_str());
+        if let Some(setting) = name_at(&words, 2).filter(is_affected).and_then(|_| find_session_setting(&words)) {
+            return Some(ProtectedStatement::SessionSetting(setting));
+        }
         let role = name_at(&words, 2).filter(|name| SERVER_ROLES.contains(&name.as_str()))?;
         let sets_parameter = is(3, &["set", "reset", "in"]);
         let changes_rights = words[3..].iter().any(|word| RIGHTS.iter().any(|right| word.is(right)));
@@ -60,6 +75,13 @@ pub(super) fn find_protected(sql: &str) -> Option<ProtectedStatement> {
         return Some(ProtectedStatement::ServerRole(role.clone()));
     }
     None
+}
+
+/// Returns the setting that `ALTER ROLE … SET` or `ALTER DATABASE … SET` changes, if the server depends on it.
+fn find_session_setting(words: &[Word]) -> Option<String> {
+    let set = words.iter().skip(3).position(|word| word.is("set"))? + 3;
+    let is_needed = |name: &String| SESSION_SETTINGS.contains(&name.as_str()) || name.ends_with("_preload_libraries");
+    name_at(words, set + 1).filter(is_needed)
 }
 
 /// Returns whether the statement creates a role that every Supabase database has.
@@ -94,6 +116,7 @@ mod tests {
     #[test]
     fn statements_that_the_server_depends_on_are_found() {
         let role = |name: &str| Some(ProtectedStatement::ServerRole(name.to_owned()));
+        let session = |name: &str| Some(ProtectedStatement::SessionSetting(name.to_owned()));
         for (sql, expected) in [
             (
                 "-- x\nALTER SYSTEM SET Shared_Preload_Libraries = 'x'",
@@ -104,6 +127,23 @@ mod tests {
             ("alter role supabase_auth_admin nologin", role("supabase_auth_admin")),
             ("alter user postgres connection limit 0", role("postgres")),
             ("drop role if exists mine, supabase_storage_admin", role("supabase_storage_admin")),
+            (
+                "ALTER DATABASE postgres SET session_preload_libraries = 'safeupdate'",
+                session("session_preload_libraries"),
+            ),
+            (
+                "alter role authenticator set session_preload_libraries to 'supautils', 'safeupdate'",
+                session("session_preload_libraries"),
+            ),
+            (
+                "alter role all in database postgres set local_preload_libraries = 'x'",
+                session("local_preload_libraries"),
+            ),
+            ("alter role postgres set role = 'anon'", session("role")),
+            ("alter database postgres connection limit 0", Some(ProtectedStatement::ConnectionLimit)),
+            ("alter database postgres set timezone to 'UTC'", None),
+            ("alter database postgres reset session_preload_libraries", None),
+            ("alter role anon set session_preload_libraries = 'x'", None),
             ("alter role postgres set statement_timeout = '1min'", None),
             ("alter role postgres set \"app.password\" = 'x'", None),
             ("alter role postgres with superuser", None),
@@ -148,7 +188,7 @@ mod tests {
         #[test]
         fn arbitrary_statements_do_not_panic(sql in "\\PC*", rest in "[a-z.\"', ]{0,20}") {
             let _ = find_protected(&sql);
-            for start in ["alter system set ", "alter role ", "drop user ", "create role "] {
+            for start in ["alter system set ", "alter role ", "alter database x ", "drop user ", "create role "] {
                 let sql = format!("{start}{rest}");
                 let _ = (find_protected(&sql), creates_supabase_role(&sql));
             }

@@ -14,6 +14,25 @@ const TOOL_SCHEMAS: [&str; 3] = ["pgsodium", "pgsodium_masks", "graphql"];
 /// The largest number of words that are read of a list of privileges.
 const MAX_PRIVILEGE_WORDS: usize = 64;
 
+/// Schemas whose objects the server creates.
+const SERVER_SCHEMAS: [&str; 13] = [
+    "_realtime",
+    "auth",
+    "basalt",
+    "cron",
+    "extensions",
+    "graphql_public",
+    "net",
+    "pgmq",
+    "realtime",
+    "storage",
+    "supabase_functions",
+    "supabase_migrations",
+    "vault",
+];
+/// SQLSTATEs of statements that create what is there: schema, relation, column, other object, routine, primary key.
+const DUPLICATES: [&str; 6] = ["42P06", "42P07", "42701", "42710", "42723", "42P16"];
+
 /// Functions that later releases of PostgreSQL have, and the first that has each (appendix "Release Notes" of its documentation).
 const FUNCTIONS_OF_RELEASES: [(&str, i32); 25] = [
     ("any_value", 16),
@@ -66,6 +85,10 @@ pub(super) fn find_first_release(sql: &str, message: &str) -> Option<i32> {
         let known = FUNCTIONS_OF_RELEASES.iter().chain(&WORDS_OF_RELEASES).find(|(function, _)| *function == name);
         return known.map(|(_, release)| *release);
     }
+    // Digits with underscores, and those of another base.
+    if message.starts_with("trailing junk after numeric literal") {
+        return Some(16);
+    }
     if !message.starts_with("syntax error") {
         return None;
     }
@@ -113,6 +136,11 @@ pub(super) fn find_replacement(sql: &str, error: &dyn DatabaseError, major: i32)
                 reason: format!("PostgreSQL {major} does not have the privilege MAINTAIN, which PostgreSQL 17 has"),
             }),
         };
+    }
+    if message.starts_with("syntax error")
+        && let Some(statement) = remove_membership_options(sql)
+    {
+        return Some(Replacement::Statement(statement));
     }
     if let Some(parameter) = message.strip_prefix("unrecognized configuration parameter ") {
         let is_set = read_words(sql, 1).first().is_some_and(|word| word.is("set") || word.is("reset"));
@@ -185,6 +213,48 @@ fn remove_privilege(sql: &str, privilege: &str) -> Option<Remainder> {
     Some(Remainder::Statement(format!("{}{}", &sql[..removed.start], &sql[removed.end..])))
 }
 
+/// Removes the options of `GRANT role TO role` that PostgreSQL 16 has and that say what earlier releases do anyway.
+fn remove_membership_options(sql: &str) -> Option<String> {
+    let words = locate_words(sql, MAX_PRIVILEGE_WORDS);
+    if !words.first()?.0.is("grant") || words.iter().any(|(word, _)| word.is("on")) {
+        return None;
+    }
+    let with = words.iter().position(|(word, _)| word.is("with"))?;
+    let end = words.iter().position(|(word, _)| word.is("granted")).unwrap_or(words.len());
+    let options: Vec<&Word> = words.get(with + 1..end)?.iter().map(|(word, _)| word).collect();
+    let mut is_admin = false;
+    for option in options.split(|word| **word == Word::Other(',')) {
+        match option {
+            [name, value] if name.is("admin") => is_admin = value.is("true") || value.is("option"),
+            // Without it, the member would not have the rights.
+            [name, value] if (name.is("inherit") || name.is("set")) && !value.is("false") => {}
+            _ => return None,
+        }
+    }
+    let admin = if is_admin { "WITH ADMIN OPTION " } else { "" };
+    let rest = words.get(end).map_or("", |(_, place)| &sql[place.start..]);
+    Some(format!("{}{admin}{rest}", &sql[..words[with].1.start]))
+}
+
+/// Returns whether a statement failed because it creates what the server has created; dumps of whole databases have such.
+///
+/// `code` is the SQLSTATE. Policies and triggers are those of the project.
+pub(super) fn is_of_server(sql: &str, code: &str) -> bool {
+    let words = read_words(sql, MAX_PRIVILEGE_WORDS);
+    let is = |at: usize, wanted: &[&str]| words.get(at).is_some_and(|word| wanted.iter().any(|name| word.is(name)));
+    if !DUPLICATES.contains(&code) || !is(0, &["create", "alter"]) || is(1, &["policy", "trigger"]) {
+        return false;
+    }
+    let name = if is(1, &["schema", "publication"]) {
+        words.iter().skip(2).find(|word| !["if", "not", "exists"].iter().any(|optional| word.is(optional)))
+    } else {
+        // Behind a parenthesis or `AS` stands what the object is made of.
+        let end = words.iter().position(|word| *word == Word::Other('(') || word.is("as")).unwrap_or(words.len());
+        words[..end].windows(2).find(|pair| pair[1] == Word::Other('.')).map(|pair| &pair[0])
+    };
+    name.is_some_and(|name| name.is("supabase_realtime") || SERVER_SCHEMAS.iter().any(|schema| name.is(schema)))
+}
+
 /// Returns whether a statement that failed changes only objects of extensions that only tools use.
 ///
 /// Dumps of data have such statements. A statement that creates something of the project needs the extension.
@@ -247,6 +317,44 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn memberships_are_granted_without_the_options_of_later_releases() {
+        for (sql, expected) in [
+            ("GRANT a TO b WITH INHERIT TRUE", Some("GRANT a TO b ")),
+            (
+                "grant a, c to b with admin option, inherit true granted by d",
+                Some("grant a, c to b WITH ADMIN OPTION granted by d"),
+            ),
+            ("GRANT a TO b WITH SET TRUE, ADMIN FALSE", Some("GRANT a TO b ")),
+            ("GRANT a TO b WITH INHERIT FALSE", None),
+            ("GRANT SELECT ON a TO b WITH GRANT OPTION", None),
+            ("GRANT a TO b WITH", None),
+            ("GRANT a TO b", None),
+        ] {
+            assert_eq!(remove_membership_options(sql).as_deref(), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_the_server_creates_is_told_from_what_is_of_the_project() {
+        for (sql, code, expected) in [
+            ("CREATE SCHEMA auth", "42P06", true),
+            ("CREATE SCHEMA IF NOT EXISTS mine", "42P06", false),
+            ("CREATE TABLE auth.users (id uuid)", "42P07", true),
+            ("CREATE TABLE auth.users (id uuid)", "42501", false),
+            ("CREATE INDEX i ON \"storage\".\"objects\" USING btree (name)", "42P07", true),
+            ("ALTER TABLE ONLY auth.users ADD CONSTRAINT users_pkey PRIMARY KEY (id)", "42P16", true),
+            ("CREATE PUBLICATION supabase_realtime WITH (publish = 'insert')", "42710", true),
+            ("CREATE FUNCTION public.f() RETURNS uuid LANGUAGE sql AS 'SELECT auth.uid()'", "42723", false),
+            ("CREATE TABLE users (id uuid REFERENCES auth.users)", "42P07", false),
+            ("CREATE VIEW users AS SELECT * FROM auth.users", "42P07", false),
+            ("CREATE POLICY p ON storage.objects USING (true)", "42710", false),
+            ("CREATE TRIGGER t AFTER INSERT ON auth.users EXECUTE FUNCTION f()", "42710", false),
+        ] {
+            assert_eq!(is_of_server(sql, code), expected, "{sql}");
+        }
+    }
 
     #[test]
     fn release_that_has_what_is_missing_is_known() {

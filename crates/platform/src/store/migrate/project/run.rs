@@ -38,6 +38,10 @@ const NOT_IN_TRANSACTION: [&str; 2] = ["25001", "2D000"];
 const NEW_ENUM_VALUE: &str = "55P04";
 /// A role or another object exists.
 const DUPLICATE_OBJECT: &str = "42710";
+/// A comment without an end, and what to do about one that another comment in it has opened again.
+const UNTERMINATED_COMMENT: &str = "unterminated /* comment";
+const NESTED_COMMENT: &str =
+    "end the comment: comments nest, so that each /* in it, such as that of a path, needs a */ of its own";
 /// `ALTER TABLE` while triggers of the transaction are pending.
 const OBJECT_IN_USE: &str = "55006";
 
@@ -196,6 +200,14 @@ impl<'a> FileRun<'a> {
     async fn describe_protected(&mut self, protected: ProtectedStatement) -> Result<Option<String>, MigrateError> {
         let setting = match protected {
             ProtectedStatement::SystemSetting(setting) => setting,
+            ProtectedStatement::SessionSetting(setting) => {
+                return Ok(Some(format!(
+                    "with {setting} of a file, sessions of the server might not begin or not work"
+                )));
+            }
+            ProtectedStatement::ConnectionLimit => {
+                return Ok(Some("the server needs its connections to the database".to_owned()));
+            }
             ProtectedStatement::ServerRole(role) => {
                 return Ok(Some(format!("Basalt signs in as {role}, whose password and rights stay")));
             }
@@ -262,8 +274,12 @@ impl<'a> FileRun<'a> {
             Ok(()) => self.send(statement).await,
             Err(error) => Err(error),
         };
+        if installed.is_ok() {
+            return self.execute(KEEP).await;
+        }
         // It may need a library that the server has not loaded at its start.
-        self.execute(if installed.is_ok() { KEEP } else { UNDO }).await
+        self.execute(UNDO).await?;
+        self.list_provided(action, name).await
     }
 
     /// Lists an extension that this server provides in `pg_extension`, which conditions of projects read, or removes it.
@@ -328,6 +344,10 @@ impl<'a> FileRun<'a> {
         };
         let details = database.try_downcast_ref::<sqlx::postgres::PgDatabaseError>();
         let mut reason = database.message().to_owned();
+        if reason.starts_with(UNTERMINATED_COMMENT) {
+            // PostgreSQL quotes the rest of the file.
+            reason.truncate(UNTERMINATED_COMMENT.len());
+        }
         let about = find_extension(&statement.sql);
         let is_of_tool = about.as_ref().is_some_and(|(_, name)| extensions::is_tool(name));
         let extension = about.filter(|(action, _)| *action == ExtensionAction::Create).map(|(_, name)| name);
@@ -355,12 +375,14 @@ impl<'a> FileRun<'a> {
                 self.describe_available(&name, extension.is_some(), &reason).await?
             }
             Some(name) => Some(extensions::describe_remedy(&name, self.server)),
+            None if database.message().starts_with(UNTERMINATED_COMMENT) => Some(NESTED_COMMENT.to_owned()),
             None => releases::find_first_release(&statement.sql, database.message())
                 .filter(|release| *release > self.server.major())
                 .map(releases::describe_remedy),
         };
         let is_there = database.code().as_deref() == Some(DUPLICATE_OBJECT);
         let is_note = is_of_tool
+            || database.code().is_some_and(|code| releases::is_of_server(&statement.sql, &code))
             || is_there && creates_supabase_role(&statement.sql)
             || releases::changes_only_tools(&statement.sql, database.message());
         self.skip(numbered, line, reason, remedy, is_note)
