@@ -62,7 +62,8 @@ pub(crate) async fn serve(
     }
     let replica = database::build_replica(&settings, &config.policy.api)?;
     let shared = app::SharedPorts::start()?;
-    let sources = MetricSources { pool: pool.clone(), hashing: Arc::clone(&shared.hashing), outbox: None };
+    let sources =
+        MetricSources { pool: pool.clone(), hashing: Arc::clone(&shared.hashing), outbox: None, storage: None };
     let app = app::build(&config, &shared, pool.clone(), delivery)?.with_replica(replica);
     let (replace, current) = watch::channel(Arc::new(app::with_limit_store(app, &config)?));
     let upkeep = upkeep::start(current.clone(), None, closing.clone());

@@ -14,6 +14,7 @@ use http::{HeaderValue, Method, StatusCode};
 use platform::clock::{Clock, SystemClock};
 use platform::mail::outbox::Outbox;
 use platform::store::Pool;
+use storage_rs::service::Storage;
 use telemetry::catalog;
 use telemetry::metrics::{OTHER, format_text, is_enabled};
 
@@ -32,6 +33,8 @@ pub(crate) struct MetricSources {
     pub hashing: Arc<HashingPool>,
     /// The queue of e-mail messages, if there is one.
     pub outbox: Option<Arc<Outbox>>,
+    /// The storage API, if it is served.
+    pub storage: Option<Arc<Storage>>,
 }
 
 impl MetricSources {
@@ -42,6 +45,9 @@ impl MetricSources {
         self.hashing.export_metrics();
         export_runtime();
         export_process();
+        if let Some(storage) = &self.storage {
+            export_space(storage).await;
+        }
         let Some(outbox) = &self.outbox else { return };
         tokio::select! {
             counted = outbox.export_metrics() => if let Err(error) = counted {
@@ -49,6 +55,22 @@ impl MetricSources {
             },
             () = SystemClock.timeout(COLLECTION_LIMIT) => tracing::warn!("counting the outbox took too long"),
         }
+    }
+}
+
+/// Sets the space for stored files; a bucket at another server has no limit that it tells.
+#[expect(clippy::cast_precision_loss, reason = "bytes of a file system")]
+async fn export_space(storage: &Storage) {
+    tokio::select! {
+        space = storage.backend().space() => match space {
+            Ok(Some(space)) => {
+                catalog::STORAGE_SPACE.set(&["total"], space.total as f64);
+                catalog::STORAGE_SPACE.set(&["available"], space.available as f64);
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(error = %ErrorChain(&error), "reading the space for stored files failed"),
+        },
+        () = SystemClock.timeout(COLLECTION_LIMIT) => tracing::warn!("reading the space for stored files took too long"),
     }
 }
 

@@ -215,6 +215,7 @@ impl Server {
             .transpose()?;
         tasks.extend(data_api.clone().map(|running| http_edge::spawn_task(running.maintain(closing.clone()))));
         let storage = storage::start(&project, &source, &config, &keys.shown(), folder.path())?;
+        let stored = storage.as_ref().map(|running| Arc::clone(&running.api));
         if let Some(running) = storage.clone() {
             tasks.push(http_edge::spawn_task(running.maintain(storage::seeds(&project), closing.clone())));
         }
@@ -245,7 +246,7 @@ impl Server {
         let inbox = inbox.filter(|_| profiles::has_development_pages(&config, &project.file.basalt));
         let mut mailbox = open_mailbox(&project, inbox, access, closing.clone()).await;
         tasks.append(&mut mailbox.tasks);
-        let sources = MetricSources { pool: pool.clone(), hashing, outbox: Some(Arc::clone(&outbox)) };
+        let sources = MetricSources { pool: pool.clone(), hashing, outbox: Some(Arc::clone(&outbox)), storage: stored };
         tasks.extend([worker, upkeep]);
         tasks.extend(serve_metrics(&project, sources.clone(), closing.clone()).await?);
         tasks.extend(telemetry.map(|telemetry| telemetry.start(Arc::clone(&app.http), sources, closing.clone())));

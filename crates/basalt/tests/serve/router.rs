@@ -58,6 +58,12 @@ async fn metrics_are_served_on_their_own_port() {
     let figures = server.client.get(format!("http://127.0.0.1:{free}/metrics")).send().await.expect("an answer");
     let text = figures.text().await.expect("text");
     assert!(text.contains("basalt_outbox_mails{state=\"waiting\"} 0"), "{text}");
+    let space = |kind: &str| {
+        let name = format!("basalt_storage_space_bytes{{kind=\"{kind}\"}} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&name)).expect("the space for stored files");
+        line.parse::<f64>().expect("a number")
+    };
+    assert!(space("available") > 0.0 && space("total") >= space("available"), "{text}");
     assert!(
         text.contains(r#"basalt_http_requests_total{area="auth",route="/health",method="GET",status="2xx",code=""} 1"#),
         "{text}"
