@@ -6,7 +6,7 @@ use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-use crate::support::{Basalt, TempFolder};
+use crate::support::{Basalt, TempFolder, run};
 
 const POLICIES: &str = "INSERT INTO storage.buckets (id, name, public) VALUES ('papers', 'papers', false);
     CREATE POLICY own ON storage.objects FOR ALL TO authenticated
@@ -45,7 +45,7 @@ impl Project {
 
     /// Waits until the buckets of the project are there.
     async fn wait_for_seeds(&self) {
-        for _ in 0..100 {
+        for _ in 0..400 {
             if self.get("/object/public/images/mark.svg").await.status() == StatusCode::OK {
                 return;
             }
@@ -214,6 +214,31 @@ async fn resumable_uploads_have_urls_below_the_mount() {
 }
 
 #[tokio::test]
+async fn seeding_by_the_command_uploads_what_is_new_while_the_server_runs() {
+    let project = Project::start(SETTINGS);
+    project.wait_for_seeds().await;
+    let secret = project.server.text("secret_key");
+    let removed = project.request(Method::DELETE, "/object/images/deep/page.html").header("apikey", &secret);
+    assert_eq!(removed.send().await.expect("a response").status(), 200);
+    project.folder.write("supabase/images/new.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\"/>");
+    let (config, data) = (project.folder.path("supabase/config.toml"), project.folder.path("data"));
+    let seed = || {
+        let output = run(&["storage", "seed", "--config", &config, "--data", &data]);
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    assert_eq!(seed(), (Some(0), "Created what was missing of 1 bucket; uploaded 2 objects.".to_owned()));
+    assert_eq!(seed(), (Some(0), "Created what was missing of 1 bucket; uploaded 0 objects.".to_owned()));
+    for path in ["new.svg", "deep/page.html"] {
+        let found = project.get(&format!("/object/public/images/{path}")).await;
+        assert_eq!(found.status(), StatusCode::OK, "{path}");
+    }
+    let nowhere = project.folder.path("nowhere");
+    let refused = run(&["storage", "seed", "--config", &config, "--data", &nowhere]);
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && text.contains("start it with `basalt serve`"), "{text}");
+}
+
+#[tokio::test]
 async fn content_is_read_at_a_host_of_its_own() {
     let folder = TempFolder::new();
     std::fs::create_dir_all(folder.0.join("images")).expect("a folder");
@@ -246,7 +271,7 @@ async fn content_is_read_at_a_host_of_its_own() {
             assert_eq!(response.headers()["content-type"], "image/svg+xml");
             break;
         }
-        assert!(attempt < 100, "the buckets of the project are missing");
+        assert!(attempt < 400, "the buckets of the project are missing");
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
     for path in ["/", "/auth/v1/settings", "/storage/v1/bucket"] {
