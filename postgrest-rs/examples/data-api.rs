@@ -1,4 +1,4 @@
-//! Serves the API alone, for development: `cargo run -p postgrest-rs --example serve -- [postgrest] FILE`.
+//! Serves the API alone, for development: `cargo run -p postgrest-rs --example data-api -- [postgrest] FILE`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Serves the API alone, for development: `cargo run -p storage-rs --example serve` with the environment of Supabase Storage.
+//! Serves the API alone, for development: `cargo run -p storage-rs --example storage-api` with the environment of Supabase Storage.
 
 use std::sync::Arc;
 
