@@ -27,6 +27,7 @@ use super::seller::SellerSettings;
 use super::storage::StorageSettings;
 use super::submissions::{SubmissionJobs, parse_jobs};
 use super::upstreams::{VALID_TIMEOUTS, parse_limits, parse_upstreams};
+use crate::api_keys;
 use http_edge::{HttpLimits, TlsFiles};
 
 /// The table `[basalt]` with its defaults.
@@ -302,16 +303,24 @@ fn parse_inbox_token(token: Option<String>, refuse: &mut impl FnMut(&str, &str))
 }
 
 /// Parses `demo_keys`: the keys are public, so that only this machine may reach a server that accepts them.
+///
+/// A file with the secret of the Supabase CLI has its keys on this machine, and is refused elsewhere.
 fn parse_demo_keys(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> bool {
     const KEY: &str = "basalt.demo_keys";
-    if values.text(KEY) != Some("true") {
-        return false;
-    }
     let text = |key: &str| values.text(key).filter(|text| !text.is_empty());
     let is_local_host =
         text("basalt.host").is_none_or(|host| host.parse::<IpAddr>().is_ok_and(|host| host.is_loopback()));
-    let is_local_url = text("api.external_url").is_none_or(is_loopback_url);
-    if !is_local_host || !is_local_url {
+    let is_local = is_local_host && text("api.external_url").is_none_or(is_loopback_url);
+    match values.text(KEY) {
+        Some("true") => {}
+        // A public site is a sign of a server behind a proxy.
+        None => {
+            let has_local_site = text("auth.site_url").is_none_or(is_loopback_url);
+            return is_local && has_local_site && names_demo_keys(values);
+        }
+        Some(_) => return false,
+    }
+    if !is_local {
         refuse(
             KEY,
             "accepts keys that everybody has: it is for servers that this machine alone reaches; remove it, basalt.host or api.external_url",
@@ -321,6 +330,16 @@ fn parse_demo_keys(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> bool
         refuse(KEY, "replaces the keys of the project: remove it, or the keys in [auth]");
     }
     true
+}
+
+/// Returns whether the keys in `[auth]` are those that the Supabase CLI publishes, the secret among them.
+fn names_demo_keys(values: &Values) -> bool {
+    let demo = api_keys::demo_keys();
+    let expected = [&demo.jwt_secret, &demo.anon_key, &demo.service_role_key, &demo.publishable_key, &demo.secret_key];
+    let text = |name: &str| values.text(&format!("auth.{name}")).filter(|text| !text.is_empty());
+    let mut given = KEYS_OF_PROJECT.into_iter().zip(expected);
+    text("jwt_secret").is_some()
+        && given.all(|(name, expected)| text(name).is_none_or(|given| given == expected.as_str()))
 }
 
 /// Parses the limit of mails to the owner per hour.

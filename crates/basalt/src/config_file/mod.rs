@@ -150,8 +150,11 @@ impl ConfigFile {
     }
 
     /// Returns a configured key.
-    /// `name` is `jwt_secret`, `anon_key`, `service_role_key`, `publishable_key` or `secret_key`.
+    /// `name` is `jwt_secret`, `anon_key`, `service_role_key`, `publishable_key` or `secret_key`. Published keys are none.
     pub(crate) fn configured_key(&self, name: &str) -> Option<&str> {
+        if self.basalt.has_demo_keys {
+            return None;
+        }
         self.values.text(&format!("auth.{name}")).filter(|key| !key.is_empty())
     }
 
@@ -211,6 +214,11 @@ impl ConfigFile {
         notices.extend(self.values.get("auth.enabled").filter(|switch| switch.text == "false").map(|switch| {
             let text = "is false, and the auth API is served anyway: the other APIs verify its tokens";
             Notice::warning(format!("line {}: auth.enabled", switch.line), text)
+        }));
+        notices.extend(self.values.get("auth.jwt_secret").filter(|_| self.basalt.has_demo_keys).map(|secret| {
+            let text = "is the one that Supabase publishes: the server has the published keys, and answers this machine alone. \
+                        Remove it to have keys of your own made";
+            Notice::warning(format!("line {}: auth.jwt_secret", secret.line), text)
         }));
         notices.extend(self.expected_failures());
         notices

@@ -426,6 +426,21 @@ fn unsupported_or_invalid_values_are_rejected() {
     assert!(
         read("[basalt]\ndemo_keys = true\n[auth]\njwt_secret = \"a-secret-of-my-own-with-40-characters-xx\"").is_err()
     );
+    let published = "[auth]\njwt_secret = \"super-secret-jwt-token-with-at-least-32-characters-long\"";
+    for (text, has_demo_keys) in [
+        (published.to_owned(), true),
+        (format!("{published}\nsecret_key = \"sb_secret_N7UND0UgjKTVK-Uodkm0Hg_xSvEMPvz\""), true),
+        (format!("{published}\nsecret_key = \"sb_secret_0123456789abcdefghijkl\""), false),
+        (format!("{published}\n[basalt]\nhost = \"0.0.0.0\""), false),
+        (format!("{published}\n[basalt]\ndemo_keys = false"), false),
+        (format!("{published}\nsite_url = \"https://example.com\""), false),
+        (format!("{published}\n[api]\nexternal_url = \"https://example.com\""), false),
+        (published.replace("super-secret", "your-super-secret"), false),
+    ] {
+        let file = read(&text).expect("it is read");
+        assert_eq!(file.basalt.has_demo_keys, has_demo_keys, "{text}");
+        assert_eq!(file.configured_key("jwt_secret").is_none(), has_demo_keys, "{text}");
+    }
     assert!(read("[api]\nport = 70000").is_err());
     assert!(read("[basalt]\nhost = \"everywhere\"").is_err());
     assert!(read("[basalt]\ntrusted_proxies = [\"10.0.0.0/99\"]").is_err());

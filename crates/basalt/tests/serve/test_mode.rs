@@ -192,6 +192,17 @@ fn demo_keys_are_those_of_the_supabase_cli() {
     let server = Basalt::serve(&["--test", "--demo-keys"]);
     assert_eq!(server.text("jwt_secret"), "super-secret-jwt-token-with-at-least-32-characters-long");
     assert_eq!(server.text("publishable_key"), "sb_publishable_ACJWlzQHlZjBrEguHvfOxg_3BJgxAaH");
+    let folder = TempFolder::new();
+    let config = folder
+        .write("config.toml", "[auth]\njwt_secret = \"super-secret-jwt-token-with-at-least-32-characters-long\"\n");
+    let development = Basalt::serve(&["--ephemeral", "--config", &config]);
+    assert_eq!(development.text("secret_key"), server.text("secret_key"), "as with the Supabase CLI");
+    let check = run(&["check", "--config", &config]);
+    let text = String::from_utf8_lossy(&check.stdout).into_owned();
+    assert!(
+        check.status.success() && text.contains("line 2: auth.jwt_secret: is the one that Supabase publishes"),
+        "{text}"
+    );
     let output = run(&["serve", "--ephemeral", "--port", "0", "--demo-keys"]);
     assert!(!output.status.success(), "only test servers accept published keys");
 }
