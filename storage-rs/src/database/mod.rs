@@ -25,6 +25,8 @@ use scope::Scope;
 
 /// How long a connection stays open.
 const LIFETIME: Duration = Duration::from_mins(30);
+/// The attempts at a transaction that others roll back.
+const ATTEMPTS: usize = 3;
 
 /// The database.
 #[derive(Debug)]
@@ -129,7 +131,8 @@ impl Database {
         self.writes.load(Ordering::Acquire)
     }
 
-    /// Runs a transaction. All messages are sent before the first answer is read.
+    /// Runs a transaction. All messages are sent before the first answer is read. One that the database rolls back because of
+    /// concurrent transactions is repeated: nothing outside the database was done yet.
     ///
     /// # Errors
     /// There is no connection, a role cannot be taken on, or the transaction was not committed. What a statement answered is in
@@ -139,11 +142,13 @@ impl Database {
         let lease = self.pool.acquire().await.map_err(|error| pool_error(&error))?;
         let connection = lease.connection().map_err(|error| Error::internal(&error.message))?;
         let _counted = CountedWrite((end == End::Commit && writes(steps)).then_some(&self.writes));
-        let outcome = match self.send(connection, steps, end).await {
-            // Nothing happened, so the transaction can be sent again without prepared statements.
-            Flown { is_stale: true, .. } if connection.forget() => self.send(connection, steps, end).await,
-            outcome => outcome,
-        };
+        let mut outcome = self.send(connection, steps, end).await;
+        for _ in 1..ATTEMPTS {
+            if !outcome.can_repeat(connection) {
+                break;
+            }
+            outcome = self.send(connection, steps, end).await;
+        }
         lease.give_back();
         outcome.results
     }
@@ -164,7 +169,10 @@ impl Database {
         let _counted = CountedWrite(writes(steps).then_some(&self.writes));
         let client = connection.client();
         let mut flown = self.begin(connection, steps).await;
-        if flown.is_stale && connection.forget() {
+        for _ in 1..ATTEMPTS {
+            if !flown.can_repeat(connection) {
+                break;
+            }
             client.batch_execute("ROLLBACK").await.map_err(|error| translate(&error))?;
             flown = self.begin(connection, steps).await;
         }
@@ -189,8 +197,8 @@ impl Database {
     async fn begin(&self, connection: &Connection, steps: &[Step<'_>]) -> Flown {
         let (begun, results) =
             future::join(connection.client().batch_execute("BEGIN"), self.run_steps(connection, steps)).await;
-        let is_stale = results.iter().any(|result| result.as_ref().is_err_and(is_stale));
-        Flown { is_stale, results: collect(begun, steps, results, Ok(()), End::Rollback) }
+        let obstacle = Obstacle::find(&results, &Ok(()));
+        Flown { obstacle, results: collect(begun, steps, results, Ok(()), End::Rollback) }
     }
 
     /// Runs the statements of a transaction in their order.
@@ -237,8 +245,8 @@ impl Database {
             }
         };
         let (begun, results, ended) = future::join3(client.batch_execute("BEGIN"), running, ended).await;
-        let is_stale = results.iter().any(|result| result.as_ref().is_err_and(is_stale));
-        Flown { is_stale, results: collect(begun, steps, results, ended, end) }
+        let obstacle = Obstacle::find(&results, &ended);
+        Flown { obstacle, results: collect(begun, steps, results, ended, end) }
     }
 }
 
@@ -249,8 +257,46 @@ fn writes(steps: &[Step<'_>]) -> bool {
 
 /// The outcome of a transaction.
 struct Flown {
-    is_stale: bool,
+    obstacle: Option<Obstacle>,
     results: Result<Results, Error>,
+}
+
+impl Flown {
+    /// Whether the transaction was rolled back by something that a repetition may not meet.
+    fn can_repeat(&self, connection: &Connection) -> bool {
+        match self.obstacle {
+            Some(Obstacle::StaleStatements) => connection.forget(),
+            Some(Obstacle::ConcurrentTransaction) => true,
+            None => false,
+        }
+    }
+}
+
+/// What rolled a transaction back that may succeed when it is repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Obstacle {
+    /// Prepared statements are gone, or the schema changed the type of their results.
+    StaleStatements,
+    /// A deadlock or a failed serialization.
+    ConcurrentTransaction,
+}
+
+impl Obstacle {
+    fn find(results: &[Result<Vec<Row>, DatabaseError>], ended: &Result<(), DatabaseError>) -> Option<Self> {
+        let errors = results.iter().filter_map(|result| result.as_ref().err());
+        errors.chain(ended.as_ref().err()).find_map(Self::of)
+    }
+
+    fn of(error: &DatabaseError) -> Option<Self> {
+        let error = error.as_db_error()?;
+        let code = error.code();
+        if *code == SqlState::T_R_DEADLOCK_DETECTED || *code == SqlState::T_R_SERIALIZATION_FAILURE {
+            return Some(Self::ConcurrentTransaction);
+        }
+        let is_stale = *code == SqlState::INVALID_SQL_STATEMENT_NAME
+            || (*code == SqlState::FEATURE_NOT_SUPPORTED && error.message().starts_with("cached plan"));
+        is_stale.then_some(Self::StaleStatements)
+    }
 }
 
 fn collect(
@@ -310,14 +356,6 @@ async fn run(connection: &Connection, statement: &Sql) -> Result<Vec<Row>, Datab
     let (prepared, result) =
         future::join(connection.prepare(&known, statement), connection.run(&known, statement)).await;
     prepared.and(result)
-}
-
-/// Whether prepared statements are what failed: they are gone, or the schema changed the type of their results.
-fn is_stale(error: &DatabaseError) -> bool {
-    error.as_db_error().is_some_and(|error| {
-        *error.code() == SqlState::INVALID_SQL_STATEMENT_NAME
-            || (*error.code() == SqlState::FEATURE_NOT_SUPPORTED && error.message().starts_with("cached plan"))
-    })
 }
 
 /// The error of the pool: it does not say to clients where the database is.

@@ -389,3 +389,71 @@ async fn resumable_upload_is_completed_once_although_its_client_hangs_up() {
     assert_eq!((read.status(), &read.body()[..]), (StatusCode::OK, &b"hello"[..]));
     assert_eq!(count_completions(&api).await, 1, "rows that were written");
 }
+
+/// Deletes objects of the bucket `b`.
+async fn remove(storage: &std::sync::Arc<storage_rs::service::Storage>, names: &[String]) -> http::Response<Bytes> {
+    let body = json!({ "prefixes": names }).to_string();
+    send(storage, "DELETE", "/object/b", &[("content-type", "application/json")], body).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transaction_that_a_deadlock_rolls_back_is_repeated() {
+    let mut api = TestApi::start(&[]).await;
+    create_bucket(&api, "b").await;
+    for name in ["a", "z"] {
+        let stored = send(&api.storage, "POST", &format!("/object/b/{name}"), &REPLACING, "text").await;
+        assert_eq!(stored.status(), StatusCode::OK, "{stored:?}");
+    }
+    // The request is the one that notices the deadlock.
+    api.admin.batch_execute("SET deadlock_timeout = '60s'").await.unwrap();
+    let lock = "SELECT FROM storage.objects WHERE name = $1 FOR UPDATE";
+    let storage = std::sync::Arc::clone(&api.storage);
+    let transaction = api.admin.transaction().await.unwrap();
+    transaction.execute(lock, &[&"z"]).await.unwrap();
+    let removal = tokio::spawn(async move { remove(&storage, &["a".to_owned(), "z".to_owned()]).await });
+    let waiting =
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let started = std::time::Instant::now();
+    while transaction.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        assert!(started.elapsed() < Duration::from_secs(30), "the request waits for the second row");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    transaction.execute(lock, &[&"a"]).await.unwrap();
+    transaction.commit().await.unwrap();
+    let removed = removal.await.unwrap();
+    assert_eq!(removed.status(), StatusCode::OK, "{removed:?}");
+    assert_eq!(json_of(&removed).as_array().map(Vec::len), Some(2), "{removed:?}");
+    assert_eq!(api.count_files(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn removals_moves_and_uploads_of_the_same_names_do_not_fail() {
+    let api = TestApi::start(&[]).await;
+    let setting = format!("ALTER DATABASE {} SET deadlock_timeout = '20ms'", api.database);
+    api.admin.batch_execute(&setting).await.unwrap();
+    create_bucket(&api, "b").await;
+    let replica = api.replica();
+    let name = |number: usize| format!("n{}", number % 5);
+    for round in 0..60 {
+        let requests = (0..12).map(|number| {
+            let storage = if number % 2 == 0 { &api.storage } else { &replica };
+            let (first, second) = (name(round + number), name(round * 3 + number * 2 + 1));
+            async move {
+                match number % 3 {
+                    0 => send(storage, "POST", &format!("/object/b/{first}"), &REPLACING, "text").await,
+                    1 => {
+                        let order = json!({"bucketId": "b", "sourceKey": first, "destinationKey": second}).to_string();
+                        send(storage, "POST", "/object/move", &[("content-type", "application/json")], order).await
+                    }
+                    _ => remove(storage, &[first, second]).await,
+                }
+            }
+        });
+        for answer in futures::future::join_all(requests).await {
+            assert!(!answer.status().is_server_error(), "round {round}: {answer:?}");
+        }
+    }
+    // Every row has its file, and every file its row.
+    let rows: i64 = api.admin.query_one("SELECT count(*) FROM storage.objects", &[]).await.unwrap().get(0);
+    assert_eq!(usize::try_from(rows), Ok(api.count_files()));
+}
