@@ -19,19 +19,34 @@ pub async fn read(headers: &HeaderMap, body: Body, allows_empty: bool) -> Result
     let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let bytes = collect(body).await?;
     let Some(content_type) = content_type else { return Ok(None) };
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    if !is_media_type(essence) {
+    if !is_media_type(essence(content_type)) {
         return Err(Error::content_type_header());
     }
-    if !essence.eq_ignore_ascii_case("application/json") {
-        return Ok(None);
-    }
+    if is_announced(headers) { parse(&bytes, allows_empty) } else { Ok(None) }
+}
+
+/// Whether a request says that its body is JSON.
+pub(crate) fn is_announced(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content_type.is_some_and(|content_type| essence(content_type).eq_ignore_ascii_case("application/json"))
+}
+
+/// A media type without its parameters.
+fn essence(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// Parses a body that is announced as JSON; `None` for an empty one.
+///
+/// # Errors
+/// It is malformed, or empty and must not be.
+pub(crate) fn parse(bytes: &[u8], allows_empty: bool) -> Result<Option<Value>, Error> {
     if bytes.is_empty() {
         let message = "Body cannot be empty when content-type is set to 'application/json'";
         return if allows_empty { Ok(None) } else { Err(parser_error(400, Code::InvalidRequest, message)) };
     }
     // RFC 8259 §8.1 lets a parser ignore a byte order mark.
-    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match serde_json::from_slice(text) {
         Ok(value) if !names_prototype(&value) => Ok(Some(value)),
         _ => {

@@ -26,7 +26,7 @@ const MAXIMUM_PARTS: u32 = 10_000;
 /// The most entries of a list.
 const MAXIMUM_ENTRIES: u32 = 1000;
 /// The type of an object without one.
-const DEFAULT_TYPE: &str = "application/octet-stream";
+pub(super) const DEFAULT_TYPE: &str = "application/octet-stream";
 
 /// A part in a request that completes an upload.
 struct WantedPart {
@@ -206,7 +206,7 @@ impl Request {
     }
 
     pub(super) async fn complete_upload(self, body: Body) -> Result<S3Answer, Error> {
-        let document = read_document(body).await?;
+        let document = read_document(&self.call.parts.headers, body).await?;
         let wanted = parse_parts(&document)?;
         let upload = self.find_upload().await?;
         let limits = self.authorize_upload(Self::announced(&upload), upload.user_metadata.clone()).await?;

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use axum::body::Body;
 use chrono::DateTime;
-use http::StatusCode;
+use http::{HeaderMap, HeaderName, StatusCode};
 use serde_json::{Map, Value};
 
 use super::Request;
 use super::answer::S3Answer;
+use super::multipart::DEFAULT_TYPE;
 use super::xml::{Element, child_text, children};
 use crate::backend::BackendError;
 use crate::database::rows::{json as json_column, text as column};
@@ -19,7 +20,7 @@ use crate::objects::read::{Found, OBJECT};
 use crate::objects::remove::{remove_object, remove_objects};
 use crate::objects::transfer::{CopyOrder, copy_object};
 use crate::range;
-use crate::request::decode_path;
+use crate::request::{decode_path, json_body};
 use crate::response::{header_value, http_date};
 
 /// The largest document in a body, in bytes: a list of 10,000 parts, or of 1,000 names.
@@ -28,6 +29,8 @@ const MAXIMUM_DOCUMENT: usize = 2 * 1024 * 1024;
 const MAXIMUM_NAMES: usize = 1000;
 /// The attempts to open a file that other requests replace.
 const ATTEMPTS: usize = 3;
+/// The largest value of user metadata that is sent in a header field, in bytes.
+const MAXIMUM_METADATA_VALUE: usize = 8192;
 
 /// The object that a header `x-amz-copy-source` names. Its percent encoding is removed, and its version is ignored.
 pub(super) fn parse_copy_source(header: &str) -> Result<Target, Error> {
@@ -43,11 +46,14 @@ pub(super) fn parse_copy_source(header: &str) -> Result<Target, Error> {
     Ok(Target { bucket: bucket.to_owned(), name: name.to_owned() })
 }
 
-/// Reads a document in a body.
-pub(super) async fn read_document(body: Body) -> Result<String, Error> {
+/// Reads a document in a body. One that is announced as JSON has to be JSON, as in the reference.
+pub(super) async fn read_document(headers: &HeaderMap, body: Body) -> Result<String, Error> {
     let bytes = axum::body::to_bytes(body, MAXIMUM_DOCUMENT)
         .await
         .map_err(|error| Error::new(Code::MalformedXML, 400, "Invalid XML payload").because(error))?;
+    if json_body::is_announced(headers) {
+        json_body::parse(&bytes, false)?;
+    }
     String::from_utf8(bytes.to_vec())
         .map_err(|_| Error::new(Code::MalformedXML, 400, "Invalid XML payload: Invalid XML character"))
 }
@@ -174,7 +180,8 @@ impl Request {
         };
         let status = if bytes.is_some() { StatusCode::PARTIAL_CONTENT } else { StatusCode::OK };
         let length = bytes.as_ref().map_or(facts.size, |bytes| bytes.end - bytes.start);
-        let mut answer = describe(S3Answer::new(status), &found).with("content-length", &length.to_string());
+        let answer = S3Answer::new(status).with("content-type", DEFAULT_TYPE);
+        let mut answer = describe(answer, &found).with("content-length", &length.to_string());
         if let Some(bytes) = &bytes {
             answer = answer.with("content-range", &range::content_range(bytes, size));
         }
@@ -285,7 +292,7 @@ impl Request {
     }
 
     pub(super) async fn delete_objects(self, body: Body) -> Result<S3Answer, Error> {
-        let document = read_document(body).await?;
+        let document = read_document(&self.call.parts.headers, body).await?;
         let document = parse_document(&document)?;
         let root = document.root_element();
         if root.tag_name().name() != "Delete" {
@@ -349,11 +356,9 @@ fn describe(mut answer: S3Answer, found: &Found) -> S3Answer {
     let mut missing = 0;
     if let Value::Object(members) = &found.document["user_metadata"] {
         for (name, value) in members {
-            match value.as_str().filter(|value| value.is_ascii() && header_value(value).is_some()) {
-                Some(value) if !name.is_empty() => {
-                    answer = answer.with(&format!("x-amz-meta-{}", name.to_ascii_lowercase()), value);
-                }
-                _ => missing += 1,
+            match value.as_str().and_then(|value| Some((metadata_field(name, value)?, value))) {
+                Some((field, value)) => answer = answer.with(&field, value),
+                None => missing += 1,
             }
         }
     }
@@ -361,4 +366,15 @@ fn describe(mut answer: S3Answer, found: &Found) -> S3Answer {
         answer = answer.with("x-amz-missing-meta", &missing.to_string());
     }
     answer
+}
+
+/// The name of the header field of user metadata; `None` if no field can have this name and value.
+fn metadata_field(name: &str, value: &str) -> Option<String> {
+    let field = format!("x-amz-meta-{}", name.to_ascii_lowercase());
+    let can_send = !name.is_empty()
+        && value.len() <= MAXIMUM_METADATA_VALUE
+        && value.is_ascii()
+        && header_value(value).is_some()
+        && HeaderName::from_bytes(field.as_bytes()).is_ok();
+    can_send.then_some(field)
 }

@@ -6,6 +6,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use crate::api::{TestApi, json_of, send, sign};
+use crate::multipart::request_with;
 use crate::signature;
 
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
@@ -172,5 +173,42 @@ async fn head_and_info_name_the_transformation_of_the_query() {
         assert_eq!(answer.status(), StatusCode::OK, "{method} {path}: {answer:?}");
         let named = answer.headers().get("x-transformations").map(|value| value.to_str().unwrap());
         assert_eq!(named, expected, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn metadata_that_no_header_field_can_have_is_counted_by_the_s3_protocol() {
+    let api = start().await;
+    let metadata = json!({"kept": "x", "bad key": "x", "long": "v".repeat(8193), "longest": "v".repeat(8192)});
+    let header = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, metadata.to_string());
+    let headers = [("content-type", "text/plain"), ("x-metadata", header.as_str())];
+    let stored = send(&api.storage, "POST", "/object/b/m.txt", &headers, "text").await;
+    assert_eq!(stored.status(), StatusCode::OK, "{stored:?}");
+    for method in ["HEAD", "GET"] {
+        let answer = request_with(&api.storage, method, "/s3/b/m.txt", &[], "").await;
+        let field = |name: &str| answer.headers().get(name).map(|value| value.to_str().unwrap());
+        assert_eq!(field("x-amz-missing-meta"), Some("2"), "{method}");
+        assert_eq!(field("x-amz-meta-kept"), Some("x"), "{method}");
+        assert_eq!(field("x-amz-meta-longest").map(str::len), Some(8192), "{method}");
+        assert_eq!(field("x-amz-meta-long"), None, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn content_without_a_type_is_octets_for_the_s3_protocol() {
+    let api = start().await;
+    let replacing = [("x-amz-copy-source", "/b/a.txt"), ("x-amz-metadata-directive", "REPLACE")];
+    let copied = request_with(&api.storage, "PUT", "/s3/b/copy", &replacing, "").await;
+    assert_eq!(copied.status(), StatusCode::OK, "{copied:?}");
+    for (method, target, expected) in [
+        ("GET", "/s3/b/copy", Some("application/octet-stream")),
+        ("GET", "/s3/b/copy?response-content-type=text%2Fhtml", Some("text/html")),
+        ("GET", "/s3/b/a.txt", Some("text/plain")),
+        ("HEAD", "/s3/b/copy", None),
+    ] {
+        let answer = request_with(&api.storage, method, target, &[], "").await;
+        assert_eq!(answer.status(), StatusCode::OK, "{method} {target}: {answer:?}");
+        let kind = answer.headers().get("content-type").map(|value| value.to_str().unwrap());
+        assert_eq!(kind, expected, "{method} {target}");
     }
 }

@@ -115,7 +115,19 @@ impl Backend for GatedBackend {
 
 /// Sends a signed request.
 async fn request(storage: &Arc<Storage>, method: &str, target: &str, body: &str) -> Response<Bytes> {
-    let mut headers = vec![("host".to_owned(), "localhost".to_owned())];
+    request_with(storage, method, target, &[], body).await
+}
+
+/// Sends a signed request with header fields.
+pub(crate) async fn request_with(
+    storage: &Arc<Storage>,
+    method: &str,
+    target: &str,
+    more: &[(&str, &str)],
+    body: &str,
+) -> Response<Bytes> {
+    let more = more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let mut headers: Vec<_> = [("host".to_owned(), "localhost".to_owned())].into_iter().chain(more).collect();
     sign(&SIGNER, method, target, &mut headers, body.as_bytes());
     let mut request = Request::builder().method(method).uri(target).header("content-length", body.len());
     for (name, value) in &headers {
@@ -260,4 +272,25 @@ async fn uploads_that_get_no_part_for_a_week_are_deleted_with_their_parts() {
     let left = api.admin.query("SELECT id FROM storage.s3_multipart_uploads", &[]).await.unwrap();
     let left: Vec<String> = left.iter().map(|row| row.get(0)).collect();
     assert!(!left.contains(&ids[0]) && left.len() == 2, "{left:?}");
+}
+
+#[tokio::test]
+async fn completion_that_is_announced_as_json_has_to_be_json() {
+    let api = TestApi::start(&[]).await;
+    let target = upload_parts(&api).await;
+    for (body, message) in [
+        ("", "Body cannot be empty when content-type is set to 'application/json'"),
+        ("{\"Parts\":", "Body is not valid JSON but content-type is set to 'application/json'"),
+    ] {
+        let json = [("content-type", "application/json")];
+        let refused = request_with(&api.storage, "POST", &target, &json, body).await;
+        assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{body}: {refused:?}");
+        assert_eq!(element(&refused, "Code"), "InvalidRequest", "{body}");
+        assert_eq!(element(&refused, "Message"), message, "{body}");
+    }
+    // The upload is still pending.
+    let xml = [("content-type", "application/xml")];
+    let completed = request_with(&api.storage, "POST", &target, &xml, "").await;
+    assert_eq!(completed.status(), StatusCode::OK, "{completed:?}");
+    assert_one_object(&api, "hello world").await;
 }
