@@ -26,6 +26,7 @@ pub enum Code {
     EntityTooLarge,
     ExpiredToken,
     FeatureNotEnabled,
+    InsufficientStorage,
     InternalError,
     InvalidAccessKeyId,
     InvalidBucketName,
@@ -272,6 +273,12 @@ impl Error {
         Self::named(Code::SlowDown, 429, "too_many_connections", message)
     }
 
+    /// 507: there is no space left for content (RFC 4918 §11.5).
+    pub fn insufficient_storage() -> Self {
+        let error = Self::new(Code::InsufficientStorage, 507, "There is no space left").with_own_status();
+        error.because("no space left for content")
+    }
+
     /// 500: something failed that the client cannot mend.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         Self::new(Code::InternalError, 500, "Internal server error").because(cause)
@@ -333,7 +340,7 @@ impl From<BackendError> for Error {
             BackendError::Content(error) => error.into(),
             BackendError::NotFound => Self::named(Code::NoSuchKey, 404, "Not found", "The resource was not found"),
             BackendError::Name => Self::new(Code::InvalidKey, 400, "Invalid key"),
-            BackendError::NoSpace => Self::new(Code::InternalError, 500, "There is no space left").because("no space"),
+            BackendError::NoSpace => Self::insufficient_storage(),
             BackendError::Locked => Self::resource_locked(),
             BackendError::Offset => Self::internal("an upload has another size than it had"),
             BackendError::Failed { attempt, source } => Self::internal(format!("{attempt}: {source}")),

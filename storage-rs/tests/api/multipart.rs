@@ -20,7 +20,7 @@ use storage_rs::service::Storage;
 use storage_rs::sweep;
 use tokio::sync::Semaphore;
 
-use crate::api::{TestApi, send};
+use crate::api::{TestApi, json_of, send};
 use crate::signature::{Signer, sign};
 
 const SIGNER: Signer<'_> =
@@ -39,12 +39,14 @@ struct GatedBackend {
     allowed: Semaphore,
     /// The files that were opened or wait for it.
     wanted: Semaphore,
+    /// Whether there is no space for another file.
+    is_full: bool,
 }
 
 impl GatedBackend {
     fn open(api: &TestApi, allowed: usize) -> Arc<Self> {
         let disk = DiskBackend::open(&api.folder).unwrap();
-        Arc::new(Self { disk, allowed: Semaphore::new(allowed), wanted: Semaphore::new(0) })
+        Arc::new(Self { disk, allowed: Semaphore::new(allowed), wanted: Semaphore::new(0), is_full: false })
     }
 }
 
@@ -68,6 +70,9 @@ impl Backend for GatedBackend {
         headers: &'a ContentHeaders,
         content: Content,
     ) -> BoxFuture<'a, Result<FileFacts, BackendError>> {
+        if self.is_full {
+            return async { Err(BackendError::NoSpace) }.boxed();
+        }
         self.disk.put(key, headers, content)
     }
 
@@ -291,6 +296,29 @@ async fn completion_that_is_announced_as_json_has_to_be_json() {
     // The upload is still pending.
     let xml = [("content-type", "application/xml")];
     let completed = request_with(&api.storage, "POST", &target, &xml, "").await;
+    assert_eq!(completed.status(), StatusCode::OK, "{completed:?}");
+    assert_one_object(&api, "hello world").await;
+}
+
+#[tokio::test]
+async fn upload_without_space_is_refused_with_a_status_of_its_own() {
+    let api = TestApi::start(&[]).await;
+    let target = upload_parts(&api).await;
+    let disk = DiskBackend::open(&api.folder).unwrap();
+    let full = GatedBackend { disk, allowed: Semaphore::new(0), wanted: Semaphore::new(0), is_full: true };
+    let full = api.replica_over(Arc::new(full));
+    let form = "--x\r\nContent-Disposition: form-data; name=\"\"; filename=\"f\"\r\n\r\ntext\r\n--x--\r\n";
+    for (content_type, body) in [("text/plain", "text"), ("multipart/form-data; boundary=x", form)] {
+        let length = body.len().to_string();
+        let headers = [("content-type", content_type), ("content-length", length.as_str())];
+        let refused = send(&full, "POST", "/object/b/b.txt", &headers, body).await;
+        assert_eq!(refused.status(), StatusCode::INSUFFICIENT_STORAGE, "{content_type}: {refused:?}");
+        assert_eq!(json_of(&refused)["code"], "InsufficientStorage", "{content_type}");
+    }
+    let part = request(&full, "PUT", &format!("{target}&partNumber=3"), "text").await;
+    assert_eq!(part.status(), StatusCode::INSUFFICIENT_STORAGE, "{part:?}");
+    assert_eq!(element(&part, "Code"), "InsufficientStorage");
+    let completed = request(&api.storage, "POST", &target, "").await;
     assert_eq!(completed.status(), StatusCode::OK, "{completed:?}");
     assert_one_object(&api, "hello world").await;
 }
