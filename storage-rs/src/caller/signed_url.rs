@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::keys::Keys;
-use crate::error::{Code, Error};
+use crate::error::Error;
 
 /// The last second that JavaScript can count in milliseconds: the end of the latest token.
 const LAST_SECOND: i64 = 9_007_199_254_740;
@@ -72,7 +72,7 @@ pub fn verify(keys: &Keys, token: &str, scope: Scope, object: &str, now: i64) ->
     }
     // Every token of this server ends: one without an end is a token of something else.
     if !claims.get("exp").is_some_and(Value::is_number) {
-        return Err(Error::new(Code::ExpiredToken, 400, "The provided token has expired."));
+        return Err(Error::invalid_jwt("missing required \"exp\" claim"));
     }
     Ok(claims)
 }
@@ -80,6 +80,7 @@ pub fn verify(keys: &Keys, token: &str, scope: Scope, object: &str, now: i64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
     #[test]
     fn token_is_for_one_action_and_one_object() {
@@ -106,6 +107,14 @@ mod tests {
         assert!(verify(&keys, &upload, Scope::Download, "b/a", 0).is_err());
         assert!(verify(&keys, &download, Scope::Download, "b/a", 0).is_ok());
         assert!(verify(&keys, &download, Scope::Upload, "b/a", 0).is_err());
+    }
+
+    #[test]
+    fn token_without_an_end_is_refused() {
+        let keys = Keys::new("secret", &[]).unwrap();
+        let token = keys.sign(json!({"url": "b/a"}).as_object().unwrap()).unwrap();
+        let refused = verify(&keys, &token, Scope::Download, "b/a", 0).unwrap_err();
+        assert_eq!((refused.code, refused.message.as_ref()), (Code::InvalidJWT, "missing required \"exp\" claim"));
     }
 
     #[test]

@@ -186,12 +186,9 @@ pub(super) fn authorize(call: &mut Call, door: Door, target: &Target) -> Result<
             Ok((Access::Caller, None))
         }
         Door::Signed => {
-            let token = call
-                .query
-                .get("token")
-                .ok_or_else(|| Error::validation("querystring must have required property 'token'"))?;
+            let token = call.url_token()?;
             let now = call.storage.now().timestamp();
-            let claims = signed_url::verify(&call.storage.keys(), token, TokenScope::Download, &target.path(), now)?;
+            let claims = signed_url::verify(&call.storage.keys(), &token, TokenScope::Download, &target.path(), now)?;
             Ok((Access::Service, claims.get("exp").and_then(Value::as_f64).map(seconds)))
         }
     }
@@ -200,7 +197,7 @@ pub(super) fn authorize(call: &mut Call, door: Door, target: &Target) -> Result<
 /// Whether the token, whose signature was verified, is for a transformed image alone and not for its source.
 fn is_for_transformation(call: &Call) -> bool {
     let now = call.storage.now().timestamp();
-    let claims = call.query.get("token").and_then(|token| call.storage.keys().verify(token, now).ok());
+    let claims = call.query.get("token").and_then(|token| call.storage.keys().verify_url(token, now).ok());
     claims.is_some_and(|claims| {
         claims.get("transformations").and_then(Value::as_str).is_some_and(|text| !text.is_empty())
     })

@@ -66,10 +66,9 @@ pub(super) async fn upload(
 /// `PUT /object/upload/sign/:bucket/*`
 pub(super) async fn upload_signed(call: Call, target: Target, body: Body) -> Result<Response<Body>, Error> {
     check_content_type(&call)?;
-    let token =
-        call.query.get("token").ok_or_else(|| Error::validation("querystring must have required property 'token'"))?;
+    let token = call.url_token()?;
     let now = call.storage.now().timestamp();
-    let claims = signed_url::verify(&call.storage.keys(), token, TokenScope::Upload, &target.path(), now)?;
+    let claims = signed_url::verify(&call.storage.keys(), &token, TokenScope::Upload, &target.path(), now)?;
     let upload = Upload {
         target,
         owner: claims.get("owner").and_then(Value::as_str).map(str::to_owned),

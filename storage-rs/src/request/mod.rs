@@ -62,6 +62,16 @@ impl Call {
         self.header("x-upsert") == Some("true")
     }
 
+    /// The token of a signed URL.
+    ///
+    /// # Errors
+    /// 400: there is none, or several.
+    pub fn url_token(&self) -> Result<String, Error> {
+        let query = fields::Fields::of_query(&self.query);
+        query.require(&["token"])?;
+        Ok(query.text("token")?.unwrap_or_default())
+    }
+
     /// Verifies the token of the request.
     ///
     /// # Errors

@@ -4,14 +4,19 @@ use axum::body::Body;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 
-use crate::api::{TestApi, send};
+use crate::api::{TestApi, json_of, send};
 use crate::signature::{Signer, sign};
 
 const SIGNER: Signer<'_> =
     Signer { key: "harbour-access-key", secret: "harbour-secret-key-0123456789", region: "us-east-1" };
 
 async fn start() -> TestApi {
-    let api = TestApi::start(&[]).await;
+    start_with(&[]).await
+}
+
+/// Starts an API with further settings.
+async fn start_with(more: &[(&str, &str)]) -> TestApi {
+    let api = TestApi::start(more).await;
     for (name, is_public) in [("open", true), ("closed", false)] {
         let body = json!({"name": name, "public": is_public}).to_string();
         let created = send(&api.storage, "POST", "/bucket", &[("content-type", "application/json")], body).await;
@@ -54,16 +59,39 @@ async fn headers_that_are_not_signed_are_refused() {
 
 #[tokio::test]
 async fn signed_url_of_a_transformed_image_does_not_open_its_source() {
+    let key = ("JWT_JWKS", r#"{"keys":[],"urlSigningKey":{"kty":"oct","k":"c2VjcmV0LW9mLXVybHM","alg":"HS256"}}"#);
+    for settings in [&[][..], &[key]] {
+        let api = start_with(settings).await;
+        let body = json!({"expiresIn": 60, "transform": {"width": 20}}).to_string();
+        let path = "/object/sign/closed/secret.txt";
+        let signed = send(&api.storage, "POST", path, &[("content-type", "application/json")], body).await;
+        let signed: Value = serde_json::from_slice(signed.body()).unwrap();
+        let url = signed["signedURL"].as_str().unwrap();
+        assert!(url.starts_with("/render/image/sign/"), "{url}");
+        let source = url.replacen("/render/image/sign/", "/object/sign/", 1);
+        let refused = send(&api.storage, "GET", &source, &[], Body::empty()).await;
+        assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{settings:?}: {refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn signed_url_has_one_token() {
     let api = start().await;
-    let body = json!({"expiresIn": 60, "transform": {"width": 20}}).to_string();
-    let path = "/object/sign/closed/secret.txt";
-    let signed = send(&api.storage, "POST", path, &[("content-type", "application/json")], body).await;
-    let signed: Value = serde_json::from_slice(signed.body()).unwrap();
-    let url = signed["signedURL"].as_str().unwrap();
-    assert!(url.starts_with("/render/image/sign/"), "{url}");
-    let source = url.replacen("/render/image/sign/", "/object/sign/", 1);
-    let refused = send(&api.storage, "GET", &source, &[], Body::empty()).await;
-    assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{refused:?}");
+    let json = [("content-type", "application/json")];
+    let signed = send(&api.storage, "POST", "/object/sign/closed/secret.txt", &json, r#"{"expiresIn":60}"#).await;
+    let download = json_of(&signed)["signedURL"].as_str().unwrap().to_owned();
+    let signed = send(&api.storage, "POST", "/object/upload/sign/closed/new.txt", &[], Body::empty()).await;
+    let upload = json_of(&signed)["url"].as_str().unwrap().to_owned();
+    let render = download.replacen("/object/sign/", "/render/image/sign/", 1);
+    for (method, url) in [("GET", &download), ("PUT", &upload), ("GET", &render)] {
+        let refused = send(&api.storage, method, &format!("{url}&token=abc"), &[], "text").await;
+        assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{method} {url}: {refused:?}");
+        assert_eq!(json_of(&refused)["message"], "querystring/token must be string", "{method} {url}");
+    }
+    for (method, url) in [("GET", &download), ("PUT", &upload)] {
+        let answer = send(&api.storage, method, url, &[], "text").await;
+        assert_eq!(answer.status(), StatusCode::OK, "{method} {url}: {answer:?}");
+    }
 }
 
 #[tokio::test]
