@@ -17,6 +17,7 @@ use crate::caller::signed_url::{self, Scope as TokenScope};
 use crate::database::rows::{json as json_column, text as column};
 use crate::database::{End, Step, sql, text};
 use crate::error::Error;
+use crate::image::Transformation;
 use crate::request::Call;
 use crate::request::fields::Fields;
 use crate::response::{header_value, http_date};
@@ -210,13 +211,17 @@ fn seconds(time: f64) -> i64 {
 
 /// `GET` and `HEAD` of an object
 pub(super) async fn read(mut call: Call, door: Door, target: &Target) -> Result<Response<Body>, Error> {
+    let is_head = call.parts.method == Method::HEAD && door != Door::Signed;
+    // HEAD names the transformation of the query, as the routes of information do.
+    let asked =
+        if is_head { render::check_options(&Fields::of_query(&call.query))? } else { Transformation::default() };
     let (access, expires) = authorize(&mut call, door, target)?;
     if door == Door::Signed && is_for_transformation(&call) {
         return Err(Error::invalid_signature("Invalid signature"));
     }
-    if call.parts.method == Method::HEAD && door != Door::Signed {
+    if is_head {
         let found = locate(&call, target, access).await?;
-        return Ok(head(&call, &found));
+        return Ok(head(&call, &found, &asked));
     }
     let mut attempt = 1;
     loop {
@@ -361,7 +366,7 @@ fn insert_cache_control(call: &Call, found: &Found, addition: &str, headers: &mu
 }
 
 /// The response to HEAD, by the row alone.
-fn head(call: &Call, found: &Found) -> Response<Body> {
+fn head(call: &Call, found: &Found, asked: &Transformation) -> Response<Body> {
     let mut headers = HeaderMap::new();
     describe(call, found, None, &mut headers);
     headers.remove(CONTENT_DISPOSITION);
@@ -370,9 +375,7 @@ fn head(call: &Call, found: &Found) -> Response<Body> {
     if let Some(size) = found.size() {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(size));
     }
-    if let Ok(asked) = render::check_options(&Fields::of_query(&call.query)) {
-        render::describe_options(call, &asked, &mut headers);
-    }
+    render::describe_options(call, asked, &mut headers);
     build(StatusCode::OK, headers, Body::empty())
 }
 

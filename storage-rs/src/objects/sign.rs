@@ -110,7 +110,7 @@ pub(super) async fn sign_upload(mut call: Call, target: &Target, body: Body) -> 
         version: "1".to_owned(),
         owner: owner.clone(),
         metadata: announced_metadata(call.header("content-type"), call.content_length()),
-        user_metadata: read_metadata_header(&call),
+        user_metadata: read_metadata_header(&call)?,
         replaces,
     };
     let scope = call.scope();

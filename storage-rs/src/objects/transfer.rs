@@ -210,7 +210,7 @@ pub(super) async fn copy(mut call: Call, body: Body) -> Result<Response<Body>, E
     let copies_metadata = fields.truth("copyMetadata")?.unwrap_or(true);
     call.authenticate()?;
     let order = CopyOrder {
-        user_metadata: read_metadata_header(&call),
+        user_metadata: read_metadata_header(&call)?,
         replaces: call.is_upsert(),
         source,
         destination,

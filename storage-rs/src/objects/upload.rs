@@ -88,11 +88,24 @@ fn check_content_type(call: &Call) -> Result<(), Error> {
 }
 
 /// The metadata in a header: base64 of JSON. What is neither does not count.
-pub(crate) fn read_metadata_header(call: &Call) -> Option<Value> {
-    let text = call.header("x-metadata").filter(|text| text.len() <= MAXIMUM_METADATA)?;
-    let standard = text.replace('-', "+").replace('_', "/");
-    let digits: String = standard.chars().filter(|c| c.is_ascii_alphanumeric() || "+/".contains(*c)).collect();
-    serde_json::from_slice(&LENIENT.decode(digits).ok()?).ok()
+///
+/// # Errors
+/// 400: it is JSON, but no object.
+pub(crate) fn read_metadata_header(call: &Call) -> Result<Option<Value>, Error> {
+    let sent = call.header("x-metadata").filter(|text| text.len() <= MAXIMUM_METADATA).and_then(|text| {
+        let standard = text.replace('-', "+").replace('_', "/");
+        let digits: String = standard.chars().filter(|c| c.is_ascii_alphanumeric() || "+/".contains(*c)).collect();
+        serde_json::from_slice(&LENIENT.decode(digits).ok()?).ok()
+    });
+    check_metadata(sent, "x-metadata")
+}
+
+/// Checks that the metadata of the user is an object, or null.
+fn check_metadata(sent: Option<Value>, parameter: &str) -> Result<Option<Value>, Error> {
+    match sent {
+        None | Some(Value::Null | Value::Object(_)) => Ok(sent),
+        Some(_) => Err(Error::invalid_parameter(parameter)),
+    }
 }
 
 /// The column `user_metadata`: an object, whatever was sent.
@@ -116,7 +129,7 @@ async fn store(call: Call, upload: Upload, body: Body) -> Result<String, Error> 
             content_type.to_owned()
         },
         cache_control: call.filled_header("cache-control").unwrap_or("no-cache").to_owned(),
-        user_metadata: read_metadata_header(&call),
+        user_metadata: read_metadata_header(&call)?,
         length: call.content_length(),
     };
     if let Some(length) = announcement.length.filter(|_| is_small(&call, &upload)) {
@@ -147,19 +160,21 @@ fn is_small(call: &Call, upload: &Upload) -> bool {
 
 async fn store_form(call: Call, upload: Upload, mut form: Form) -> Result<String, Error> {
     let Some(file) = form.find_file().await? else { return Err(Error::no_content("No content provided")) };
-    let announce = |file_type: &str, fields: &super::form::FormFields| Announcement {
-        mime_type: fields.content_type.clone().unwrap_or_else(|| file_type.to_owned()),
-        cache_control: fields.cache_control(),
-        user_metadata: fields.user_metadata(),
-        length: call.content_length(),
+    let announce = |file_type: &str, fields: &super::form::FormFields| {
+        Ok::<_, Error>(Announcement {
+            mime_type: fields.content_type.clone().unwrap_or_else(|| file_type.to_owned()),
+            cache_control: fields.cache_control(),
+            user_metadata: check_metadata(fields.user_metadata(), "metadata")?,
+            length: call.content_length(),
+        })
     };
     let file_type = file.mime_type.clone();
-    let announcement = announce(&file_type, form.fields());
+    let announcement = announce(&file_type, form.fields())?;
     if is_small(&call, &upload) {
         let object = new_object(&upload, new_version());
         let facts = put(&call, &object, &announcement, file_content(file, write::SMALL)).await?;
         let stored = StoredFile { call: &call, object: &object, is_kept: false };
-        let announcement = announce(&file_type, &form.finish().await?);
+        let announcement = announce(&file_type, &form.finish().await?)?;
         stored.keep();
         return finish_small(call, upload, object, announcement, facts).await;
     }
@@ -168,7 +183,7 @@ async fn store_form(call: Call, upload: Upload, mut form: Form) -> Result<String
     let facts = put(&call, &object, &announcement, file_content(file, limit)).await?;
     let stored = StoredFile { call: &call, object: &object, is_kept: false };
     let fields = form.finish().await?;
-    let complete_announcement = announce(&file_type, &fields);
+    let complete_announcement = announce(&file_type, &fields)?;
     if complete_announcement.mime_type != announcement.mime_type
         || complete_announcement.user_metadata != announcement.user_metadata
     {

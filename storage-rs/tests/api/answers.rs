@@ -1,6 +1,8 @@
 //! Answers of the reference to requests that the recordings lack.
 
 use axum::body::Body;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -180,7 +182,7 @@ async fn head_and_info_name_the_transformation_of_the_query() {
 async fn metadata_that_no_header_field_can_have_is_counted_by_the_s3_protocol() {
     let api = start().await;
     let metadata = json!({"kept": "x", "bad key": "x", "long": "v".repeat(8193), "longest": "v".repeat(8192)});
-    let header = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, metadata.to_string());
+    let header = STANDARD.encode(metadata.to_string());
     let headers = [("content-type", "text/plain"), ("x-metadata", header.as_str())];
     let stored = send(&api.storage, "POST", "/object/b/m.txt", &headers, "text").await;
     assert_eq!(stored.status(), StatusCode::OK, "{stored:?}");
@@ -210,5 +212,52 @@ async fn content_without_a_type_is_octets_for_the_s3_protocol() {
         assert_eq!(answer.status(), StatusCode::OK, "{method} {target}: {answer:?}");
         let kind = answer.headers().get("content-type").map(|value| value.to_str().unwrap());
         assert_eq!(kind, expected, "{method} {target}");
+    }
+}
+
+#[tokio::test]
+async fn head_refuses_transformations_that_are_not_valid() {
+    let api = start().await;
+    api.admin.execute("UPDATE storage.buckets SET public = true", &[]).await.unwrap();
+    let answer = api.send("HEAD", "/object/public/b/a.txt?width=10", Body::empty()).await;
+    assert_eq!(answer.status(), StatusCode::OK, "{answer:?}");
+    for query in ["width=abc", "quality=500", "resize=cover%0Amalicious", "format=png"] {
+        for door in ["public/", "authenticated/", ""] {
+            let path = format!("/object/{door}b/a.txt?{query}");
+            let answer = api.send("HEAD", &path, Body::empty()).await;
+            assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{path}");
+        }
+        let path = format!("/object/authenticated/b/a.txt?{query}");
+        let answer = api.send("GET", &path, Body::empty()).await;
+        assert_eq!(answer.status(), StatusCode::OK, "content takes no transformation: {path}");
+    }
+}
+
+#[tokio::test]
+async fn metadata_that_is_json_but_no_object_is_refused() {
+    let api = start().await;
+    let upload = async |metadata: &str| {
+        let header = STANDARD.encode(metadata);
+        let headers = [("content-type", "text/plain"), ("x-metadata", header.as_str()), ("x-upsert", "true")];
+        send(&api.storage, "POST", "/object/b/m.txt", &headers, "text").await
+    };
+    let upload_form = async |metadata: &str| {
+        let part = "--x\r\nContent-Disposition: form-data; name=\"";
+        let body = format!(
+            "{part}metadata\"\r\n\r\n{metadata}\r\n{part}\"; filename=\"f\"\r\nContent-Type: text/plain\r\n\r\ntext\r\n--x--\r\n"
+        );
+        let headers = [("content-type", "multipart/form-data; boundary=x"), ("x-upsert", "true")];
+        send(&api.storage, "POST", "/object/b/m.txt", &headers, body).await
+    };
+    for metadata in ["[1]", "\"s\""] {
+        for refused in [upload(metadata).await, upload_form(metadata).await] {
+            assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{metadata}: {refused:?}");
+            assert_eq!(json_of(&refused)["code"], "InvalidParameter", "{metadata}");
+        }
+    }
+    for metadata in ["{\"a\":1}", "null", "no JSON"] {
+        for stored in [upload(metadata).await, upload_form(metadata).await] {
+            assert_eq!(stored.status(), StatusCode::OK, "{metadata}: {stored:?}");
+        }
     }
 }
