@@ -5,6 +5,7 @@ use http::Response;
 use serde_json::Value;
 
 use super::read::OBJECT;
+use super::write::lock_rows;
 use super::{Target, complete, delete_files};
 use crate::backend::FileKey;
 use crate::database::policies;
@@ -73,10 +74,11 @@ pub(super) async fn remove_many(mut call: Call, bucket: String, body: Body) -> R
 /// The database failed.
 pub(crate) async fn remove_objects(call: Call, bucket: String, names: Vec<String>) -> Result<Vec<Value>, Error> {
     complete(async move {
-        let scope = call.scope();
+        let (service, caller) = (call.service_scope(), call.scope());
         let mut deleted = Vec::new();
         for names in names.chunks(BATCH) {
-            let names = names.iter().map(String::as_str).filter(|name| !name.contains('\0'));
+            let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.contains('\0')).collect();
+            let lock = lock_rows(&bucket, names.iter().copied());
             let statement = sql(
                 &format!(
                     "DELETE FROM storage.objects WHERE bucket_id = $1 AND name = ANY($2::text[]) \
@@ -84,7 +86,9 @@ pub(crate) async fn remove_objects(call: Call, bucket: String, names: Vec<String
                 ),
                 [text(bucket.as_str()), array(names)],
             );
-            let rows = call.storage.database().run(&scope, statement).await?;
+            let steps = [Step::As(&service), Step::Run(lock), Step::As(&caller), Step::Run(statement)];
+            let results = call.storage.database().fly(&steps, End::Commit).await?;
+            let rows = results.into_iter().collect::<Result<Vec<_>, _>>()?.pop().unwrap_or_default();
             let file = |row| FileKey {
                 bucket: bucket.clone(),
                 name: column(row, 1).unwrap_or_default(),

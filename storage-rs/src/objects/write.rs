@@ -18,7 +18,7 @@ use super::Target;
 use crate::backend::{FileFacts, FileKey};
 use crate::database::rows::{json as json_column, text as column};
 use crate::database::scope::Scope;
-use crate::database::{End, Results, Step, nullable, policies, sql, text};
+use crate::database::{End, Results, Step, array, nullable, policies, sql, text};
 use crate::error::{Code, Error};
 use crate::names::is_owner_uuid;
 use crate::service::Storage;
@@ -237,6 +237,16 @@ impl NewObject {
 /// The statement that takes the lock on a name until the transaction ends.
 pub(crate) fn lock(target: &Target) -> Sql {
     sql(LOCK.trim_end_matches(", "), [text(lock_number(&target.path()).to_string())])
+}
+
+/// The statement that locks rows of a bucket in the order of their names, so that transactions with several rows wait for one
+/// another instead of ending in a deadlock.
+pub(crate) fn lock_rows<'a>(bucket: &str, names: impl IntoIterator<Item = &'a str>) -> Sql {
+    sql(
+        "SELECT id FROM storage.objects WHERE bucket_id = $1 AND name = ANY($2::text[]) \
+         ORDER BY name COLLATE \"C\" FOR UPDATE",
+        [text(bucket), array(names)],
+    )
 }
 
 /// The number of the lock on a name: that of the reference, so that its servers and this one exclude one another.
