@@ -58,6 +58,15 @@ fn errors_name_place_and_expectation() {
         ("order=id.desc,", 9, "unexpected end of input expecting field name (* or [a..z0..9_$])"),
         ("order=id.desc.nullsmiddle", 9, r#"unexpected "m" expecting "nullsfirst" or "nullslast""#),
         ("columns=", 1, "unexpected end of input expecting field name (* or [a..z0..9_$])"),
+        (r#"select="abc"#, 5, r#"unexpected end of input expecting "\\" or "\"""#),
+        (r#"order=data->"abc"#, 11, r#"unexpected end of input expecting "\\" or "\"""#),
+        (r#"or=("abc"#, 8, r#"unexpected end of input expecting "\\" or "\"""#),
+        (r#""abc=eq.1"#, 5, r#"unexpected end of input expecting "\\" or "\"""#),
+        ("id=in.(", 5, r#"unexpected end of input expecting "\"", "," or ")""#),
+        ("select=data->a>>b", 8, r#"unexpected '>' expecting "-", "->>", "->", "::", ".", ")", "," or end of input"#),
+        (r#"select=data->"a">b"#, 10, r#"unexpected '>' expecting "->>", "->", "::", ".", ")", "," or end of input"#),
+        ("order=data->a:b", 8, r#"unexpected ':' expecting "-", "->>", "->", delimiter (.), "," or end of input"#),
+        ("or=(data->a>.eq.1)", 11, r#"unexpected ">" expecting "-", "->>", "->" or delimiter (.)"#),
     ];
     let wrong: Vec<_> = cases
         .into_iter()

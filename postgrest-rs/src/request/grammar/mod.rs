@@ -170,7 +170,7 @@ fn json_index(input: &mut Input<'_>) -> Reply<String> {
 
 /// `->key->>0`
 fn json_path(input: &mut Input<'_>) -> Reply<Vec<JsonOperation>> {
-    many(input, |input| {
+    let operation = |input: &mut Input<'_>| {
         sequence(input, |steps| {
             let arrow: fn(JsonOperand) -> JsonOperation = steps.run(|input| {
                 any_word::<fn(JsonOperand) -> JsonOperation>(
@@ -187,6 +187,14 @@ fn json_path(input: &mut Input<'_>) -> Reply<Vec<JsonOperation>> {
             })?;
             Ok(arrow(operand))
         })
+    };
+    // Other than `many`, steps keep what else a key could have been followed by.
+    sequence(input, |steps| {
+        let mut operations = Vec::new();
+        while let Some(next) = steps.run(|input| optional(input, operation))? {
+            operations.push(next);
+        }
+        Ok(operations)
     })
 }
 

@@ -27,7 +27,7 @@ impl Message {
 pub(super) enum Expected {
     /// A description.
     Label(&'static str),
-    /// A text, shown in quotation marks.
+    /// A text, shown as a Haskell string literal.
     Text(&'static str),
 }
 
@@ -35,7 +35,7 @@ impl Expected {
     fn show(self) -> String {
         match self {
             Self::Label(label) => label.to_owned(),
-            Self::Text(text) => format!("\"{text}\""),
+            Self::Text(text) => show_literal(text),
         }
     }
 }
