@@ -1,7 +1,7 @@
 //! Names similar to a name that was not found, as the Haskell library `fuzzyset` finds them: candidates share trigrams or else
 //! bigrams with it, and are ordered by the Levenshtein distance.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// The sizes of the parts that names are compared by, in the order tried.
 const GRAM_SIZES: [usize; 2] = [3, 2];
@@ -29,15 +29,17 @@ struct Entry {
 }
 
 impl FuzzySet {
-    /// A set of these names.
+    /// A set of these names. Of names that differ in case alone it holds the last.
     pub fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
         let mut set = Self::default();
-        let mut found = HashSet::new();
+        let mut indices: HashMap<String, usize> = HashMap::new();
         for name in names {
             let lower = name.to_lowercase();
-            if !found.insert(lower.clone()) {
+            if let Some(index) = indices.get(&lower) {
+                name.clone_into(&mut set.entries[*index].name);
                 continue;
             }
+            indices.insert(lower.clone(), set.entries.len());
             let vectors = GRAM_SIZES.map(|size| count_grams(&lower, size));
             let norms = [norm(&vectors[0]), norm(&vectors[1])];
             for (gram, count) in vectors.into_iter().flatten() {
@@ -164,6 +166,12 @@ mod tests {
         assert_eq!(set.find_best("projxxxx", 0.75), None);
         assert_eq!(set.find_best("Projects", 0.75).as_deref(), Some("projects"));
         assert_eq!(set.find("", 0.33), []);
+    }
+
+    #[test]
+    fn last_of_names_that_differ_in_case_is_found() {
+        let set = FuzzySet::new(["Foo", "bar", "foo"].into_iter());
+        assert_eq!(set.find_best("fooz", 0.75).as_deref(), Some("foo"));
     }
 
     #[test]
