@@ -84,11 +84,33 @@ fn parse_json(body: &Bytes, is_function: bool) -> Result<Payload, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let shape = ShapeSeed.deserialize(&mut deserializer).map_err(|_| invalid())?;
     deserializer.end().map_err(|_| invalid())?;
+    if has_lone_surrogate(text) {
+        return Err(invalid());
+    }
     match shape {
         Shape::Objects(keys) => Ok(Payload::Json { raw: body.clone(), keys }),
         Shape::Mixed => Err(Error::invalid_body("All object keys must match")),
         Shape::Nothing => Ok(no_rows()),
     }
+}
+
+/// Whether an escape of valid JSON is half of a pair (RFC 8259 §8.2). Values are not read otherwise.
+fn has_lone_surrogate(json: &str) -> bool {
+    fn unit(escape: &str) -> Option<u16> {
+        u16::from_str_radix(escape.strip_prefix("\\u")?.get(..4)?, 16).ok()
+    }
+    let mut rest = json;
+    while let Some(start) = rest.find('\\') {
+        rest = &rest[start..];
+        let length = match unit(rest) {
+            Some(0xd800..=0xdbff) if matches!(unit(&rest[6..]), Some(0xdc00..=0xdfff)) => 12,
+            Some(0xd800..=0xdfff) => return true,
+            Some(_) => 6,
+            None => 2,
+        };
+        rest = &rest[length..];
+    }
+    false
 }
 
 fn no_rows() -> Payload {
@@ -283,8 +305,11 @@ fn parse_csv(body: &Bytes, maximum: usize) -> Result<Payload, Error> {
     }
     check_csv(body)?;
     let unreadable = |error: csv::Error| Error::invalid_body(format!("parse error ({error})"));
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(body.as_ref());
-    let names = reader.headers().map_err(unreadable)?.clone();
+    let is_header_blank = body.starts_with(b"\n") || body.starts_with(b"\r");
+    let mut reader = csv::ReaderBuilder::new().flexible(true).has_headers(!is_header_blank).from_reader(body.as_ref());
+    // The reader skips blank lines; as a header, one is a column without a name.
+    let names =
+        if is_header_blank { csv::StringRecord::from(vec![""]) } else { reader.headers().map_err(unreadable)?.clone() };
     let header = CsvHeader::new(&names)?;
     let mut raw = vec![b'['];
     let mut record = csv::StringRecord::new();
@@ -331,6 +356,8 @@ fn check_csv(body: &[u8]) -> Result<(), Error> {
     enum Place {
         Start,
         Unquoted,
+        /// Behind the quote that opens a field.
+        Opened,
         Quoted,
         AfterQuotes,
     }
@@ -338,18 +365,23 @@ fn check_csv(body: &[u8]) -> Result<(), Error> {
     let mut has_line_end = false;
     for (index, byte) in body.iter().enumerate() {
         place = match (place, byte) {
-            (Place::Quoted, b'"') => Place::AfterQuotes,
-            (Place::Quoted, _) | (Place::AfterQuotes | Place::Start, b'"') => Place::Quoted,
+            (Place::Opened | Place::Quoted, b'"') => Place::AfterQuotes,
+            (Place::Opened | Place::Quoted, _) | (Place::AfterQuotes, b'"') => Place::Quoted,
+            (Place::Start, b'"') => Place::Opened,
             (_, b',') => Place::Start,
             (_, b'\r' | b'\n') => {
                 has_line_end = true;
                 Place::Start
             }
             (Place::AfterQuotes, _) | (Place::Unquoted, b'"') => {
-                return Err(Error::invalid_body(format!("parse error (endOfInput) at {}", show_rest(&body[index..]))));
+                let rest = show_rest(&body[index..]);
+                return Err(Error::invalid_body(format!("parse error (Failed reading: satisfy) at {rest}")));
             }
             (Place::Start | Place::Unquoted, _) => Place::Unquoted,
         };
+    }
+    if place == Place::Opened {
+        return Err(Error::invalid_body("parse error (Failed reading: trailing double quote) at \"\""));
     }
     if place == Place::Quoted || !has_line_end {
         return Err(Error::invalid_body("parse error (not enough input) at \"\""));

@@ -86,12 +86,33 @@ async fn functions_do_not_frame_the_answer() {
 }
 
 #[tokio::test]
+async fn escape_that_is_half_of_a_pair_is_no_json() {
+    let api = TestApi::start(OBJECTS, &[]).await;
+    for body in [
+        r#"{"id":3,"name":"\ud800"}"#,
+        r#"{"id":3,"name":"\udc00"}"#,
+        r#"{"id":3,"name":"\ud800\u0041"}"#,
+        r#"[{"id":3,"name":{"\udbff":1}}]"#,
+        r#"{"id":3,"name":["\ud83d\ude00\ud83d"]}"#,
+    ] {
+        let refused = send(&api, Request::post("/boats"), body).await;
+        let answer: serde_json::Value = serde_json::from_slice(refused.body()).unwrap();
+        assert_eq!((refused.status().as_u16(), &answer["message"]), (400, &"Empty or invalid json".into()), "{body}");
+    }
+    let written = send(&api, Request::post("/boats"), r#"{"id":3,"name":"\ud83d\ude00\\ud800"}"#).await;
+    assert_eq!(written.status(), 201, "{}", text(&written));
+}
+
+#[tokio::test]
 async fn csv_is_read_by_its_grammar() {
     let api = TestApi::start(OBJECTS, &[]).await;
     for (body, message) in [
         ("id,name", "parse error (not enough input) at \"\""),
-        ("id,name\n3,x\"y\n", "parse error (endOfInput) at \"\"y\n\""),
-        ("id,name\n3,\"x\"z\n", "parse error (endOfInput) at \"z\n\""),
+        ("id,name\n3,x\"y\n", "parse error (Failed reading: satisfy) at \"\"y\n\""),
+        ("id,name\n3,\"x\"z\n", "parse error (Failed reading: satisfy) at \"z\n\""),
+        ("id,name\n3,\"", "parse error (Failed reading: trailing double quote) at \"\""),
+        ("id,name\n3,\"x", "parse error (not enough input) at \"\""),
+        ("\nid,name\n3,x\n", "Could not find the '' column of 'boats' in the schema cache"),
     ] {
         let refused = send(&api, Request::post("/boats").header("content-type", "text/csv"), body).await;
         let answer: serde_json::Value = serde_json::from_slice(refused.body()).unwrap();
