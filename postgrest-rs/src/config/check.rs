@@ -1,5 +1,8 @@
 //! Settings that must have a certain form.
 
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use super::claim_path::ClaimPath;
 use super::{LogLevel, OpenApiMode, Sources, TransactionEnd, split_commas};
 use crate::jwt::keys::KeySet;
@@ -134,12 +137,23 @@ pub(super) fn socket_mode(sources: &Sources) -> Result<u32, String> {
     }
 }
 
+/// The contents of pipes and the like by their paths: they can be read once, settings are read several times.
+static STREAMS: LazyLock<Mutex<BTreeMap<String, String>>> = LazyLock::new(Mutex::default);
+
 /// The text, or the content of the file that `@` names.
 pub(super) fn read_reference(text: &str) -> Result<String, String> {
-    match text.strip_prefix('@') {
-        Some(path) => std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}")),
-        None => Ok(text.to_owned()),
+    let Some(path) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
+    let read = || std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
+    if std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return read();
     }
+    let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(content) = streams.get(path) {
+        return Ok(content.clone());
+    }
+    let content = read()?;
+    streams.insert(path.to_owned(), content.clone());
+    Ok(content)
 }
 
 pub(super) fn read_uri(sources: &Sources) -> Result<String, String> {
@@ -154,4 +168,30 @@ pub(super) fn read_keys(sources: &Sources) -> Result<Option<KeySet>, String> {
     let secret = secret.strip_suffix('\n').filter(|_| text.starts_with('@')).unwrap_or(&secret);
     let is_base64 = sources.truth(&["jwt-secret-is-base64", "secret-is-base64"], false);
     KeySet::parse(secret, is_base64).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn stream_is_read_once_and_a_file_anew() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(b"a secret").unwrap();
+        drop(writer);
+        let name = format!("@/dev/fd/{}", reader.as_raw_fd());
+        assert_eq!(read_reference(&name).unwrap(), "a secret");
+        assert_eq!(read_reference(&name).unwrap(), "a secret");
+
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let name = format!("@{}", file.path().display());
+        for content in ["one", "two"] {
+            std::fs::write(file.path(), content).unwrap();
+            assert_eq!(read_reference(&name).unwrap(), content);
+        }
+        assert!(read_reference("@/does/not/exist").is_err());
+    }
 }
