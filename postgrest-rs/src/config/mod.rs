@@ -192,14 +192,14 @@ impl Sources {
         names.iter().find_map(|name| self.find(name)?.trim().parse().ok()).unwrap_or(default)
     }
 
-    /// A truth value in any case; other texts count as absent, numbers as false at 0.
+    /// A truth value in any case, with quotation marks around or not; other texts count as absent, numbers as false at 0.
     fn truth(&self, names: &[&str], default: bool) -> bool {
         self.find_truth(names).unwrap_or(default)
     }
 
     fn find_truth(&self, names: &[&str]) -> Option<bool> {
         let read = |name: &&str| {
-            let value = self.find(name)?.trim();
+            let value = self.find(name)?.trim().trim_matches('"');
             match value.to_lowercase().as_str() {
                 "true" => Some(true),
                 "false" => Some(false),
@@ -350,6 +350,26 @@ mod tests {
         assert_eq!(Config::build(&sources).unwrap().db_anon_role.as_deref(), Some("of_environment"));
         sources.database.insert("db_anon_role".to_owned(), "of_database".to_owned());
         assert_eq!(Config::build(&sources).unwrap().db_anon_role.as_deref(), Some("of_database"));
+    }
+
+    #[test]
+    fn truth_values_are_read_in_any_case_and_with_quotation_marks() {
+        let cases = [
+            ("true", true),
+            ("TRUE", true),
+            ("\"true\"", true),
+            ("\"True\"", true),
+            ("1", true),
+            ("false", false),
+            ("\"FALSE\"", false),
+            ("0", false),
+            ("yes", false),
+        ];
+        for (value, expected) in cases {
+            let mut sources = Sources::default();
+            sources.file.insert("jwt-secret-is-base64".to_owned(), value.to_owned());
+            assert_eq!(sources.truth(&["jwt-secret-is-base64"], false), expected, "{value}");
+        }
     }
 
     #[test]
