@@ -1,6 +1,8 @@
 //! What the administration port tells.
 
 use std::fmt::Write;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -15,13 +17,27 @@ impl DataApi {
             ("pgrst_db_pool_available", "Available connections in the pool", idle),
             ("pgrst_db_pool_in_use", "Connections in use", in_use),
             ("pgrst_db_pool_max", "Max pool connections", maximum),
-            ("pgrst_schema_cache_loaded", "Whether the schema cache is loaded", usize::from(self.is_ready())),
+            ("pgrst_schema_cache_loaded", "Whether the schema cache is loaded", usize::from(self.cache().is_some())),
         ];
         let mut text = String::new();
         for (name, help, value) in figures {
             // Writing to a string does not fail.
             let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}\n");
         }
+        let loads = self.loads();
+        let query_time = Duration::from_micros(loads.query_time.load(Ordering::Relaxed));
+        let (succeeded, failed) = (loads.succeeded.load(Ordering::Relaxed), loads.failed.load(Ordering::Relaxed));
+        let _ = write!(
+            text,
+            "# HELP pgrst_schema_cache_query_time_seconds Duration of the queries of the last load of the schema cache\n\
+             # TYPE pgrst_schema_cache_query_time_seconds gauge\n\
+             pgrst_schema_cache_query_time_seconds {}\n\
+             # HELP pgrst_schema_cache_loads_total Loads of the schema cache\n\
+             # TYPE pgrst_schema_cache_loads_total counter\n\
+             pgrst_schema_cache_loads_total{{status=\"SUCCESS\"}} {succeeded}\n\
+             pgrst_schema_cache_loads_total{{status=\"FAIL\"}} {failed}\n",
+            query_time.as_secs_f64()
+        );
         text
     }
 

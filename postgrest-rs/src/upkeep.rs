@@ -98,7 +98,7 @@ async fn reload_once_each(api: &DataApi, requests: &ReloadRequests) {
 
 async fn wait_until_unused(api: &DataApi, limit: Duration) {
     // Until the first load succeeded there is nothing to give up.
-    while !api.is_ready() {
+    while api.cache().is_none() {
         tokio::time::sleep(FIRST_LOAD_INTERVAL).await;
     }
     api.wait_until_unused(limit).await;
@@ -157,6 +157,8 @@ async fn listen(api: &DataApi, requests: &ReloadRequests) {
         let started = Instant::now();
         if let Err(error) = listen_once(&config.db_uri, &config.db_channel, requests).await {
             tracing::warn!(error, "listening for notifications failed, trying again");
+            api.record_lost_connection(&error);
+            api.pool().forget_probe().await;
         }
         if started.elapsed() > MAXIMUM_PAUSE {
             pause = Duration::from_secs(1);

@@ -37,11 +37,15 @@ pub(crate) async fn serve(api: Arc<DataApi>, file: Option<PathBuf>) -> anyhow::R
     tracing::info!(address, "serving the data API");
     let upkeep = http_edge::spawn_task(upkeep::run(Arc::clone(&api), file, requests));
     let limits = HttpLimits { encodes_targets: true, accepts_repeated_host: true, ..HttpLimits::behind_gateway() };
-    http_edge::serve(listener, closing, limits, move |request: Request| {
-        let api = Arc::clone(&api);
+    let served = Arc::clone(&api);
+    let serving = http_edge::serve(listener, closing, limits, move |request: Request| {
+        let api = Arc::clone(&served);
         async move { answer(&api, request).await }
-    })
-    .await;
+    });
+    tokio::select! {
+        () = serving => {}
+        reason = api.wait_for_final_failure() => bail!("the database: {reason}"),
+    }
     upkeep.abort();
     if let Some(admin) = admin {
         admin.await?;
@@ -142,17 +146,17 @@ async fn serve_admin(
         closing,
         HttpLimits::default(),
         move |request: Request| {
-            let response = answer_admin(&api, request.uri().path());
-            async move { response }
+            let api = Arc::clone(&api);
+            async move { answer_admin(&api, request.uri().path()).await }
         },
     ))))
 }
 
 /// Answers a request to the administration port.
-fn answer_admin(api: &DataApi, path: &str) -> Response {
+async fn answer_admin(api: &DataApi, path: &str) -> Response {
     let (status, media_type, body) = match path {
         "/live" => (StatusCode::OK, None, String::new()),
-        "/ready" if api.is_ready() => (StatusCode::OK, None, String::new()),
+        "/ready" if api.check_ready().await => (StatusCode::OK, None, String::new()),
         "/ready" => (StatusCode::SERVICE_UNAVAILABLE, None, String::new()),
         "/metrics" => (StatusCode::OK, Some("text/plain; charset=utf-8"), api.metrics()),
         "/schema_cache" => (StatusCode::OK, Some("application/json"), api.cache_summary()),

@@ -32,8 +32,8 @@ impl Config {
     /// The settings as lines `key = value`, in the order of `PostgREST`, which can be used as a file again. Secrets are among them.
     ///
     /// Settings of Basalt alone are there only where they differ from the default.
-    pub(crate) fn dump(&self, sources: &Sources) -> String {
-        let settings = self.database_settings(sources).into_iter().chain(self.token_settings(sources));
+    pub fn dump(&self, sources: &Sources) -> String {
+        let settings = self.database_settings().into_iter().chain(self.token_settings(sources));
         let settings = settings.chain(self.server_settings(sources)).chain(self.own_settings());
         let mut text = String::new();
         for (key, value) in settings {
@@ -46,7 +46,7 @@ impl Config {
         text
     }
 
-    fn database_settings(&self, sources: &Sources) -> Lines {
+    fn database_settings(&self) -> Lines {
         let transaction_end = match (self.db_tx_end.rolls_back, self.db_tx_end.allows_override) {
             (false, false) => "commit",
             (false, true) => "commit-allow-override",
@@ -66,8 +66,7 @@ impl Config {
             ("db-pool-acquisition-timeout", self.db_pool_acquisition_timeout.as_secs().to_string()),
             ("db-pool-max-lifetime", self.db_pool_max_lifetime.as_secs().to_string()),
             ("db-pool-max-idletime", self.db_pool_max_idletime.as_secs().to_string()),
-            // The pool always recovers; the value is kept for PostgREST.
-            ("db-pool-automatic-recovery", sources.truth(&["db-pool-automatic-recovery"], true).to_string()),
+            ("db-pool-automatic-recovery", self.db_pool_automatic_recovery.to_string()),
             ("db-pre-request", name(self.db_pre_request.as_ref())),
             // Without a setting the server finds out for each connection whether there is a pooler; PostgREST has no such value.
             ("db-prepared-statements", self.db_prepared_statements.unwrap_or(true).to_string()),
@@ -144,7 +143,7 @@ impl Config {
         let sources = Sources::default();
         let config = Self::build(&sources)?;
         let sections = [
-            ("The database, and what of it is served", config.database_settings(&sources)),
+            ("The database, and what of it is served", config.database_settings()),
             ("Tokens: with jwt-secret, a text of 32 characters or a JSON Web Key Set, requests may name their role", {
                 config.token_settings(&sources)
             }),

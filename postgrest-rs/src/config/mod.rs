@@ -108,6 +108,8 @@ pub struct Config {
     pub db_plan_enabled: bool,
     pub db_pool: usize,
     pub db_pool_acquisition_timeout: Duration,
+    /// Whether lost connections are opened again; the process ends otherwise.
+    pub db_pool_automatic_recovery: bool,
     pub db_pool_max_idletime: Duration,
     pub db_pool_max_lifetime: Duration,
     pub db_pre_config: Option<QualifiedName>,
@@ -303,6 +305,7 @@ impl Config {
             db_plan_enabled: sources.truth(&["db-plan-enabled"], false),
             db_pool: sources.number(&["db-pool"], 10).max(1),
             db_pool_acquisition_timeout: sources.seconds(&["db-pool-acquisition-timeout"], 10),
+            db_pool_automatic_recovery: sources.truth(&["db-pool-automatic-recovery"], true),
             db_pool_max_idletime: sources.seconds(&["db-pool-max-idletime", "db-pool-timeout"], 30),
             db_pool_max_lifetime: sources.seconds(&["db-pool-max-lifetime"], 1800),
             db_pre_config: sources.name(&["db-pre-config"]),

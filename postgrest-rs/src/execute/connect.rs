@@ -11,6 +11,7 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::net::UnixStream;
 use tokio_postgres::config::{Host, SslMode, SslNegotiation, TargetSessionAttrs};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, CancelToken, Client, Connection, Socket};
 
 use super::spool::Diversion;
@@ -442,6 +443,11 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A connection, the messages that its owner carries, and where its large results go.
 type Established = (Client, Carrier, Arc<Diversion>);
+
+/// The SQLSTATE by which the database refused a connection; `None` when it was not reached.
+pub fn database_code<'a>(failure: &'a (dyn std::error::Error + Send + Sync + 'static)) -> Option<&'a SqlState> {
+    failure.downcast_ref::<tokio_postgres::Error>().and_then(tokio_postgres::Error::code)
+}
 
 fn no_host() -> Failure {
     io::Error::new(io::ErrorKind::NotFound, "no host").into()

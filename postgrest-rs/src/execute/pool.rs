@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-use super::connect::{Failure, Target};
+use super::connect::{Failure, Target, database_code};
 use super::error_chain;
 use super::prepared::Connection;
 use super::spool::Diversion;
@@ -46,8 +47,18 @@ pub struct Pool {
     idle: Mutex<Vec<Idle>>,
     /// Counts the renewals; connections of an earlier one are not used again.
     generation: AtomicU64,
-    /// The last probe: when it ended, and whether the database answered. Locked during a probe, so that one serves all requests.
-    probe: tokio::sync::Mutex<Option<(Instant, bool)>>,
+    /// The last probe: when it ended, and what it found. Locked during a probe, so that one serves all requests.
+    probe: tokio::sync::Mutex<Option<(Instant, ProbeOutcome)>>,
+}
+
+/// What an attempt to open a connection tells of the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ProbeOutcome {
+    /// It serves, to this connection or to as many others as it allows.
+    Serving,
+    /// It answers and refuses: it starts, ends, or does not know the login role.
+    Refusing,
+    Silent,
 }
 
 #[derive(Debug)]
@@ -126,25 +137,41 @@ impl Pool {
     }
 
     async fn is_answering(&self) -> bool {
+        self.probe(|last| last != ProbeOutcome::Silent).await != ProbeOutcome::Silent
+    }
+
+    /// Whether the database serves connections now, or did so within the last seconds.
+    pub async fn is_served(&self) -> bool {
+        self.probe(|last| last == ProbeOutcome::Serving).await == ProbeOutcome::Serving
+    }
+
+    /// Lets the next probe ask the database, as a connection was lost.
+    pub async fn forget_probe(&self) {
+        *self.probe.lock().await = None;
+    }
+
+    /// Asks the database. The last outcome counts for a while when it `is_kept`.
+    async fn probe(&self, is_kept: impl Fn(ProbeOutcome) -> bool) -> ProbeOutcome {
         let asked = Instant::now();
         let mut last = self.probe.lock().await;
-        if let Some((ended, is_answering)) = *last
+        if let Some((ended, outcome)) = *last
             // A database that did not answer may be back: only those who waited for that probe go by it.
-            && (ended >= asked || (is_answering && ended.elapsed() < PROBE_INTERVAL))
+            && (ended >= asked || (is_kept(outcome) && ended.elapsed() < PROBE_INTERVAL))
         {
-            return is_answering;
+            return outcome;
         }
         let opened = tokio::time::timeout(PROBE_LIMIT, self.target.open()).await;
-        let is_answering = match opened {
-            Ok(Ok(_)) => true,
-            // It refuses the connection, such as one too many, and is there.
-            Ok(Err(failure)) => {
-                failure.downcast_ref::<tokio_postgres::Error>().is_some_and(|error| error.as_db_error().is_some())
-            }
-            Err(_) => false,
+        let outcome = match opened {
+            Ok(Ok(_)) => ProbeOutcome::Serving,
+            Ok(Err(failure)) => match database_code(failure.as_ref()) {
+                Some(code) if *code == SqlState::TOO_MANY_CONNECTIONS => ProbeOutcome::Serving,
+                Some(_) => ProbeOutcome::Refusing,
+                None => ProbeOutcome::Silent,
+            },
+            Err(_) => ProbeOutcome::Silent,
         };
-        *last = Some((Instant::now(), is_answering));
-        is_answering
+        *last = Some((Instant::now(), outcome));
+        outcome
     }
 
     /// A connection; it waits until one is free.

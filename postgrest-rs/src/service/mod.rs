@@ -5,6 +5,7 @@ mod call;
 pub mod dependencies;
 pub mod explanation;
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,8 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
 use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, watch};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 
 use self::cache::LiveCache;
 use self::call::Call;
@@ -19,6 +22,7 @@ use self::dependencies::{Dependencies, Presence, TokenIsApiKey, machine_time};
 use self::explanation::Explanation;
 use crate::config::{Config, LogLevel, OpenApiMode, Sources};
 use crate::error::Error;
+use crate::execute::connect::database_code;
 use crate::execute::pool::{Pool, PoolLimits};
 use crate::execute::{connect, error_chain, settings};
 use crate::jwt::{TokenCache, find_bearer};
@@ -60,6 +64,20 @@ pub struct DataApi {
     pauses: watch::Sender<usize>,
     /// Only one reload runs at a time.
     reloading: Mutex<()>,
+    loads: SchemaLoads,
+    /// Why the process must end, once it must.
+    final_failure: watch::Sender<Option<String>>,
+}
+
+/// The loads of the schema cache so far.
+#[derive(Debug, Default)]
+pub(crate) struct SchemaLoads {
+    pub(crate) succeeded: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    /// Whether the last one failed.
+    pub(crate) is_failing: AtomicBool,
+    /// How long the queries of the last one took that succeeded, in microseconds.
+    pub(crate) query_time: AtomicU64,
 }
 
 /// Keeps an API from connecting of its own accord until it is dropped.
@@ -139,6 +157,8 @@ impl DataApi {
             connected: Arc::default(),
             pauses: watch::Sender::new(0),
             reloading: Mutex::new(()),
+            loads: SchemaLoads::default(),
+            final_failure: watch::Sender::new(None),
         }))
     }
 
@@ -153,9 +173,44 @@ impl DataApi {
         self.config().dump(&sources)
     }
 
-    /// Whether the schema cache was loaded once.
-    pub fn is_ready(&self) -> bool {
-        self.cache().is_some()
+    /// Whether the last load of the schema cache succeeded and the database serves connections, for probes. Requests are answered
+    /// from the former cache meanwhile.
+    pub async fn check_ready(&self) -> bool {
+        self.cache().is_some() && !self.loads.is_failing.load(Ordering::Relaxed) && self.pool.is_served().await
+    }
+
+    pub(crate) fn loads(&self) -> &SchemaLoads {
+        &self.loads
+    }
+
+    /// Waits until the process must end, and returns why: the database refused the password before the first load, or it was not
+    /// reached while `db-pool-automatic-recovery` is off.
+    pub async fn wait_for_final_failure(&self) -> String {
+        let mut failures = self.final_failure.subscribe();
+        // The sender lives as long as the API.
+        let reason = failures.wait_for(Option::is_some).await.ok().and_then(|reason| reason.clone());
+        reason.unwrap_or_default()
+    }
+
+    /// Records a lost or refused connection, which ends the process where connections are not to be opened again.
+    pub(crate) fn record_lost_connection(&self, error: &str) {
+        if !self.config().db_pool_automatic_recovery {
+            self.final_failure.send_replace(Some(format!("{error} (db-pool-automatic-recovery is false)")));
+        }
+    }
+
+    /// A connection of its own.
+    async fn connect(&self) -> Result<Client, String> {
+        let failure = match self.pool.connect().await {
+            Ok(client) => return Ok(client),
+            Err(failure) => failure,
+        };
+        let text = error_chain(failure.as_ref());
+        if database_code(failure.as_ref()) == Some(&SqlState::INVALID_PASSWORD) && self.cache().is_none() {
+            self.final_failure.send_replace(Some(text.clone()));
+        }
+        self.record_lost_connection(&text);
+        Err(text)
     }
 
     /// The pool of connections.
@@ -247,7 +302,7 @@ impl DataApi {
         let mut roles = RoleSettings::default();
         let mut database = None;
         if config.db_config {
-            let client = self.pool.connect().await.map_err(|error| error_chain(error.as_ref()))?;
+            let client = self.connect().await?;
             let read = settings::read_settings(&client, config.db_pre_config.as_ref()).await;
             database = Some(read.map_err(|error| error_chain(error.as_ref()))?);
             roles = settings::read_role_settings(&client).await.map_err(|error| error_chain(error.as_ref()))?;
@@ -269,14 +324,21 @@ impl DataApi {
     /// # Errors
     /// The database refused a query.
     pub async fn reload_schema(&self) -> Result<(), String> {
-        self.read_schema().await.inspect_err(|_| self.cache.record_failure())
+        let read = self.read_schema().await;
+        self.loads.is_failing.store(read.is_err(), Ordering::Relaxed);
+        let count = if read.is_ok() { &self.loads.succeeded } else { &self.loads.failed };
+        count.fetch_add(1, Ordering::Relaxed);
+        read.inspect_err(|_| self.cache.record_failure())
     }
 
     async fn read_schema(&self) -> Result<(), String> {
         let _guard = self.reloading.lock().await;
-        let client = self.pool.connect().await.map_err(|error| error_chain(error.as_ref()))?;
+        let client = self.connect().await?;
+        let started = Instant::now();
         let loaded = SchemaCache::load(&client, &self.config()).await;
         self.cache.replace(loaded.map_err(|error| error_chain(error.as_ref()))?);
+        let microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.loads.query_time.store(microseconds, Ordering::Relaxed);
         self.pool.renew();
         Ok(())
     }
@@ -295,6 +357,11 @@ impl DataApi {
         } else {
             let explanation = OnceLock::new();
             let answered = self.answer_in_time(&state, parts, &body, &explanation).await;
+            if let Err(error) = &answered
+                && matches!(&*error.code, "PGRST000" | "PGRST001")
+            {
+                self.record_lost_connection(&error.message);
+            }
             let refused = answered.as_ref().err().filter(|_| self.dependencies.explains).cloned();
             let mut response = answered.unwrap_or_else(Error::into_reply).into_response();
             if let Some(error) = refused {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
+use postgrest_rs::service::DataApi;
 use postgrest_rs::upkeep::{self, ReloadRequests};
 
-use crate::api::{TestApi, text};
+use crate::api::{TestApi, sources, text};
+use crate::cluster::{Cluster, cluster};
 
 /// Waits until a request is answered with a status.
 async fn wait_for(api: &TestApi, target: &str, status: StatusCode) {
@@ -59,9 +61,16 @@ async fn failed_reload_keeps_the_cache() {
     let api = TestApi::start("CREATE TABLE kept (id int);", &[]).await;
     let name: String = api.admin.query_one("SELECT current_database()::text", &[]).await.unwrap().get(0);
     api.admin.batch_execute(&format!("ALTER DATABASE {name} SET statement_timeout = '1ms'")).await.unwrap();
+    assert!(api.api.check_ready().await);
     assert!(api.api.reload_schema().await.is_err());
+    assert!(!api.api.check_ready().await);
     api.admin.batch_execute(&format!("ALTER DATABASE {name} RESET statement_timeout")).await.unwrap();
     assert_eq!(api.get("/kept").await.status(), StatusCode::OK);
+    let figures = api.api.metrics();
+    assert!(figures.contains("pgrst_schema_cache_loads_total{status=\"SUCCESS\"} 1\n"), "{figures}");
+    assert!(figures.contains("pgrst_schema_cache_loads_total{status=\"FAIL\"} 1\n"), "{figures}");
+    api.api.reload_schema().await.unwrap();
+    assert!(api.api.check_ready().await);
 }
 
 #[tokio::test]
@@ -121,4 +130,70 @@ async fn keys_are_replaced_while_the_database_does_not_answer() {
     assert_eq!((answer(former).await, answer(present).await), (401, 503));
     assert!(api.replace_settings(settings("short")).is_err());
     assert_eq!((answer(former).await, answer(present).await), (401, 503), "unusable settings change nothing");
+}
+
+/// Ends the connections of the API to a database.
+const TERMINATE: &str =
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND usename = 'api_login'";
+
+#[tokio::test]
+async fn api_is_not_ready_while_the_database_refuses_connections() {
+    let api = TestApi::start("CREATE TABLE kept (id int);", &[]).await;
+    let upkeep = keep_current(&api);
+    let other = cluster().connect("postgres").await;
+    let started = Instant::now();
+    while !api.api.check_ready().await {
+        assert!(started.elapsed() < Duration::from_secs(20), "it becomes ready");
+    }
+    other.batch_execute(&format!("ALTER DATABASE {} ALLOW_CONNECTIONS false", api.name)).await.unwrap();
+    other.query(TERMINATE, &[&api.name]).await.unwrap();
+    for ready in [false, true] {
+        let started = Instant::now();
+        while api.api.check_ready().await != ready {
+            assert!(started.elapsed() < Duration::from_secs(20), "it becomes ready: {ready}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        other.batch_execute(&format!("ALTER DATABASE {} ALLOW_CONNECTIONS true", api.name)).await.unwrap();
+    }
+    upkeep.abort();
+}
+
+#[tokio::test]
+async fn lost_connection_is_final_without_automatic_recovery() {
+    let api = TestApi::start("", &[("db-pool-automatic-recovery", "false")]).await;
+    let upkeep = keep_current(&api);
+    let started = Instant::now();
+    let listener = format!("{TERMINATE} AND query LIKE 'LISTEN%'");
+    while api.admin.query(&listener, &[&api.name]).await.unwrap().is_empty() {
+        assert!(started.elapsed() < Duration::from_secs(20), "nothing listens");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let reason = tokio::time::timeout(Duration::from_secs(20), api.api.wait_for_final_failure()).await.unwrap();
+    assert!(reason.contains("db-pool-automatic-recovery"), "{reason}");
+    upkeep.abort();
+}
+
+#[tokio::test]
+async fn wrong_password_is_final_before_the_first_load() {
+    let cluster = Cluster::start("password");
+    let admin = cluster.connect("postgres").await;
+    admin.batch_execute("CREATE ROLE api_login LOGIN PASSWORD 'right'").await.unwrap();
+    let rules = "local all postgres trust\nlocal all all scram-sha-256\n";
+    std::fs::write(cluster.folder.join("data/pg_hba.conf"), rules).unwrap();
+    admin.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+    let uri = |password: &str| format!("{} password={password}", cluster.uri("api_login", "postgres"));
+    let right = DataApi::new(sources(uri("right"), &[])).unwrap();
+    let wrong = DataApi::new(sources(uri("wrong"), &[])).unwrap();
+    let started = Instant::now();
+    // The server reads its rules a moment after it was asked to.
+    while wrong.reload_schema().await.is_ok() {
+        assert!(started.elapsed() < Duration::from_secs(20), "the rules are read");
+    }
+    right.reload_schema().await.unwrap();
+    let limit = Duration::from_millis(200);
+    assert!(tokio::time::timeout(limit, right.wait_for_final_failure()).await.is_err());
+    let wrong = DataApi::new(sources(uri("wrong"), &[])).unwrap();
+    wrong.reload_config(None).await.unwrap_err();
+    let reason = tokio::time::timeout(limit, wrong.wait_for_final_failure()).await.unwrap();
+    assert!(reason.contains("password authentication failed"), "{reason}");
 }

@@ -259,6 +259,20 @@ fn file_in_place_of_the_unix_socket_is_kept() {
     assert_eq!(std::fs::read_to_string(&file).expect("the file"), "kept");
 }
 
+#[test]
+fn process_ends_without_automatic_recovery_when_the_database_is_not_reached() {
+    let variables = [
+        ("PGRST_DB_URI", "postgresql://nobody@127.0.0.1:1/none"),
+        ("PGRST_DB_POOL_AUTOMATIC_RECOVERY", "false"),
+        ("PGRST_SERVER_HOST", "127.0.0.1"),
+        ("PGRST_SERVER_PORT", "0"),
+    ];
+    let output = basalt().arg("postgrest").envs(variables).output().expect("the program ends");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("db-pool-automatic-recovery"), "{text}");
+}
+
 #[tokio::test]
 async fn repeated_host_is_accepted() {
     let (database, _connection) = database().await;
