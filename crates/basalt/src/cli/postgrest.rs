@@ -64,19 +64,16 @@ pub(super) fn run(arguments: &PostgrestArguments) -> anyhow::Result<ExitCode> {
         return print(&Config::example().map_err(anyhow::Error::msg)?);
     }
     let sources = Sources::read(arguments.file.as_deref()).map_err(anyhow::Error::msg)?;
-    let api = DataApi::new(sources)
-        .map_err(|problems| anyhow::Error::msg(format_problems(&problems.lines().collect::<Vec<_>>())))?;
+    if task.dump_config {
+        return print(&build_runtime()?.block_on(dump_config(sources))?);
+    }
+    let api = DataApi::new(sources).map_err(|problems| refuse(&problems))?;
     if task.ready {
         return check_readiness(&api.config());
     }
-    let level = match api.config().log_level {
-        LogLevel::Critical => "error,postgrest_rs=error",
-        LogLevel::Error | LogLevel::Warn | LogLevel::Info => "info",
-        LogLevel::Debug => "debug",
-    };
-    logging::start(level, LogFormat::Text, None)?;
-    if task.dump_config || task.dump_schema {
-        return print(&build_runtime()?.block_on(dump(&api, task.dump_schema)).map_err(anyhow::Error::msg)?);
+    start_logging(&api.config())?;
+    if task.dump_schema {
+        return print(&build_runtime()?.block_on(dump_schema(&api)).map_err(anyhow::Error::msg)?);
     }
     build_runtime()?.block_on(postgrest::serve(api, arguments.file.clone()))?;
     Ok(ExitCode::SUCCESS)
@@ -87,17 +84,45 @@ fn print(text: &str) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The settings, or the schema, after the database was asked.
-async fn dump(api: &DataApi, schema: bool) -> Result<String, String> {
-    if api.config().db_config {
-        let reloaded = api.reload_config(None).await;
-        // Settings are printed without those of the database if it does not answer, as by PostgREST.
-        if let Err(error) = reloaded {
-            tracing::warn!(error, "reading the settings of the database failed");
+/// The error of settings that cannot be used.
+fn refuse(problems: &str) -> anyhow::Error {
+    anyhow::Error::msg(format_problems(&problems.lines().collect::<Vec<_>>()))
+}
+
+fn start_logging(config: &Config) -> anyhow::Result<()> {
+    let level = match config.log_level {
+        LogLevel::Critical => "error,postgrest_rs=error",
+        LogLevel::Error | LogLevel::Warn | LogLevel::Info => "info",
+        LogLevel::Debug => "debug",
+    };
+    logging::start(level, LogFormat::Text, None)
+}
+
+/// The settings with those of the database, or without them if it does not answer or `db-uri` is malformed.
+async fn dump_config(sources: Sources) -> anyhow::Result<String> {
+    let config = Config::build(&sources).map_err(|problems| refuse(&problems))?;
+    start_logging(&config)?;
+    if config.db_config {
+        match read_database_settings(sources.clone()).await {
+            Ok(dumped) => return Ok(dumped),
+            Err(error) => tracing::warn!(error, "reading the settings of the database failed"),
         }
     }
-    if !schema {
-        return Ok(api.dump_config());
+    Ok(config.dump(&sources))
+}
+
+async fn read_database_settings(sources: Sources) -> Result<String, String> {
+    let api = DataApi::new(sources)?;
+    api.reload_config(None).await?;
+    Ok(api.dump_config())
+}
+
+/// The names of the schema, after the database was asked for its settings.
+async fn dump_schema(api: &DataApi) -> Result<String, String> {
+    if api.config().db_config
+        && let Err(error) = api.reload_config(None).await
+    {
+        tracing::warn!(error, "reading the settings of the database failed");
     }
     api.reload_schema().await?;
     Ok(format!("{}\n", api.cache_summary()))

@@ -192,6 +192,19 @@ fn example_is_a_file_of_the_defaults() {
     assert!(!refused.status.success());
 }
 
+#[test]
+fn settings_are_printed_with_a_connection_string_that_is_none() {
+    for config in ["true", "false"] {
+        let mut command = basalt();
+        let variables = [("PGRST_DB_URI", "tmp_db"), ("PGRST_DB_CONFIG", config)];
+        let output = command.args(["postgrest", "--dump-config"]).envs(variables).output().expect("the program ends");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("db-uri = \"tmp_db\"\n"));
+    }
+    let output = basalt().arg("postgrest").env("PGRST_DB_URI", "tmp_db").output().expect("the program ends");
+    assert!(!output.status.success());
+}
+
 #[tokio::test]
 async fn readiness_is_that_of_the_administration_port() {
     let (database, _connection) = database().await;
