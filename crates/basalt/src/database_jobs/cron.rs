@@ -1,6 +1,6 @@
 //! Runs the jobs of `cron.job` and records their runs in `cron.job_run_details`, as `pg_cron` does.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use foundation::database_url::with_database;
@@ -51,8 +51,8 @@ pub(super) struct CronJobs {
     running: BTreeSet<i64>,
     tasks: JoinSet<i64>,
     waiting: Vec<DueRun>,
-    /// Whether a job runs at intervals of seconds.
-    has_seconds: bool,
+    /// The jobs that run at intervals of seconds, with their schedules, as the last turn found them.
+    of_seconds: BTreeMap<i64, String>,
 }
 
 impl CronJobs {
@@ -69,7 +69,7 @@ impl CronJobs {
             running: BTreeSet::new(),
             tasks: JoinSet::new(),
             waiting: Vec::new(),
-            has_seconds: false,
+            of_seconds: BTreeMap::new(),
         }
     }
 
@@ -89,7 +89,7 @@ impl CronJobs {
     ///
     /// It counts from the last jobs that were started: a clock that was moved since then makes it zero.
     pub(super) fn next_turn(&self) -> std::time::Duration {
-        let step = if self.has_seconds { 1000 } else { 60_000 };
+        let step = if self.of_seconds.is_empty() { 60_000 } else { 1000 };
         let last = self.until.timestamp_millis();
         let next = last - last.rem_euclid(step) + step;
         let rest = (next - self.clock.now().timestamp_millis()).clamp(0, step);
@@ -103,14 +103,19 @@ impl CronJobs {
         let now = self.clock.now();
         let jobs = self.list_jobs().await?;
         let from = std::mem::replace(&mut self.until, now).min(now);
-        self.has_seconds = false;
+        let known = std::mem::take(&mut self.of_seconds);
         for job in jobs {
             let Some(schedule) = Schedule::parse(&job.schedule) else {
                 tracing::warn!(job.id, "the schedule of a job cannot be read");
                 continue;
             };
-            self.has_seconds |= matches!(schedule, Schedule::Seconds(_));
-            if is_ours {
+            let is_of_seconds = matches!(schedule, Schedule::Seconds(_));
+            // The last turn may be a minute ago: a job that it did not find is not due for the time before its schedule.
+            let is_new = is_of_seconds && known.get(&job.id) != Some(&job.schedule);
+            if is_of_seconds {
+                self.of_seconds.insert(job.id, job.schedule.clone());
+            }
+            if is_ours && !is_new {
                 let due = schedule.list_due(from, now, MAX_MISSED_RUNS).into_iter();
                 self.waiting.extend(due.map(|at| DueRun { job: job.clone(), at }));
             }
@@ -270,7 +275,7 @@ mod tests {
         let clock = FakeClock::at(start);
         let mut jobs = CronJobs::new(pool, url.to_owned(), Arc::new(clock.clone()), start);
         assert_eq!(jobs.next_turn(), Duration::from_secs(40));
-        jobs.has_seconds = true;
+        jobs.of_seconds.insert(1, "1 second".to_owned());
         assert_eq!(jobs.next_turn(), Duration::from_secs(1));
         // The move came while something else was done: what has become due by it must not wait for another minute.
         clock.advance(TimeDelta::hours(2));

@@ -129,6 +129,22 @@ async fn public_server_does_not_send_requests_of_the_database_into_the_local_net
 }
 
 #[tokio::test]
+async fn job_of_seconds_is_not_due_for_the_time_before_it_was_scheduled() {
+    let project = TestProject::new(&[("migrations/1_jobs.sql", "create table runs (at timestamptz default now());")]);
+    let server = project.serve();
+    // The last turn of the jobs is some seconds ago when the job is scheduled.
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let mut connection = connect(&server).await;
+    let schedule = "SELECT cron.schedule('often', '1 second', 'insert into runs default values')::text";
+    assert_eq!(texts(&mut connection, schedule).await.len(), 1);
+    wait_for(&mut connection, "SELECT (count(*) >= 2)::text FROM runs", &["true"]).await;
+    let early = "SELECT count(*)::text FROM runs WHERE at - (SELECT min(at) FROM runs) < '0.5 s'";
+    assert_eq!(texts(&mut connection, early).await, ["1"], "it runs each second, not for the time before");
+    let times = "SELECT (count(*) = count(DISTINCT start_time))::text FROM cron.job_run_details";
+    assert_eq!(texts(&mut connection, times).await, ["true"]);
+}
+
+#[tokio::test]
 async fn jobs_run_by_the_clock_of_a_test_world() {
     let migration = "create table runs (at timestamptz default now(), who text default current_user);
         create role worker nologin; grant insert on runs to worker;
