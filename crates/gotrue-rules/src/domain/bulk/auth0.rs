@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(providers.iter().map(|one| &one["provider"]).collect::<Vec<_>>(), ["email", "google"]);
         assert_eq!(converted.line["factors"].as_array().map(Vec::len), Some(2));
         assert_eq!(converted.notes.len(), 3, "{:?}", converted.notes);
-        assert!(converted.notes[2].contains("--provider samlp=custom:NAME"));
+        assert!(converted.notes[2].contains("--provider samlp=sso:ID"));
     }
 
     proptest! {

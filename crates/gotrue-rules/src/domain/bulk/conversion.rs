@@ -93,7 +93,8 @@ impl ProviderNames {
 
 /// Returns the remark on an identity of a provider that is not known here.
 pub(super) fn unknown_provider_note(theirs: &str) -> String {
-    format!("the identity of {theirs} is left out: --provider {theirs}=custom:NAME imports it")
+    let ours = if theirs.starts_with("saml") { "sso:ID" } else { "custom:NAME" };
+    format!("the identity of {theirs} is left out: --provider {theirs}={ours} imports it")
 }
 
 /// Derives a user's id from the id in another service, so that an import can be repeated.
