@@ -23,7 +23,7 @@ use crate::project_schema::{
 use crate::serve::payment_checks::{
     check_folder, check_payments, describe_missing_products, describe_missing_seller, describe_placeholders,
 };
-use crate::serve::{BUILT_IN_FUNCTIONS, describe_discarded_mail, find_binaries, tls};
+use crate::serve::{BUILT_IN_FUNCTIONS, describe_data_api, describe_discarded_mail, find_binaries, tls};
 use crate::{api_keys, logging, outbound};
 
 /// The arguments of `basalt check`.
@@ -80,6 +80,7 @@ fn print_text(project: &Project, problems: Vec<Problem>, lines: &[String]) -> an
     } else {
         writeln!(out, "there is no config.toml here or above: the defaults are used; `basalt init` writes one")?;
     }
+    writeln!(out, "{}", describe_data_api(project, !matches!(project.database_url(), Ok(None))))?;
     Ok(())
 }
 

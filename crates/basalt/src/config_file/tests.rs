@@ -184,6 +184,16 @@ fn unset_variable_of_disabled_table_is_of_no_interest() {
 }
 
 #[test]
+fn unset_relying_party_is_needed_by_passkeys_alone() {
+    let text = "[auth.webauthn]\nrp_id = \"env(UNSET_RP_ID)\"\nrp_origins = [\"env(UNSET_ORIGIN)\"]\n";
+    let file = read(text).expect("it is read");
+    assert_eq!(file.notices().len(), 2, "{:?}", file.notices());
+    for switch in ["[auth.passkey]\nenabled = true", "[auth.mfa.web_authn]\nverify_enabled = true"] {
+        assert!(read(&format!("{text}{switch}\n")).is_err(), "{switch}");
+    }
+}
+
+#[test]
 fn unset_port_and_site_have_their_defaults() {
     let text = "project_id = \"env(A)\"\n[api]\nport = \"env(B)\"\n[db]\nport = \"env(C)\"\n[inbucket]\nsmtp_port = \"env(D)\"\n\
                 [auth]\nsite_url = \"env(E)\"\nadditional_redirect_urls = [\"env(F)\"]";

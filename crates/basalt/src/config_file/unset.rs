@@ -100,7 +100,9 @@ fn effect(values: &Values, unset: &UnsetVariable) -> UnsetEffect {
         Some(table) => UnsetEffect::Disables(table),
         None if values.is_disabled(&unset.path) => UnsetEffect::None,
         None if unset.path.starts_with(&["db".to_owned(), "vault".to_owned()]) => UnsetEffect::OmitsSecret,
-        None if has_usable_default(&unset.path) => UnsetEffect::Default,
+        None if has_usable_default(&unset.path) || is_of_unused_relying_party(values, &unset.path) => {
+            UnsetEffect::Default
+        }
         None if is_generated_key(&unset.path) && !is_for_other_machines(values) => UnsetEffect::Default,
         None => UnsetEffect::Problem,
     }
@@ -141,6 +143,13 @@ fn has_usable_default(path: &[String]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns whether a key is of the relying party, and nothing is on that uses it.
+fn is_of_unused_relying_party(values: &Values, path: &[String]) -> bool {
+    let switches = ["auth.passkey.enabled", "auth.mfa.web_authn.enroll_enabled", "auth.mfa.web_authn.verify_enabled"];
+    matches!(path, [auth, table, _] if auth == "auth" && table == "webauthn")
+        && switches.iter().all(|switch| values.text(switch).is_none_or(|text| text != "true"))
 }
 
 fn is_of_mail_server(unset: &UnsetVariable) -> bool {

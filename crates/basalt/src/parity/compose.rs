@@ -65,9 +65,10 @@ fn parse_services(
     let mut file = ComposeFile::default();
     for (name, service) in services.entries() {
         let (mut environment, mut unread) = (BTreeMap::new(), Vec::new());
-        for env_file in list_env_files(service.get("env_file")) {
+        for (env_file, is_required) in list_env_files(service.get("env_file")) {
             match read_file(&interpolation.expand(&env_file)) {
                 Ok(variables) => environment.extend(variables),
+                Err(_) if !is_required => {}
                 Err(error) => unread.push(format!("service {name}: {error:#}")),
             }
         }
@@ -97,11 +98,12 @@ fn add_names(warnings: &mut Vec<String>, what: &str, names: &BTreeSet<String>) {
     }
 }
 
-/// Returns the paths of `env_file`: a text, a list of texts, or a list of maps with `path`.
-fn list_env_files(value: Option<&Yaml>) -> Vec<String> {
+/// Returns the paths of `env_file`, and whether each is required: a text, a list of texts, or a list of maps with `path`.
+fn list_env_files(value: Option<&Yaml>) -> Vec<(String, bool)> {
     let path = |item: &Yaml| {
-        let path = item.as_text().or_else(|| item.get("path").and_then(Yaml::as_text));
-        path.map(str::to_owned)
+        let path = item.as_text().or_else(|| item.get("path").and_then(Yaml::as_text))?;
+        let is_required = item.get("required").and_then(Yaml::as_text) != Some("false");
+        Some((path.to_owned(), is_required))
     };
     match value {
         Some(Yaml::List(items)) => items.iter().filter_map(path).collect(),
@@ -173,7 +175,7 @@ mod tests {
 
     #[test]
     fn variables_come_from_maps_lists_and_files() {
-        let text = "services:\n  auth:\n    image: supabase/gotrue:v2\n    env_file: [auth.env, {path: other.env}]\n    environment:\n      \
+        let text = "services:\n  auth:\n    image: supabase/gotrue:v2\n    env_file: [auth.env, {path: other.env}, {path: optional.env, required: false}]\n    environment:\n      \
                     GOTRUE_SITE_URL: ${SITE}\n      SITE:\n      GOTRUE_JWT_SECRET: ${SECRET:?wanted}\n  rest:\n    container_name: a.b\n    \
                     environment:\n      - PGRST_URI=${NONE}\n      - SITE\n      - UNSET\n";
         let file = parse(text).expect("valid");
@@ -193,7 +195,10 @@ mod tests {
         assert_eq!((file.services[0].host.as_str(), file.services[1].host.as_str()), ("auth", "a.b"));
         let warnings = file.warnings.join("\n");
         assert!(
-            warnings.contains("other.env") && warnings.contains("NONE") && warnings.contains("SECRET"),
+            !warnings.contains("optional.env")
+                && warnings.contains("other.env")
+                && warnings.contains("NONE")
+                && warnings.contains("SECRET"),
             "{warnings}"
         );
     }

@@ -32,6 +32,8 @@ pub(crate) struct Report {
     pub skipped: Vec<String>,
     /// The services of a Compose file.
     pub services: Vec<ServiceFinding>,
+    /// What the data API serves, of a `config.toml`.
+    pub data_api: Option<String>,
     /// Providers that the settings do not enable.
     pub disabled_providers: Vec<String>,
     /// The database, if it was read.
@@ -103,7 +105,8 @@ fn write_settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "\nNot read by the auth server: {}", report.other_names.join(", "))?;
     }
     let services = report.services.iter().map(|service| format!("{}: {}", service.name, service.text));
-    write_list(out, "Services", &services.collect::<Vec<_>>())
+    write_list(out, "Services", &services.collect::<Vec<_>>())?;
+    report.data_api.iter().try_for_each(|line| writeln!(out, "\n{line}"))
 }
 
 fn write_findings(out: &mut dyn Write, title: &str, findings: &[&Finding]) -> io::Result<()> {
@@ -153,6 +156,7 @@ pub(crate) fn write_json(report: &Report, out: &mut dyn Write) -> io::Result<()>
         "warnings": report.warnings,
         "skipped_statements": report.skipped,
         "services": services.collect::<Vec<_>>(),
+        "data_api": report.data_api,
         "database": report.database.as_ref().map(DatabaseReport::to_json),
         "switch": report.switch.forward,
         "switch_back": report.switch.back,

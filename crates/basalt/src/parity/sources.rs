@@ -16,6 +16,7 @@ use super::switch::SwitchPlan;
 use super::{data_api, keys, services, variables};
 use crate::config_file::{KeyEffect, ServerFacts, list_keys};
 use crate::project::{Project, ProjectArguments};
+use crate::serve::describe_data_api;
 
 /// Where the settings are.
 #[derive(Debug, Clone)]
@@ -145,6 +146,7 @@ fn report_config_file(path: &Path) -> anyhow::Result<Report> {
     lines.sort();
     lines.dedup();
     report.problems = lines;
+    report.data_api = Some(describe_data_api(&project, !matches!(project.database_url(), Ok(None))));
     report.disabled_providers = list_disabled_providers(&of_settings);
     report.switch = SwitchPlan::of_config_file(path);
     Ok(report)

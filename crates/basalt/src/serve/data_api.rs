@@ -49,6 +49,22 @@ pub(crate) fn is_served(project: &Project, is_external: bool) -> bool {
     is_own && (!is_external || basalt.data_api.database_url.is_some())
 }
 
+/// Says whether `/rest/v1` is answered, and by what; `is_external`: the database is one of the operator.
+pub(crate) fn describe(project: &Project, is_external: bool) -> String {
+    let basalt = &project.file.basalt;
+    if basalt.upstreams.get(Service::Rest).is_some() {
+        return "Data API: /rest/v1 is forwarded to the service of [basalt.upstreams]".to_owned();
+    }
+    if !basalt.data_api.is_enabled {
+        return "Data API: off, by enabled = false in [api]".to_owned();
+    }
+    if !is_served(project, is_external) {
+        return "Data API: off, as [basalt.data_api] has no database_url with a login role for this database"
+            .to_owned();
+    }
+    format!("Data API: /rest/v1 serves {}", basalt.data_api.schemas.join(", "))
+}
+
 impl RunningDataApi {
     /// Builds the data API; the database is asked later, by [`Self::maintain`].
     pub(super) fn new(

@@ -60,6 +60,7 @@ use crate::{logging, profiles, project_schema};
 pub(crate) use configure::describe_discarded_mail;
 use configure::{Addresses, BackendInputs, Configured, configure};
 use data_api::RunningDataApi;
+pub(crate) use data_api::describe as describe_data_api;
 use endpoint::Endpoint;
 use listeners::{serve_metrics, spawn_http};
 use live_keys::LiveKeys;

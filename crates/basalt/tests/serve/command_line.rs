@@ -23,10 +23,11 @@ fn check_reports_problems_with_line() {
 }
 
 #[test]
-fn check_rejects_published_secret() {
+fn check_rejects_published_secret_for_a_public_site() {
     let scratch = TempFolder::new();
     let secret = "super-secret-jwt-token-with-at-least-32-characters-long";
-    let config = scratch.write("config.toml", &format!("[auth]\njwt_secret = \"{secret}\"\n"));
+    let settings = format!("[auth]\njwt_secret = \"{secret}\"\nsite_url = \"https://example.com\"\n");
+    let config = scratch.write("config.toml", &settings);
     let output = run(&["check", "--config", &config]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && text.contains("auth.jwt_secret"), "{text}");
