@@ -157,6 +157,16 @@ fn refuse_unused(command: &mut Command, matches: &ArgMatches) -> Result<(), clap
 mod tests {
     use super::*;
 
+    /// Returns each command with its path.
+    fn commands(command: &Command, path: &str) -> Vec<(String, Command)> {
+        let below = command.get_subcommands().filter(|below| below.get_name() != "help");
+        let each = below.flat_map(|below| {
+            let path = format!("{path} {}", below.get_name()).trim().to_owned();
+            std::iter::once((path.clone(), below.clone())).chain(commands(below, &path))
+        });
+        each.collect()
+    }
+
     /// Returns each command without commands below it, with its path.
     fn leaves(command: &Command, path: &str) -> Vec<(String, Command)> {
         let mut found = Vec::new();
@@ -185,17 +195,17 @@ mod tests {
     fn each_help_has_an_example_of_its_command() {
         let mut command = build();
         command.build();
-        for (path, leaf) in leaves(&command, "") {
-            let help = leaf.clone().render_long_help().to_string();
+        for (path, mut command) in commands(&command, "") {
+            let help = command.render_long_help().to_string();
             assert!(help.contains(&format!("basalt {path}")) && help.contains("Example"), "{path}: {help}");
         }
     }
 
     #[test]
     fn each_example_is_of_a_command() {
-        let leaves = leaves(&build(), "");
+        let commands = commands(&build(), "");
         for (path, _) in EXAMPLES {
-            assert!(leaves.iter().any(|(leaf, _)| leaf == path), "{path}");
+            assert!(commands.iter().any(|(command, _)| command == path), "{path}");
         }
     }
 

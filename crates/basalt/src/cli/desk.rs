@@ -14,8 +14,11 @@ use crate::project::Project;
 use crate::serve::desk::{format_desk_url, format_reset_link, format_setup_link};
 use crate::users::{DatabaseArguments, UserDatabase};
 
-const EXAMPLES: &str =
-    "The link makes the first owner, or lets an owner in who has lost password or authenticator: it is valid once, for 24
+const EXAMPLES: &str = "Examples:
+  basalt desk link
+  basalt desk reset owner@example.com
+
+The link makes the first owner, or lets an owner in who has lost password or authenticator: it is valid once, for 24
 hours, and ends the links printed before. A reset ends the sessions, passkeys and recovery codes of the owner. The desk is
 served with the shop ([basalt.shop] in config.toml) at /_desk.";
 

@@ -85,6 +85,16 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
   GOTRUE_JWT_KEYS_FILE=keys.json basalt keys rotate signing --gotrue",
     ),
     ("keys retire", "Example:\n  basalt keys retire 5f0c1b7e-8c35-4a55-9a55-1c9f0b1f2c11"),
+    (
+        "db",
+        "Examples:
+  basalt db migrate
+  basalt db diff --file create_notes
+  basalt db reset --yes",
+    ),
+    ("migration", "Example:\n  basalt migration new create_notes"),
+    ("gen", "Example:\n  basalt gen types typescript --local > database.types.ts"),
+    ("gotrue admin", "Example:\n  basalt gotrue admin createuser ann@example.com PASSWORD --confirm"),
     ("db anonymise", "Example:\n  basalt db anonymise --database-url postgresql://postgres@localhost/copy --yes"),
     ("backup verify", "Example:\n  basalt backup verify /backups/shop.tar.gz --json"),
     (

@@ -24,7 +24,7 @@ use crate::users::DatabaseArguments;
 /// The largest file of keys, in bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-const EXAMPLES: &str = "A rotation has four steps; sessions continue, because each key is accepted before and after it is used:
+const EXAMPLES: &str = "Example of a rotation, which has four steps; sessions continue, because each key is accepted before and after it is used:
 
   basalt keys add signing         the new key is published and verifies (standby)
   basalt keys rotate signing      ten minutes later: it signs, the old one verifies (previous)
