@@ -324,6 +324,8 @@ impl DataApi {
     /// # Errors
     /// The database refused a query.
     pub async fn reload_schema(&self) -> Result<(), String> {
+        // Outcomes are recorded in the order of the loads.
+        let _guard = self.reloading.lock().await;
         let read = self.read_schema().await;
         self.loads.is_failing.store(read.is_err(), Ordering::Relaxed);
         let count = if read.is_ok() { &self.loads.succeeded } else { &self.loads.failed };
@@ -332,7 +334,6 @@ impl DataApi {
     }
 
     async fn read_schema(&self) -> Result<(), String> {
-        let _guard = self.reloading.lock().await;
         let client = self.connect().await?;
         let started = Instant::now();
         let loaded = SchemaCache::load(&client, &self.config()).await;
