@@ -26,6 +26,7 @@ use super::read::Values;
 use super::seller::SellerSettings;
 use super::storage::StorageSettings;
 use super::submissions::{SubmissionJobs, parse_jobs};
+use super::unset::is_for_other_machines;
 use super::upstreams::{VALID_TIMEOUTS, parse_limits, parse_upstreams};
 use crate::api_keys;
 use http_edge::{HttpLimits, TlsFiles};
@@ -316,7 +317,7 @@ fn parse_demo_keys(values: &Values, refuse: &mut impl FnMut(&str, &str)) -> bool
         // A public site is a sign of a server behind a proxy.
         None => {
             let has_local_site = text("auth.site_url").is_none_or(is_loopback_url);
-            return is_local && has_local_site && names_demo_keys(values);
+            return !is_for_other_machines(values) && has_local_site && names_demo_keys(values);
         }
         Some(_) => return false,
     }

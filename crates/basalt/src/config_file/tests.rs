@@ -445,6 +445,7 @@ fn unsupported_or_invalid_values_are_rejected() {
         (format!("{published}\n[basalt]\ndemo_keys = false"), false),
         (format!("{published}\nsite_url = \"https://example.com\""), false),
         (format!("{published}\n[api]\nexternal_url = \"https://example.com\""), false),
+        (format!("{published}\n[basalt]\ntrusted_proxies = [\"127.0.0.1\"]"), false),
         (published.replace("super-secret", "your-super-secret"), false),
     ] {
         let file = read(&text).expect("it is read");

@@ -109,7 +109,7 @@ fn effect(values: &Values, unset: &UnsetVariable) -> UnsetEffect {
 }
 
 /// Returns whether other machines reach the server, by its address or by a proxy before it.
-fn is_for_other_machines(values: &Values) -> bool {
+pub(super) fn is_for_other_machines(values: &Values) -> bool {
     let host =
         values.text("basalt.host").is_some_and(|host| !host.parse().is_ok_and(|host: IpAddr| host.is_loopback()));
     let is_public = |key: &str| values.text(key).is_some_and(|url| !url.is_empty() && !is_loopback_url(url));
