@@ -4,7 +4,7 @@ use platform::store::Result;
 use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;
 
-use super::migrate::shape::{SchemaRow, SchemaShape, read_schema};
+use super::migrate::shape::{READ_SCHEMA, SchemaRow, SchemaShape};
 
 statements! {
     READ_ONLY = "inspection.read_only": "SET TRANSACTION READ ONLY";
@@ -26,7 +26,7 @@ statements! {
 
     HAS_VERSIONS = "inspection.has_versions": "SELECT to_regclass('auth.schema_migrations') IS NOT NULL AS holds";
 
-    SCHEMA = "inspection.schema": read_schema!("'auth'");
+    SCHEMA = "inspection.schema": READ_SCHEMA;
 
     USERS = "inspection.users":
         "SELECT count(*) AS total,
@@ -177,7 +177,7 @@ pub async fn read_server(db: &mut Connection) -> Result<ServerFacts> {
 
 /// Returns the columns, words of enums and unique keys of schema `auth`.
 pub async fn read_shape(db: &mut Connection) -> Result<SchemaShape> {
-    let rows: Vec<SchemaRow> = db.fetch_all(bind!(SCHEMA)).await?;
+    let rows: Vec<SchemaRow> = db.fetch_all(bind!(SCHEMA, namespace: "auth")).await?;
     Ok(SchemaShape::from_rows(rows))
 }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use anyhow::Context;
 use gotrue_rules::domain::bulk::ImportTable;
 use serde_json::Value;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 use uuid::Uuid;
 
 use super::import::{BATCH_SIZE, Import};
@@ -74,13 +74,15 @@ impl Import<'_> {
 
     /// Returns which of these ids a table has, as committed.
     async fn find_rows(&self, table: ImportTable, ids: impl Iterator<Item = Uuid>) -> anyhow::Result<HashSet<Uuid>> {
-        let ids: Vec<Uuid> = ids.collect();
-        let statement = format!("SELECT id FROM auth.{} WHERE id = ANY($1)", table.name());
+        let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
+        let statement = format!("SELECT id FROM auth.{} WHERE id = ANY('{{{}}}')", table.name(), ids.join(","));
         let doing = "looking up rows that were not inserted";
         let options = self.database.pool.connect_options();
         let mut connection = PgConnection::connect_with(options).await.context(doing)?;
-        let found = sqlx::query_scalar::<_, Uuid>(AssertSqlSafe(statement)).bind(ids).fetch_all(&mut connection).await;
+        // One message: of several, a pooler in transaction mode gives each to another session.
+        let rows = sqlx::raw_sql(AssertSqlSafe(statement)).fetch_all(&mut connection).await;
+        let found = rows.and_then(|rows| rows.iter().map(|row| row.try_get(0)).collect());
         drop(connection.close().await);
-        Ok(found.context(doing)?.into_iter().collect())
+        found.context(doing)
     }
 }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use sqlx::{Connection, PgConnection};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions, Connection, PgConnection};
 
 use super::support::{Basalt, Gotrue, TempFolder, basalt, free_port};
 
@@ -169,6 +170,50 @@ async fn serve_creates_indexes_behind_pgbouncer_in_transaction_mode() {
     let arguments = ["--ephemeral", "--config", &config, "--database-url", &pooler.url("")];
     let _servers = [Basalt::serve(&arguments), Basalt::serve(&arguments)];
     assert_indexes_are_created(&mut db).await;
+}
+
+/// Clients whose statements take several messages, so that the pooler gives its session to others in between.
+struct InterruptingClients(tokio::task::JoinSet<()>);
+
+impl InterruptingClients {
+    async fn start(pooler: &Pgbouncer) -> Self {
+        let mut clients = tokio::task::JoinSet::new();
+        for _ in 0..3 {
+            // pgbouncer refuses the parameter of the start that sqlx sends by default.
+            let options: PgConnectOptions = pooler.url("").parse().expect("a URL");
+            let mut client = options.extra_float_digits(None).connect().await.expect("connected");
+            clients.spawn(async move {
+                loop {
+                    // Fails as soon as others prepare statements.
+                    let _ = sqlx::query("SELECT 1").persistent(false).execute(&mut client).await;
+                }
+            });
+        }
+        Self(clients)
+    }
+
+    /// Ends them; all were still at it.
+    async fn stop(mut self) {
+        assert!(self.0.try_join_next().is_none(), "a client gave up");
+        self.0.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_start_on_a_session_that_a_pooler_gives_to_others_between_two_messages() {
+    let (cluster, direct) = start_database();
+    let pooler = Pgbouncer::start("transaction", 1, &direct);
+    let folder = TempFolder::new();
+    let config =
+        folder.write("config.toml", &format!("{SHARED_KEYS}[auth.mfa.recovery_codes]\nenroll_enabled = true\n"));
+    let url = pooler.url("");
+    let arguments = ["--ephemeral", "--config", &config, "--database-url", &url];
+    let others = InterruptingClients::start(&pooler).await;
+    let first = Basalt::serve(&arguments);
+    let gotrue = Gotrue::start(&cluster, &[("DATABASE_URL", url.as_str())]);
+    others.stop().await;
+    sign_up_and_refresh(&first, &first, 1).await;
+    assert!(!gotrue.text().contains("\"ERROR\""), "{}", gotrue.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,10 +2,10 @@
 
 use platform::store::acquire_connection;
 use platform::store::migrate::{ErrorContext, lock_migrations, run_script};
-use platform::store::quoting::quote_identifier;
-use sqlx::{AssertSqlSafe, PgConnection, PgPool, Row};
+use platform::store::quoting::{quote_identifier, quote_literal};
+use sqlx::{AssertSqlSafe, FromRow, PgConnection, PgPool, Row};
 
-use super::shape::{SchemaRow, SchemaShape, join_shortened, read_schema};
+use super::shape::{READ_SCHEMA, SchemaRow, SchemaShape, join_shortened};
 use super::{AuthMigrateError, SchemaDifference};
 
 /// The outcome of [`migrate_auth`].
@@ -70,12 +70,11 @@ pub fn compare_auth_versions(recorded: &[String]) -> (Vec<String>, Vec<String>) 
 
 /// Reads the columns, words of enums and unique keys of a schema.
 pub async fn read_shape(connection: &mut PgConnection, namespace: &str) -> Result<SchemaShape, AuthMigrateError> {
-    let rows: Vec<SchemaRow> = sqlx::query_as(read_schema!("$1"))
-        .persistent(false)
-        .bind(namespace)
-        .fetch_all(connection)
-        .await
-        .during("reading the columns of schema auth")?;
+    let sql = READ_SCHEMA.replace(":namespace", &quote_literal(namespace));
+    // One message: of several, a pooler in transaction mode gives each to another session.
+    let rows = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(connection).await;
+    let rows = rows.and_then(|rows| rows.iter().map(SchemaRow::from_row).collect::<Result<Vec<_>, _>>());
+    let rows = rows.during("reading the columns of schema auth")?;
     Ok(SchemaShape::from_rows(rows))
 }
 

@@ -7,52 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The columns, words of enums and unique keys that statements need; `structure::shape` compares it with them.
 const NEEDED: &str = include_str!("../../../../sql/auth/shape.txt");
 
-/// Reads a [`SchemaRow`] for each column, word of an enum and unique key of the schema that the expression names.
-///
-/// Names of the schema itself are left out of types and predicates, so that its name does not matter.
-macro_rules! read_schema {
-    ($namespace:literal) => {
-        concat!(
-            "WITH t AS (
-                 SELECT c.oid, c.relname::text AS name, c.relnamespace, n.nspname::text AS namespace
-                 FROM pg_catalog.pg_class c
-                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-                 WHERE n.nspname = ",
-            $namespace,
-            " AND c.relkind IN ('r', 'p', 'f')
-             )
-             SELECT 'column' AS kind, t.name AS owner, a.attname::text AS name,
-                    CASE
-                        WHEN y.typnamespace = t.relnamespace THEN y.typname::text
-                        ELSE pg_catalog.format_type(a.atttypid, NULL)
-                    END AS detail,
-                    a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS is_demanded
-             FROM t
-             JOIN pg_catalog.pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
-             JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
-             UNION ALL
-             SELECT 'enum', y.typname::text, e.enumlabel::text, '', false
-             FROM pg_catalog.pg_enum e
-             JOIN pg_catalog.pg_type y ON y.oid = e.enumtypid
-             JOIN pg_catalog.pg_namespace n ON n.oid = y.typnamespace
-             WHERE n.nspname = ",
-            $namespace,
-            "
-             UNION ALL
-             SELECT 'key', t.name,
-                    (SELECT pg_catalog.string_agg(pg_catalog.pg_get_indexdef(i.indexrelid, k, true), ', ' ORDER BY k)
-                     FROM pg_catalog.generate_series(1, i.indnkeyatts) k),
-                    COALESCE(pg_catalog.replace(pg_catalog.pg_get_expr(i.indpred, i.indrelid, true),
-                                                pg_catalog.quote_ident(t.namespace) || '.', ''), ''),
-                    false
-             FROM t
-             JOIN pg_catalog.pg_index i ON i.indrelid = t.oid AND i.indisunique AND i.indisvalid"
-        )
-    };
-}
-pub(crate) use read_schema;
+/// Reads a [`SchemaRow`] for each column, word of an enum and unique key of the schema `:namespace`.
+pub(crate) const READ_SCHEMA: &str = include_str!("read_schema.sql");
 
-/// A row of `read_schema!`: kind, owner, name, detail, and whether an insertion must give the column a value.
+/// A row of [`READ_SCHEMA`]: kind, owner, name, detail, and whether an insertion must give the column a value.
 pub type SchemaRow = (String, String, String, String, bool);
 
 /// A column of a table.
@@ -74,7 +32,7 @@ pub struct SchemaShape {
 }
 
 impl SchemaShape {
-    /// Builds the shape of the rows of `read_schema!`.
+    /// Builds the shape of the rows of [`READ_SCHEMA`].
     pub fn from_rows(rows: Vec<SchemaRow>) -> Self {
         let mut shape = Self::default();
         for (kind, owner, name, detail, is_demanded) in rows {
