@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::api_keys::{ApiKeys, ConfiguredKeys};
 use crate::catalogue::{Catalogue, CatalogueSource};
-use crate::config_file::{ConfigFile, Problem, ServerFacts, Settings, find_key_name, replace_setting_names};
+use crate::config_file::{ConfigFile, Problem, ServerFacts, Settings, find_key_name, locate, replace_setting_names};
 use crate::product::PRODUCT;
 use crate::project_layout::ProjectLayout;
 use crate::reload::SettingsFiles;
@@ -177,7 +177,8 @@ impl Project {
             let without_line = |problem: Problem| Problem { line: None, ..problem };
             format_problems(Path::new("the settings"), problems.into_iter().map(without_line).collect())
         };
-        let (file, problems) = ConfigFile::inspect(self.file.path(), &text, &environment).map_err(refuse)?;
+        let (mut file, problems) = ConfigFile::inspect(self.file.path(), &text, &environment).map_err(refuse)?;
+        file.take_lines(&self.file);
         let known: Vec<&str> = self.file.unknown_keys().collect();
         let unknown = file.unknown_keys().filter(|key| !known.contains(key));
         let unknown = unknown.map(|key| Problem { line: None, text: format!("{key} is not known") });
@@ -344,13 +345,12 @@ fn name_key(invalid: &gotrue_rs::config::Problem, settings: &Settings) -> Proble
 /// Names the key and line of a notice in place of the setting.
 fn rename_notice(notice: &Notice, settings: &Settings) -> Notice {
     let (line, key) = find_key(&notice.name, settings);
-    let name = line.map_or_else(|| key.clone(), |line| format!("line {line}: {key}"));
-    Notice { name, text: replace_setting_names(&notice.text), level: notice.level }
+    Notice { name: locate(line, &key), text: replace_setting_names(&notice.text), level: notice.level }
 }
 
 fn find_key(setting: &str, settings: &Settings) -> (Option<usize>, String) {
     match settings.origin(setting) {
-        Some((key, line)) => (Some(line), key.to_owned()),
+        Some((key, line)) => (line, key.to_owned()),
         None => (None, find_key_name(setting).unwrap_or_else(|| replace_setting_names(setting))),
     }
 }

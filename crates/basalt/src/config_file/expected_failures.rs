@@ -4,6 +4,7 @@ use gotrue_rs::config::Notice;
 
 use super::ConfigFile;
 use super::keys::SMS_PROVIDERS;
+use super::problem::locate;
 
 /// Providers whose clients may have no secret.
 const PUBLIC_CLIENTS: [&str; 2] = ["apple", "google"];
@@ -28,7 +29,7 @@ impl ConfigFile {
             let required = if PUBLIC_CLIENTS.contains(&name) { &["client_id"][..] } else { &["client_id", "secret"] };
             for key in required {
                 if !self.is_set(&format!("{table}.{key}")) {
-                    let name = format!("line {}: {table}", switch.line);
+                    let name = locate(switch.line, &table);
                     notices.push(Notice::warning(name, format!("has no {key}: every sign-in with it fails")));
                 }
             }
@@ -46,6 +47,6 @@ impl ConfigFile {
             return None;
         }
         let text = "is on, but there is no provider, no hook send_sms and no test_otp: codes reach no phone";
-        Some(Notice::warning(format!("line {}: auth.sms.enable_signup", switch.line), text))
+        Some(Notice::warning(locate(switch.line, "auth.sms.enable_signup"), text))
     }
 }

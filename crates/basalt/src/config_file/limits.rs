@@ -11,6 +11,7 @@ use gotrue_rules::domain::policy::Policy;
 use gotrue_rules::wire::go_duration::GoDuration;
 
 use super::ConfigFile;
+use super::problem::locate;
 
 /// The table of the limits by client.
 const TABLE: &str = "auth.rate_limit";
@@ -46,7 +47,7 @@ impl ConfigFile {
     pub(crate) fn limit_notices(&self) -> Vec<Notice> {
         let zero = |value: &&super::read::Value| value.path.join(".").starts_with(TABLE) && value.text == "0";
         let notice = |value: &super::read::Value| {
-            let name = format!("line {}: {}", value.line, value.path.join("."));
+            let name = locate(value.line, &value.path.join("."));
             Notice::warning(name, "is 0, which allows none at all; leave it out for the default")
         };
         self.values.enabled_values().filter(zero).map(notice).collect()

@@ -17,7 +17,7 @@ pub(crate) struct SettingLocations {
 impl SettingLocations {
     /// Reads the lines of a file.
     pub(crate) fn new(file: &ConfigFile) -> Self {
-        let lines = file.values.enabled_values().map(|value| (value.path.join("."), value.line));
+        let lines = file.values.enabled_values().filter_map(|value| Some((value.path.join("."), value.line?)));
         Self { file: file.path.display().to_string(), lines: lines.collect() }
     }
 }

@@ -8,7 +8,7 @@ use gotrue_rs::config::Notice;
 use gotrue_rs::ports::mail::template::check::{Finding, find_problems, lacks_secret};
 use gotrue_rules::domain::policy::MailKind;
 
-use super::problem::Problem;
+use super::problem::{Problem, locate};
 use super::read::{Value, Values};
 use super::settings::{ServerFacts, Settings};
 
@@ -58,9 +58,9 @@ impl Settings {
         for finding in find_problems(kind, &value.text) {
             let key = value.path.join(".");
             if finding.is_error {
-                self.problems.push(Problem { line: Some(value.line), text: format!("{key}: {}", finding.text) });
+                self.problems.push(Problem { line: value.line, text: format!("{key}: {}", finding.text) });
             } else {
-                self.notices.push(Notice::warning(format!("line {}: {key}", value.line), finding.text));
+                self.notices.push(Notice::warning(locate(value.line, &key), finding.text));
             }
         }
     }

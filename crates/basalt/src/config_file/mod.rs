@@ -48,7 +48,7 @@ pub(crate) use inventory::{FileKey, KeyEffect, list_keys};
 pub(crate) use inventory::{list_ignored_names, list_service_tables};
 pub(crate) use key_names::{find_key_name, replace_setting_names};
 pub(crate) use locations::SettingLocations;
-pub(crate) use problem::Problem;
+pub(crate) use problem::{Problem, locate};
 pub(crate) use read::line_number;
 pub(crate) use seller::SellerSettings;
 pub(crate) use settings::{ServerFacts, Settings};
@@ -122,6 +122,11 @@ impl ConfigFile {
         problems.extend(bounds::find_problems(&values));
         problems.sort_by_key(|problem| problem.line);
         Ok((Self { path: path.to_owned(), values, basalt }, problems))
+    }
+
+    /// Makes messages name the lines of `original`, of which and of other settings the text of this file was made.
+    pub(crate) fn take_lines(&mut self, original: &Self) {
+        self.values.take_lines(&original.values);
     }
 
     /// Returns the line of a key, or of the innermost table that it belongs to.
@@ -207,18 +212,17 @@ impl ConfigFile {
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let mut notices = unset::list_notices(&self.values);
         let unknown = |key: &UnknownKey| {
-            let name = format!("line {}: {}", key.line, key.name);
-            Notice::warning(name, "is not known to this version of Basalt and has no effect")
+            Notice::warning(locate(key.line, &key.name), "is not known to this version of Basalt and has no effect")
         };
         notices.extend(self.values.unknown.iter().map(unknown));
         notices.extend(self.values.get("auth.enabled").filter(|switch| switch.text == "false").map(|switch| {
             let text = "is false, and the auth API is served anyway: the other APIs verify its tokens";
-            Notice::warning(format!("line {}: auth.enabled", switch.line), text)
+            Notice::warning(locate(switch.line, "auth.enabled"), text)
         }));
         notices.extend(self.values.get("auth.jwt_secret").filter(|_| self.basalt.has_demo_keys).map(|secret| {
             let text = "is the one that Supabase publishes: the server has the published keys, and answers this machine alone. \
                         Remove it to have keys of your own made";
-            Notice::warning(format!("line {}: auth.jwt_secret", secret.line), text)
+            Notice::warning(locate(secret.line, "auth.jwt_secret"), text)
         }));
         notices.extend(self.expected_failures());
         notices
@@ -238,7 +242,7 @@ impl ConfigFile {
              PG_BIN_DIR=/usr/lib/postgresql/{wanted}/bin (`basalt db upgrade` moves a database that there is already to a \
              newer release), or set major_version = {running}"
         );
-        Some(Notice::warning(format!("line {}: db.major_version", value.line), text))
+        Some(Notice::warning(locate(value.line, "db.major_version"), text))
     }
 
     /// Returns the settings of the auth server.

@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// Returns a key with its line, for messages: `line 3: auth.site_url`.
+pub(crate) fn locate(line: Option<usize>, key: &str) -> String {
+    line.map_or_else(|| key.to_owned(), |line| format!("line {line}: {key}"))
+}
+
 /// A problem in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
@@ -13,9 +18,6 @@ pub(crate) struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(out, "line {line}: {}", self.text),
-            None => out.write_str(&self.text),
-        }
+        out.write_str(&locate(self.line, &self.text))
     }
 }

@@ -20,8 +20,8 @@ pub(crate) struct Value {
     pub items: Vec<String>,
     /// The key's parts.
     pub path: Vec<String>,
-    /// Its line, from 1.
-    pub line: usize,
+    /// Its line, from 1; `None` if it is not in the file.
+    pub line: Option<usize>,
 }
 
 /// Returns the value of a variable for `env(NAME)`, or why the file that has it cannot be used.
@@ -34,8 +34,8 @@ pub(crate) struct UnsetVariable {
     pub path: Vec<String>,
     /// The name of the variable.
     pub variable: String,
-    /// The line of the value, from 1.
-    pub line: usize,
+    /// The line of the value, from 1; `None` if it is not in the file.
+    pub line: Option<usize>,
     /// Whether the value is an item of a list, whose other items are kept.
     pub is_item: bool,
 }
@@ -45,8 +45,8 @@ pub(crate) struct UnsetVariable {
 pub(crate) struct UnknownKey {
     /// The full name.
     pub name: String,
-    /// The line, from 1.
-    pub line: usize,
+    /// The line, from 1; `None` if it is not in the file.
+    pub line: Option<usize>,
 }
 
 /// The values of a file, by full name.
@@ -54,7 +54,7 @@ pub(crate) struct UnknownKey {
 pub(crate) struct Values {
     entries: BTreeMap<String, Value>,
     /// The tables that the file has, empty ones included, with the parts of the name and the line of each.
-    tables: BTreeMap<String, (Vec<String>, usize)>,
+    tables: BTreeMap<String, (Vec<String>, Option<usize>)>,
     /// Tables that count as disabled, whatever the file says.
     switched_off: BTreeSet<String>,
     /// Values whose variable is not set.
@@ -114,16 +114,36 @@ impl Values {
 
     /// Builds a problem of a key: its name, then `text`.
     pub(crate) fn build_problem(&self, key: &str, text: &str) -> Problem {
-        Problem { line: self.get(key).map(|value| value.line), text: format!("{key} {text}") }
+        Problem { line: self.get(key).and_then(|value| value.line), text: format!("{key} {text}") }
     }
 
     /// Returns the line of a key, or of the innermost table that it belongs to.
     pub(crate) fn find_line(&self, key: &str) -> Option<usize> {
-        let own = self.entries.get(key).map(|value| value.line);
+        let own = self.entries.get(key).and_then(|value| value.line);
         own.or_else(|| {
             let tables = key.rmatch_indices('.').map(|(end, _)| &key[..end]);
-            std::iter::once(key).chain(tables).find_map(|table| self.tables.get(table).map(|(_, line)| *line))
+            std::iter::once(key).chain(tables).find_map(|table| self.tables.get(table).and_then(|(_, line)| *line))
         })
+    }
+
+    /// Replaces all lines by those of `original`: these values are of a text that was made of it and of other settings.
+    ///
+    /// What is not the same there has no line.
+    pub(super) fn take_lines(&mut self, original: &Self) {
+        for (key, value) in &mut self.entries {
+            let same = original.entries.get(key).filter(|before| before.text == value.text);
+            value.line = same.and_then(|before| before.line);
+        }
+        for (key, (_, line)) in &mut self.tables {
+            *line = original.tables.get(key).and_then(|(_, line)| *line);
+        }
+        for unset in &mut self.unset {
+            let same = |before: &&UnsetVariable| before.path == unset.path && before.variable == unset.variable;
+            unset.line = original.unset.iter().find(same).and_then(|before| before.line);
+        }
+        for key in &mut self.unknown {
+            key.line = original.unknown.iter().find(|before| before.name == key.name).and_then(|before| before.line);
+        }
     }
 
     /// Returns whether any table that contains `path` is disabled.
@@ -201,12 +221,12 @@ impl Reader<'_> {
                 Some(meant) => self.report(name, format!("{joined} is not known; did you mean {meant}?")),
                 None if path[0] == "basalt" => self.report(name, format!("{joined} is not known")),
                 None => {
-                    let line = line_number(self.text, name);
+                    let line = Some(line_number(self.text, name));
                     self.values.unknown.push(UnknownKey { name: joined, line });
                 }
             }
         } else if let Some(table) = value.get_ref().as_table() {
-            self.values.tables.insert(joined, (self.path.clone(), line_number(self.text, name)));
+            self.values.tables.insert(joined, (self.path.clone(), Some(line_number(self.text, name))));
             self.read_table(table);
         } else {
             self.report(name, format!("{joined} must be a table, [{joined}]"));
@@ -217,7 +237,7 @@ impl Reader<'_> {
         if matches!(key.usage, KeyUsage::Ignored) {
             return;
         }
-        let line = line_number(self.text, &value.span());
+        let line = Some(line_number(self.text, &value.span()));
         let path = self.path.clone();
         let converted = match (key.kind, value.get_ref()) {
             (Kind::List, DeValue::Array(array)) => self.convert_list(array, &path),
@@ -231,7 +251,7 @@ impl Reader<'_> {
                 self.values.entries.insert(path.join("."), Value { text, items, path, line });
             }
             Err((place, ValueError::Unset(variable))) => {
-                let line = line_number(self.text, &place);
+                let line = Some(line_number(self.text, &place));
                 self.values.unset.push(UnsetVariable { path, variable, line, is_item: false });
             }
             Err((place, ValueError::Invalid(wanted))) => {
@@ -257,7 +277,7 @@ impl Reader<'_> {
             match self.convert_item(item.get_ref()) {
                 Ok(text) => texts.push(text),
                 Err(ValueError::Unset(variable)) => {
-                    let line = line_number(self.text, &item.span());
+                    let line = Some(line_number(self.text, &item.span()));
                     self.values.unset.push(UnsetVariable { path: path.to_owned(), variable, line, is_item: true });
                 }
                 Err(error) => return Err((item.span(), error)),

@@ -28,7 +28,7 @@ pub(crate) struct Settings {
     /// Settings such as `GOTRUE_SITE_URL`.
     pub vars: BTreeMap<String, String>,
     /// The key and line of a setting that comes from the file.
-    origins: BTreeMap<String, (String, usize)>,
+    origins: BTreeMap<String, (String, Option<usize>)>,
     /// Questionable but usable values.
     pub notices: Vec<Notice>,
     /// Unusable values.
@@ -73,7 +73,7 @@ impl Settings {
     }
 
     /// Returns the key and line of a setting that comes from `config.toml`, for error messages.
-    pub(crate) fn origin(&self, setting: &str) -> Option<(&str, usize)> {
+    pub(crate) fn origin(&self, setting: &str) -> Option<(&str, Option<usize>)> {
         self.origins.get(setting).map(|(key, line)| (key.as_str(), *line))
     }
 
@@ -243,7 +243,7 @@ impl Settings {
     }
 
     pub(super) fn report_problem(&mut self, value: &Value, text: &str) {
-        self.problems.push(Problem { line: Some(value.line), text: format!("{} {text}", value.path.join(".")) });
+        self.problems.push(Problem { line: value.line, text: format!("{} {text}", value.path.join(".")) });
     }
 }
 

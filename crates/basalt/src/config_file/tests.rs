@@ -473,10 +473,23 @@ fn target_limits_are_read_from_file() {
 }
 
 #[test]
+fn merged_settings_have_the_lines_of_the_file() {
+    let read = |text: &str| ConfigFile::read(Path::new("config.toml"), text, &|_| Ok(None)).expect("it is valid");
+    let original = read("# A comment.\n[auth]\nenabled = false\nsite_url = \"http://a\"\n[auth.email]\n[other]\n");
+    let mut merged = read("[auth]\nenabled = false\njwt_expiry = 60\nsite_url = \"http://b\"\n[auth.email]\n[other]\n");
+    merged.take_lines(&original);
+    assert_eq!(merged.find_line("auth.email"), Some(5));
+    // Neither of these has the value of the file: the line of their table is the nearest.
+    assert_eq!((merged.find_line("auth.site_url"), merged.find_line("auth.jwt_expiry")), (Some(2), Some(2)));
+    let names: Vec<String> = merged.notices().into_iter().map(|notice| notice.name).collect();
+    assert_eq!(names, ["line 6: other", "line 3: auth.enabled"]);
+}
+
+#[test]
 fn setting_has_origin_key_and_line() {
     let settings = settings("[auth]\n\nsite_url = \"http://a\"\n[auth.hook.send_sms]\nenabled = true\nuri = \"x\"");
-    assert_eq!(settings.origin("GOTRUE_SITE_URL"), Some(("auth.site_url", 3)));
-    assert_eq!(settings.origin("GOTRUE_HOOK_SEND_SMS_URI"), Some(("auth.hook.send_sms.uri", 6)));
+    assert_eq!(settings.origin("GOTRUE_SITE_URL"), Some(("auth.site_url", Some(3))));
+    assert_eq!(settings.origin("GOTRUE_HOOK_SEND_SMS_URI"), Some(("auth.hook.send_sms.uri", Some(6))));
     assert_eq!(settings.origin("GOTRUE_JWT_AUD"), None);
 }
 
@@ -538,7 +551,7 @@ fn toml_line() -> impl Strategy<Value = String> {
 #[test]
 fn missing_saml_key_has_origin_of_saml_switch() {
     let settings = settings("[basalt.saml]\nenabled = true");
-    assert_eq!(settings.origin("GOTRUE_SAML_PRIVATE_KEY"), Some(("basalt.saml.private_key", 2)));
+    assert_eq!(settings.origin("GOTRUE_SAML_PRIVATE_KEY"), Some(("basalt.saml.private_key", Some(2))));
 }
 
 #[test]

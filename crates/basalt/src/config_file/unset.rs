@@ -11,7 +11,7 @@ use gotrue_rs::config::Notice;
 use gotrue_rules::domain::redirect::is_loopback_url;
 
 use super::keys::SMS_PROVIDERS;
-use super::problem::Problem;
+use super::problem::{Problem, locate};
 use super::read::{UnsetVariable, Values};
 
 /// The table of the mail server, which test servers do not use.
@@ -56,7 +56,7 @@ pub(super) fn find_mail_server_problems(values: &Values) -> Vec<Problem> {
 /// Returns the notices of the missing values that are not needed.
 pub(super) fn list_notices(values: &Values) -> Vec<Notice> {
     let notice = |unset: &UnsetVariable| {
-        let name = format!("line {}: {}", unset.line, unset.path.join("."));
+        let name = locate(unset.line, &unset.path.join("."));
         let missing = format!("the environment variable {} is not set", unset.variable);
         match effect(values, unset) {
             UnsetEffect::Disables(table) => {
@@ -90,7 +90,7 @@ fn find_problems(values: &Values, is_wanted: impl Fn(&UnsetVariable) -> bool) ->
         let text = format!(
             "{key} needs the environment variable {variable}, which is not set: set it, or add it to a .env file of the project"
         );
-        Problem { line: Some(unset.line), text }
+        Problem { line: unset.line, text }
     };
     values.unset.iter().filter(is_problem).map(problem).collect()
 }

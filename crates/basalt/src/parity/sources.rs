@@ -129,7 +129,7 @@ fn report_config_file(path: &Path) -> anyhow::Result<Report> {
         let Some((key, line)) = settings.origin(name) else { continue };
         for finding in find_differences(name, value, Profile::Everywhere, &of_settings) {
             report.findings.retain(|finding| finding.name != key || finding.verdict != Verdict::Honoured);
-            report.findings.push(Finding { name: key.to_owned(), ..finding }.at(line));
+            report.findings.push(Finding { name: key.to_owned(), line, ..finding });
         }
     }
     report.findings.sort_by_key(|finding| finding.line);

@@ -207,6 +207,17 @@ fn demo_keys_are_those_of_the_supabase_cli() {
     assert!(!output.status.success(), "only test servers accept published keys");
 }
 
+#[test]
+fn notices_of_a_test_server_name_the_lines_of_the_file() {
+    let folder = TempFolder::new();
+    let text = "# The settings of a test are merged into this.\n\n[unknown]\nkey = 1\n\n[auth]\nenabled = false\n";
+    let config = folder.write("config.toml", text);
+    let server = Basalt::serve(&["--test", "--config", &config]);
+    for notice in ["line 3: unknown", "line 7: auth.enabled"] {
+        eventually(notice, || server.log().contains(notice));
+    }
+}
+
 /// Every page has the demo keys: one of another site may be a visitor, not an administrator.
 #[tokio::test]
 async fn pages_of_other_sites_are_no_administrators_with_demo_keys() {
