@@ -11,18 +11,27 @@ use crate::service::DataApi;
 impl DataApi {
     /// Figures in the text format of Prometheus.
     pub fn metrics(&self) -> String {
-        let (in_use, idle) = self.pool().counts();
+        let (pool, tokens) = (self.pool().figures(), self.token_figures());
         let maximum = self.config().db_pool;
-        let figures = [
-            ("pgrst_db_pool_available", "Available connections in the pool", idle),
-            ("pgrst_db_pool_in_use", "Connections in use", in_use),
+        let gauges = [
+            ("pgrst_db_pool_available", "Available connections in the pool", pool.idle),
+            ("pgrst_db_pool_in_use", "Connections in use", pool.in_use),
             ("pgrst_db_pool_max", "Max pool connections", maximum),
+            ("pgrst_db_pool_waiting", "Requests that wait for a connection", pool.waiting),
             ("pgrst_schema_cache_loaded", "Whether the schema cache is loaded", usize::from(self.cache().is_some())),
         ];
+        let counters = [
+            ("pgrst_db_pool_timeouts_total", "Requests that waited too long for a connection", pool.timeouts),
+            ("pgrst_jwt_cache_requests_total", "Tokens that were looked up in the cache", tokens.requests),
+            ("pgrst_jwt_cache_hits_total", "Tokens that were found in the cache", tokens.hits),
+            ("pgrst_jwt_cache_evictions_total", "Tokens that others displaced from the cache", tokens.evictions),
+        ];
+        let gauges = gauges.map(|(name, help, value)| (name, help, "gauge", value as u64));
+        let counters = counters.map(|(name, help, value)| (name, help, "counter", value));
         let mut text = String::new();
-        for (name, help, value) in figures {
+        for (name, help, kind, value) in gauges.into_iter().chain(counters) {
             // Writing to a string does not fail.
-            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}\n");
+            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
         }
         let loads = self.loads();
         let query_time = Duration::from_micros(loads.query_time.load(Ordering::Relaxed));

@@ -9,10 +9,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
-use http_edge::request::{BODY_DEADLINE, BodyError, read_body};
 use http_edge::{HttpLimits, Listener, ShutdownSignal};
 use postgrest_rs::config::Config;
-use postgrest_rs::error::Error;
 use postgrest_rs::service::DataApi;
 use postgrest_rs::upkeep::{self, ReloadRequests};
 use tokio::net::{TcpListener, UnixListener};
@@ -20,9 +18,6 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::data_answer;
 use crate::shutdown::Shutdown;
-
-/// The deadline of a body: large inserts take longer than requests to the auth API.
-const DATA_BODY_DEADLINE: std::time::Duration = BODY_DEADLINE.saturating_mul(6);
 
 /// Serves until a signal arrives.
 pub(crate) async fn serve(api: Arc<DataApi>, file: Option<PathBuf>) -> anyhow::Result<()> {
@@ -40,7 +35,7 @@ pub(crate) async fn serve(api: Arc<DataApi>, file: Option<PathBuf>) -> anyhow::R
     let served = Arc::clone(&api);
     let serving = http_edge::serve(listener, closing, limits, move |request: Request| {
         let api = Arc::clone(&served);
-        async move { answer(&api, request).await }
+        async move { data_answer::answer(&api, request).await }
     });
     tokio::select! {
         () = serving => {}
@@ -51,26 +46,6 @@ pub(crate) async fn serve(api: Arc<DataApi>, file: Option<PathBuf>) -> anyhow::R
         admin.await?;
     }
     Ok(())
-}
-
-/// Answers a request to the API.
-async fn answer(api: &DataApi, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let maximum = api.config().server_max_body_size;
-    match read_body(body, maximum, DATA_BODY_DEADLINE).await {
-        Ok(body) => data_answer::answer(api, &parts, body).await,
-        Err(error) => {
-            let message = match error {
-                BodyError::TooLarge => "The body is too large",
-                BodyError::TooSlow => "The body did not arrive in time",
-                BodyError::Incomplete => "The body is incomplete",
-            };
-            let mut refused = Error::invalid_body(message);
-            refused.status = error.status().as_u16();
-            let body = refused.body();
-            refused.into_reply().into_response().map(|_| Body::from(body))
-        }
-    }
 }
 
 /// Listens on the Unix domain socket of the settings, without one on their port; returns the address too.

@@ -34,9 +34,10 @@ impl Error {
         Self::new(400, "PGRST102", message)
     }
 
-    /// A body, or the rows that are read from it, with more bytes than allowed.
-    pub fn body_too_large() -> Self {
+    /// A body, or the rows that are read from it, with more than `maximum` bytes.
+    pub fn body_too_large(maximum: usize) -> Self {
         Self::new(413, "PGRST102", "The body is too large")
+            .with_hint(format!("Send it in parts of at most {maximum} bytes each, also as JSON."))
     }
 
     /// The range cannot be satisfied.

@@ -1,6 +1,6 @@
 //! The pool of connections.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,8 +34,19 @@ pub struct PoolLimits {
     pub idle: Duration,
     /// How long one stays open.
     pub lifetime: Duration,
-    /// Whether it may hold prepared statements; `None`: unless there is a pooler before the database.
-    pub prepares: Option<bool>,
+}
+
+/// What a pool does at this moment, and how often requests waited in vain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolFigures {
+    /// The connections in use.
+    pub in_use: usize,
+    /// The connections that are open and not in use.
+    pub idle: usize,
+    /// The requests that wait for a connection.
+    pub waiting: usize,
+    /// The requests that waited too long, since the start.
+    pub timeouts: u64,
 }
 
 /// Connections that are open and not in use.
@@ -43,7 +54,11 @@ pub struct PoolLimits {
 pub struct Pool {
     target: Target,
     limits: PoolLimits,
+    /// Whether connections may hold prepared statements; `None`: unless there is a pooler before the database.
+    prepares: Mutex<Option<bool>>,
     permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    timeouts: AtomicU64,
     idle: Mutex<Vec<Idle>>,
     /// Counts the renewals; connections of an earlier one are not used again.
     generation: AtomicU64,
@@ -80,23 +95,39 @@ pub struct Lease {
 }
 
 impl Pool {
-    /// A pool without connections.
-    pub fn new(target: Target, limits: PoolLimits) -> Arc<Self> {
+    /// A pool without connections. With `prepares` they may hold prepared statements; `None`: unless there is a pooler before the
+    /// database.
+    pub fn new(target: Target, limits: PoolLimits, prepares: Option<bool>) -> Arc<Self> {
         let permits = Arc::new(Semaphore::new(limits.size));
         Arc::new(Self {
             target,
             limits,
+            prepares: Mutex::new(prepares),
             permits,
+            waiting: AtomicUsize::default(),
+            timeouts: AtomicU64::default(),
             idle: Mutex::default(),
             generation: AtomicU64::new(0),
             probe: tokio::sync::Mutex::default(),
         })
     }
 
-    /// The connections in use, and those that are open and not.
-    pub fn counts(&self) -> (usize, usize) {
-        let in_use = self.limits.size.saturating_sub(self.permits.available_permits());
-        (in_use, self.idle.lock().unwrap_or_else(PoisonError::into_inner).len())
+    /// What it does now.
+    pub fn figures(&self) -> PoolFigures {
+        PoolFigures {
+            in_use: self.limits.size.saturating_sub(self.permits.available_permits()),
+            idle: self.idle.lock().unwrap_or_else(PoisonError::into_inner).len(),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            timeouts: self.timeouts.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Sets whether connections may hold prepared statements, as [`Pool::new`] takes it. A change closes those that do otherwise.
+    pub fn set_prepares(&self, prepares: Option<bool>) {
+        let before = std::mem::replace(&mut *self.prepares.lock().unwrap_or_else(PoisonError::into_inner), prepares);
+        if before != prepares {
+            self.renew();
+        }
     }
 
     /// Closes all connections: those in use when they are given back. New ones have the present settings of the login role.
@@ -179,8 +210,7 @@ impl Pool {
     /// # Errors
     /// `PGRST003` when none became free in time, `PGRST000` when none could be opened.
     pub async fn acquire(self: &Arc<Self>) -> Result<Lease, Error> {
-        let acquired = tokio::time::timeout(self.limits.acquisition, Arc::clone(&self.permits).acquire_owned()).await;
-        let Ok(Ok(permit)) = acquired else { return Err(Error::pool_timeout()) };
+        let permit = self.acquire_permit().await?;
         // Taken before the connection is: one that a renewal overtakes is closed when it is given back.
         let generation = self.generation.load(Ordering::Relaxed);
         let lease = |connection, opened| Lease {
@@ -196,14 +226,34 @@ impl Pool {
         match tokio::time::timeout(self.limits.acquisition, self.open()).await {
             Ok(Ok(connection)) => Ok(lease(connection, Instant::now())),
             Ok(Err(error)) => Err(Error::connection(error_chain(error.as_ref()))),
-            Err(_) => Err(Error::pool_timeout()),
+            Err(_) => Err(self.give_up()),
         }
+    }
+
+    /// Waits until one more connection may be used.
+    async fn acquire_permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let permits = Arc::clone(&self.permits);
+        if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
+            return Ok(permit);
+        }
+        let _waiting = Waiting::begin(&self.waiting);
+        match tokio::time::timeout(self.limits.acquisition, permits.acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(self.give_up()),
+        }
+    }
+
+    /// Counts a request that waited too long.
+    fn give_up(&self) -> Error {
+        self.timeouts.fetch_add(1, Ordering::Relaxed);
+        Error::pool_timeout()
     }
 
     /// Opens a connection, and finds out whether statements can be prepared on it.
     async fn open(&self) -> Result<Connection, Failure> {
+        let setting = *self.prepares.lock().unwrap_or_else(PoisonError::into_inner);
         let (client, diversion) = self.target.open().await?;
-        let prepares = match self.limits.prepares {
+        let prepares = match setting {
             Some(prepares) => prepares,
             None => is_session(&client, &diversion).await?,
         };
@@ -218,6 +268,22 @@ impl Pool {
             }
         }
         None
+    }
+}
+
+/// Counts a request that waits, until it is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

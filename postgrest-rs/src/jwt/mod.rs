@@ -36,6 +36,18 @@ pub struct Identity {
 #[derive(Debug, Default)]
 pub struct TokenCache {
     verified: Mutex<Option<Verified>>,
+    figures: Mutex<TokenFigures>,
+}
+
+/// How often a [`TokenCache`] was asked, since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TokenFigures {
+    /// Tokens that were looked up.
+    pub requests: u64,
+    /// Tokens that were found.
+    pub hits: u64,
+    /// Tokens that others displaced.
+    pub evictions: u64,
 }
 
 #[derive(Debug)]
@@ -91,7 +103,23 @@ impl TokenCache {
 
     fn find(&self, keys: &KeySet, token: &str) -> Option<Arc<Claims>> {
         let mut verified = self.verified.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        verified.as_mut().filter(|cache| cache.keys == *keys)?.claims.get(token).cloned()
+        let known = verified.as_mut().filter(|cache| cache.keys == *keys);
+        let found = known.and_then(|cache| cache.claims.get(token).cloned());
+        drop(verified);
+        self.count(|figures| {
+            figures.requests += 1;
+            figures.hits += u64::from(found.is_some());
+        });
+        found
+    }
+
+    /// How often it was asked.
+    pub fn figures(&self) -> TokenFigures {
+        *self.figures.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn count(&self, change: impl FnOnce(&mut TokenFigures)) {
+        change(&mut self.figures.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
 
     /// Keeps the claims. Other keys than before empty the cache.
@@ -101,8 +129,12 @@ impl TokenCache {
             Some(verified) => guard.insert(verified),
             None => guard.insert(Verified { keys: keys.clone(), claims: LruCache::new(capacity) }),
         };
+        let before = verified.claims.len();
         verified.claims.set_capacity(capacity);
-        verified.claims.insert(token.to_owned(), Arc::clone(claims));
+        let is_new = verified.claims.insert(token.to_owned(), Arc::clone(claims)).is_none();
+        let displaced = (before + usize::from(is_new)).saturating_sub(verified.claims.len());
+        drop(guard);
+        self.count(|figures| figures.evictions += displaced as u64);
     }
 }
 

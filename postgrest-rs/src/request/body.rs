@@ -329,7 +329,7 @@ fn parse_csv(body: &Bytes, maximum: usize) -> Result<Payload, Error> {
             let escapes: usize = value.bytes().map(escape_length).sum();
             // Comma, colon, two quotes and two brackets.
             if raw.len() + key.len() + value.len() + escapes + 6 > maximum {
-                return Err(Error::body_too_large());
+                return Err(Error::body_too_large(maximum));
             }
             if number > 0 {
                 raw.push(b',');
@@ -341,7 +341,7 @@ fn parse_csv(body: &Bytes, maximum: usize) -> Result<Payload, Error> {
         }
         raw.push(b'}');
         if raw.len() >= maximum {
-            return Err(Error::body_too_large());
+            return Err(Error::body_too_large(maximum));
         }
     }
     let Some(fields) = fields else { return Ok(no_rows()) };

@@ -1,6 +1,7 @@
 //! Reads the catalogs. Each query answers one JSON text.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -103,23 +104,29 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL 
 impl SchemaCache {
     /// Reads the catalogs in one transaction of the connection.
     ///
+    /// The names of time zones are those of `former`, if there is one: the database reads a file for each.
+    ///
     /// # Errors
     /// The database refused a query.
-    pub async fn load(client: &Client, config: &Config) -> Result<Self, LoadError> {
+    pub async fn load(client: &Client, config: &Config, former: Option<&Self>) -> Result<Self, LoadError> {
         // Names are qualified only when no schema is in the path. Compiling the queries takes longer than running them.
         client.batch_execute(BEGIN).await?;
-        let loaded = load(client, config).await;
+        let loaded = load(client, config, former.map(|cache| Arc::clone(&cache.timezones))).await;
         client.batch_execute("COMMIT").await?;
         loaded
     }
 }
 
-async fn load(client: &Client, config: &Config) -> Result<SchemaCache, LoadError> {
+async fn load(
+    client: &Client,
+    config: &Config,
+    timezones: Option<Arc<HashSet<String>>>,
+) -> Result<SchemaCache, LoadError> {
     let (schemas, extra) = (&config.db_schemas, &config.db_extra_search_path);
     let of_schemas: [&(dyn ToSql + Sync); 1] = [schemas];
     let of_views: [&(dyn ToSql + Sync); 2] = [schemas, extra];
     let of_functions: [&(dyn ToSql + Sync); 2] = [schemas, &config.db_hoisted_tx_settings];
-    let (tables, references, keys, views, computed, functions, representations, handlers, zones) = tokio::try_join!(
+    let (tables, references, keys, views, computed, functions, representations, handlers, timezones) = tokio::try_join!(
         read::<Table>(client, TABLES, &of_schemas),
         read::<ForeignKeyRow>(client, FOREIGN_KEYS, &[]),
         read::<KeyColumnsRow>(client, KEY_COLUMNS, &[]),
@@ -128,12 +135,25 @@ async fn load(client: &Client, config: &Config) -> Result<SchemaCache, LoadError
         read::<Function>(client, FUNCTIONS, &of_functions),
         read::<RepresentationRow>(client, REPRESENTATIONS, &[]),
         read::<HandlerRow>(client, HANDLERS, &of_schemas),
-        read::<ZoneRow>(client, "SELECT name FROM pg_timezone_names", &[]),
+        read_timezones(client, timezones),
     )?;
-    let rows = CatalogRows { tables, references, keys, views, computed, functions, representations, handlers, zones };
+    let rows =
+        CatalogRows { tables, references, keys, views, computed, functions, representations, handlers, timezones };
     let schemas = schemas.clone();
     // Thousands of views take long enough to delay other tasks of this thread.
     Ok(tokio::task::spawn_blocking(move || assemble(rows, &schemas)).await?)
+}
+
+/// The names of time zones that the database knows, unless they were read before.
+async fn read_timezones(
+    client: &Client,
+    former: Option<Arc<HashSet<String>>>,
+) -> Result<Arc<HashSet<String>>, LoadError> {
+    if let Some(former) = former {
+        return Ok(former);
+    }
+    let rows = read::<ZoneRow>(client, "SELECT name FROM pg_timezone_names", &[]).await?;
+    Ok(Arc::new(rows.into_iter().map(|row| row.name).collect()))
 }
 
 /// What the catalogs hold.
@@ -146,12 +166,13 @@ struct CatalogRows {
     functions: Vec<Function>,
     representations: Vec<RepresentationRow>,
     handlers: Vec<HandlerRow>,
-    zones: Vec<ZoneRow>,
+    timezones: Arc<HashSet<String>>,
 }
 
 /// Builds the cache of what the catalogs hold.
 fn assemble(rows: CatalogRows, schemas: &[String]) -> SchemaCache {
-    let CatalogRows { tables, references, keys, views, computed, functions, representations, handlers, zones } = rows;
+    let CatalogRows { tables, references, keys, views, computed, functions, representations, handlers, timezones } =
+        rows;
     let view_keys = relationships::find_view_keys(&build_views(views), &build_keys(keys));
     let mut view_primary = relationships::view_primary_keys(&view_keys);
     let mut tables: HashMap<QualifiedName, Table> = tables
@@ -180,7 +201,7 @@ fn assemble(rows: CatalogRows, schemas: &[String]) -> SchemaCache {
         functions: group_functions(functions),
         representations: representations.into_iter().map(|row| ((row.source, row.target), row.function)).collect(),
         handlers: build_handlers(handlers),
-        timezones: zones.into_iter().map(|row| row.name).collect(),
+        timezones,
         table_names: HashMap::new(),
     };
     cache.index_names();

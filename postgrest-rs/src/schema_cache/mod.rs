@@ -6,6 +6,7 @@ pub(crate) mod queries;
 pub mod relationships;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -30,7 +31,7 @@ pub struct SchemaCache {
     /// What makes a media type of rows.
     pub handlers: HashMap<(HandlerTarget, MediaType), ResolvedHandler>,
     /// The names of time zones.
-    pub timezones: HashSet<String>,
+    pub timezones: Arc<HashSet<String>>,
     /// The names of the relations of each schema, save of very large ones.
     pub table_names: HashMap<String, FuzzySet>,
 }

@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::execute::connect::database_code;
 use crate::execute::pool::{Pool, PoolLimits};
 use crate::execute::{connect, error_chain, settings};
-use crate::jwt::{TokenCache, find_bearer};
+use crate::jwt::{TokenCache, TokenFigures, find_bearer};
 use crate::plan::{Context, Plan};
 use crate::request::ApiRequest;
 use crate::request::parse::RequestRules;
@@ -144,9 +144,8 @@ impl DataApi {
             acquisition: config.db_pool_acquisition_timeout,
             idle: config.db_pool_max_idletime,
             lifetime: config.db_pool_max_lifetime,
-            prepares: config.db_prepared_statements,
         };
-        let pool = Pool::new(connect::parse(&config.db_uri)?, limits);
+        let pool = Pool::new(connect::parse(&config.db_uri)?, limits, config.db_prepared_statements);
         Ok(Arc::new(Self {
             sources: RwLock::new(sources),
             state: RwLock::new(Arc::new(State { config, roles: RoleSettings::default() })),
@@ -160,6 +159,11 @@ impl DataApi {
             loads: SchemaLoads::default(),
             final_failure: watch::Sender::new(None),
         }))
+    }
+
+    /// How often verified tokens were looked up, found and displaced.
+    pub fn token_figures(&self) -> TokenFigures {
+        self.tokens.figures()
     }
 
     /// The settings of this moment.
@@ -284,8 +288,14 @@ impl DataApi {
         let merged = Sources { database: current.database.clone(), ..sources };
         let config = Arc::new(Config::build(&merged)?);
         *current = merged;
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State { config, roles });
+        self.apply(config, roles);
         Ok(())
+    }
+
+    /// Lets settings take effect.
+    fn apply(&self, config: Arc<Config>, roles: RoleSettings) {
+        self.pool.set_prepares(config.db_prepared_statements);
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State { config, roles });
     }
 
     /// Reads the settings anew, those of the database included. The sources stay as they are on failure.
@@ -315,7 +325,7 @@ impl DataApi {
         }
         let config = Arc::new(Config::build(&merged)?);
         *current = merged;
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(State { config, roles });
+        self.apply(config, roles);
         Ok(())
     }
 
@@ -336,7 +346,8 @@ impl DataApi {
     async fn read_schema(&self) -> Result<(), String> {
         let client = self.connect().await?;
         let started = Instant::now();
-        let loaded = SchemaCache::load(&client, &self.config()).await;
+        let former = self.cache();
+        let loaded = SchemaCache::load(&client, &self.config(), former.as_deref()).await;
         self.cache.replace(loaded.map_err(|error| error_chain(error.as_ref()))?);
         let microseconds = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.loads.query_time.store(microseconds, Ordering::Relaxed);

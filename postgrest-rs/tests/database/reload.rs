@@ -73,6 +73,32 @@ async fn failed_reload_keeps_the_cache() {
     assert!(api.api.check_ready().await);
 }
 
+/// The number of statements that the sessions of the API have prepared, of those that name the table.
+async fn count_prepared(api: &TestApi) -> String {
+    let body = text(&api.get("/prepared").await).to_owned();
+    let rows: serde_json::Value = serde_json::from_str(&body).unwrap();
+    rows[0]["count"].to_string()
+}
+
+#[tokio::test]
+async fn setting_of_the_database_ends_prepared_statements() {
+    let objects = "CREATE TABLE repeated (id int);
+        CREATE VIEW prepared AS SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%repeated%';
+        GRANT SELECT ON prepared TO api_anonymous;";
+    let api = TestApi::start(objects, &[("db-pool", "1")]).await;
+    let name: String = api.admin.query_one("SELECT current_database()::text", &[]).await.unwrap().get(0);
+    let set =
+        |value: &str| format!("ALTER ROLE api_login IN DATABASE {name} SET pgrst.db_prepared_statements = '{value}'");
+    for (value, expected) in [("true", "1"), ("false", "0"), ("true", "1")] {
+        api.admin.batch_execute(&set(value)).await.unwrap();
+        api.api.reload_config(None).await.unwrap();
+        for _ in 0..3 {
+            assert_eq!(api.get("/repeated").await.status(), StatusCode::OK);
+        }
+        assert_eq!(count_prepared(&api).await, expected, "{value}");
+    }
+}
+
 #[tokio::test]
 async fn many_reloads_disturb_no_request() {
     let api = TestApi::start("CREATE TABLE steady (id int);", &[("db-pool", "2")]).await;

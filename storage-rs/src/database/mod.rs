@@ -115,9 +115,8 @@ impl Database {
             acquisition: config.database_connection_timeout,
             idle: config.database_idle_timeout,
             lifetime: LIFETIME,
-            prepares: None,
         };
-        let pool = Pool::new(connect::parse(&config.database_url)?, limits);
+        let pool = Pool::new(connect::parse(&config.database_url)?, limits, None);
         Ok(Self { pool, statement_timeout: config.statement_timeout, faults, writes: AtomicU64::new(0) })
     }
 

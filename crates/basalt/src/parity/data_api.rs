@@ -10,7 +10,7 @@ use super::finding::Finding;
 use super::report::Report;
 
 /// Settings with the meaning that PostgREST gives them.
-const HONOURED: [&str; 38] = [
+const HONOURED: [&str; 39] = [
     "ADMIN_SERVER_HOST",
     "ADMIN_SERVER_PORT",
     "DB_AGGREGATES_ENABLED",
@@ -24,6 +24,7 @@ const HONOURED: [&str; 38] = [
     "DB_PLAN_ENABLED",
     "DB_POOL",
     "DB_POOL_ACQUISITION_TIMEOUT",
+    "DB_POOL_AUTOMATIC_RECOVERY",
     "DB_POOL_MAX_IDLETIME",
     "DB_POOL_MAX_LIFETIME",
     "DB_PRE_CONFIG",
@@ -55,8 +56,7 @@ const HONOURED: [&str; 38] = [
 const TRACE_HEADER: &str = "SERVER_TRACE_HEADER";
 
 /// Settings without effect, and why.
-const WITHOUT_EFFECT: [(&str, &str); 6] = [
-    ("DB_POOL_AUTOMATIC_RECOVERY", "connections are always opened anew"),
+const WITHOUT_EFFECT: [(&str, &str); 5] = [
     ("DB_POOL_TIMEOUT", "a former name: db-pool-max-idletime has the effect"),
     ("DB_USE_LEGACY_GUCS", "PostgREST 14 does not have it either"),
     ("JWT_CACHE_MAX_LIFETIME", "verified tokens are kept by number: jwt-cache-max-entries"),

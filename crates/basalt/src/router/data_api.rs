@@ -1,12 +1,11 @@
 //! The data API at `/rest/v1`: who may call it, and what its responses carry.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::Request;
 use axum::response::Response;
 use http_edge::isolate_foreign_content;
-use http_edge::request::{BODY_DEADLINE, cors, read_body};
+use http_edge::request::cors;
 use postgrest_rs::service::DataApi;
 use postgrest_rs::service::dependencies::TokenIsApiKey;
 
@@ -19,8 +18,6 @@ use crate::data_answer;
 pub(super) const MOUNT: &str = "/rest/v1";
 /// The OAuth scope that opens the data API to the token of a client.
 const SCOPE: &str = "rest";
-/// The time that a body may take to arrive: large inserts take longer than requests to the auth API.
-const BODY_LIMIT: Duration = BODY_DEADLINE.saturating_mul(6);
 
 impl EdgeRouter {
     /// Answers a request to the data API. Its database decides by the role of the token what the caller may do.
@@ -69,12 +66,7 @@ fn without_key(uri: &http::Uri) -> http::Uri {
 }
 
 async fn answer(api: &DataApi, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let body = match read_body(body, api.config().server_max_body_size, BODY_LIMIT).await {
-        Ok(body) => body,
-        Err(error) => return error_responses::unreadable_body(error.status()),
-    };
-    let mut response = data_answer::answer(api, &parts, body).await;
+    let mut response = data_answer::answer(api, request).await;
     // Functions of the project may answer with any type.
     isolate_foreign_content(response.headers_mut());
     response
