@@ -10,6 +10,7 @@ use http_edge::request::{APIKEY, ApiKeyRole, BearerWhitespace, bearer_value, par
 use serde_json::{Map, Value};
 
 use super::authorization::{TooManyTokens, possible_tokens};
+use super::keys::SECRET_PREFIX;
 use super::live::LiveApiKeys;
 
 /// Checks API keys and tokens.
@@ -125,6 +126,12 @@ impl ApiKeyGateway {
     /// Returns the role of an API key; `None` if it is not one of the project.
     pub(crate) fn find_role(&self, key: &str) -> Option<ApiKeyRole> {
         self.keys.ring().find_role(key)
+    }
+
+    /// Returns whether a request presents a secret key of the project; the token of the role `service_role` is none.
+    pub(crate) fn has_secret_key(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let is_secret = |key: &str| key.starts_with(SECRET_PREFIX) && self.find_role(key) == Some(ApiKeyRole::Service);
+        presented_keys(uri, headers).iter().any(|(_, key)| is_secret(key))
     }
 
     /// Returns whether the keys are those that the Supabase CLI publishes.

@@ -6,6 +6,9 @@ use http_edge::request::ApiKeyRole;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use serde::{Deserialize, Serialize};
 
+/// The beginning of a secret key.
+pub(crate) const SECRET_PREFIX: &str = "sb_secret_";
+
 /// The API keys of one project.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ApiKeys {

@@ -9,7 +9,7 @@ mod store;
 
 pub(crate) use authorization::{normalize_authorization, query_pairs};
 pub(crate) use gateway::{ApiKeyGateway, PresentedKey, RequestCredentials};
-pub(crate) use keys::ApiKeys;
+pub(crate) use keys::{ApiKeys, SECRET_PREFIX};
 pub(crate) use live::{LiveApiKeys, ShownKeys};
 /// The OAuth scope that opens the storage API to the token of a client.
 pub(crate) const STORAGE_SCOPE: &str = "storage";

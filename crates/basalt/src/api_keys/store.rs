@@ -13,7 +13,7 @@ use jsonwebtoken::{EncodingKey, Header};
 use platform::entropy::Entropy;
 use serde::Serialize;
 
-use super::keys::{ApiKeys, is_token_with_role};
+use super::keys::{ApiKeys, SECRET_PREFIX, is_token_with_role};
 use crate::data_folder::restrict_permissions;
 use crate::private_file::PrivateFile;
 
@@ -129,7 +129,7 @@ pub(crate) fn combine(
         anon_key: token(given.anon_key, kept.map(|keys| &keys.anon_key), ApiKeyRole::Anon)?,
         service_role_key: token(given.service_role_key, kept.map(|keys| &keys.service_role_key), ApiKeyRole::Service)?,
         publishable_key: plain(given.publishable_key, kept.map(|keys| &keys.publishable_key), "sb_publishable_")?,
-        secret_key: plain(given.secret_key, kept.map(|keys| &keys.secret_key), "sb_secret_")?,
+        secret_key: plain(given.secret_key, kept.map(|keys| &keys.secret_key), SECRET_PREFIX)?,
         jwt_secret,
     })
 }
@@ -147,7 +147,7 @@ fn validate_secret(secret: &str) -> anyhow::Result<&str> {
 }
 
 fn validate_key(key: &str, prefix: &str) -> anyhow::Result<String> {
-    let name = if prefix == "sb_secret_" { "secret_key" } else { "publishable_key" };
+    let name = if prefix == SECRET_PREFIX { "secret_key" } else { "publishable_key" };
     if PUBLISHED_KEYS.contains(&key) {
         bail!(
             "auth.{name} is one that Supabase publishes for local use, so everybody has it; leave it out to have one made"

@@ -18,6 +18,13 @@ pub(super) fn missing_api_key() -> Response {
     json(StatusCode::UNAUTHORIZED, "No API key found in request", hint)
 }
 
+/// A page sends the secret key, which everybody who opens it can read.
+pub(super) fn secret_key_in_browser() -> Response {
+    let hint = "Everybody who opens the page has the key. End it now (`basalt keys --help`), use the publishable key in \
+                pages, and secret keys on servers alone.";
+    json(StatusCode::UNAUTHORIZED, "Forbidden use of secret API key in browser", hint)
+}
+
 /// The request carries an API key that is not valid for this project.
 pub(super) fn invalid_api_key() -> Response {
     let hint = "It is not a key of this project, nor a token it signed. `basalt status` prints the keys.";
@@ -50,11 +57,6 @@ pub(super) fn not_served(mount: &str, what: &str) -> Response {
     let message = format!("Basalt does not serve {mount} ({what})");
     let hint = "Served here are /auth/v1, /functions/v1 and, unless the configuration switches them off, /rest/v1 and /storage/v1. [basalt.upstreams] in config.toml forwards the rest to services that you run.";
     json(StatusCode::NOT_FOUND, &message, hint)
-}
-
-/// The body of the request did not arrive whole, or is too large.
-pub(super) fn unreadable_body(status: StatusCode) -> Response {
-    json(status, "The body of the request cannot be read", "Send it whole, faster, or in smaller parts.")
 }
 
 /// The request has more than one `Authorization`, or one that is not ASCII.

@@ -15,7 +15,7 @@ use postgrest_rs::service::explanation::{Cause, Explanation, Policy};
 use storage_rs::error::policy_refusal::PolicyRefusal;
 
 use super::REQUEST_ID;
-use crate::api_keys::PresentedKey;
+use crate::api_keys::{PresentedKey, SECRET_PREFIX};
 
 /// Explains refusals of the router by the settings of the auth API.
 #[derive(Default)]
@@ -214,7 +214,7 @@ fn describe_kind(key: &str) -> &'static str {
     match key {
         "" => "empty key",
         key if key.starts_with("sb_publishable_") => "publishable key",
-        key if key.starts_with("sb_secret_") => "secret key",
+        key if key.starts_with(SECRET_PREFIX) => "secret key",
         key if key.matches('.').count() == 2 => "token",
         _ => "unknown form of key",
     }

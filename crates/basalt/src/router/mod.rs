@@ -10,6 +10,7 @@ mod form_visits;
 mod forwarded;
 mod own_host;
 mod published_keys;
+mod secret_keys;
 mod storage;
 mod submission_form;
 mod token_use;
@@ -110,6 +111,8 @@ pub(crate) struct EdgeRouter {
     pub gateway: ApiKeyGateway,
     /// Whose requests are answered while the keys are published.
     pub senders: AllowedSenders,
+    /// Whether browsers may send the secret key: in development.
+    pub allows_secret_keys_of_pages: bool,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub proxies: TrustedProxies,
     /// Keeps browsers that came by HTTPS there.
@@ -262,6 +265,9 @@ impl EdgeRouter {
         if self.gateway.are_keys_published()
             && let Some(refused) = self.refuse_sender(area, &request)
         {
+            return cors::GATEWAY.apply(refused);
+        }
+        if let Some(refused) = self.refuse_secret_key_of_page(&request) {
             return cors::GATEWAY.apply(refused);
         }
         if area.reads_tokens() && normalize_authorization(request.headers_mut(), area.accepts_bare_tokens()).is_err() {

@@ -60,6 +60,7 @@ fn echo_router() -> Arc<EdgeRouter> {
             (token == "jwt.user").then(|| Arc::new(Map::from_iter(claims)))
         }),
         senders: AllowedSenders::new("http://localhost:54321", |_| false),
+        allows_secret_keys_of_pages: false,
         proxies,
         transport_security: TransportSecurity::new(true, Duration::from_hours(1)),
         explanations: RouterExplanations::default(),
@@ -95,6 +96,28 @@ async fn send(method: Method, target: &str, headers: &[(&'static str, &str)], pe
 
 async fn get(target: &str, headers: &[(&'static str, &str)]) -> TestResponse {
     send(Method::GET, target, headers, "127.0.0.1:9").await
+}
+
+#[tokio::test]
+async fn pages_may_not_send_the_secret_key() {
+    let site = |site| ("sec-fetch-site", site);
+    let bearer = ("authorization", "Bearer sb_secret_s");
+    for target in ["/auth/v1/settings", "/functions/v1/hello"] {
+        for credentials in [&[("apikey", "sb_secret_s")][..], &[("apikey", KEY), bearer]] {
+            for page in ["same-origin", "same-site", "cross-site", "unknown"] {
+                let refused = get(target, &[credentials, &[site(page)]].concat()).await;
+                assert_eq!(refused.status, 401, "{target} {page}");
+                assert!(refused.body.contains("Forbidden use of secret API key in browser"), "{}", refused.body);
+                assert_eq!(refused.headers["access-control-allow-origin"], "*");
+            }
+            // A server, and a person who types an address.
+            assert_eq!(get(target, credentials).await.status, 200, "{target}");
+            assert_eq!(get(target, &[credentials, &[site("none")]].concat()).await.status, 200, "{target}");
+        }
+        assert_eq!(get(target, &[("apikey", KEY), site("cross-site")]).await.status, 200, "{target}");
+    }
+    let in_url = get("/auth/v1/settings?apikey=sb_secret_s", &[site("cross-site")]).await;
+    assert_eq!(in_url.status, 401);
 }
 
 #[tokio::test]
