@@ -11,8 +11,6 @@ RELEASE := target/release/basalt
 SHOP_INSTALLED := frontend/node_modules/.package-lock.json
 SHOP := frontend/dist/index.html
 CLIENTS_INSTALLED := packages/node_modules/.package-lock.json
-# `cargo fmt` does not find the modules that `statements!` declares.
-STATEMENT_FILES := $(wildcard gotrue-rs/src/store/*.rs gotrue-rs/src/store/*/*.rs crates/platform/src/store/*.rs crates/platform/src/store/*/*.rs)
 SHOP_SOURCES := $(shell find frontend \( -name node_modules -o -name dist -o -name e2e \) -prune -o -type f -print 2>/dev/null)
 
 .PHONY: help run test test-rust test-shop test-browser test-clients check check-rust check-shop check-clients check-dependencies check-scripts check-deploy fmt fuzz-data-api build package package-library package-platform package-deb bench bench-gateway bench-rest bench-storage bench-test bench-rolling bench-shop bench-size bench-users bench-cluster conformance timing hardening mixed-versions replay soak soak-concurrency soak-orders clean
@@ -84,7 +82,6 @@ check: check-rust check-shop check-clients check-dependencies check-scripts ## S
 check-rust: $(SHOP)
 	@$(NEED) cargo
 	@cargo fmt --all --check
-	@rustfmt --edition 2024 --check $(STATEMENT_FILES)
 	@cargo clippy --workspace --all-targets -- --deny warnings
 	@RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --document-private-items
 
@@ -107,7 +104,6 @@ check-deploy: ## Validate image, compose file, Helm chart, systemd unit and Debi
 
 fmt: $(SHOP_INSTALLED) $(CLIENTS_INSTALLED) ## Format all source
 	@cargo fmt --all
-	@rustfmt --edition 2024 $(STATEMENT_FILES)
 	@npm --prefix frontend run format
 	@npm --prefix packages run format
 

@@ -2,6 +2,9 @@
 //!
 //! Each statement writes the user, its identities, sessions, pending tokens and audit rows.
 
+pub mod deletion;
+pub mod listing;
+
 use foundation::time::Time;
 use gotrue_rules::domain::admin_user::{AdminUserChange, TakenContacts};
 use gotrue_rules::domain::contact::{Email, Phone};
@@ -20,10 +23,7 @@ use super::pending_tokens::clear_pending_tokens;
 use super::rows::account_columns;
 
 statements! {
-    modules {
-        pub mod deletion;
-        pub mod listing;
-    }
+    modules: deletion, listing;
 
     TAKEN = "admin.find_taken":
         "SELECT EXISTS (SELECT

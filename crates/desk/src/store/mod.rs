@@ -14,22 +14,14 @@ pub(crate) mod setup_links;
 pub(crate) mod tickets;
 
 use platform::store::Statement;
+use platform::store::binding::statements;
+
+statements! {
+    modules: account, catalogue, checklist, devices, events, figures, files, page_views, recovery_codes, reset_links,
+        setup_links, tickets;
+}
 
 /// Returns all statements of the desk, for the test that prepares them.
 pub fn list_statements() -> Vec<&'static Statement> {
-    [
-        account::STATEMENTS.list(),
-        catalogue::STATEMENTS.list(),
-        checklist::STATEMENTS.list(),
-        devices::STATEMENTS.list(),
-        events::STATEMENTS.list(),
-        figures::STATEMENTS.list(),
-        files::STATEMENTS.list(),
-        page_views::STATEMENTS.list(),
-        recovery_codes::STATEMENTS.list(),
-        reset_links::STATEMENTS.list(),
-        setup_links::STATEMENTS.list(),
-        tickets::STATEMENTS.list(),
-    ]
-    .concat()
+    STATEMENTS.list()
 }

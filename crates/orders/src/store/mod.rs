@@ -14,6 +14,7 @@ mod reading;
 mod writing;
 
 use platform::store::Statement;
+use platform::store::binding::statements;
 
 pub use reading::{
     EventEntry, MailEntry, OrderFilter, count_by_state, count_mails, find_order, find_order_of_checkout,
@@ -25,9 +26,11 @@ pub use writing::{
     find_or_insert_key, issue_link, lock_payment, record_download, record_event, record_payment, record_refund,
 };
 
+statements! {
+    modules: reading, writing;
+}
+
 /// Returns all statements, for the test that prepares them.
 pub fn list_statements() -> Vec<&'static Statement> {
-    let mut all = reading::list_statements();
-    all.extend(writing::list_statements());
-    all
+    STATEMENTS.list()
 }

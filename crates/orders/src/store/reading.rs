@@ -1,7 +1,7 @@
 //! Statements that read orders.
 
 use foundation::time::Time;
-use platform::store::{Connection, Result, Statement};
+use platform::store::{Connection, Result};
 use platform::{bind, statements};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
@@ -303,11 +303,6 @@ impl FromRow<'_, PgRow> for MailEntry {
 /// Lists the mails of an order that the outbox still has.
 pub async fn list_mails(db: &mut Connection, id: Uuid) -> Result<Vec<MailEntry>> {
     db.fetch_all(bind!(MAILS, id)).await
-}
-
-/// Returns the statements of this file.
-pub(super) fn list_statements() -> Vec<&'static Statement> {
-    STATEMENTS.list()
 }
 
 /// Reads a part of an uploaded file, from 0; `None` after the last one.

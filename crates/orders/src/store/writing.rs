@@ -3,7 +3,7 @@
 use foundation::language::Language;
 use foundation::time::Time;
 use platform::store::outbox::{self, NewMail};
-use platform::store::{Connection, Result, Statement};
+use platform::store::{Connection, Result};
 use platform::{bind, outbox_insert, statements};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
@@ -431,9 +431,4 @@ pub async fn find_or_insert_key(db: &mut Connection, secret: &str, now: Time) ->
         // Another transaction has stored one in the meantime, which this statement did not see.
         None => db.fetch_one::<StoredKey>(bind!(FIND_OR_INSERT_KEY, secret, now)).await.map(|key| key.0),
     }
-}
-
-/// Returns the statements of this file.
-pub(super) fn list_statements() -> Vec<&'static Statement> {
-    STATEMENTS.list()
 }

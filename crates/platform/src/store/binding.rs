@@ -221,7 +221,8 @@ impl StatementGroup {
 
 /// Declares the statements of a module, and lists them with those of its modules in `STATEMENTS`.
 ///
-/// `modules { pub mod a; }` declares modules that have statements, too.
+/// `modules: a, b;` names the modules below that have statements, too. The compiler reports `STATEMENTS` of a module that
+/// is not listed as unused.
 ///
 /// ```
 /// mod users {
@@ -244,10 +245,9 @@ impl StatementGroup {
 #[macro_export]
 macro_rules! statements {
     (
-        modules { $($visibility:vis mod $module:ident;)* }
+        modules: $($module:ident),*;
         $($(#[$meta:meta])* $constant:ident = $name:literal: $sql:expr;)*
     ) => {
-        $($visibility mod $module;)*
         $(
             $(#[$meta])*
             const $constant: $crate::store::Statement = $crate::statement!($name: $sql);
@@ -258,7 +258,7 @@ macro_rules! statements {
     };
     ($($(#[$meta:meta])* $constant:ident = $name:literal: $sql:expr;)*) => {
         $crate::statements! {
-            modules {}
+            modules: ;
             $($(#[$meta])* $constant = $name: $sql;)*
         }
     };

@@ -1,16 +1,19 @@
 //! Access to PostgreSQL: connections, named statements, errors, migrations, and the tables that every service uses.
 //!
-//! Times are parameters, never `now()`. Modules with statements are declared in `statements!`, which lists them.
+//! Times are parameters, never `now()`. `statements!` lists the modules with statements.
 
 pub mod binding;
 pub mod error;
 mod hosts;
 mod injected_rejection;
 mod lease;
+pub mod leases;
+pub mod limit_counters;
 mod literal;
 pub mod migrate;
 mod opening;
 mod outage;
+pub mod outbox;
 pub mod parts;
 pub mod placeholders;
 pub mod pool;
@@ -19,6 +22,8 @@ mod pool_state;
 pub mod pooler;
 pub mod quoting;
 pub mod replica;
+pub mod replicas;
+pub mod replication;
 mod span;
 pub mod statement;
 pub mod stored_time;
@@ -36,13 +41,7 @@ pub use sqlx::postgres::PgConnectOptions;
 pub use statement::Connection;
 
 binding::statements! {
-    modules {
-        pub mod leases;
-        pub mod limit_counters;
-        pub mod outbox;
-        pub mod replicas;
-        pub mod replication;
-    }
+    modules: leases, limit_counters, outbox, replicas, replication;
 }
 
 /// Returns all statements of this crate, for the tests that prepare each and check its plan.

@@ -3,6 +3,9 @@
 //! Several workers can lease rows concurrently. A row stays until it is marked as sent, so that none is lost when a
 //! worker dies.
 
+mod inbox;
+mod reading;
+
 use std::sync::Arc;
 
 use foundation::time::Time;
@@ -45,10 +48,7 @@ macro_rules! outbox_insert {
 }
 
 statements! {
-    modules {
-        mod inbox;
-        mod reading;
-    }
+    modules: inbox, reading;
 
     INSERT = "outbox.insert": outbox_insert!(":mails");
 

@@ -1,5 +1,7 @@
 //! `auth.flow_state`: flows from the request to the code exchange or the end of a provider's sign-in.
 
+pub mod external;
+
 use foundation::time::Time;
 use gotrue_rules::domain::user::User;
 use platform::store::Result;
@@ -13,9 +15,7 @@ use uuid::Uuid;
 use super::rows::{UserRow, account_columns};
 
 statements! {
-    modules {
-        pub mod external;
-    }
+    modules: external;
 
     INSERT = "flow_state.insert":
         "INSERT INTO flow_state (id, user_id, auth_code, code_challenge_method, code_challenge, provider_type,
