@@ -44,6 +44,7 @@ statements! {
         WHERE id = :id
         FOR UPDATE";
 
+    #[repeatable]
     LATEST_MAILS = "submissions.find_latest_mails": "
         SELECT (SELECT m.message_id
                 FROM basalt.submission_messages m

@@ -36,6 +36,7 @@ macro_rules! mail_counts {
 }
 
 statements! {
+    #[repeatable]
     LIST = "submissions.list": concat!(
         "SELECT ",
         columns!(),
@@ -55,6 +56,7 @@ statements! {
          ORDER BY p.created_at DESC, p.id DESC"
     );
 
+    #[repeatable]
     LIST_OF_STATUS = "submissions.list_of_status": concat!(
         "SELECT ",
         columns!(),
@@ -97,6 +99,7 @@ statements! {
          ORDER BY p.created_at DESC, p.id DESC"
     );
 
+    #[repeatable]
     GET = "submissions.get": concat!(
         "SELECT ",
         columns!(),
@@ -108,12 +111,14 @@ statements! {
          WHERE p.id = :id"
     );
 
+    #[repeatable]
     NOTES = "submissions.list_notes": "
         SELECT id, text, author, created_at
         FROM basalt.submission_notes
         WHERE submission = :id
         ORDER BY created_at, id";
 
+    #[repeatable]
     MESSAGES = "submissions.list_messages": "
         SELECT m.id, m.kind, m.recipient, m.subject, m.text, m.author, m.created_at, o.last_error, o.sent_at, o.attempts,
                CASE WHEN o.id IS NULL OR o.sent_to = 'server' THEN 'sent'
@@ -126,6 +131,7 @@ statements! {
         WHERE m.submission = :id
         ORDER BY m.created_at, m.kind, m.id";
 
+    #[repeatable]
     COUNTS = "submissions.count_by_status": "
         SELECT status, count(*) AS count
         FROM basalt.submissions

@@ -11,9 +11,9 @@ use functions_rs::submissions::{Submissions, changes, store};
 use futures::TryStreamExt;
 use futures::future::join_all;
 use platform::mail::outbox::MailDestination;
-use platform::testing::{DatabaseInspector, drop_when};
+use platform::testing::{DatabaseInspector, check_statements, drop_when};
 use serde_json::Value;
-use sqlx::{ConnectOptions, Executor};
+use sqlx::ConnectOptions;
 use uuid::Uuid;
 
 use crate::shop::{Submission, TestShop};
@@ -354,8 +354,6 @@ async fn export_contains_every_selected_submission() {
 async fn statements_of_handling_match_schema() {
     let shop = TestShop::start().await;
     let mut connection = shop.pool.connect_options().connect().await.expect("the test server answers");
-    for statement in store::list_statements().into_iter().chain(changes::list_statements()) {
-        let prepared = connection.prepare(sqlx::SqlSafeStr::into_sql_str(statement.sql())).await;
-        assert!(prepared.is_ok(), "{}: {:?}", statement.name(), prepared.err());
-    }
+    let statements = store::list_statements().into_iter().chain(changes::list_statements());
+    assert_eq!(check_statements(&mut connection, statements).await, [""; 0]);
 }

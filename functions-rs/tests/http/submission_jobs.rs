@@ -21,8 +21,9 @@ use platform::entropy::Entropy;
 use platform::event_webhook::EventWebhook;
 use platform::http_client::{HttpClient, OutboundOptions};
 use platform::store::leases::JobLease;
+use platform::testing::check_statements;
 use serde_json::Value;
-use sqlx::{ConnectOptions, Executor};
+use sqlx::ConnectOptions;
 use uuid::Uuid;
 
 use crate::shop::{Submission, TestShop, accepted_id};
@@ -258,8 +259,5 @@ async fn handling_and_jobs_work_through_a_pooler() {
 async fn statements_of_jobs_match_schema() {
     let shop = TestShop::start().await;
     let mut connection = shop.pool.connect_options().connect().await.expect("the test server answers");
-    for statement in store::list_statements() {
-        let prepared = connection.prepare(sqlx::SqlSafeStr::into_sql_str(statement.sql())).await;
-        assert!(prepared.is_ok(), "{}: {:?}", statement.name(), prepared.err());
-    }
+    assert_eq!(check_statements(&mut connection, store::list_statements()).await, [""; 0]);
 }

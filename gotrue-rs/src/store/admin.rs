@@ -25,6 +25,7 @@ use super::rows::account_columns;
 statements! {
     modules: deletion, listing;
 
+    #[repeatable]
     TAKEN = "admin.find_taken":
         "SELECT EXISTS (SELECT
                         FROM users u

@@ -22,6 +22,7 @@ statements! {
     START = "base_backup.start":
         "SELECT pg_backup_start(:label, true)::text AS position, clock_timestamp() AS started_at";
 
+    #[repeatable]
     COUNT_USERS = "base_backup.count_users":
         "SELECT count(*) AS users, clock_timestamp() AS counted_at FROM users";
 

@@ -158,6 +158,7 @@ statements! {
 
     /// The accounts that a file may add to: of the same address and number, confirmed by the file, too, if they are here,
     /// and without a session. What a user or the server has removed since must not come back.
+    #[repeatable]
     COMPLETABLE = "bulk.find_completable":
         "SELECT u.id
          FROM users u
@@ -203,6 +204,7 @@ statements! {
                 OR NOT jsonb_exists_all(COALESCE(u.raw_app_meta_data, '{}'),
                                         ARRAY(SELECT jsonb_object_keys(g.raw_app_meta_data))))";
 
+    #[repeatable]
     RECOVERY_CODES = "bulk.list_recovery_codes":
         "SELECT s.user_id,
                 to_jsonb(s) - ARRAY['user_id', 'mfa_factor_id']
@@ -213,6 +215,7 @@ statements! {
          FROM mfa_recovery_code_sets s
          WHERE s.user_id = ANY(:user_ids)";
 
+    #[repeatable]
     HAS_RECOVERY_CODES = "bulk.has_recovery_codes": "SELECT to_regclass('mfa_recovery_codes') IS NOT NULL";
 
     TABLE_COLUMNS = "bulk.table_columns":
@@ -223,6 +226,7 @@ statements! {
            AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
          ORDER BY c.relname, a.attnum";
 
+    #[repeatable]
     TAKEN = "bulk.find_taken":
         "SELECT id, email, phone FROM users WHERE id = ANY(:ids)
          UNION
@@ -231,6 +235,7 @@ statements! {
          UNION
          SELECT id, email, phone FROM users WHERE phone = ANY(:phones)";
 
+    #[repeatable]
     PAGE = "bulk.page":
         "SELECT to_jsonb(u) - ARRAY['instance_id', 'confirmed_at', 'confirmation_token', 'recovery_token',
                                     'email_change_token_new', 'email_change', 'email_change_token_current',
@@ -249,6 +254,7 @@ statements! {
          ORDER BY u.id
          LIMIT :limit";
 
+    #[repeatable]
     COUNT = "bulk.count": "SELECT count(*) FROM users";
 
     SNAPSHOT = "bulk.snapshot": "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY";

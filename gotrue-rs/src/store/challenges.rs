@@ -34,6 +34,7 @@ statements! {
     /// `last_step` is the latest TOTP step that consumed a challenge of the factor since `:since`.
     ///
     /// It is selected by time, because no index covers the factor.
+    #[repeatable]
     WITH_SECRET = "challenges.with_secret":
         "SELECT c.id, c.created_at, c.verified_at, c.ip_address, c.otp_code, c.web_authn_session_data, f.secret,
                 (SELECT max(substr(u.otp_code, 6)::bigint)

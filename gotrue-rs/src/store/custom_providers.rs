@@ -23,9 +23,11 @@ macro_rules! columns {
 }
 
 statements! {
+    #[repeatable]
     BY_IDENTIFIER = "custom_oauth_providers.by_identifier":
         concat!("SELECT ", columns!(), " FROM custom_oauth_providers WHERE identifier = :identifier");
 
+    #[repeatable]
     LIST = "custom_oauth_providers.list": concat!(
         "SELECT ",
         columns!(),
@@ -34,6 +36,7 @@ statements! {
          ORDER BY created_at DESC, id"
     );
 
+    #[repeatable]
     COUNT = "custom_oauth_providers.count": "SELECT count(*) FROM custom_oauth_providers";
 
     /// An advisory lock that serializes counting providers and inserting one.

@@ -35,6 +35,7 @@ fn changed_parts(before: &User, after: &User, clears_pending: bool) -> Vec<(&'st
 }
 
 statements! {
+    #[repeatable]
     FIND_CANDIDATES = "identities.find_candidates": concat!(
         "SELECT ",
         account_columns!(),

@@ -22,12 +22,15 @@ statements! {
                 pg_is_in_recovery() AS is_standby,
                 pg_size_pretty(pg_database_size(current_database())) AS size";
 
+    #[repeatable]
     VERSIONS = "inspection.versions": "SELECT version::text FROM auth.schema_migrations ORDER BY version";
 
+    #[repeatable]
     HAS_VERSIONS = "inspection.has_versions": "SELECT to_regclass('auth.schema_migrations') IS NOT NULL AS holds";
 
     SCHEMA = "inspection.schema": READ_SCHEMA;
 
+    #[repeatable]
     USERS = "inspection.users":
         "SELECT count(*) AS total,
                 count(*) FILTER (WHERE is_anonymous) AS anonymous,
@@ -36,12 +39,14 @@ statements! {
                 count(*) FILTER (WHERE deleted_at IS NOT NULL) AS deleted
          FROM auth.users";
 
+    #[repeatable]
     PROVIDERS = "inspection.providers":
         "SELECT CASE WHEN provider LIKE 'sso:%' THEN 'sso' ELSE provider END AS name, count(*) AS identities
          FROM auth.identities
          GROUP BY 1
          ORDER BY 1";
 
+    #[repeatable]
     HASHES = "inspection.hashes":
         "SELECT CASE
                     WHEN encrypted_password ~ '^[$]2[abxy]?[$][0-9]{2}[$]'
@@ -58,18 +63,22 @@ statements! {
          GROUP BY 1
          ORDER BY 1";
 
+    #[repeatable]
     FACTORS = "inspection.factors":
         "SELECT factor_type::text || ' ' || status::text AS name, count(*) AS factors
          FROM auth.mfa_factors
          GROUP BY 1
          ORDER BY 1";
 
+    #[repeatable]
     PASSKEYS = "inspection.passkeys": "SELECT 'passkeys' AS name, count(*) AS passkeys FROM auth.webauthn_credentials";
 
+    #[repeatable]
     SSO_PROVIDERS = "inspection.sso_providers":
         "SELECT 'SAML identity providers' AS name, count(*) AS providers FROM auth.saml_providers";
 
     /// The column is one of Supabase Auth after v2.196.
+    #[repeatable]
     CUSTOM_PROVIDERS = "inspection.custom_providers":
         "SELECT CASE
                     WHEN to_jsonb(p) ->> 'token_endpoint_auth_method' = 'private_key_jwt' THEN 'private_key_jwt'
@@ -87,6 +96,7 @@ statements! {
                     'SELECT count(*) AS n FROM auth.scim_tokens', false, true, '')))[1]::text::bigint AS tokens
          WHERE to_regclass('auth.scim_tokens') IS NOT NULL";
 
+    #[repeatable]
     OAUTH_CLIENTS = "inspection.oauth_clients":
         "SELECT 'OAuth clients' AS name, count(*) AS clients FROM auth.oauth_clients WHERE deleted_at IS NULL";
 
@@ -99,6 +109,7 @@ statements! {
          ORDER BY 2 DESC, 1
          LIMIT 12";
 
+    #[repeatable]
     STRANDED = "inspection.stranded":
         "SELECT count(*) AS users
          FROM (SELECT i.user_id

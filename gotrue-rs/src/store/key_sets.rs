@@ -8,6 +8,7 @@ use platform::store::pool::Pool;
 use platform::store::statement::Connection;
 
 statements! {
+    #[repeatable]
     FIND_OTHER_VERSION = "key_sets.find_other_version": "
         SELECT version, sealed
         FROM basalt.key_sets

@@ -38,6 +38,7 @@ statements! {
                  :challenge, :challenge_method::code_challenge_method, NULLIF(:nonce, ''),
                  'code', 'pending', :now, :expires_at)";
 
+    #[repeatable]
     FIND_BY_AUTHORIZATION_ID = "oauth_authorizations.by_authorization_id": concat!(
         "SELECT ",
         authorization_columns!(),
@@ -94,6 +95,7 @@ statements! {
            AND status::text = 'pending'
            AND user_id = :user_id";
 
+    #[repeatable]
     BY_CODE = "oauth_authorizations.by_code": concat!(
         "SELECT ",
         authorization_columns!(),

@@ -42,10 +42,12 @@ statements! {
         " FROM c"
     );
 
+    #[repeatable]
     BY_ID = "oauth_clients.by_id":
         concat!("SELECT ", client_columns!(),
                 " FROM oauth_clients c WHERE c.id = :client_id AND c.deleted_at IS NULL");
 
+    #[repeatable]
     ALL_CLIENTS = "oauth_clients.all": concat!(
         "SELECT ",
         client_columns!(),

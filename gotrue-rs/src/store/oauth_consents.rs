@@ -17,6 +17,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::oauth_clients::{ClientRow, client_columns};
 
 statements! {
+    #[repeatable]
     OF_ACCOUNT = "oauth_consents.of_account": concat!(
         "SELECT ",
         client_columns!(),

@@ -145,6 +145,7 @@ statements! {
          SELECT count(*) = 1 FROM u";
 
     /// A row whose id is of version 8 is found by its link only with the id, any other only without one.
+    #[repeatable]
     FIND_USER = "one_time_tokens.find_user": concat!(
         "SELECT ",
         account_columns!(),

@@ -16,6 +16,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{UserRow, account_columns};
 
 statements! {
+    #[repeatable]
     OF_ACCOUNT = "webauthn_credentials.of_account":
         "SELECT id, credential_id, friendly_name, created_at, last_used_at
          FROM webauthn_credentials
@@ -40,6 +41,7 @@ statements! {
          SELECT p.id FROM p"
     );
 
+    #[repeatable]
     BY_CREDENTIAL = "webauthn_credentials.by_credential": concat!(
         "SELECT p.id AS passkey_id, p.public_key AS passkey_public_key, p.sign_count AS passkey_sign_count,
                 p.backup_eligible AS passkey_backup_eligible, p.backed_up AS passkey_backed_up, ",

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::rows::{UserRow, account_columns};
 
 statements! {
+    #[repeatable]
     LIST_BY_IDS = "preset_users.list_by_ids":
         concat!("SELECT ", account_columns!(), " FROM users u WHERE u.id = ANY(:ids)");
 }

@@ -20,6 +20,7 @@ statements! {
                               AND attname = 'custom_claims_allowlist'
                               AND NOT attisdropped) AS holds";
 
+    #[repeatable]
     HAS_BASALT_FILE = "readiness.has_basalt_file":
         "SELECT EXISTS (SELECT FROM basalt.migrations WHERE name = :name) AS holds";
 }

@@ -14,6 +14,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::factors::{FactorInsertion, FactorLimits, NAME_UNIQUE, lock_owner};
 
 statements! {
+    #[repeatable]
     COUNT = "recovery_codes.count":
         "SELECT s.mfa_factor_id,
                 (SELECT count(*) FROM mfa_recovery_codes c WHERE c.mfa_recovery_code_set_id = s.id) AS total,
@@ -22,6 +23,7 @@ statements! {
          FROM mfa_recovery_code_sets s
          WHERE s.user_id = :user_id";
 
+    #[repeatable]
     UNUSED = "recovery_codes.list_unused":
         "SELECT s.mfa_factor_id, s.failed_verification_count, s.verification_locked_until, c.id, c.code_hash
          FROM mfa_recovery_code_sets s

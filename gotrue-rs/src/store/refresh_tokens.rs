@@ -46,8 +46,10 @@ const SELECT_TOKEN: &str = concat!(
 );
 
 statements! {
+    #[repeatable]
     FIND = "refresh_tokens.find": SELECT_TOKEN;
 
+    #[repeatable]
     FIND_LOCKED = "refresh_tokens.find_locked": SELECT_TOKEN;
 
     /// Locks the rows but does not read them, and does not wait.
@@ -63,6 +65,7 @@ statements! {
          FOR NO KEY UPDATE OF u SKIP LOCKED
          FOR UPDATE OF t, s SKIP LOCKED";
 
+    #[repeatable]
     SESSION = "sessions.with_account": concat!(
         "SELECT ",
         account_columns!(),

@@ -26,6 +26,7 @@ statements! {
          VALUES (:relay_state_id, :sso_provider_id, :request_id, :redirect_to, :flow_id, :now, :now)";
 
     /// Only a flow with a challenge has a code.
+    #[repeatable]
     BY_ID = "saml_relay_states.by_id": concat!(
         "SELECT r.id AS relay_id, r.request_id AS relay_request_id, COALESCE(r.redirect_to, '') AS relay_redirect_to,
                 COALESCE(r.created_at, 'epoch') AS relay_created_at, f.id AS flow_id, f.auth_code AS flow_auth_code,

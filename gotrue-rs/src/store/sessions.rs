@@ -47,9 +47,11 @@ statements! {
         " FROM u"
     );
 
+    #[repeatable]
     LIST_BY_USER = "sessions.of_account":
         concat!("SELECT ", session_columns!(), " FROM sessions s WHERE s.user_id = :user_id");
 
+    #[repeatable]
     HAS_SESSION_FROM = "sessions.has_session_from":
         "SELECT EXISTS (SELECT FROM sessions WHERE user_id = :user_id AND ip <<= :network::inet)";
 

@@ -32,6 +32,7 @@ macro_rules! sso_provider_columns {
 pub(super) use sso_provider_columns;
 
 statements! {
+    #[repeatable]
     BY_ID = "sso_providers.by_id": concat!(
         "SELECT ",
         sso_provider_columns!(),
@@ -41,6 +42,7 @@ statements! {
          WHERE p.id = :id"
     );
 
+    #[repeatable]
     BY_RESOURCE_ID = "sso_providers.by_resource_id": concat!(
         "SELECT ",
         sso_provider_columns!(),
@@ -51,6 +53,7 @@ statements! {
     );
 
     /// Uses the case-insensitive index, then compares case-sensitively.
+    #[repeatable]
     BY_DOMAIN = "sso_providers.by_domain": concat!(
         "SELECT ",
         sso_provider_columns!(),
@@ -63,6 +66,7 @@ statements! {
                          AND h.domain = :domain)"
     );
 
+    #[repeatable]
     BY_ENTITY_ID = "sso_providers.by_entity_id": concat!(
         "SELECT ",
         sso_provider_columns!(),
@@ -72,6 +76,7 @@ statements! {
          WHERE s.entity_id = :entity_id"
     );
 
+    #[repeatable]
     LIST = "sso_providers.list": concat!(
         "SELECT ",
         sso_provider_columns!(),
@@ -83,6 +88,7 @@ statements! {
          ORDER BY p.created_at, p.id"
     );
 
+    #[repeatable]
     HOLDERS = "sso_providers.find_holders":
         "SELECT true AS is_entity, s.entity_id AS name, s.sso_provider_id
          FROM saml_providers s

@@ -14,6 +14,7 @@ use super::rows::{
 };
 
 statements! {
+    #[repeatable]
     WITH_SESSION = "users.with_session": concat!(
         "SELECT ",
         account_columns!(),
@@ -26,6 +27,7 @@ statements! {
            AND u.instance_id = :instance_id"
     );
 
+    #[repeatable]
     TO_READ = "users.to_read": concat!(
         "SELECT ",
         shown_user_columns!(),
@@ -38,6 +40,7 @@ statements! {
            AND u.instance_id = :instance_id"
     );
 
+    #[repeatable]
     STANDING = "users.standing":
         "SELECT u.banned_until, s.id IS NOT NULL AS has_session
          FROM users u
@@ -45,6 +48,7 @@ statements! {
          WHERE u.id = :user_id
            AND u.instance_id = :instance_id";
 
+    #[repeatable]
     BY_EMAIL = "users.by_email": concat!(
         "SELECT ",
         account_columns!(),
@@ -56,6 +60,7 @@ statements! {
            AND u.is_sso_user = false"
     );
 
+    #[repeatable]
     ANY = "users.any": concat!(
         "SELECT ",
         account_columns!(),
@@ -86,6 +91,7 @@ statements! {
 
     /// The sub-query has no join: before the first `ANALYZE` of the tables PostgreSQL would compare all users with all
     /// users.
+    #[repeatable]
     BY_IDENTITY_EMAIL = "users.by_identity_email": concat!(
         "SELECT ",
         account_columns!(),
@@ -144,6 +150,7 @@ statements! {
                                                      LIMIT 1))"
     );
 
+    #[repeatable]
     BY_PHONE = "users.by_phone": concat!(
         "SELECT ",
         account_columns!(),
@@ -155,6 +162,7 @@ statements! {
            AND u.is_sso_user = false"
     );
 
+    #[repeatable]
     BY_PENDING_PHONE = "users.by_pending_phone": concat!(
         "SELECT ",
         account_columns!(),
@@ -168,6 +176,7 @@ statements! {
          LIMIT 1"
     );
 
+    #[repeatable]
     EMAIL_TAKEN = "users.email_taken":
         "SELECT EXISTS (SELECT
                         FROM identities i
@@ -186,6 +195,7 @@ statements! {
                           AND u.aud = :audience
                           AND u.is_sso_user = false)";
 
+    #[repeatable]
     PHONE_TAKEN = "users.phone_taken":
         "SELECT EXISTS (SELECT
                         FROM users u

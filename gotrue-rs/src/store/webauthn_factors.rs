@@ -10,6 +10,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 statements! {
+    #[repeatable]
     OF_ACCOUNT = "webauthn_factors.of_account":
         "SELECT id, web_authn_credential
          FROM mfa_factors

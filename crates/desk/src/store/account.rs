@@ -8,6 +8,7 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 statements! {
+    #[repeatable]
     LIST_SESSIONS = "account.list_sessions": "
         SELECT d.id, d.method, d.created_at, d.last_used_at, s.user_agent
         FROM basalt.desk_sessions d
@@ -30,6 +31,7 @@ statements! {
                      FROM ended)";
 
     /// Reads all users.
+    #[repeatable]
     LIST_OWNERS = "account.list_owners": "
         SELECT u.id, u.email::text AS email, u.last_sign_in_at
         FROM users u

@@ -12,6 +12,7 @@ statements! {
     LOCK = "catalogue.lock": "SELECT pg_advisory_xact_lock(hashtextextended('basalt.catalogue', 12))";
 
     /// The latest revision of each template.
+    #[repeatable]
     LIST = "catalogue.list": "
         SELECT r.template, r.revision, r.created_at, r.author, r.changes::text AS changes,
                f.id AS file, f.name AS file_name, f.size AS file_size
@@ -22,6 +23,7 @@ statements! {
                ON f.id::text = r.changes ->> 'product_file' AND f.kind = 'product' AND f.is_complete
         ORDER BY r.template";
 
+    #[repeatable]
     LIST_OF_TEMPLATE = "catalogue.list_of_template": "
         SELECT r.template, r.revision, r.created_at, r.author, r.changes::text AS changes,
                f.id AS file, f.name AS file_name, f.size AS file_size
@@ -39,6 +41,7 @@ statements! {
         ON CONFLICT (template, revision) DO NOTHING";
 
     /// The lowest number from the given one that no template has or had: its orders and revisions belong to another one.
+    #[repeatable]
     FIND_FREE_NUMBER = "catalogue.find_free_number": "
         SELECT min(n.number)
         FROM generate_series(:first::integer, 9999) n (number)

@@ -4,6 +4,7 @@ use platform::store::{Connection, Result};
 use platform::{bind, statements};
 
 statements! {
+    #[repeatable]
     HAS_TEST_ORDER = "checklist.has_test_order": "
         SELECT EXISTS (SELECT
                        FROM basalt.orders

@@ -17,6 +17,7 @@ statements! {
           AND user_id = :user_id
           AND last_used_at > :known_since";
 
+    #[repeatable]
     FIND_USER = "desk_devices.find_user": "
         SELECT user_id
         FROM basalt.desk_devices

@@ -13,6 +13,7 @@ statements! {
         VALUES (:at, :user_id, :action, :subject, :address)";
 
     /// An order is named by its number, a former owner by the address.
+    #[repeatable]
     LIST = "desk_events.list": "
         SELECT e.id, e.at, u.email::text AS email, e.action, e.address,
                coalesce('#' || o.number, former.email::text, e.subject) AS subject

@@ -8,6 +8,7 @@ use sqlx::{FromRow, Row};
 
 statements! {
     /// Days begin at midnight UTC. Refunded orders are no purchases. Tests have kinds of their own.
+    #[repeatable]
     LIST = "figures.list": "
         SELECT 'views' AS kind, v.day::text AS day, v.template, NULL AS title, sum(v.views)::bigint AS count,
                NULL AS currency, 0::bigint AS amount

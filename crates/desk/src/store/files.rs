@@ -22,6 +22,7 @@ statements! {
 
     DELETE = "shop_files.delete": "DELETE FROM basalt.shop_files WHERE id = :id";
 
+    #[repeatable]
     FIND = "shop_files.find": "
         SELECT f.name, f.size
         FROM basalt.shop_files f
@@ -30,6 +31,7 @@ statements! {
           AND f.is_complete";
 
     /// The files that the kept revisions of a template name.
+    #[repeatable]
     LIST_OF_TEMPLATE = "shop_files.list_of_template": "
         SELECT DISTINCT f.id, f.name, f.size
         FROM basalt.catalogue_revisions r
@@ -37,6 +39,7 @@ statements! {
         WHERE r.template = :template";
 
     /// A picture has one part.
+    #[repeatable]
     READ_PICTURE = "shop_files.read_picture": "
         SELECT c.content
         FROM basalt.shop_files f

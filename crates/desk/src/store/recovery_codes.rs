@@ -37,6 +37,7 @@ statements! {
         WHERE user_id = :user_id
           AND created_at = :made_at";
 
+    #[repeatable]
     COUNT = "desk_recovery_codes.count": "
         SELECT count(*) FILTER (WHERE used_at IS NULL), coalesce(bool_or(is_unconfirmed), false)
         FROM basalt.desk_recovery_codes

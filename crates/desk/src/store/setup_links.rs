@@ -37,6 +37,7 @@ statements! {
          WHERE :is_requested OR (l.expires_at <= :now AND l.used_at IS NULL)"
     );
 
+    #[repeatable]
     IS_OPEN = "desk_setup_links.is_open": concat!(
         "SELECT CASE
                     WHEN EXISTS (SELECT FROM basalt.desk_setup_links WHERE used_at IS NULL)

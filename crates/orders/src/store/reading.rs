@@ -46,6 +46,7 @@ macro_rules! filter {
 }
 
 statements! {
+    #[repeatable]
     LIST = "orders.list": concat!(
         "SELECT ", columns!(), "
          FROM basalt.orders o
@@ -57,10 +58,12 @@ statements! {
     );
 
     /// A part of an uploaded file.
+    #[repeatable]
     READ_CHUNK = "shop_files.read_chunk": "
         SELECT c.content FROM basalt.shop_file_chunks c WHERE c.file = :file AND c.position = :position";
 
     /// The orders of a buyer that are not refunded, the newest first.
+    #[repeatable]
     LIST_OF_BUYER = "orders.list_of_buyer": concat!(
         "SELECT ", columns!(), "
          FROM basalt.orders o
@@ -70,12 +73,14 @@ statements! {
          LIMIT :limit"
     );
 
+    #[repeatable]
     HAS_BUYERS = "orders.has_buyers":
         "SELECT EXISTS (SELECT
                         FROM basalt.orders
                         WHERE template = :template
                           AND state <> 'refunded') AS has_buyers";
 
+    #[repeatable]
     COUNT_MAILS = "orders.count_mails":
         "SELECT cardinality(o.mails),
                 count(m.id) FILTER (WHERE m.created_at > :since) > 0 OR count(m.id) >= :most::bigint AS is_limited
@@ -84,6 +89,7 @@ statements! {
          WHERE o.id = :id
          GROUP BY o.id";
 
+    #[repeatable]
     COUNT = "orders.count_by_state": concat!(
         "SELECT o.state, count(*) AS count
          FROM basalt.orders o
@@ -91,8 +97,10 @@ statements! {
          GROUP BY o.state"
     );
 
+    #[repeatable]
     FIND = "orders.find": concat!("SELECT ", columns!(), " FROM basalt.orders o WHERE o.id = :id");
 
+    #[repeatable]
     FIND_BY_PAYMENT = "orders.find_by_payment": concat!(
         "SELECT ", columns!(), "
          FROM basalt.orders o
@@ -100,6 +108,7 @@ statements! {
            AND o.provider_reference = :reference"
     );
 
+    #[repeatable]
     FIND_BY_CHECKOUT = "orders.find_by_checkout": concat!(
         "SELECT ", columns!(), "
          FROM basalt.orders o
@@ -110,6 +119,7 @@ statements! {
     );
 
     /// Payments that wait for the owner, without those that were returned or have their order.
+    #[repeatable]
     HELD = "orders.list_held": concat!(
         "SELECT e.provider, e.event_id, e.received_at, e.outcome, e.detail, e.held::text AS held
          FROM basalt.payment_events e
@@ -130,6 +140,7 @@ statements! {
          LIMIT 100"
     );
 
+    #[repeatable]
     EVENTS = "orders.list_events":
         "SELECT received_at, kind, outcome, detail
          FROM basalt.payment_events
@@ -137,6 +148,7 @@ statements! {
          ORDER BY received_at, event_id
          LIMIT 100";
 
+    #[repeatable]
     MAILS = "orders.list_mails":
         "SELECT m.id, m.recipient, m.subject, m.created_at, m.sent_at, m.sent_to, m.failed_at, m.last_error, m.attempts
          FROM basalt.orders o
@@ -145,6 +157,7 @@ statements! {
          ORDER BY m.number
          LIMIT 100";
 
+    #[repeatable]
     HAS_FINAL_EVENT = "orders.has_final_event": concat!(
         "SELECT EXISTS (SELECT
                         FROM basalt.payment_events

@@ -3,7 +3,8 @@
 use chrono::TimeDelta;
 use orders::admin::{self, OrderFilter};
 use orders::{OrderState, Provider};
-use sqlx::{ConnectOptions, Executor, SqlSafeStr};
+use platform::testing::check_statements;
+use sqlx::ConnectOptions;
 
 use crate::fixture::{TestShop, session};
 
@@ -11,10 +12,7 @@ use crate::fixture::{TestShop, session};
 async fn statements_match_schema() {
     let shop = TestShop::start().await;
     let mut connection = shop.pool.connect_options().connect().await.expect("the test server answers");
-    for statement in orders::store::list_statements() {
-        let prepared = connection.prepare(SqlSafeStr::into_sql_str(statement.sql())).await;
-        assert!(prepared.is_ok(), "{}: {:?}", statement.name(), prepared.err());
-    }
+    assert_eq!(check_statements(&mut connection, orders::store::list_statements()).await, [""; 0]);
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ pub struct Statement {
     sql: &'static str,
     parameters: &'static [&'static str],
     placeholders: &'static [Placeholder],
+    is_repeatable: bool,
 }
 
 /// A value, as the function that appends it to the values of a statement.
@@ -33,7 +34,14 @@ impl Statement {
         sql: &'static NumberedSql<LENGTH, NAMES_LENGTH, PLACEHOLDERS>,
         parameters: &'static [&'static str],
     ) -> Self {
-        Self { name, sql: sql.text(), parameters, placeholders: sql.placeholders() }
+        Self { name, sql: sql.text(), parameters, placeholders: sql.placeholders(), is_repeatable: false }
+    }
+
+    /// The statement with the attribute `#[repeatable]`.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn repeatable(self) -> Self {
+        Self { is_repeatable: true, ..self }
     }
 
     /// `<table>.<verb>`, as shown in journal and metrics.
@@ -51,9 +59,9 @@ impl Statement {
         select_parts(self.sql, self.placeholders, &[]).0
     }
 
-    /// Whether it only reads, so that executing it twice has the effect of executing it once.
-    pub fn is_read(&self) -> bool {
-        is_read(self.sql)
+    /// Whether it has the attribute `#[repeatable]`.
+    pub const fn is_repeatable(&self) -> bool {
+        self.is_repeatable
     }
 
     /// The names of the parameters in the order of their numbers.
@@ -128,18 +136,12 @@ impl Message {
     }
 }
 
-/// What a `SELECT` with an effect of its own calls.
-const EFFECTS: [&str; 2] = ["pg_", "count_limits("];
-
-fn is_read(sql: &str) -> bool {
-    sql.trim_start().starts_with("SELECT") && !EFFECTS.iter().any(|effect| sql.contains(effect))
-}
-
 /// A statement with the values of all its parameters, built by [`bind!`](crate::bind).
 pub struct BoundStatement {
     pub(super) name: &'static str,
     pub(super) sql: Cow<'static, str>,
     pub(super) placeholders: Cow<'static, [Placeholder]>,
+    pub(super) is_repeatable: bool,
     /// The values, or why one cannot be encoded.
     pub(super) values: Result<EncodedValues, BoxDynError>,
 }
@@ -151,11 +153,6 @@ impl BoundStatement {
     /// One cannot be encoded.
     pub(super) fn values(&self) -> Result<&EncodedValues, BoxDynError> {
         self.values.as_ref().map_err(|cause| cause.to_string().into())
-    }
-
-    /// Whether it only reads; see [`Statement::is_read`].
-    pub(super) fn is_read(&self) -> bool {
-        is_read(&self.sql)
     }
 
     /// Keeps the optional parts that change something and leaves out the others; see [`super::parts`].
@@ -177,8 +174,9 @@ impl BoundStatement {
     ) -> Self {
         let mut values = EncodedValues::with_capacity(COUNT);
         let encoded = order.into_iter().try_for_each(|index| encoders[index](&mut values));
-        let Statement { name, sql, placeholders, .. } = *statement;
-        Self { name, sql: sql.into(), placeholders: placeholders.into(), values: encoded.map(|()| values) }
+        let Statement { name, sql, placeholders, is_repeatable, .. } = *statement;
+        let values = encoded.map(|()| values);
+        Self { name, sql: sql.into(), placeholders: placeholders.into(), is_repeatable, values }
     }
 }
 
@@ -224,12 +222,19 @@ impl StatementGroup {
 /// `modules: a, b;` names the modules below that have statements, too. The compiler reports `STATEMENTS` of a module that
 /// is not listed as unused.
 ///
+/// Attributes follow the comment of a statement:
+///
+/// - `#[repeatable]`: outside of a transaction it is executed again after its connection was lost. It writes nothing and
+///   calls no function with an effect; `platform::testing::check_statements` fails otherwise. Row locks end with the
+///   connection.
+///
 /// ```
 /// mod users {
 ///     platform::statements! {
 ///         /// The user's row.
+///         #[repeatable]
 ///         FIND = "users.find": "SELECT email FROM users WHERE id = :id AND created_at < :before::timestamptz";
-///         COUNT = "users.count": "SELECT count(*) FROM users";
+///         DELETE = "users.delete": "DELETE FROM users WHERE id = :id";
 ///     }
 ///     pub fn names() -> Vec<&'static str> {
 ///         STATEMENTS.list().into_iter().map(|statement| statement.name()).collect()
@@ -237,37 +242,59 @@ impl StatementGroup {
 ///     pub fn find() -> (&'static str, &'static [&'static str]) {
 ///         (FIND.sql(), FIND.parameters())
 ///     }
+///     pub fn repeatable() -> [bool; 2] {
+///         [FIND.is_repeatable(), DELETE.is_repeatable()]
+///     }
 /// }
-/// assert_eq!(users::names(), ["users.find", "users.count"]);
+/// assert_eq!(users::names(), ["users.find", "users.delete"]);
+/// assert_eq!(users::repeatable(), [true, false]);
 /// assert_eq!(users::find().0, "SELECT email FROM users WHERE id = $1 AND created_at < $2::timestamptz");
 /// assert_eq!(users::find().1, ["id", "before"]);
 /// ```
 #[macro_export]
 macro_rules! statements {
+    // `$argument` is never there: a repetition of the transcription needs a variable.
     (
         modules: $($module:ident),*;
-        $($(#[$meta:meta])* $constant:ident = $name:literal: $sql:expr;)*
+        $(
+            $(#[doc = $doc:literal])*
+            $(#[repeatable $($argument:literal)?])?
+            $constant:ident = $name:literal: $sql:expr;
+        )*
     ) => {
         $(
-            $(#[$meta])*
-            const $constant: $crate::store::Statement = $crate::statement!($name: $sql);
+            $(#[doc = $doc])*
+            const $constant: $crate::store::Statement = $crate::statement!($(#[repeatable $($argument)?])? $name: $sql);
         )*
         /// The statements of this module and of the modules below it.
         pub(crate) const STATEMENTS: $crate::store::binding::StatementGroup =
             $crate::store::binding::StatementGroup::new(&[$(&$constant),*], &[$(&$module::STATEMENTS),*]);
     };
-    ($($(#[$meta:meta])* $constant:ident = $name:literal: $sql:expr;)*) => {
+    (
+        $(
+            $(#[doc = $doc:literal])*
+            $(#[repeatable $($argument:literal)?])?
+            $constant:ident = $name:literal: $sql:expr;
+        )*
+    ) => {
         $crate::statements! {
             modules: ;
-            $($(#[$meta])* $constant = $name: $sql;)*
+            $(
+                $(#[doc = $doc])*
+                $(#[repeatable $($argument)?])?
+                $constant = $name: $sql;
+            )*
         }
     };
 }
 pub use statements;
 
-/// A single statement that is not listed with others: `statement!("tests.one": "SELECT :value::int")`.
+/// A single statement that is not listed with others: `statement!(#[repeatable] "tests.one": "SELECT :value::int")`.
 #[macro_export]
 macro_rules! statement {
+    (#[repeatable] $name:literal: $sql:expr) => {
+        $crate::statement!($name: $sql).repeatable()
+    };
     ($name:literal: $sql:expr) => {{
         use $crate::store::placeholders::{NumberedSql, TranslationBuffer};
         const SOURCE: &str = $sql;

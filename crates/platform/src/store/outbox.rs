@@ -121,6 +121,7 @@ statements! {
           AND failed_at IS NOT NULL
           AND sent_at IS NULL";
 
+    #[repeatable]
     NEXT = "outbox.find_next_attempt": "
         SELECT min(GREATEST(next_attempt_at, leased_until)) AS due
         FROM basalt.outbox

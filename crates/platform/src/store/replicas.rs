@@ -13,6 +13,7 @@ use super::pool::Pool;
 use super::statement::Connection;
 
 statements! {
+    #[repeatable]
     TABLE_EXISTS = "replicas.table_exists":
         "SELECT to_regclass('basalt.replicas') IS NOT NULL AS holds";
 
@@ -20,6 +21,7 @@ statements! {
     LOCK = "replicas.lock":
         "SELECT pg_advisory_xact_lock(hashtext('basalt.replicas')::bigint)";
 
+    #[repeatable]
     LIST_LIVE = "replicas.list_live": "
         SELECT id, version, EXTRACT(epoch FROM clock_timestamp() - seen_at)::bigint AS age, fingerprints
         FROM basalt.replicas

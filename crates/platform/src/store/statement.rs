@@ -119,7 +119,7 @@ impl Content {
     /// Whether another session may execute the statement after this failure: it had no effect, or has none.
     fn can_be_repeated(&self, cause: &sqlx::Error) -> bool {
         let Self::Bound(bound) = self else { return false };
-        is_read_only(cause) || is_refused_by_pooler(cause) || bound.is_read() && is_session_lost(cause)
+        is_read_only(cause) || is_refused_by_pooler(cause) || bound.is_repeatable && is_session_lost(cause)
     }
 }
 

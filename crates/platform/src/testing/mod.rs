@@ -11,6 +11,7 @@ mod load;
 mod mailbox;
 mod postgres;
 mod recorder;
+mod statements;
 
 pub use answer::Answer;
 pub use clock::FakeClock;
@@ -21,3 +22,4 @@ pub use load::scaled_load;
 pub use mailbox::Mailbox;
 pub use postgres::find_postgres;
 pub use recorder::{RecordedEvent, RecordedFields, RecordedSpan, Recording};
+pub use statements::check_statements;

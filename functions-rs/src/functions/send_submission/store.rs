@@ -118,6 +118,7 @@ statements! {
          SELECT id, is_same FROM earlier"
     );
 
+    #[repeatable]
     FIND = "submissions.find": earlier!();
 
     ANNOUNCE_COLLECTED = "submissions.announce_collected":

@@ -16,6 +16,7 @@ statements! {
         VALUES ((:midnight::timestamptz AT TIME ZONE 'utc')::date, :now)
         ON CONFLICT (day) DO NOTHING";
 
+    #[repeatable]
     DAY = "submissions.count_day": "
         SELECT count(*) FILTER (WHERE status <> 'spam' OR spam_score < :quarantine_score::integer) AS received,
                count(*) FILTER (WHERE status = 'spam' AND spam_score >= :quarantine_score::integer) AS quarantined,
@@ -24,6 +25,7 @@ statements! {
         WHERE created_at >= :from::timestamptz
           AND created_at < :until::timestamptz";
 
+    #[repeatable]
     EXPIRED = "submissions.list_expired": "
         SELECT id
         FROM basalt.submissions
@@ -74,6 +76,7 @@ statements! {
           AND attempts = :attempts
           AND delivered_at IS NULL";
 
+    #[repeatable]
     NEXT = "submission_events.find_next_attempt": "
         SELECT min(GREATEST(next_attempt_at, leased_until)) AS due
         FROM basalt.submission_events

@@ -13,6 +13,7 @@ use crate::store::rows::{ShownUserRow, shown_user_columns};
 statements! {
     /// The condition stands here twice: a shared CTE for the count and the page would be materialized with all matching
     /// users, whereas the page alone is an index scan.
+    #[repeatable]
     PAGE_NEWEST = "admin.page_newest_first": concat!(
         "SELECT t.total, ",
         shown_user_columns!(),
@@ -38,6 +39,7 @@ statements! {
          ORDER BY u.created_at DESC, u.id DESC"
     );
 
+    #[repeatable]
     PAGE_OLDEST = "admin.page_oldest_first": concat!(
         "SELECT t.total, ",
         shown_user_columns!(),
@@ -63,6 +65,7 @@ statements! {
          ORDER BY u.created_at ASC, u.id ASC"
     );
 
+    #[repeatable]
     AFTER_NEWEST = "admin.after_newest_first": concat!(
         "SELECT ",
         shown_user_columns!(),
@@ -78,6 +81,7 @@ statements! {
          LIMIT :limit"
     );
 
+    #[repeatable]
     AFTER_OLDEST = "admin.after_oldest_first": concat!(
         "SELECT ",
         shown_user_columns!(),

@@ -27,6 +27,7 @@ statements! {
          VALUES (:flow_id, :auth_code, :challenge_method::code_challenge_method, :challenge, :provider, '', '',
                  'oauth', :invite_token, :redirect_to, :verifier_id, :linking_target, :email_optional, :now, :now)";
 
+    #[repeatable]
     BY_STATE = "flow_state.by_state": concat!(
         "SELECT f.id AS flow_id, f.provider_type AS flow_provider, COALESCE(f.code_challenge,
             '') <> '' AS flow_is_pkce,

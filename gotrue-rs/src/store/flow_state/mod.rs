@@ -35,6 +35,7 @@ statements! {
                      LIMIT 1)
          RETURNING auth_code";
 
+    #[repeatable]
     BY_CODE = "flow_state.by_code": concat!(
         "SELECT f.id AS flow_id, f.code_challenge AS flow_challenge,
                 f.code_challenge_method::text AS flow_challenge_method, f.provider_type AS flow_provider_type,

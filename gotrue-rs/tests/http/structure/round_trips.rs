@@ -20,7 +20,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 
 const SLEEP: Statement = statement!("tests.sleep": "SELECT pg_sleep(:seconds::int)");
-const ONE: Statement = statement!("tests.one": "SELECT :value::int");
+const ONE: Statement = statement!(#[repeatable] "tests.one": "SELECT :value::int");
 const WRONG: Statement = statement!("tests.wrong": "SELECT 1 / :value::int");
 
 /// A relay between a client and the test database.

@@ -1,26 +1,56 @@
-//! Prepares every statement against the schema, so that a wrong column fails a test.
+//! Every statement fits the schema and has the right attributes, so that a wrong column or declaration fails a test.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 
 use gotrue_rs::testing::clone_migrated;
-use sqlx::Executor;
+use platform::statement;
+use platform::store::Statement;
+use platform::testing::check_statements;
 
 use super::source;
 use super::tokens::code_and_comments;
 
 #[tokio::test]
-async fn every_statement_prepares_against_the_schema() {
-    let pool = clone_migrated().await.pool().await;
-    let mut misfits = Vec::new();
+async fn statements_match_the_schema_and_their_attributes() {
+    let mut connection = clone_migrated().await.pool().await.acquire().await.expect("the test server answers");
+    assert_eq!(check_statements(&mut connection, source::list_statements()).await, [""; 0]);
+    let repeatable = source::list_statements().filter(|statement| statement.is_repeatable()).count();
+    assert!(repeatable > 70, "{repeatable}");
+}
+
+/// Values of omitted parts stay bound, and have their types from the client.
+#[test]
+fn optional_parts_can_be_left_out() {
     for statement in source::list_statements() {
-        let prepared = pool.prepare(sqlx::SqlSafeStr::into_sql_str(statement.sql())).await;
-        misfits.extend(prepared.err().map(|error| format!("{}: {error}", statement.name())));
-        // Values of omitted parts stay bound, and have their types from the client.
         let shortest = statement.sql_without_parts();
         assert!(!shortest.contains("/*if") && !shortest.contains("/*end*/"), "{}: {shortest}", statement.name());
     }
-    assert!(misfits.is_empty(), "{}", misfits.join("\n"));
+}
+
+#[tokio::test]
+async fn wrong_attributes_are_found() {
+    const CORRECT: &[Statement] = &[
+        statement!(#[repeatable] "tests.clock": "SELECT clock_timestamp() < :now"),
+        statement!(#[repeatable] "tests.row_lock": "SELECT id FROM users WHERE id = :id FOR UPDATE"),
+    ];
+    const WRONG: &[Statement] = &[
+        statement!(#[repeatable] "tests.lock": "SELECT pg_advisory_xact_lock(1)"),
+        statement!(#[repeatable] "tests.limits":
+            "SELECT status FROM basalt.count_limits(:kinds, :keys, :rates, :sizes, :spans)"),
+        statement!(#[repeatable] "tests.delete":
+            "WITH gone AS (DELETE FROM users WHERE id = :id RETURNING id) SELECT id FROM gone"),
+        statement!(#[repeatable] "tests.update": "UPDATE users SET role = :role"),
+        statement!(#[repeatable] "tests.column": "SELECT missing FROM users"),
+    ];
+    let mut connection = clone_migrated().await.pool().await.acquire().await.expect("the test server answers");
+    assert_eq!(check_statements(&mut connection, CORRECT).await, [""; 0]);
+    let found = check_statements(&mut connection, WRONG).await;
+    let expected = ["pg_advisory_xact_lock", "count_limits", "read-only", "read-only", "does not exist"];
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    for (difference, expected) in found.iter().zip(expected) {
+        assert!(difference.contains(expected), "{difference}");
+    }
 }
 
 #[test]
@@ -58,77 +88,6 @@ fn sql_names_its_parameters() {
         assert!(!numbered, "{} numbers a parameter: write `:name`", source::relative_path(&path));
     }
 }
-
-/// A read may be executed again after its connection was lost.
-///
-/// It calls no function with an effect of its own.
-#[test]
-fn statements_that_may_be_repeated_only_read() {
-    let names: HashSet<&str> = source::list_statements()
-        .filter(|statement| statement.is_read())
-        .map(platform::store::Statement::name)
-        .collect();
-    assert!(names.contains("users.with_session"), "{names:?}");
-    let mut others = Vec::new();
-    for statement in source::list_statements().filter(|statement| statement.is_read()) {
-        let sql = statement.sql().to_lowercase();
-        let is_separator = |character: char| character != '_' && !character.is_alphanumeric();
-        let called = sql.match_indices('(').filter_map(|(at, _)| sql[..at].rsplit(is_separator).next());
-        let unknown = called.filter(|name| !name.is_empty() && !WITHOUT_EFFECT.contains(name));
-        others.extend(unknown.map(|name| format!("{} calls {name}", statement.name())));
-    }
-    assert!(others.is_empty(), "{others:#?}");
-}
-
-/// Functions, operators and keywords before a parenthesis that change nothing.
-const WITHOUT_EFFECT: &[&str] = &[
-    "all",
-    "and",
-    "any",
-    "array",
-    "array_position",
-    "as",
-    "bool_and",
-    "clock_timestamp",
-    "coalesce",
-    "count",
-    "exists",
-    "extract",
-    "filter",
-    "format_type",
-    "from",
-    "greatest",
-    "in",
-    "to_json",
-    "json_build_object",
-    "jsonb_agg",
-    "jsonb_build_object",
-    "jsonb_populate_recordset",
-    "lateral",
-    "least",
-    "length",
-    "lower",
-    "make_interval",
-    "max",
-    "min",
-    "not",
-    "nullif",
-    "or",
-    "over",
-    "position",
-    "row_security_active",
-    "select",
-    "split_part",
-    "string_to_array",
-    "substr",
-    "sum",
-    "to_jsonb",
-    "to_regclass",
-    "unnest",
-    "values",
-    "when",
-    "where",
-];
 
 /// A `statement!` outside of `statements!` would be neither prepared nor planned by a test.
 #[test]

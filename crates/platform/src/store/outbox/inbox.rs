@@ -20,6 +20,7 @@ macro_rules! columns {
 
 statements! {
     /// Only an injected fault makes a message arrive after its creation.
+    #[repeatable]
     INBOX = "outbox.list_inbox": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
@@ -32,6 +33,7 @@ statements! {
         LIMIT :limit"
     );
 
+    #[repeatable]
     MESSAGES = "outbox.list_messages": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
@@ -46,6 +48,7 @@ statements! {
         LIMIT :limit"
     );
 
+    #[repeatable]
     STATES = "outbox.list_mail_states": "
         SELECT id, number, recipient, read_at IS NOT NULL AS is_read
         FROM basalt.outbox
@@ -55,6 +58,7 @@ statements! {
         ORDER BY number DESC
         LIMIT :limit";
 
+    #[repeatable]
     RECEIVED = "outbox.find_message": concat!(
         "SELECT ", columns!(), "
         FROM basalt.outbox
@@ -63,16 +67,19 @@ statements! {
           AND id = :id"
     );
 
+    #[repeatable]
     NUMBER = "outbox.find_number": "
         SELECT number
         FROM basalt.outbox
         WHERE id = :id";
 
+    #[repeatable]
     LAST_NUMBER = "outbox.find_last_number": "
         SELECT coalesce(max(number), 0) AS number
         FROM basalt.outbox
         WHERE sent_to = 'inbox'";
 
+    #[repeatable]
     RAW = "outbox.find_raw": "
         SELECT raw
         FROM basalt.outbox

@@ -11,6 +11,7 @@ use crate::store::binding::{bind, statements};
 use crate::store::statement::Connection;
 
 statements! {
+    #[repeatable]
     STATE = "outbox.count_by_state": "
         SELECT count(*) FILTER (WHERE last_error IS NULL) AS waiting,
                count(*) FILTER (WHERE last_error IS NOT NULL) AS retrying,
@@ -21,6 +22,7 @@ statements! {
         WHERE sent_at IS NULL
           AND failed_at IS NULL";
 
+    #[repeatable]
     TROUBLES = "outbox.list_failing": "
         SELECT id, purpose, created_at, attempts, next_attempt_at, failed_at, last_error
         FROM basalt.outbox

@@ -1,0 +1,75 @@
+//! Checks of declared statements, for the tests of each crate that declares some.
+
+use std::collections::BTreeSet;
+
+use sqlx::error::DatabaseError;
+use sqlx::{AssertSqlSafe, Executor, PgConnection, SqlSafeStr};
+
+use crate::store::Statement;
+
+/// Compares statements with the schema of a database, and their attributes with what they do; returns the differences.
+///
+/// What is `#[repeatable]` runs in a read-only transaction, or would but for its row locks, and calls no volatile function.
+pub async fn check_statements(
+    connection: &mut PgConnection,
+    statements: impl IntoIterator<Item = &Statement>,
+) -> Vec<String> {
+    let mut differences = Vec::new();
+    for statement in statements {
+        if let Err(difference) = check_statement(connection, statement).await {
+            differences.push(format!("{}: {difference}", statement.name()));
+        }
+    }
+    differences
+}
+
+async fn check_statement(connection: &mut PgConnection, statement: &Statement) -> Result<(), String> {
+    let describe = |error: sqlx::Error| error.to_string();
+    connection.prepare(statement.sql().into_sql_str()).await.map_err(describe)?;
+    if statement.is_repeatable() {
+        let volatile = list_volatile_functions(connection, statement).await.map_err(describe)?;
+        if !volatile.is_empty() {
+            return Err(format!("is #[repeatable] but calls {}", volatile.join(", ")));
+        }
+        run_read_only(connection, statement).await.map_err(describe)?;
+    }
+    Ok(())
+}
+
+/// Returns the names of the volatile functions that a statement calls. The clock is volatile without an effect.
+async fn list_volatile_functions(connection: &mut PgConnection, statement: &Statement) -> sqlx::Result<Vec<String>> {
+    let sql = statement.sql().to_lowercase();
+    let is_separator = |character: char| character != '_' && !character.is_alphanumeric();
+    let called: BTreeSet<&str> =
+        sql.match_indices('(').filter_map(|(at, _)| sql[..at].rsplit(is_separator).next()).collect();
+    let called: Vec<&str> = called.into_iter().collect();
+    sqlx::query_scalar(
+        "SELECT DISTINCT proname::text
+         FROM pg_catalog.pg_proc
+         WHERE proname = ANY ($1)
+           AND provolatile = 'v'
+           AND proname <> 'clock_timestamp'",
+    )
+    .bind(called)
+    .fetch_all(connection)
+    .await
+}
+
+/// Executes a statement with NULL for each parameter. Only its row locks may be refused.
+async fn run_read_only(connection: &mut PgConnection, statement: &Statement) -> sqlx::Result<()> {
+    let values = vec!["NULL"; statement.parameters().len()].join(", ");
+    let values = if values.is_empty() { values } else { format!("({values})") };
+    connection.execute(sqlx::raw_sql(AssertSqlSafe(format!("PREPARE checked AS {}", statement.sql())))).await?;
+    connection.execute("BEGIN READ ONLY").await?;
+    let executed = connection.execute(sqlx::raw_sql(AssertSqlSafe(format!("EXECUTE checked {values}")))).await;
+    connection.execute("ROLLBACK").await?;
+    connection.execute("DEALLOCATE checked").await?;
+    match executed {
+        Err(error) if error.as_database_error().is_some_and(is_refused_row_lock) => Ok(()),
+        executed => executed.map(|_| ()),
+    }
+}
+
+fn is_refused_row_lock(error: &dyn DatabaseError) -> bool {
+    error.message().starts_with("cannot execute SELECT FOR ")
+}
