@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use gotrue_rules::domain::error::{Error, ErrorKind};
 use gotrue_rules::domain::explanation::DecisionRecord;
 
-pub use self::trace::{EndedSessions, Fact, FactCondition, SecretDigest, Trace, TracedStatement};
+pub use self::trace::{EndedSessions, Fact, FactCondition, FactKind, SecretDigest, Trace, TracedStatement};
 
 /// The maximum number of decision records of one request.
 const MAX_DECISIONS: usize = 20;

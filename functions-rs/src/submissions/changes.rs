@@ -65,6 +65,7 @@ statements! {
                   AND m.text = :text
                 LIMIT 1) AS repeated";
 
+    #[proves(Message)]
     INSERT_REPLY = "submissions.insert_reply": concat!(
         "WITH mail AS (",
         outbox_insert!(":mails"),

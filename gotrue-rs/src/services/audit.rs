@@ -23,7 +23,7 @@ pub fn build_rows(cx: &RequestContext, actor: &User, entries: impl IntoIterator<
     };
     let rows: Vec<AuditRow> = entries.into_iter().map(row).collect();
     for row in &rows {
-        let written = FactCondition::Statement("INSERT INTO audit_log_entries");
+        let written = FactCondition::Statement;
         cx.note(written, || Fact::Audit { at: row.created_at, payload: row.payload.clone() });
     }
     rows

@@ -167,7 +167,7 @@ async fn send_notification(
     messages::recipients::check_deliverable(cx, [to]).await.map_err(Error::other)?;
     match &cx.app.delivery {
         EmailDelivery::Outbox(outbox) => {
-            messages::note_email(cx, &message, FactCondition::Statement("INTO basalt.outbox"));
+            messages::note_email(cx, &message, FactCondition::Statement);
             outbox.enqueue(&mut cx.db(), &message).await.or_internal_error("Error sending email")
         }
         EmailDelivery::Synchronous(mailer) => {

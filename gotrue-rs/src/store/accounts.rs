@@ -19,6 +19,7 @@ use super::pending_tokens::clear_pending_tokens;
 use super::rows::{UserRow, account_columns};
 
 statements! {
+    #[proves(Audit)]
     INSERT = "accounts.insert": concat!(
         "WITH t AS (
              SELECT NOT :is_in_steps::boolean
@@ -97,6 +98,7 @@ statements! {
         account_columns!()
     );
 
+    #[proves(Audit)]
     CONFIRM_EMAIL = "accounts.confirm_email": concat!(
         "WITH u AS (
              UPDATE users
@@ -134,6 +136,7 @@ statements! {
         " FROM u"
     );
 
+    #[proves(Audit)]
     CONFIRM_PHONE = "accounts.confirm_phone": concat!(
         "WITH u AS (
              UPDATE users
@@ -158,6 +161,7 @@ statements! {
         " FROM u"
     );
 
+    #[proves(Audit)]
     RECOVER = "accounts.recover": concat!(
         "WITH u AS (
              UPDATE users
@@ -180,6 +184,7 @@ statements! {
         " FROM u"
     );
 
+    #[proves(Audit)]
     RECOVER_AND_CONFIRM = "accounts.recover_and_confirm": concat!(
         "WITH u AS (
              UPDATE users
@@ -209,6 +214,7 @@ statements! {
     /// Merges metadata within the row, so that of two concurrent updates neither is lost. It is the equivalent of
     /// `identity::merged`: members replace those of the same name, null removes one. The object is rebuilt, because
     /// subtracting names takes time proportional to their number times that of the members.
+    #[proves(Audit, SessionsEnded)]
     UPDATE = "accounts.update": concat!(
         "WITH u AS (
              UPDATE users
@@ -463,7 +469,7 @@ pub async fn update(
     if changes.password.is_some() {
         let kept = changes.keep_session;
         let ended = || Fact::SessionsEnded(EndedSessions { kept, ..EndedSessions::of_user(user_id) });
-        db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
+        db.note(FactCondition::Statement, ended);
     }
     let audit = AuditArrays::from_rows(audit);
     let bound = bind!(

@@ -48,6 +48,7 @@ statements! {
                           AND u.aud = :audience
                           AND u.is_sso_user = false) AS phone";
 
+    #[proves(Audit)]
     INSERT = "admin.insert": concat!(
         "WITH t AS (
              SELECT NOT :is_in_steps::boolean
@@ -91,6 +92,7 @@ statements! {
     /// Metadata gets members, and loses those of `:removed_app_metadata` and `:removed_user_metadata`; it stays for a
     /// NULL object. The object is rebuilt, because subtracting names takes time proportional to their number times that
     /// of the members.
+    #[proves(Audit, SessionsEnded)]
     UPDATE = "admin.update": concat!(
         "WITH u AS (
              UPDATE users
@@ -265,7 +267,7 @@ pub async fn update(db: &mut Connection, update: AdminUserUpdate<'_>) -> Result<
     );
     if change.encrypted_password.is_some() {
         let ended = || Fact::SessionsEnded(EndedSessions::of_user(after.id));
-        db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
+        db.note(FactCondition::Statement, ended);
     }
     let bound = bind!(
         UPDATE,

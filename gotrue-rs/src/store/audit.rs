@@ -29,6 +29,7 @@ macro_rules! audit_insert {
 pub(crate) use audit_insert;
 
 statements! {
+    #[proves(Audit)]
     INSERT = "audit_log_entries.insert": audit_insert!();
 
     PAGE = "audit_log_entries.page":

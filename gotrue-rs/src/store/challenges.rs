@@ -18,6 +18,7 @@ use uuid::Uuid;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 
 statements! {
+    #[proves(Audit)]
     INSERT = "challenges.insert": concat!(
         "WITH f AS (
              UPDATE mfa_factors SET last_challenged_at = :now, updated_at = :now WHERE id = :factor_id RETURNING id

@@ -27,6 +27,7 @@ statements! {
                       LIMIT :limit
                       FOR UPDATE OF r SKIP LOCKED)";
 
+    #[proves(SessionsEnded)]
     ENDED_SESSIONS = "cleanup.ended_sessions":
         "DELETE FROM sessions
          WHERE id IN (SELECT id FROM sessions WHERE not_after < :cutoff
@@ -72,16 +73,19 @@ statements! {
          WHERE id IN (SELECT id FROM users WHERE created_at < :cutoff AND is_anonymous IS TRUE
                       LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
+    #[proves(SessionsEnded)]
     SESSIONS_BY_AGE = "cleanup.sessions_by_age":
         "DELETE FROM sessions
          WHERE id IN (SELECT id FROM sessions WHERE created_at < :cutoff
                       LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
+    #[proves(SessionsEnded)]
     INACTIVE_SESSIONS = "cleanup.inactive_sessions":
         "DELETE FROM sessions
          WHERE id IN (SELECT id FROM sessions WHERE refreshed_at < :cutoff::timestamptz AT TIME ZONE 'utc'
                       LIMIT :limit FOR UPDATE SKIP LOCKED)";
 
+    #[proves(SessionsEnded)]
     SESSIONS_NEVER_REFRESHED = "cleanup.sessions_never_refreshed":
         "DELETE FROM sessions
          WHERE id IN (SELECT s.id

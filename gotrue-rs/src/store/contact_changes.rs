@@ -16,6 +16,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 
 statements! {
     /// Locks the user before its tokens: every other part reads from `u`.
+    #[proves(SecretIssued)]
     STORE_EMAIL_CHANGE = "contact_changes.store_email_change":
         "WITH u AS (
              UPDATE users
@@ -51,6 +52,7 @@ statements! {
     /// The other token stays valid only if it belongs to the same new address.
     ///
     /// Otherwise a link for one address would confirm another.
+    #[proves(SecretIssued)]
     STORE_EMAIL_CHANGE_HALF = "contact_changes.store_email_change_half":
         "WITH before AS (
              SELECT id, email_change FROM users WHERE id = :user_id FOR UPDATE
@@ -111,6 +113,7 @@ statements! {
          )
          SELECT count(*) = 1 FROM u";
 
+    #[proves(Audit)]
     APPLY_EMAIL = "contact_changes.apply_email": concat!(
         "WITH u AS (
              UPDATE users
@@ -150,6 +153,7 @@ statements! {
          SELECT count(*) = 1 FROM u"
     );
 
+    #[proves(Audit)]
     APPLY_PHONE = "contact_changes.apply_phone": concat!(
         "WITH u AS (
              UPDATE users

@@ -44,9 +44,11 @@ statements! {
 
     WRITE_USER = "decoys.write_user": concat!(write_decoys!(6), "SELECT count(*) FROM basalt.decoys WHERE false");
 
+    #[proves(Audit)]
     WRITE_USER_WITH_AUDIT = "decoys.write_user_with_audit": concat!(write_decoys!(5), audit_insert!());
 
     /// Fewer rows, because the update takes time, too.
+    #[proves(Audit)]
     DROP_PASSWORD = "decoys.drop_password": concat!(
         write_decoys!(3),
         ", u AS (

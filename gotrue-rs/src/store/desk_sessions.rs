@@ -57,6 +57,7 @@ statements! {
         WHERE id = :id";
 
     /// Ends the session of the auth API too, for which nothing else has a token.
+    #[proves(SessionsEnded)]
     END = "desk_sessions.end": "
         WITH ended AS (
             DELETE FROM basalt.desk_sessions
@@ -68,6 +69,7 @@ statements! {
                     FROM ended)";
 
     /// Ends the sessions of the auth API too, for which nothing else has a token.
+    #[proves(SessionsEnded)]
     DELETE_EXPIRED = "desk_sessions.delete_expired": "
         WITH tickets AS (
             DELETE FROM basalt.desk_tickets

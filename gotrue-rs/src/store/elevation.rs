@@ -33,6 +33,7 @@ statements! {
          WHERE l.id = :session_id";
 
     /// The result shows the factors before unverified ones are deleted, like the reference.
+    #[proves(Audit, SessionsEnded)]
     ELEVATE = "elevation.elevate": concat!(
         "WITH t AS (
              SELECT r.id, r.token
@@ -138,7 +139,7 @@ pub struct ElevatedSession<'a> {
 pub async fn elevate(db: &mut Connection, elevated: ElevatedSession<'_>) -> Result<Option<UserAndSession>> {
     let kept = Some(elevated.session_id);
     let ended = || Fact::SessionsEnded(EndedSessions { kept, ..EndedSessions::of_user(elevated.user_id) });
-    db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
+    db.note(FactCondition::Statement, ended);
     let audit = AuditArrays::from_rows(elevated.audit);
     let bound = bind!(
         ELEVATE,

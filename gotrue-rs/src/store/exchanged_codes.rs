@@ -25,6 +25,7 @@ statements! {
          INSERT INTO basalt.exchanged_codes (digest, client_id, session_id, ends_at)
          VALUES (:digest, :client_id, :session_id, :ends_at)";
 
+    #[proves(SessionsEnded)]
     REVOKE = "exchanged_codes.revoke":
         "DELETE FROM sessions
          WHERE id IN (SELECT c.session_id

@@ -14,6 +14,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 statements! {
     LOCK_OWNER = "factors.lock_owner": "SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE";
 
+    #[proves(Audit)]
     INSERT = "factors.insert": concat!(
         "WITH f AS (
              INSERT INTO mfa_factors (id, user_id, friendly_name, factor_type, status, secret, phone, created_at,
@@ -41,6 +42,7 @@ statements! {
                 OR (f.created_at < :stale_before AND f.last_challenged_at IS NULL))
          RETURNING f.id";
 
+    #[proves(Audit)]
     UPDATE = "factors.update": concat!(
         "WITH f AS (
              UPDATE mfa_factors
@@ -59,6 +61,7 @@ statements! {
 
     /// A verified factor stays if it is the last of the types `usable` of a user with recovery codes; NULL for no such
     /// rule.
+    #[proves(Audit)]
     DELETE = "factors.delete": concat!(
         "WITH before AS (
              SELECT d.id,

@@ -61,6 +61,7 @@ statements! {
          FOR NO KEY UPDATE OF u"
     );
 
+    #[proves(Audit)]
     INSERT_USER = "identities.insert_user": concat!(
         "WITH t AS (
              SELECT NOT :is_in_steps::boolean
@@ -100,6 +101,7 @@ statements! {
 
     DELETE_USER = "identities.delete_user": "DELETE FROM users WHERE id = :user_id";
 
+    #[proves(Audit, SessionsEnded)]
     LINK = "identities.link": concat!(
         "WITH i AS (
              INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
@@ -175,6 +177,7 @@ statements! {
 
     LOCK = "identities.lock_owner": "SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE";
 
+    #[proves(Audit)]
     UNLINK = "identities.unlink": concat!(
         "WITH i AS (
              DELETE FROM identities WHERE id = :identity_id AND user_id = :user_id RETURNING id
@@ -339,7 +342,7 @@ pub async fn link(db: &mut Connection, outcome: &LinkingOutcome, now: Time, audi
     let audit = AuditArrays::from_rows(audit);
     if outcome.resets_account {
         let sessions = EndedSessions::of_user(user.id);
-        db.note(FactCondition::Statement("DELETE FROM sessions"), || Fact::SessionsEnded(sessions));
+        db.note(FactCondition::Statement, || Fact::SessionsEnded(sessions));
     }
     let bound = bind!(
         LINK,

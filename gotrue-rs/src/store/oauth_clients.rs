@@ -86,6 +86,7 @@ statements! {
         " FROM c"
     );
 
+    #[proves(SessionsEnded)]
     DELETE = "oauth_clients.delete":
         "WITH c AS (
              UPDATE oauth_clients
@@ -202,7 +203,7 @@ pub async fn set_secret(db: &mut Connection, id: Uuid, secret_hash: &str, now: T
 pub async fn delete(db: &mut Connection, id: Uuid, now: Time, ends_sessions: bool) -> Result<()> {
     if ends_sessions {
         let sessions = EndedSessions { client_id: Some(id), ..EndedSessions::default() };
-        db.note(FactCondition::Statement("DELETE FROM sessions"), || Fact::SessionsEnded(sessions));
+        db.note(FactCondition::Statement, || Fact::SessionsEnded(sessions));
     }
     db.execute(bind!(DELETE, client_id: id, now, ends_sessions)).await?;
     Ok(())

@@ -37,6 +37,7 @@ statements! {
            AND client_id = :client_id
            AND revoked_at IS NULL";
 
+    #[proves(Audit, SessionsEnded)]
     END_SESSIONS = "oauth_consents.end_sessions": concat!(
         "WITH u AS (
              SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE
@@ -100,7 +101,7 @@ pub async fn revoke(db: &mut Connection, revoked: ConsentRevocation, audit: Vec<
     let audit = AuditArrays::from_rows(audit);
     let sessions = EndedSessions { client_id: Some(client_id), ..EndedSessions::of_user(user_id) };
     let ended = || Fact::SessionsEnded(sessions);
-    db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
+    db.note(FactCondition::Statement, ended);
     let bound = bind!(END_SESSIONS, user_id, client_id, ..audit);
     db.execute(bound).await?;
     Ok(true)

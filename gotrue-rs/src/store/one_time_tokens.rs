@@ -35,6 +35,7 @@ macro_rules! insert_token {
 }
 
 statements! {
+    #[proves(Audit, SecretIssued)]
     ISSUE_CONFIRMATION = "one_time_tokens.issue_confirmation": concat!(
         "WITH u AS (
              UPDATE users
@@ -51,6 +52,7 @@ statements! {
     );
 
     /// A repeated invitation also updates `invited_at`.
+    #[proves(Audit, SecretIssued)]
     ISSUE_INVITATION = "one_time_tokens.issue_invitation": concat!(
         "WITH u AS (
              UPDATE users
@@ -66,6 +68,7 @@ statements! {
         audit_insert!()
     );
 
+    #[proves(Audit, SecretIssued)]
     ISSUE_RECOVERY = "one_time_tokens.issue_recovery": concat!(
         "WITH u AS (
              UPDATE users
@@ -81,6 +84,7 @@ statements! {
         audit_insert!()
     );
 
+    #[proves(Audit, SecretIssued)]
     ISSUE_REAUTHENTICATION = "one_time_tokens.issue_reauthentication": concat!(
         "WITH u AS (
              UPDATE users
@@ -97,6 +101,7 @@ statements! {
     );
 
     /// The pending address is the one that the code was sent to.
+    #[proves(Audit, SecretIssued)]
     ISSUE_EMAIL_CHANGE = "one_time_tokens.issue_email_change": concat!(
         "WITH u AS (
              UPDATE users
@@ -114,6 +119,7 @@ statements! {
     );
 
     /// The pending number is the one that the code was sent to.
+    #[proves(Audit, SecretIssued)]
     ISSUE_PHONE_CHANGE = "one_time_tokens.issue_phone_change": concat!(
         "WITH u AS (
              UPDATE users

@@ -25,6 +25,7 @@ statements! {
 
     LOCK_OWNER = "webauthn_credentials.lock_owner": "SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE";
 
+    #[proves(Audit)]
     INSERT = "webauthn_credentials.insert": concat!(
         "WITH p AS (
              INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
@@ -59,6 +60,7 @@ statements! {
          WHERE id = :passkey_id
            AND (NOT :is_exclusive OR sign_count = :expected_sign_count)";
 
+    #[proves(Audit)]
     RENAME = "webauthn_credentials.rename": concat!(
         "WITH p AS (
              UPDATE webauthn_credentials
@@ -73,6 +75,7 @@ statements! {
          SELECT p.id, p.credential_id, p.friendly_name, p.created_at, p.last_used_at FROM p"
     );
 
+    #[proves(Audit)]
     DELETE = "webauthn_credentials.delete": concat!(
         "WITH p AS (
              DELETE FROM webauthn_credentials WHERE id = :passkey_id AND user_id = :user_id RETURNING id

@@ -32,6 +32,7 @@ statements! {
          ORDER BY c.created_at, c.id
          LIMIT 64";
 
+    #[proves(Audit)]
     INSERT = "recovery_codes.insert": concat!(
         "WITH f AS (
              INSERT INTO mfa_factors (id, user_id, friendly_name, factor_type, status, secret, created_at, updated_at)
@@ -68,6 +69,7 @@ statements! {
          WHERE user_id = :user_id
          FOR UPDATE";
 
+    #[proves(Audit)]
     REPLACE = "recovery_codes.replace": concat!(
         "WITH s AS (
              UPDATE mfa_recovery_code_sets

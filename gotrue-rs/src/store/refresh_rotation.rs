@@ -46,6 +46,7 @@ statements! {
     /// The statement waits for the user's row while it holds no other lock, and skips a locked token or session.
     /// PostgreSQL locks in the order of the clauses and evaluates the conditions again on the locked rows
     /// (`EvalPlanQual`), so that a concurrently rotated token yields no row. The statement decides on no other data.
+    #[proves(Audit)]
     ROTATE = "refresh_tokens.rotate_fast": concat!(
         "WITH t AS (
              SELECT t.id, t.token, s.id AS session_id, s.user_id
@@ -98,6 +99,7 @@ statements! {
     /// Only the session is locked; a locked one is skipped. Its conditions are evaluated again on the locked row
     /// (`EvalPlanQual`), so that a concurrently advanced counter yields no row. They read no subquery, whose result
     /// would be that of the older row. The ban is as of the start of the statement, as in the general path.
+    #[proves(Audit)]
     ADVANCE = "sessions.advance_fast": concat!(
         "WITH t AS (
              SELECT s.id AS session_id

@@ -87,6 +87,7 @@ statements! {
          FOR UPDATE OF s SKIP LOCKED"
     );
 
+    #[proves(Audit)]
     WRITE = "sessions.refresh": concat!(
         "WITH s AS (
              UPDATE sessions

@@ -17,6 +17,7 @@ use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{SessionRow, UserRow, account_columns, session_columns};
 
 statements! {
+    #[proves(Audit)]
     CREATE = "sessions.create": concat!(
         "WITH u AS (
              UPDATE users SET last_sign_in_at = :now, updated_at = :now
@@ -55,6 +56,7 @@ statements! {
     HAS_SESSION_FROM = "sessions.has_session_from":
         "SELECT EXISTS (SELECT FROM sessions WHERE user_id = :user_id AND ip <<= :network::inet)";
 
+    #[proves(Audit, SessionsEnded)]
     DELETE = "sessions.delete_one": concat!(
         "WITH s AS (
              DELETE FROM sessions WHERE user_id = :user_id AND id = :session_id
@@ -64,6 +66,7 @@ statements! {
     );
 
     /// Locks the user first, so that two statements that delete several sessions are serialized.
+    #[proves(Audit, SessionsEnded)]
     DELETE_OF_ACCOUNT = "sessions.delete": concat!(
         "WITH u AS (
              SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE
@@ -177,7 +180,7 @@ pub async fn delete(db: &mut Connection, user_id: Uuid, ending: SessionSelection
         SessionSelection::AllBut(id) => (None, Some(id)),
     };
     let ended = || Fact::SessionsEnded(EndedSessions { only, kept, ..EndedSessions::of_user(user_id) });
-    db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
+    db.note(FactCondition::Statement, ended);
     db.execute(bound).await?;
     Ok(())
 }

@@ -14,6 +14,7 @@ statements! {
          WHERE id = :user_id
            AND encrypted_password = :old_password";
 
+    #[proves(Audit)]
     DROP_PASSWORD = "accounts.drop_password": concat!(
         "WITH u AS (
              UPDATE users

@@ -19,6 +19,7 @@ statements! {
         LIMIT 50";
 
     /// Ends the sessions of the auth API too, for which nothing else has a token.
+    #[proves(SessionsEnded)]
     END_OTHER_SESSIONS = "account.end_other_sessions": "
         WITH ended AS (
             DELETE FROM basalt.desk_sessions

@@ -51,6 +51,7 @@ statements! {
         WHERE token_hash = :token_hash";
 
     /// Sessions of the desk end with those of the auth API.
+    #[proves(SessionsEnded)]
     END_SESSIONS = "desk_reset_links.end_sessions": "
         WITH codes AS (
             DELETE FROM basalt.desk_recovery_codes

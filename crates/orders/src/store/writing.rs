@@ -41,6 +41,7 @@ macro_rules! event {
 statements! {
     LOCK = "orders.lock_payment": "SELECT pg_advisory_xact_lock(hashtextextended(:payment, 11))";
 
+    #[proves(Message)]
     RECORD_PAYMENT = "orders.record_payment": concat!(
         "WITH refunded AS (
              SELECT max(r.received_at) AS at
@@ -116,6 +117,7 @@ statements! {
                    AND r.event_id <> :event_id) AS returned_before"
     );
 
+    #[proves(Message)]
     RECORD_EVENT = "orders.record_event": concat!(
         "WITH event AS (",
         event!(":outcome", ":held::text::jsonb"),
@@ -125,6 +127,7 @@ statements! {
          SELECT EXISTS (SELECT FROM event) AS is_new"
     );
 
+    #[proves(Message)]
     ISSUE_LINK = "orders.issue_link": concat!(
         "WITH issued AS (
              UPDATE basalt.orders

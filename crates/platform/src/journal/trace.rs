@@ -70,6 +70,33 @@ pub enum Fact {
     },
 }
 
+/// The kind of a [`Fact`], which declarations of statements name: `#[proves(Audit)]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactKind {
+    /// [`Fact::Audit`]
+    Audit,
+    /// [`Fact::Message`]
+    Message,
+    /// [`Fact::SessionsEnded`]
+    SessionsEnded,
+    /// [`Fact::SecretIssued`]
+    SecretIssued,
+    /// [`Fact::SecretUsed`]
+    SecretUsed,
+}
+
+impl Fact {
+    fn kind(&self) -> FactKind {
+        match self {
+            Self::Audit { .. } => FactKind::Audit,
+            Self::Message { .. } => FactKind::Message,
+            Self::SessionsEnded(_) => FactKind::SessionsEnded,
+            Self::SecretIssued { .. } => FactKind::SecretIssued,
+            Self::SecretUsed { .. } => FactKind::SecretUsed,
+        }
+    }
+}
+
 /// Which sessions ended; `None` does not restrict them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EndedSessions {
@@ -114,8 +141,8 @@ pub enum FactCondition {
     Now,
     /// The request is not refused.
     Success,
-    /// A statement with this text succeeds, and its transaction is committed.
-    Statement(&'static str),
+    /// A statement that proves facts of its kind succeeds, and its transaction is committed.
+    Statement,
 }
 
 #[derive(Debug)]
@@ -141,12 +168,12 @@ impl Trace {
         }
     }
 
-    /// Records a statement that returned, and the facts that it wrote.
-    pub fn record_statement(&mut self, statement: TracedStatement, sql: &str, is_in_transaction: bool) {
+    /// Records a statement that returned, and the facts that it proves.
+    pub fn record_statement(&mut self, statement: TracedStatement, proves: &[FactKind], is_in_transaction: bool) {
         if statement.error.is_none() {
             let state = if is_in_transaction { FactState::Written } else { FactState::True };
             for noted in self.facts.iter_mut().filter(|noted| noted.state == FactState::Noted) {
-                if matches!(noted.condition, FactCondition::Statement(text) if sql.contains(text)) {
+                if noted.condition == FactCondition::Statement && proves.contains(&noted.fact.kind()) {
                     noted.state = state;
                 }
             }

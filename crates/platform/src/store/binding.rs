@@ -12,6 +12,7 @@ use sqlx::{Encode, Postgres, Type};
 use super::parts::select_parts;
 use super::placeholders::{NumberedSql, Placeholder, is_same};
 use super::values::EncodedValues;
+use crate::journal::FactKind;
 
 /// A named SQL statement; [`statements!`](crate::statements) declares it.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +22,7 @@ pub struct Statement {
     parameters: &'static [&'static str],
     placeholders: &'static [Placeholder],
     is_repeatable: bool,
+    proves: &'static [FactKind],
 }
 
 /// A value, as the function that appends it to the values of a statement.
@@ -34,7 +36,8 @@ impl Statement {
         sql: &'static NumberedSql<LENGTH, NAMES_LENGTH, PLACEHOLDERS>,
         parameters: &'static [&'static str],
     ) -> Self {
-        Self { name, sql: sql.text(), parameters, placeholders: sql.placeholders(), is_repeatable: false }
+        let placeholders = sql.placeholders();
+        Self { name, sql: sql.text(), parameters, placeholders, is_repeatable: false, proves: &[] }
     }
 
     /// The statement with the attribute `#[repeatable]`.
@@ -42,6 +45,13 @@ impl Statement {
     #[must_use]
     pub const fn repeatable(self) -> Self {
         Self { is_repeatable: true, ..self }
+    }
+
+    /// The statement with the attribute `#[proves(…)]`.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn proving(self, proves: &'static [FactKind]) -> Self {
+        Self { proves, ..self }
     }
 
     /// `<table>.<verb>`, as shown in journal and metrics.
@@ -62,6 +72,11 @@ impl Statement {
     /// Whether it has the attribute `#[repeatable]`.
     pub const fn is_repeatable(&self) -> bool {
         self.is_repeatable
+    }
+
+    /// The facts of its attribute `#[proves(…)]`.
+    pub const fn proves(&self) -> &'static [FactKind] {
+        self.proves
     }
 
     /// The names of the parameters in the order of their numbers.
@@ -142,6 +157,7 @@ pub struct BoundStatement {
     pub(super) sql: Cow<'static, str>,
     pub(super) placeholders: Cow<'static, [Placeholder]>,
     pub(super) is_repeatable: bool,
+    pub(super) proves: &'static [FactKind],
     /// The values, or why one cannot be encoded.
     pub(super) values: Result<EncodedValues, BoxDynError>,
 }
@@ -174,9 +190,9 @@ impl BoundStatement {
     ) -> Self {
         let mut values = EncodedValues::with_capacity(COUNT);
         let encoded = order.into_iter().try_for_each(|index| encoders[index](&mut values));
-        let Statement { name, sql, placeholders, is_repeatable, .. } = *statement;
+        let Statement { name, sql, placeholders, is_repeatable, proves, .. } = *statement;
         let values = encoded.map(|()| values);
-        Self { name, sql: sql.into(), placeholders: placeholders.into(), is_repeatable, values }
+        Self { name, sql: sql.into(), placeholders: placeholders.into(), is_repeatable, proves, values }
     }
 }
 
@@ -227,6 +243,10 @@ impl StatementGroup {
 /// - `#[repeatable]`: outside of a transaction it is executed again after its connection was lost. It writes nothing and
 ///   calls no function with an effect; `platform::testing::check_statements` fails otherwise. Row locks end with the
 ///   connection.
+/// - `#[proves(Audit, …)]`: once it has succeeded and its transaction is committed, facts of these
+///   [kinds](crate::journal::FactKind) that were noted with [`FactCondition::Statement`] are true.
+///
+/// [`FactCondition::Statement`]: crate::journal::FactCondition::Statement
 ///
 /// ```
 /// mod users {
@@ -259,12 +279,15 @@ macro_rules! statements {
         $(
             $(#[doc = $doc:literal])*
             $(#[repeatable $($argument:literal)?])?
+            $(#[proves($($fact:ident),+)])?
             $constant:ident = $name:literal: $sql:expr;
         )*
     ) => {
         $(
             $(#[doc = $doc])*
-            const $constant: $crate::store::Statement = $crate::statement!($(#[repeatable $($argument)?])? $name: $sql);
+            const $constant: $crate::store::Statement = $crate::statement!(
+                $(#[repeatable $($argument)?])? $(#[proves($($fact),+)])? $name: $sql
+            );
         )*
         /// The statements of this module and of the modules below it.
         pub(crate) const STATEMENTS: $crate::store::binding::StatementGroup =
@@ -274,6 +297,7 @@ macro_rules! statements {
         $(
             $(#[doc = $doc:literal])*
             $(#[repeatable $($argument:literal)?])?
+            $(#[proves($($fact:ident),+)])?
             $constant:ident = $name:literal: $sql:expr;
         )*
     ) => {
@@ -282,6 +306,7 @@ macro_rules! statements {
             $(
                 $(#[doc = $doc])*
                 $(#[repeatable $($argument)?])?
+                $(#[proves($($fact),+)])?
                 $constant = $name: $sql;
             )*
         }
@@ -294,6 +319,9 @@ pub use statements;
 macro_rules! statement {
     (#[repeatable] $name:literal: $sql:expr) => {
         $crate::statement!($name: $sql).repeatable()
+    };
+    (#[proves($($fact:ident),+)] $name:literal: $sql:expr) => {
+        $crate::statement!($name: $sql).proving(&[$($crate::journal::FactKind::$fact),+])
     };
     ($name:literal: $sql:expr) => {{
         use $crate::store::placeholders::{NumberedSql, TranslationBuffer};

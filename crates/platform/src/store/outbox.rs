@@ -50,6 +50,7 @@ macro_rules! outbox_insert {
 statements! {
     modules: inbox, reading;
 
+    #[proves(Message)]
     INSERT = "outbox.insert": outbox_insert!(":mails");
 
     LEASE = "outbox.lease": "

@@ -21,7 +21,7 @@ use super::injected_rejection::InjectedRejection;
 use super::lease::Lease;
 use super::pool::Pool;
 use super::span::{SQL_LOG, count_statement, record_outcome, statement_span, trace_statement};
-use crate::journal::{Fact, FactCondition, InjectedError, Journal, Step, Trace};
+use crate::journal::{Fact, FactCondition, FactKind, InjectedError, Journal, Step, Trace};
 
 /// The first column of the first row of untyped SQL.
 pub enum UntypedRow {
@@ -127,7 +127,7 @@ impl Content {
 ///
 /// Outside a transaction it is repeated if it certainly had no effect.
 macro_rules! on {
-    ($self:ident, $name:expr, $sql:expr, $content:expr, |$connection:ident, $message:ident| $query:expr) => {{
+    ($self:ident, $name:expr, $proves:expr, $content:expr, |$connection:ident, $message:ident| $query:expr) => {{
         let (content, is_transaction) = ($content, $self.is_transaction());
         let (mut repetitions, began_at) = (0, tokio::time::Instant::now());
         loop {
@@ -154,7 +154,7 @@ macro_rules! on {
             log_slow($name, elapsed);
             count_statement($name, &outcome, elapsed);
             let record = |trace: &mut Trace| {
-                trace.record_statement(trace_statement($name, &outcome, elapsed), &$sql, is_transaction);
+                trace.record_statement(trace_statement($name, &outcome, elapsed), $proves, is_transaction);
             };
             $self.journal.trace(record);
             let failed = outcome.as_ref().err().filter(|cause| !is_transaction && content.can_be_repeated(cause));
@@ -310,31 +310,31 @@ impl Connection {
     /// The future is boxed, so that a program contains its code once and not for each type and each crate.
     fn fetch_rows(&mut self, statement: BoundStatement) -> BoxFuture<'_, Result<Vec<PgRow>>> {
         Box::pin(async move {
-            let (name, sql) = (statement.name, statement.sql.clone());
+            let (name, proves) = (statement.name, statement.proves);
             self.start(&statement).await?;
             let content = Content::Bound(statement);
-            on!(self, name, sql, content, |connection, message| message.fetch_all(connection))
+            on!(self, name, proves, content, |connection, message| message.fetch_all(connection))
         })
     }
 
     /// Executes the statement and returns the number of written rows.
     pub async fn execute(&mut self, statement: BoundStatement) -> Result<u64> {
-        let (name, sql) = (statement.name, statement.sql.clone());
+        let (name, proves) = (statement.name, statement.proves);
         self.start(&statement).await?;
-        self.run(name, sql, Content::Bound(statement)).await
+        self.run(name, proves, Content::Bound(statement)).await
     }
 
     /// Executes a statement that resets settings of the transaction to those of the session.
     pub async fn execute_reset(&mut self, statement: BoundStatement) -> Result<u64> {
-        let (name, sql) = (statement.name, statement.sql.clone());
+        let (name, proves) = (statement.name, statement.proves);
         self.start(&statement).await?;
-        self.run(name, sql, Content::BoundAndSettings(statement)).await
+        self.run(name, proves, Content::BoundAndSettings(statement)).await
     }
 
     /// Boxed as [`Self::fetch_rows`].
-    fn run(&mut self, name: &'static str, sql: Cow<'static, str>, content: Content) -> BoxFuture<'_, Result<u64>> {
+    fn run(&mut self, name: &'static str, proves: &'static [FactKind], content: Content) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async move {
-            let done = on!(self, name, sql, content, |connection, message| message.execute(connection));
+            let done = on!(self, name, proves, content, |connection, message| message.execute(connection));
             done.map(|done| done.rows_affected())
         })
     }
@@ -345,7 +345,7 @@ impl Connection {
     pub async fn fetch_untyped(&mut self, name: &'static str, sql: String) -> Result<UntypedRow> {
         reach(&self.journal, Step::Statement(name), name).await?;
         let content = Content::Untyped(sql);
-        let rows = on!(self, name, "", content, |connection, message| message.fetch_all(connection))?;
+        let rows = on!(self, name, &[], content, |connection, message| message.fetch_all(connection))?;
         let Some(row) = rows.first() else { return Ok(UntypedRow::Missing) };
         read_text(row).map_err(|cause| Error::in_statement(name, cause))
     }

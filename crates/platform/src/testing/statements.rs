@@ -5,11 +5,21 @@ use std::collections::BTreeSet;
 use sqlx::error::DatabaseError;
 use sqlx::{AssertSqlSafe, Executor, PgConnection, SqlSafeStr};
 
+use crate::journal::FactKind;
 use crate::store::Statement;
+
+/// What statements contain that prove facts.
+const PROOFS: [(FactKind, &str); 4] = [
+    (FactKind::Audit, "INSERT INTO audit_log_entries"),
+    (FactKind::Message, "INSERT INTO basalt.outbox"),
+    (FactKind::SecretIssued, "INSERT INTO one_time_tokens"),
+    (FactKind::SessionsEnded, "DELETE FROM sessions"),
+];
 
 /// Compares statements with the schema of a database, and their attributes with what they do; returns the differences.
 ///
 /// What is `#[repeatable]` runs in a read-only transaction, or would but for its row locks, and calls no volatile function.
+/// What proves a fact writes or deletes its row.
 pub async fn check_statements(
     connection: &mut PgConnection,
     statements: impl IntoIterator<Item = &Statement>,
@@ -26,6 +36,14 @@ pub async fn check_statements(
 async fn check_statement(connection: &mut PgConnection, statement: &Statement) -> Result<(), String> {
     let describe = |error: sqlx::Error| error.to_string();
     connection.prepare(statement.sql().into_sql_str()).await.map_err(describe)?;
+    for (kind, text) in PROOFS {
+        if statement.sql().contains(text) != statement.proves().contains(&kind) {
+            return Err(format!(
+                "proves {:?}, and either lacks {kind:?} or does not contain {text}",
+                statement.proves()
+            ));
+        }
+    }
     if statement.is_repeatable() {
         let volatile = list_volatile_functions(connection, statement).await.map_err(describe)?;
         if !volatile.is_empty() {

@@ -69,6 +69,7 @@ statements! {
          LEFT JOIN earlier e ON true"
     );
 
+    #[proves(Message)]
     INSERT = "submissions.insert": concat!(
         "WITH earlier AS (",
         earlier!(),

@@ -252,7 +252,7 @@ pub async fn send_within_write(
     }
     let EmailDelivery::Outbox(outbox) = &cx.app.delivery else { return Ok(()) };
     for message in all.iter().filter_map(|composed| composed.message.as_ref()) {
-        note_email(cx, message, FactCondition::Statement("INTO basalt.outbox"));
+        note_email(cx, message, FactCondition::Statement);
         outbox.enqueue(db, message).await.or_internal_error("Error sending email")?;
     }
     Ok(())

@@ -207,7 +207,7 @@ pub async fn store(
     secret: SentToken<'_>,
     audit: Vec<AuditRow>,
 ) -> Result<()> {
-    cx.note(FactCondition::Statement("INTO one_time_tokens"), || Fact::SecretIssued {
+    cx.note(FactCondition::Statement, || Fact::SecretIssued {
         digest: explanations::digest_token(secret.hash),
         slot: format!("{} of {}", secret.purpose.token_kind().column(), user.id),
     });

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::store::audit::{AuditArrays, AuditRow, audit_insert};
 
 statements! {
+    #[proves(Audit)]
     DELETE = "admin.delete": concat!(
         "WITH gone AS (
              DELETE FROM users WHERE id = :user_id RETURNING id
@@ -23,6 +24,7 @@ statements! {
     ///
     /// 43 characters replace each personal value: a digest of it with the id, in base64url. They do not reveal it and
     /// are unique for each user.
+    #[proves(Audit, SessionsEnded)]
     SOFT_DELETE = "admin.soft_delete": concat!(
         "WITH u AS (
              UPDATE users
@@ -87,7 +89,7 @@ pub async fn delete(db: &mut Connection, user_id: Uuid, audit: Vec<AuditRow>) ->
 pub async fn soft_delete(db: &mut Connection, user_id: Uuid, now: Time, audit: Vec<AuditRow>) -> Result<()> {
     let audit = AuditArrays::from_rows(audit);
     let ended = || Fact::SessionsEnded(EndedSessions::of_user(user_id));
-    db.note(FactCondition::Statement("DELETE FROM sessions"), ended);
+    db.note(FactCondition::Statement, ended);
     db.execute(bind!(SOFT_DELETE, user_id, now, ..audit)).await?;
     Ok(())
 }

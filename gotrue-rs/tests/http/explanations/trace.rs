@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use platform::journal::{Fact, FactCondition, SecretDigest, Trace, TracedStatement};
+use platform::journal::{Fact, FactCondition, FactKind, SecretDigest, Trace, TracedStatement};
 
 fn used(number: u8) -> Fact {
     Fact::SecretUsed { digest: SecretDigest([number; 16]) }
+}
+
+fn issued(number: u8) -> Fact {
+    Fact::SecretIssued { digest: SecretDigest([number; 16]), slot: "x".to_owned() }
 }
 
 fn statement(error: Option<&str>) -> TracedStatement {
@@ -14,13 +18,13 @@ fn statement(error: Option<&str>) -> TracedStatement {
 
 #[test]
 fn fact_of_a_transaction_is_true_after_its_commit() {
-    for (commits, expected) in [(true, vec![used(1)]), (false, Vec::new())] {
+    for (commits, expected) in [(true, vec![issued(1)]), (false, Vec::new())] {
         let mut trace = Trace::default();
-        trace.note(used(1), FactCondition::Statement("INTO notes"));
-        trace.record_statement(statement(None), "SELECT 1", true);
+        trace.note(issued(1), FactCondition::Statement);
+        trace.record_statement(statement(None), &[FactKind::Audit], true);
         trace.commit();
         assert_eq!(trace.facts(false), Vec::new());
-        trace.record_statement(statement(None), "INSERT INTO notes", true);
+        trace.record_statement(statement(None), &[FactKind::SecretIssued], true);
         assert_eq!(trace.facts(false), Vec::new());
         if commits {
             trace.commit();
@@ -34,11 +38,11 @@ fn fact_of_a_transaction_is_true_after_its_commit() {
 #[test]
 fn fact_of_a_failed_statement_is_not_true() {
     let mut trace = Trace::default();
-    trace.note(used(1), FactCondition::Statement("INTO notes"));
-    trace.record_statement(statement(Some("23505")), "INSERT INTO notes", false);
+    trace.note(issued(1), FactCondition::Statement);
+    trace.record_statement(statement(Some("23505")), &[FactKind::SecretIssued], false);
     assert_eq!(trace.facts(false), Vec::new());
-    trace.record_statement(statement(None), "INSERT INTO notes", false);
-    assert_eq!(trace.facts(false), [used(1)]);
+    trace.record_statement(statement(None), &[FactKind::SecretIssued], false);
+    assert_eq!(trace.facts(false), [issued(1)]);
 }
 
 #[test]
@@ -55,7 +59,7 @@ fn number_of_entries_is_limited() {
     let mut trace = Trace::default();
     for _ in 0..205 {
         trace.note(used(1), FactCondition::Now);
-        trace.record_statement(statement(None), "", false);
+        trace.record_statement(statement(None), &[], false);
     }
     assert_eq!((trace.facts(false).len(), trace.statements.len()), (200, 200));
 }

@@ -42,11 +42,21 @@ async fn wrong_attributes_are_found() {
             "WITH gone AS (DELETE FROM users WHERE id = :id RETURNING id) SELECT id FROM gone"),
         statement!(#[repeatable] "tests.update": "UPDATE users SET role = :role"),
         statement!(#[repeatable] "tests.column": "SELECT missing FROM users"),
+        statement!(#[proves(SessionsEnded)] "tests.proof": "DELETE FROM refresh_tokens WHERE id = :id"),
+        statement!("tests.no_proof": "DELETE FROM sessions WHERE id = :id"),
     ];
     let mut connection = clone_migrated().await.pool().await.acquire().await.expect("the test server answers");
     assert_eq!(check_statements(&mut connection, CORRECT).await, [""; 0]);
     let found = check_statements(&mut connection, WRONG).await;
-    let expected = ["pg_advisory_xact_lock", "count_limits", "read-only", "read-only", "does not exist"];
+    let expected = [
+        "pg_advisory_xact_lock",
+        "count_limits",
+        "read-only",
+        "read-only",
+        "does not exist",
+        "SessionsEnded",
+        "SessionsEnded",
+    ];
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     for (difference, expected) in found.iter().zip(expected) {
         assert!(difference.contains(expected), "{difference}");

@@ -85,6 +85,7 @@ statements! {
         FROM basalt.outbox
         WHERE id = :id";
 
+    #[proves(Message)]
     KEEP = "outbox.insert_received": "
         INSERT INTO basalt.outbox (id, purpose, channel, sender, recipient, subject, html, text, headers, code,
                                    message_id, raw, attachment_count, created_at, attempts, next_attempt_at,
