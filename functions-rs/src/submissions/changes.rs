@@ -3,7 +3,7 @@
 use foundation::time::Time;
 use platform::store::outbox::{self, NewMail};
 use platform::store::{Connection, Result, Statement};
-use platform::{bind, outbox_insert, statements};
+use platform::{bind, statements};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
@@ -66,20 +66,27 @@ statements! {
                 LIMIT 1) AS repeated";
 
     #[proves(Message)]
-    INSERT_REPLY = "submissions.insert_reply": concat!(
-        "WITH mail AS (",
-        outbox_insert!(":mails"),
-        " RETURNING id, recipient, message_id, created_at
-         ), message AS (
-             INSERT INTO basalt.submission_messages (id, submission, kind, recipient, subject, text, author, message_id,
-                                                     created_at)
-             SELECT m.id, :id, 'reply', m.recipient, :subject, :text, :author, m.message_id, m.created_at
-             FROM mail m
-         )
-         UPDATE basalt.submissions
-         SET status = 'answered'
-         WHERE id = :id"
-    );
+    INSERT_REPLY = "submissions.insert_reply": "
+        WITH mail AS (
+            INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
+                                       created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
+            SELECT m.id, m.purpose, m.recipient, m.subject, m.html, m.text, m.headers, m.code, m.link, m.message_id,
+                   m.created_at, 0, m.created_at, m.give_up_at, m.sent_at, m.sent_to
+            FROM jsonb_to_recordset(:mails) AS m (
+                id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
+                link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
+                sent_to text
+            )
+            RETURNING id, recipient, message_id, created_at
+        ), message AS (
+            INSERT INTO basalt.submission_messages (id, submission, kind, recipient, subject, text, author, message_id,
+                                                    created_at)
+            SELECT m.id, :id, 'reply', m.recipient, :subject, :text, :author, m.message_id, m.created_at
+            FROM mail m
+        )
+        UPDATE basalt.submissions
+        SET status = 'answered'
+        WHERE id = :id";
 
     DELETE = "submissions.delete": "
         WITH failed AS (

@@ -11,27 +11,12 @@ use super::filter::{FIRST_TIME, LAST_TIME, SubmissionPage, SubmissionStatus, sea
 use super::records::{MessageRecord, NoteRecord, SubmissionRecord};
 
 /// The columns of a submission `p`, with what is known about its mails.
+///
+/// Relation `m` counts them. Delivered ones are deleted from the outbox after some time.
 macro_rules! columns {
     () => {
         "p.id, p.description, p.created_at, p.status, p.template, p.account_email, p.senders, p.spam_score,
          m.messages, m.replies, m.waiting, m.failed"
-    };
-}
-
-/// Counts the mails of a submission `p`: the relation `m` of [`columns!`].
-///
-/// Delivered ones are deleted from the outbox after some time.
-macro_rules! mail_counts {
-    () => {
-        "LEFT JOIN LATERAL (
-             SELECT count(*) AS messages,
-                    count(*) FILTER (WHERE k.kind = 'reply') AS replies,
-                    count(*) FILTER (WHERE o.sent_at IS NULL AND o.failed_at IS NULL AND o.id IS NOT NULL) AS waiting,
-                    count(*) FILTER (WHERE o.failed_at IS NOT NULL) AS failed
-             FROM basalt.submission_messages k
-             LEFT JOIN basalt.outbox o ON o.id = k.id
-             WHERE k.submission = p.id
-         ) m ON true"
     };
 }
 
@@ -50,9 +35,15 @@ statements! {
              ORDER BY s.created_at DESC, s.id DESC
              LIMIT :limit
          ) p
-         ",
-        mail_counts!(),
-        "
+         LEFT JOIN LATERAL (
+             SELECT count(*) AS messages,
+                    count(*) FILTER (WHERE k.kind = 'reply') AS replies,
+                    count(*) FILTER (WHERE o.sent_at IS NULL AND o.failed_at IS NULL AND o.id IS NOT NULL) AS waiting,
+                    count(*) FILTER (WHERE o.failed_at IS NOT NULL) AS failed
+             FROM basalt.submission_messages k
+             LEFT JOIN basalt.outbox o ON o.id = k.id
+             WHERE k.submission = p.id
+         ) m ON true
          ORDER BY p.created_at DESC, p.id DESC"
     );
 
@@ -71,9 +62,15 @@ statements! {
              ORDER BY s.created_at DESC, s.id DESC
              LIMIT :limit
          ) p
-         ",
-        mail_counts!(),
-        "
+         LEFT JOIN LATERAL (
+             SELECT count(*) AS messages,
+                    count(*) FILTER (WHERE k.kind = 'reply') AS replies,
+                    count(*) FILTER (WHERE o.sent_at IS NULL AND o.failed_at IS NULL AND o.id IS NOT NULL) AS waiting,
+                    count(*) FILTER (WHERE o.failed_at IS NOT NULL) AS failed
+             FROM basalt.submission_messages k
+             LEFT JOIN basalt.outbox o ON o.id = k.id
+             WHERE k.submission = p.id
+         ) m ON true
          ORDER BY p.created_at DESC, p.id DESC"
     );
 
@@ -93,9 +90,15 @@ statements! {
              ORDER BY s.created_at DESC, s.id DESC
              LIMIT :limit
          ) p
-         ",
-        mail_counts!(),
-        "
+         LEFT JOIN LATERAL (
+             SELECT count(*) AS messages,
+                    count(*) FILTER (WHERE k.kind = 'reply') AS replies,
+                    count(*) FILTER (WHERE o.sent_at IS NULL AND o.failed_at IS NULL AND o.id IS NOT NULL) AS waiting,
+                    count(*) FILTER (WHERE o.failed_at IS NOT NULL) AS failed
+             FROM basalt.submission_messages k
+             LEFT JOIN basalt.outbox o ON o.id = k.id
+             WHERE k.submission = p.id
+         ) m ON true
          ORDER BY p.created_at DESC, p.id DESC"
     );
 
@@ -105,9 +108,15 @@ statements! {
         columns!(),
         "
          FROM basalt.submissions p
-         ",
-        mail_counts!(),
-        "
+         LEFT JOIN LATERAL (
+             SELECT count(*) AS messages,
+                    count(*) FILTER (WHERE k.kind = 'reply') AS replies,
+                    count(*) FILTER (WHERE o.sent_at IS NULL AND o.failed_at IS NULL AND o.id IS NOT NULL) AS waiting,
+                    count(*) FILTER (WHERE o.failed_at IS NOT NULL) AS failed
+             FROM basalt.submission_messages k
+             LEFT JOIN basalt.outbox o ON o.id = k.id
+             WHERE k.submission = p.id
+         ) m ON true
          WHERE p.id = :id"
     );
 

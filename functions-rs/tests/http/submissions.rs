@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use functions_rs::functions::send_submission::store;
 use futures::future::join_all;
 use http::Request;
-use platform::testing::check_statements;
+use platform::testing::{assert_part_is_repeated, check_statements, named_sql};
 use sqlx::ConnectOptions;
 
 use crate::shop::{PATH, Submission, TestShop, accepted_id};
@@ -243,4 +243,10 @@ async fn statements_match_schema() {
     let shop = TestShop::start().await;
     let mut connection = shop.pool.connect_options().connect().await.expect("the test server answers");
     assert_eq!(check_statements(&mut connection, store::list_statements()).await, [""; 0]);
+}
+
+#[test]
+fn repeated_parts_are_alike() {
+    let find = |name: &str| store::list_statements().into_iter().find(|one| one.name() == name).expect("it is listed");
+    assert_part_is_repeated(store::list_statements(), ":key", &named_sql(find("submissions.find")));
 }

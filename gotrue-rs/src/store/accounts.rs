@@ -1,6 +1,13 @@
 //! Statements that write a user together with its dependent rows.
 //!
 //! One statement writes the row of `auth.users`, its identities, its pending one-time tokens and the audit rows.
+//!
+//! A new password clears the pending one-time secrets of the user with their times of sending, here and in [`admin`] and
+//! [`identities`], where an account is reset. The requested address and number stay, like in the reference after a change
+//! of the password.
+//!
+//! [`admin`]: super::admin
+//! [`identities`]: super::identities
 
 use foundation::time::Time;
 use gotrue_rules::domain::user::{Identity, User};
@@ -15,7 +22,6 @@ use uuid::Uuid;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 pub use super::insertion::UserInsertion;
 use super::insertion::with_shown_parts;
-use super::pending_tokens::clear_pending_tokens;
 use super::rows::{UserRow, account_columns};
 
 statements! {
@@ -108,9 +114,24 @@ statements! {
                                            ELSE '{}' END || '{\"email_verified\": true}',
                  /*if password*/
                  encrypted_password = :encrypted_password::text,
-                 ",
-        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
-        ",
+                 confirmation_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE confirmation_sent_at END,
+                 recovery_token = CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE recovery_token END,
+                 recovery_sent_at = CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE recovery_sent_at END,
+                 email_change_token_current =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE email_change_token_current END,
+                 email_change_token_new =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE email_change_token_new END,
+                 email_change_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE email_change_sent_at END,
+                 phone_change_token =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE phone_change_token END,
+                 phone_change_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE phone_change_sent_at END,
+                 reauthentication_token =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE reauthentication_token END,
+                 reauthentication_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE reauthentication_sent_at END,
                  /*end*/
                  /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
                  updated_at = :now
@@ -244,9 +265,24 @@ statements! {
                  /*end*/
                  /*if password*/
                  encrypted_password = :encrypted_password::text, confirmation_token = '',
-                 ",
-        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
-        ",
+                 confirmation_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE confirmation_sent_at END,
+                 recovery_token = CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE recovery_token END,
+                 recovery_sent_at = CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE recovery_sent_at END,
+                 email_change_token_current =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE email_change_token_current END,
+                 email_change_token_new =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE email_change_token_new END,
+                 email_change_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE email_change_sent_at END,
+                 phone_change_token =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE phone_change_token END,
+                 phone_change_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE phone_change_sent_at END,
+                 reauthentication_token =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE reauthentication_token END,
+                 reauthentication_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE reauthentication_sent_at END,
                  /*end*/
                  updated_at = :now
              WHERE id = :user_id

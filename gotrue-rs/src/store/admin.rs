@@ -19,7 +19,6 @@ use uuid::Uuid;
 use super::accounts::{take_later_steps, without_later_steps};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::insertion::UserInsertion;
-use super::pending_tokens::clear_pending_tokens;
 use super::rows::account_columns;
 
 statements! {
@@ -104,9 +103,24 @@ statements! {
                  /*if confirmation_token*/ confirmation_token = '', /*end*/
                  /*if password*/
                  encrypted_password = :encrypted_password::text,
-                 ",
-        clear_pending_tokens!(":encrypted_password::text IS NOT NULL"),
-        ",
+                 confirmation_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE confirmation_sent_at END,
+                 recovery_token = CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE recovery_token END,
+                 recovery_sent_at = CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE recovery_sent_at END,
+                 email_change_token_current =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE email_change_token_current END,
+                 email_change_token_new =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE email_change_token_new END,
+                 email_change_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE email_change_sent_at END,
+                 phone_change_token =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE phone_change_token END,
+                 phone_change_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE phone_change_sent_at END,
+                 reauthentication_token =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE reauthentication_token END,
+                 reauthentication_sent_at =
+                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE reauthentication_sent_at END,
                  /*end*/
                  /*if app_metadata*/
                  raw_app_meta_data = CASE

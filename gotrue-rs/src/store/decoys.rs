@@ -1,7 +1,13 @@
 //! `basalt.decoys`: writes for a user that does not exist.
 //!
 //! They keep the duration of a request from revealing whether the user exists. The rows hold no data of the request.
-//! Their numbers are measured: the statement then takes as long as the one that it stands for.
+//! Their numbers are measured: the statement then takes as long as the one that it stands for. Statements differ in
+//! nothing but the number.
+//!
+//! The number is a part of the text: with a parameter PostgreSQL would plan the statement for each request, which takes
+//! as long as running it. The clean-up deletes the rows, because deleting expired rows reads index entries of those that
+//! earlier requests deleted. Each statement also deletes the mail `:mail_id`, if there is one; of `:user` only the length
+//! counts.
 
 use foundation::time::Time;
 use platform::store::Result;
@@ -12,46 +18,65 @@ use uuid::Uuid;
 
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 
-/// Inserts rows and deletes the mail `:mail_id`, if there is one; of `:user` only the length counts.
-///
-/// The number of rows is a part of the text: with a parameter PostgreSQL would plan the statement for each request,
-/// which takes as long as running it. The clean-up deletes the rows, because deleting expired rows reads index entries
-/// of those that earlier requests deleted.
-///
-/// It is a macro, so that the statements differ in nothing but the measured number.
-macro_rules! write_decoys {
-    ($rows:literal) => {
-        concat!(
-            "WITH mail AS (
-                 DELETE FROM basalt.outbox WHERE id = :mail_id
-             ), written AS (
-                 INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
-                 SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
-                        repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
-                 FROM generate_series(1, ",
-            $rows,
-            ")
-             )
-             "
-        )
-    };
-}
-
 statements! {
-    WRITE_FLOW = "decoys.write_flow": concat!(write_decoys!(1), "SELECT count(*) FROM basalt.decoys WHERE false");
+    WRITE_FLOW = "decoys.write_flow": "
+        WITH mail AS (
+            DELETE FROM basalt.outbox WHERE id = :mail_id
+        ), written AS (
+            INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
+                   repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
+            FROM generate_series(1, 1)
+        )
+        SELECT count(*) FROM basalt.decoys WHERE false";
 
-    WRITE_TOKEN = "decoys.write_token": concat!(write_decoys!(2), "SELECT count(*) FROM basalt.decoys WHERE false");
+    WRITE_TOKEN = "decoys.write_token": "
+        WITH mail AS (
+            DELETE FROM basalt.outbox WHERE id = :mail_id
+        ), written AS (
+            INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
+                   repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
+            FROM generate_series(1, 2)
+        )
+        SELECT count(*) FROM basalt.decoys WHERE false";
 
-    WRITE_USER = "decoys.write_user": concat!(write_decoys!(6), "SELECT count(*) FROM basalt.decoys WHERE false");
+    WRITE_USER = "decoys.write_user": "
+        WITH mail AS (
+            DELETE FROM basalt.outbox WHERE id = :mail_id
+        ), written AS (
+            INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
+                   repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
+            FROM generate_series(1, 6)
+        )
+        SELECT count(*) FROM basalt.decoys WHERE false";
 
     #[proves(Audit)]
-    WRITE_USER_WITH_AUDIT = "decoys.write_user_with_audit": concat!(write_decoys!(5), audit_insert!());
+    WRITE_USER_WITH_AUDIT = "decoys.write_user_with_audit": concat!(
+        "WITH mail AS (
+             DELETE FROM basalt.outbox WHERE id = :mail_id
+         ), written AS (
+             INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
+             SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
+                    repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
+             FROM generate_series(1, 5)
+         )
+         ",
+        audit_insert!()
+    );
 
     /// Fewer rows, because the update takes time, too.
     #[proves(Audit)]
     DROP_PASSWORD = "decoys.drop_password": concat!(
-        write_decoys!(3),
-        ", u AS (
+        "WITH mail AS (
+             DELETE FROM basalt.outbox WHERE id = :mail_id
+         ), written AS (
+             INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
+             SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
+                    repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
+             FROM generate_series(1, 3)
+         ), u AS (
              UPDATE users
              SET encrypted_password = ''
              WHERE id = :user_id

@@ -16,7 +16,6 @@ use uuid::Uuid;
 use super::accounts::{take_later_steps, without_later_steps};
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::insertion::with_shown_parts;
-use super::pending_tokens::clear_pending_tokens;
 use super::rows::{UserRow, account_columns};
 
 /// The optional parts of a change of a user, and whether it has them.
@@ -120,9 +119,18 @@ statements! {
                  /*if phone_confirmed_at*/ phone_confirmed_at = :phone_confirmed_at, /*end*/
                  /*if confirmation_token*/ confirmation_token = :confirmation_token, /*end*/
                  /*if pending*/
-                 ",
-        clear_pending_tokens!(":clears_pending::boolean"),
-        ",
+                 confirmation_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE confirmation_sent_at END,
+                 recovery_token = CASE WHEN :clears_pending::boolean THEN '' ELSE recovery_token END,
+                 recovery_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE recovery_sent_at END,
+                 email_change_token_current =
+                     CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_current END,
+                 email_change_token_new = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_new END,
+                 email_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE email_change_sent_at END,
+                 phone_change_token = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change_token END,
+                 phone_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE phone_change_sent_at END,
+                 reauthentication_token = CASE WHEN :clears_pending::boolean THEN '' ELSE reauthentication_token END,
+                 reauthentication_sent_at =
+                     CASE WHEN :clears_pending::boolean THEN NULL ELSE reauthentication_sent_at END,
                  email_change = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change END,
                  email_change_confirm_status =
                      CASE WHEN :clears_pending::boolean THEN 0 ELSE email_change_confirm_status END,
@@ -189,9 +197,18 @@ statements! {
                  /*if phone_confirmed_at*/ phone_confirmed_at = :phone_confirmed_at, /*end*/
                  /*if confirmation_token*/ confirmation_token = :confirmation_token, /*end*/
                  /*if pending*/
-                 ",
-        clear_pending_tokens!(":clears_pending::boolean"),
-        ",
+                 confirmation_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE confirmation_sent_at END,
+                 recovery_token = CASE WHEN :clears_pending::boolean THEN '' ELSE recovery_token END,
+                 recovery_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE recovery_sent_at END,
+                 email_change_token_current =
+                     CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_current END,
+                 email_change_token_new = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_new END,
+                 email_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE email_change_sent_at END,
+                 phone_change_token = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change_token END,
+                 phone_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE phone_change_sent_at END,
+                 reauthentication_token = CASE WHEN :clears_pending::boolean THEN '' ELSE reauthentication_token END,
+                 reauthentication_sent_at =
+                     CASE WHEN :clears_pending::boolean THEN NULL ELSE reauthentication_sent_at END,
                  email_change = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change END,
                  email_change_confirm_status =
                      CASE WHEN :clears_pending::boolean THEN 0 ELSE email_change_confirm_status END,

@@ -30,7 +30,6 @@ pub mod oauth_clients;
 pub mod oauth_consents;
 pub mod one_time_tokens;
 pub mod passkeys;
-mod pending_tokens;
 pub mod preset_sessions;
 pub mod preset_users;
 pub mod readiness;

@@ -1,6 +1,7 @@
 //! `auth.one_time_tokens` and the columns of `auth.users` that hold the same hashes.
 //!
-//! Only this file writes both copies of a pending token.
+//! Only this file writes both copies of a pending token. The row is inserted from `u`, or PostgreSQL would insert it before
+//! the user is locked.
 
 use foundation::time::Time;
 use gotrue_rules::domain::one_time_token::{LinkToken, OneTimeTokenKind, TokenHash};
@@ -14,26 +15,6 @@ use uuid::Uuid;
 use super::audit::{AuditArrays, AuditRow, audit_insert};
 use super::rows::{UserRow, account_columns};
 
-/// Inserts the token of user `u`, or replaces the pending one of the same slot.
-///
-/// It reads from `u`, or PostgreSQL would run it before the user is locked. It is a macro, so that every purpose stores
-/// and replaces tokens in the same way.
-macro_rules! insert_token {
-    () => {
-        "INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
-                    :now::timestamptz AT TIME ZONE 'utc',
-                    :now::timestamptz AT TIME ZONE 'utc'
-             FROM u
-             ON CONFLICT (user_id, token_type) DO UPDATE
-             SET id = EXCLUDED.id,
-                 token_hash = EXCLUDED.token_hash,
-                 relates_to = EXCLUDED.relates_to,
-                 created_at = EXCLUDED.created_at,
-                 updated_at = EXCLUDED.updated_at"
-    };
-}
-
 statements! {
     #[proves(Audit, SecretIssued)]
     ISSUE_CONFIRMATION = "one_time_tokens.issue_confirmation": concat!(
@@ -43,9 +24,17 @@ statements! {
              WHERE id = :user_id
              RETURNING id
          ), o AS (
-             ",
-        insert_token!(),
-        "
+             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                    :now::timestamptz AT TIME ZONE 'utc',
+                    :now::timestamptz AT TIME ZONE 'utc'
+             FROM u
+             ON CONFLICT (user_id, token_type) DO UPDATE
+             SET id = EXCLUDED.id,
+                 token_hash = EXCLUDED.token_hash,
+                 relates_to = EXCLUDED.relates_to,
+                 created_at = EXCLUDED.created_at,
+                 updated_at = EXCLUDED.updated_at
          )
          ",
         audit_insert!()
@@ -60,9 +49,17 @@ statements! {
              WHERE id = :user_id
              RETURNING id
          ), o AS (
-             ",
-        insert_token!(),
-        "
+             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                    :now::timestamptz AT TIME ZONE 'utc',
+                    :now::timestamptz AT TIME ZONE 'utc'
+             FROM u
+             ON CONFLICT (user_id, token_type) DO UPDATE
+             SET id = EXCLUDED.id,
+                 token_hash = EXCLUDED.token_hash,
+                 relates_to = EXCLUDED.relates_to,
+                 created_at = EXCLUDED.created_at,
+                 updated_at = EXCLUDED.updated_at
          )
          ",
         audit_insert!()
@@ -76,9 +73,17 @@ statements! {
              WHERE id = :user_id
              RETURNING id
          ), o AS (
-             ",
-        insert_token!(),
-        "
+             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                    :now::timestamptz AT TIME ZONE 'utc',
+                    :now::timestamptz AT TIME ZONE 'utc'
+             FROM u
+             ON CONFLICT (user_id, token_type) DO UPDATE
+             SET id = EXCLUDED.id,
+                 token_hash = EXCLUDED.token_hash,
+                 relates_to = EXCLUDED.relates_to,
+                 created_at = EXCLUDED.created_at,
+                 updated_at = EXCLUDED.updated_at
          )
          ",
         audit_insert!()
@@ -92,9 +97,17 @@ statements! {
              WHERE id = :user_id
              RETURNING id
          ), o AS (
-             ",
-        insert_token!(),
-        "
+             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                    :now::timestamptz AT TIME ZONE 'utc',
+                    :now::timestamptz AT TIME ZONE 'utc'
+             FROM u
+             ON CONFLICT (user_id, token_type) DO UPDATE
+             SET id = EXCLUDED.id,
+                 token_hash = EXCLUDED.token_hash,
+                 relates_to = EXCLUDED.relates_to,
+                 created_at = EXCLUDED.created_at,
+                 updated_at = EXCLUDED.updated_at
          )
          ",
         audit_insert!()
@@ -110,9 +123,17 @@ statements! {
              WHERE id = :user_id
              RETURNING id
          ), o AS (
-             ",
-        insert_token!(),
-        "
+             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                    :now::timestamptz AT TIME ZONE 'utc',
+                    :now::timestamptz AT TIME ZONE 'utc'
+             FROM u
+             ON CONFLICT (user_id, token_type) DO UPDATE
+             SET id = EXCLUDED.id,
+                 token_hash = EXCLUDED.token_hash,
+                 relates_to = EXCLUDED.relates_to,
+                 created_at = EXCLUDED.created_at,
+                 updated_at = EXCLUDED.updated_at
          )
          ",
         audit_insert!()
@@ -128,9 +149,17 @@ statements! {
              WHERE id = :user_id
              RETURNING id
          ), o AS (
-             ",
-        insert_token!(),
-        "
+             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                    :now::timestamptz AT TIME ZONE 'utc',
+                    :now::timestamptz AT TIME ZONE 'utc'
+             FROM u
+             ON CONFLICT (user_id, token_type) DO UPDATE
+             SET id = EXCLUDED.id,
+                 token_hash = EXCLUDED.token_hash,
+                 relates_to = EXCLUDED.relates_to,
+                 created_at = EXCLUDED.created_at,
+                 updated_at = EXCLUDED.updated_at
          )
          ",
         audit_insert!()

@@ -2,6 +2,8 @@
 //!
 //! Without a row the general path decides again and answers (`services/sessions/refresh`). It also takes every refresh
 //! under a policy that needs more facts.
+//!
+//! Both statements insert the same audit rows for user `u`: `token_refreshed`, then `token_revoked`.
 
 use foundation::time::Time;
 use platform::store::Result;
@@ -12,24 +14,6 @@ use uuid::Uuid;
 
 use super::refresh_tokens::ClientInfo;
 use super::rows::{UserAndSession, account_columns, session_columns};
-
-/// Inserts an audit row per id for user `u`: `token_refreshed`, then `token_revoked`.
-///
-/// It is a macro, so that the audit entries of both versions of refresh tokens stay equal.
-macro_rules! refresh_audit_insert {
-    () => {
-        "INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
-         SELECT '00000000-0000-0000-0000-000000000000', e.id,
-                format('{\"action\":\"%s\",\"actor_id\":\"%s\"%s,\"actor_username\":%s,\"actor_via_sso\":%s,\"log_type\":\"token\"}',
-                       CASE e.n WHEN 1 THEN 'token_refreshed' ELSE 'token_revoked' END,
-                       u.id,
-                       ',\"actor_name\":' || (u.raw_user_meta_data -> 'full_name')::text,
-                       to_json(COALESCE(NULLIF(u.phone, ''), u.email, '')),
-                       u.is_sso_user::text)::json,
-                :now::timestamptz + (e.n - 1) * interval '1 microsecond', ''
-         FROM u, unnest(:audit_ids::uuid[]) WITH ORDINALITY AS e (id, n)"
-    };
-}
 
 statements! {
     /// Takes one outcome of `decide_stored` (`domain/refresh.rs`): `Rotate` of an unrevoked token.
@@ -83,8 +67,23 @@ statements! {
              UPDATE users SET last_sign_in_at = last_sign_in_at, updated_at = :now
              WHERE id = (SELECT user_id FROM t)
              RETURNING *
-         ), a AS (", refresh_audit_insert!(), ")
-         SELECT ", account_columns!(), ", ", session_columns!(), " FROM u CROSS JOIN s"
+         ), a AS (
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000', e.id,
+                    format('{\"action\":\"%s\",\"actor_id\":\"%s\"%s,\"actor_username\":%s,\"actor_via_sso\":%s,\"log_type\":\"token\"}',
+                           CASE e.n WHEN 1 THEN 'token_refreshed' ELSE 'token_revoked' END,
+                           u.id,
+                           ',\"actor_name\":' || (u.raw_user_meta_data -> 'full_name')::text,
+                           to_json(COALESCE(NULLIF(u.phone, ''), u.email, '')),
+                           u.is_sso_user::text)::json,
+                    :now::timestamptz + (e.n - 1) * interval '1 microsecond', ''
+             FROM u, unnest(:audit_ids::uuid[]) WITH ORDINALITY AS e (id, n)
+         )
+         SELECT ",
+        account_columns!(),
+        ", ",
+        session_columns!(),
+        " FROM u CROSS JOIN s"
     );
 
     /// Takes one outcome of `decide_signed` (`domain/refresh.rs`): `Advance`, that of an equal counter.
@@ -124,8 +123,23 @@ statements! {
              RETURNING *
          ), u AS (
              SELECT users.* FROM users WHERE id = (SELECT user_id FROM s)
-         ), a AS (", refresh_audit_insert!(), ")
-         SELECT ", account_columns!(), ", ", session_columns!(), " FROM u CROSS JOIN s"
+         ), a AS (
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000', e.id,
+                    format('{\"action\":\"%s\",\"actor_id\":\"%s\"%s,\"actor_username\":%s,\"actor_via_sso\":%s,\"log_type\":\"token\"}',
+                           CASE e.n WHEN 1 THEN 'token_refreshed' ELSE 'token_revoked' END,
+                           u.id,
+                           ',\"actor_name\":' || (u.raw_user_meta_data -> 'full_name')::text,
+                           to_json(COALESCE(NULLIF(u.phone, ''), u.email, '')),
+                           u.is_sso_user::text)::json,
+                    :now::timestamptz + (e.n - 1) * interval '1 microsecond', ''
+             FROM u, unnest(:audit_ids::uuid[]) WITH ORDINALITY AS e (id, n)
+         )
+         SELECT ",
+        account_columns!(),
+        ", ",
+        session_columns!(),
+        " FROM u CROSS JOIN s"
     );
 }
 

@@ -1,49 +1,42 @@
 //! `basalt.desk_reset_links`: links of the operator by which an owner gets back in; and the end of all sessions of an owner.
+//!
+//! Statements recognise an owner as `ownership::is_admitted` does.
 
 use foundation::time::Time;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};
 use uuid::Uuid;
 
-/// Whether a user is an owner, as `ownership::is_admitted` reads it.
-macro_rules! is_owner {
-    () => {
-        "(u.raw_app_meta_data ->> 'role' = 'owner' OR u.raw_app_meta_data -> 'roles' @> '[\"owner\"]'::jsonb)"
-    };
-}
-
 statements! {
     /// The latest link of an owner replaces earlier ones.
-    INSERT = "desk_reset_links.insert": concat!(
-        "INSERT INTO basalt.desk_reset_links (user_id, token_hash, created_at, expires_at)
-         SELECT u.id, :token_hash, :now, :expires_at
-         FROM users u
-         WHERE u.email = :email
-           AND u.is_sso_user = false
-           AND u.deleted_at IS NULL
-           AND ", is_owner!(), "
-         ORDER BY u.created_at
-         LIMIT 1
-         ON CONFLICT (user_id) DO UPDATE
-         SET token_hash = EXCLUDED.token_hash,
-             created_at = EXCLUDED.created_at,
-             expires_at = EXCLUDED.expires_at,
-             used_at = NULL"
-    );
+    INSERT = "desk_reset_links.insert": "
+        INSERT INTO basalt.desk_reset_links (user_id, token_hash, created_at, expires_at)
+        SELECT u.id, :token_hash, :now, :expires_at
+        FROM users u
+        WHERE u.email = :email
+          AND u.is_sso_user = false
+          AND u.deleted_at IS NULL
+          AND (u.raw_app_meta_data ->> 'role' = 'owner' OR u.raw_app_meta_data -> 'roles' @> '[\"owner\"]'::jsonb)
+        ORDER BY u.created_at
+        LIMIT 1
+        ON CONFLICT (user_id) DO UPDATE
+        SET token_hash = EXCLUDED.token_hash,
+            created_at = EXCLUDED.created_at,
+            expires_at = EXCLUDED.expires_at,
+            used_at = NULL";
 
     /// Of concurrent requests one uses the link.
-    USE = "desk_reset_links.use": concat!(
-        "UPDATE basalt.desk_reset_links l
-         SET used_at = :now
-         FROM users u
-         WHERE l.token_hash = :token_hash
-           AND l.used_at IS NULL
-           AND l.expires_at > :now
-           AND u.id = l.user_id
-           AND u.deleted_at IS NULL
-           AND ", is_owner!(), "
-         RETURNING l.user_id, u.email::text"
-    );
+    USE = "desk_reset_links.use": "
+        UPDATE basalt.desk_reset_links l
+        SET used_at = :now
+        FROM users u
+        WHERE l.token_hash = :token_hash
+          AND l.used_at IS NULL
+          AND l.expires_at > :now
+          AND u.id = l.user_id
+          AND u.deleted_at IS NULL
+          AND (u.raw_app_meta_data ->> 'role' = 'owner' OR u.raw_app_meta_data -> 'roles' @> '[\"owner\"]'::jsonb)
+        RETURNING l.user_id, u.email::text";
 
     RELEASE = "desk_reset_links.release": "
         UPDATE basalt.desk_reset_links

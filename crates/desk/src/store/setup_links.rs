@@ -1,72 +1,76 @@
 //! `basalt.desk_setup_links`: the link by which a visitor becomes the first owner.
+//!
+//! Whether there is an owner is evaluated only before a link is used, because it reads all users.
 
 use foundation::time::Time;
 use platform::store::{Connection, Result};
 use platform::{bind, statements};
 
-/// Whether there is an owner. Reads all users, so it is evaluated only before a link is used.
-macro_rules! owner_exists {
-    () => {
-        "EXISTS (SELECT
-                 FROM users u
-                 WHERE u.deleted_at IS NULL
-                   AND (u.raw_app_meta_data ->> 'role' = 'owner'
-                        OR u.raw_app_meta_data -> 'roles' @> '[\"owner\"]'::jsonb))"
-    };
-}
-
 statements! {
     /// A link in use is kept unless a new one is requested.
-    INSERT = "desk_setup_links.insert": concat!(
-        "INSERT INTO basalt.desk_setup_links AS l (token_hash, created_at, expires_at)
-         SELECT :token_hash, :now::timestamptz, :expires_at::timestamptz
-         WHERE CASE
-                   WHEN NOT :is_requested
-                        AND EXISTS (SELECT
-                                    FROM basalt.desk_setup_links k
-                                    WHERE k.used_at IS NOT NULL OR k.expires_at > :now)
-                   THEN false
-                   ELSE NOT ", owner_exists!(), "
-               END
-         ON CONFLICT (is_latest) DO UPDATE
-         SET token_hash = EXCLUDED.token_hash,
-             created_at = EXCLUDED.created_at,
-             expires_at = EXCLUDED.expires_at,
-             claimed_until = NULL,
-             used_at = NULL
-         WHERE :is_requested OR (l.expires_at <= :now AND l.used_at IS NULL)"
-    );
+    INSERT = "desk_setup_links.insert": "
+        INSERT INTO basalt.desk_setup_links AS l (token_hash, created_at, expires_at)
+        SELECT :token_hash, :now::timestamptz, :expires_at::timestamptz
+        WHERE CASE
+                  WHEN NOT :is_requested
+                       AND EXISTS (SELECT
+                                   FROM basalt.desk_setup_links k
+                                   WHERE k.used_at IS NOT NULL OR k.expires_at > :now)
+                  THEN false
+                  ELSE NOT EXISTS (SELECT
+                                   FROM users u
+                                   WHERE u.deleted_at IS NULL
+                                     AND (u.raw_app_meta_data ->> 'role' = 'owner'
+                                          OR u.raw_app_meta_data -> 'roles' @> '[\"owner\"]'::jsonb))
+              END
+        ON CONFLICT (is_latest) DO UPDATE
+        SET token_hash = EXCLUDED.token_hash,
+            created_at = EXCLUDED.created_at,
+            expires_at = EXCLUDED.expires_at,
+            claimed_until = NULL,
+            used_at = NULL
+        WHERE :is_requested OR (l.expires_at <= :now AND l.used_at IS NULL)";
 
     #[repeatable]
-    IS_OPEN = "desk_setup_links.is_open": concat!(
-        "SELECT CASE
-                    WHEN EXISTS (SELECT FROM basalt.desk_setup_links WHERE used_at IS NULL)
-                    THEN NOT ", owner_exists!(), "
-                    ELSE false
-                END"
-    );
+    IS_OPEN = "desk_setup_links.is_open": "
+        SELECT CASE
+                   WHEN EXISTS (SELECT FROM basalt.desk_setup_links WHERE used_at IS NULL)
+                   THEN NOT EXISTS (SELECT
+                                    FROM users u
+                                    WHERE u.deleted_at IS NULL
+                                      AND (u.raw_app_meta_data ->> 'role' = 'owner'
+                                           OR u.raw_app_meta_data -> 'roles' @> '[\"owner\"]'::jsonb))
+                   ELSE false
+               END";
 
     /// Of concurrent requests one gets the link.
-    CLAIM = "desk_setup_links.claim": concat!(
-        "WITH found AS (
-             SELECT l.is_latest, l.claimed_until IS NULL OR l.claimed_until <= :now AS is_free
-             FROM basalt.desk_setup_links l
-             WHERE l.token_hash = :token_hash
-               AND l.used_at IS NULL
-               AND l.expires_at > :now
-         ), claimed AS (
-             UPDATE basalt.desk_setup_links l
-             SET claimed_until = :until
-             WHERE l.token_hash = :token_hash
-               AND l.used_at IS NULL
-               AND l.expires_at > :now
-               AND (l.claimed_until IS NULL OR l.claimed_until <= :now)
-               AND CASE WHEN EXISTS (SELECT FROM found) THEN NOT ", owner_exists!(), " ELSE false END
-             RETURNING true AS is_claimed
-         )
-         SELECT f.is_free, coalesce((SELECT is_claimed FROM claimed), false) AS is_claimed
-         FROM found f"
-    );
+    CLAIM = "desk_setup_links.claim": "
+        WITH found AS (
+            SELECT l.is_latest, l.claimed_until IS NULL OR l.claimed_until <= :now AS is_free
+            FROM basalt.desk_setup_links l
+            WHERE l.token_hash = :token_hash
+              AND l.used_at IS NULL
+              AND l.expires_at > :now
+        ), claimed AS (
+            UPDATE basalt.desk_setup_links l
+            SET claimed_until = :until
+            WHERE l.token_hash = :token_hash
+              AND l.used_at IS NULL
+              AND l.expires_at > :now
+              AND (l.claimed_until IS NULL OR l.claimed_until <= :now)
+              AND CASE
+                      WHEN EXISTS (SELECT FROM found)
+                      THEN NOT EXISTS (SELECT
+                                       FROM users u
+                                       WHERE u.deleted_at IS NULL
+                                         AND (u.raw_app_meta_data ->> 'role' = 'owner'
+                                              OR u.raw_app_meta_data -> 'roles' @> '[\"owner\"]'::jsonb))
+                      ELSE false
+                  END
+            RETURNING true AS is_claimed
+        )
+        SELECT f.is_free, coalesce((SELECT is_claimed FROM claimed), false) AS is_claimed
+        FROM found f";
 
     RELEASE = "desk_setup_links.release": "
         UPDATE basalt.desk_setup_links
@@ -80,11 +84,18 @@ statements! {
         WHERE token_hash = :token_hash";
 
     /// Users are read only if there is an unused link.
-    CLOSE = "desk_setup_links.close": concat!(
-        "UPDATE basalt.desk_setup_links
-         SET used_at = :now
-         WHERE CASE WHEN used_at IS NULL THEN ", owner_exists!(), " ELSE false END"
-    );
+    CLOSE = "desk_setup_links.close": "
+        UPDATE basalt.desk_setup_links
+        SET used_at = :now
+        WHERE CASE
+                  WHEN used_at IS NULL
+                  THEN EXISTS (SELECT
+                               FROM users u
+                               WHERE u.deleted_at IS NULL
+                                 AND (u.raw_app_meta_data ->> 'role' = 'owner'
+                                      OR u.raw_app_meta_data -> 'roles' @> '[\"owner\"]'::jsonb))
+                  ELSE false
+              END";
 }
 
 /// The outcome of a request that presents a link.

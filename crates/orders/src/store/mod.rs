@@ -2,13 +2,9 @@
 //!
 //! Statements about one payment run after [`lock_payment`] in the same transaction, so that a refund that arrives before
 //! or together with its payment is not missed.
-
-/// The outcomes that are not final, those of [`crate::webhook::WebhookOutcome::needs_owner`].
-macro_rules! needs_owner {
-    () => {
-        "('unknown_template', 'wrong_amount', 'no_buyer')"
-    };
-}
+//!
+//! `('unknown_template', 'wrong_amount', 'no_buyer')` are the outcomes that are not final, those of
+//! [`WebhookOutcome::needs_owner`](crate::webhook::WebhookOutcome::needs_owner).
 
 mod reading;
 mod writing;

@@ -32,25 +32,20 @@ macro_rules! columns {
     };
 }
 
-/// The condition of a text and a template.
-macro_rules! filter {
-    () => {
-        "(:search::text IS NULL
-          OR position(lower(:search) IN lower(o.buyer_email)) > 0
-          OR position(lower(:search) IN lower(o.template_title)) > 0
-          OR o.provider_reference = :search
-          OR o.number::text = :search
-          OR o.id::text = lower(:search))
-         AND (:template::integer IS NULL OR o.template = :template)"
-    };
-}
-
 statements! {
     #[repeatable]
     LIST = "orders.list": concat!(
-        "SELECT ", columns!(), "
+        "SELECT ",
+        columns!(),
+        "
          FROM basalt.orders o
-         WHERE ", filter!(), "
+         WHERE (:search::text IS NULL
+                OR position(lower(:search) IN lower(o.buyer_email)) > 0
+                OR position(lower(:search) IN lower(o.template_title)) > 0
+                OR o.provider_reference = :search
+                OR o.number::text = :search
+                OR o.id::text = lower(:search))
+           AND (:template::integer IS NULL OR o.template = :template)
            AND (:state::text IS NULL OR o.state = :state)
            AND (:before::bigint IS NULL OR o.number < :before)
          ORDER BY o.number DESC
@@ -90,12 +85,17 @@ statements! {
          GROUP BY o.id";
 
     #[repeatable]
-    COUNT = "orders.count_by_state": concat!(
-        "SELECT o.state, count(*) AS count
-         FROM basalt.orders o
-         WHERE ", filter!(), "
-         GROUP BY o.state"
-    );
+    COUNT = "orders.count_by_state": "
+        SELECT o.state, count(*) AS count
+        FROM basalt.orders o
+        WHERE (:search::text IS NULL
+               OR position(lower(:search) IN lower(o.buyer_email)) > 0
+               OR position(lower(:search) IN lower(o.template_title)) > 0
+               OR o.provider_reference = :search
+               OR o.number::text = :search
+               OR o.id::text = lower(:search))
+          AND (:template::integer IS NULL OR o.template = :template)
+        GROUP BY o.state";
 
     #[repeatable]
     FIND = "orders.find": concat!("SELECT ", columns!(), " FROM basalt.orders o WHERE o.id = :id");
@@ -120,25 +120,24 @@ statements! {
 
     /// Payments that wait for the owner, without those that were returned or have their order.
     #[repeatable]
-    HELD = "orders.list_held": concat!(
-        "SELECT e.provider, e.event_id, e.received_at, e.outcome, e.detail, e.held::text AS held
-         FROM basalt.payment_events e
-         WHERE e.held IS NOT NULL
-           AND e.outcome IN ", needs_owner!(), "
-           AND (:event_id::text IS NULL OR (e.event_id = :event_id AND e.provider = :provider))
-           AND NOT EXISTS (SELECT
-                           FROM basalt.orders o
-                           WHERE o.provider = e.provider
-                             AND o.provider_reference = e.provider_reference)
-           AND NOT EXISTS (SELECT
-                           FROM basalt.payment_events r
-                           WHERE r.provider = e.provider
-                             AND r.provider_reference = e.provider_reference
-                             AND r.kind = 'refund'
-                             AND r.amount_minor >= e.amount_minor)
-         ORDER BY e.received_at DESC, e.event_id
-         LIMIT 100"
-    );
+    HELD = "orders.list_held": "
+        SELECT e.provider, e.event_id, e.received_at, e.outcome, e.detail, e.held::text AS held
+        FROM basalt.payment_events e
+        WHERE e.held IS NOT NULL
+          AND e.outcome IN ('unknown_template', 'wrong_amount', 'no_buyer')
+          AND (:event_id::text IS NULL OR (e.event_id = :event_id AND e.provider = :provider))
+          AND NOT EXISTS (SELECT
+                          FROM basalt.orders o
+                          WHERE o.provider = e.provider
+                            AND o.provider_reference = e.provider_reference)
+          AND NOT EXISTS (SELECT
+                          FROM basalt.payment_events r
+                          WHERE r.provider = e.provider
+                            AND r.provider_reference = e.provider_reference
+                            AND r.kind = 'refund'
+                            AND r.amount_minor >= e.amount_minor)
+        ORDER BY e.received_at DESC, e.event_id
+        LIMIT 100";
 
     #[repeatable]
     EVENTS = "orders.list_events":
@@ -158,13 +157,12 @@ statements! {
          LIMIT 100";
 
     #[repeatable]
-    HAS_FINAL_EVENT = "orders.has_final_event": concat!(
-        "SELECT EXISTS (SELECT
-                        FROM basalt.payment_events
-                        WHERE provider = :provider
-                          AND event_id = :event_id
-                          AND outcome NOT IN ", needs_owner!(), ") AS is_final"
-    );
+    HAS_FINAL_EVENT = "orders.has_final_event": "
+        SELECT EXISTS (SELECT
+                       FROM basalt.payment_events
+                       WHERE provider = :provider
+                         AND event_id = :event_id
+                         AND outcome NOT IN ('unknown_template', 'wrong_amount', 'no_buyer')) AS is_final";
 }
 
 /// What a list of orders is limited to.

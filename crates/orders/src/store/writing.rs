@@ -1,10 +1,13 @@
 //! Statements that change orders.
+//!
+//! An event whose outcome was not final is stored again if the outcome differs. The outcome may be read from the tables:
+//! they do not change under the lock of the payment.
 
 use foundation::language::Language;
 use foundation::time::Time;
 use platform::store::outbox::{self, NewMail};
 use platform::store::{Connection, Result};
-use platform::{bind, outbox_insert, statements};
+use platform::{bind, statements};
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
@@ -12,140 +15,164 @@ use uuid::Uuid;
 use crate::order::{OrderState, Provider};
 use crate::token::DownloadKey;
 
-/// Stores an event with this outcome.
-///
-/// One whose outcome was not final is stored again if the outcome differs. The outcome may be read from the tables: they do not change under the lock of the payment.
-macro_rules! event {
-    ($outcome:literal, $held:literal) => {
-        concat!(
-            "INSERT INTO basalt.payment_events AS e (provider, event_id, kind, outcome, provider_reference, amount_minor, detail,
-                                                     received_at, held)
-             VALUES (:provider, :event_id, :kind, ",
-            $outcome,
-            ", :reference::text, :amount::bigint, :detail::text, :now::timestamptz, ",
-            $held,
-            ")
-             ON CONFLICT (provider, event_id) DO UPDATE
-             SET outcome = excluded.outcome,
-                 detail = excluded.detail,
-                 held = excluded.held
-             WHERE e.outcome IN ",
-            needs_owner!(),
-            "
-               AND e.outcome <> excluded.outcome
-             RETURNING e.event_id"
-        )
-    };
-}
-
 statements! {
     LOCK = "orders.lock_payment": "SELECT pg_advisory_xact_lock(hashtextextended(:payment, 11))";
 
+    /// The number is known only now; the mail has a placeholder for it.
     #[proves(Message)]
-    RECORD_PAYMENT = "orders.record_payment": concat!(
-        "WITH refunded AS (
-             SELECT max(r.received_at) AS at
-             FROM basalt.payment_events r
-             WHERE r.provider = :provider
-               AND r.provider_reference = :reference
-               AND r.kind = 'refund'
-               AND r.amount_minor >= :amount
-         ), event AS (",
-        event!(
-            "CASE
-                 WHEN EXISTS (SELECT
-                              FROM basalt.orders o
-                              WHERE o.provider = :provider
-                                AND o.provider_reference = :reference) THEN 'known_payment'
-                 WHEN (SELECT r.at FROM refunded r) IS NULL THEN 'ordered'
-                 ELSE 'ordered_as_refunded'
-             END",
-            "NULL"
-        ),
-        "), inserted AS (
-             INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email, amount_minor,
-                                        currency, state, is_test, locale, paid_at, refunded_at, downloads_left,
-                                        download_expires_at, tax_minor, discount_minor, quantity, unit_minor, checkout, mails)
-             SELECT :id, :provider, :reference, :template, :title, :buyer, :amount, :currency,
-                    CASE WHEN r.at IS NULL THEN 'paid' ELSE 'refunded' END,
-                    :is_test, :locale, :now, r.at, :downloads::integer, :expires_at::timestamptz,
-                    :tax::bigint, :discount::bigint, :quantity::integer, :unit::bigint, :checkout::text,
-                    CASE WHEN r.at IS NULL THEN ARRAY[:mail_id::uuid] ELSE '{}' END
-             FROM event, refunded r
-             ON CONFLICT (provider, provider_reference) DO NOTHING
-             RETURNING id, state, number
-         ), mail AS (",
-        // The number is known only now; the mail has a placeholder for it.
-        outbox_insert!("replace(:mail::jsonb::text, '{order-number}', (SELECT i.number::text FROM inserted i))::jsonb"),
-        ", inserted WHERE inserted.state = 'paid')
-         SELECT EXISTS (SELECT FROM event) AS is_new,
-                (SELECT state FROM inserted) AS state"
-    );
+    RECORD_PAYMENT = "orders.record_payment": "
+        WITH refunded AS (
+            SELECT max(r.received_at) AS at
+            FROM basalt.payment_events r
+            WHERE r.provider = :provider
+              AND r.provider_reference = :reference
+              AND r.kind = 'refund'
+              AND r.amount_minor >= :amount
+        ), event AS (
+            INSERT INTO basalt.payment_events AS e (provider, event_id, kind, outcome, provider_reference, amount_minor,
+                                                    detail, received_at, held)
+            VALUES (:provider, :event_id, :kind,
+                    CASE
+                        WHEN EXISTS (SELECT
+                                     FROM basalt.orders o
+                                     WHERE o.provider = :provider
+                                       AND o.provider_reference = :reference) THEN 'known_payment'
+                        WHEN (SELECT r.at FROM refunded r) IS NULL THEN 'ordered'
+                        ELSE 'ordered_as_refunded'
+                    END,
+                    :reference::text, :amount::bigint, :detail::text, :now::timestamptz, NULL)
+            ON CONFLICT (provider, event_id) DO UPDATE
+            SET outcome = excluded.outcome,
+                detail = excluded.detail,
+                held = excluded.held
+            WHERE e.outcome IN ('unknown_template', 'wrong_amount', 'no_buyer')
+              AND e.outcome <> excluded.outcome
+            RETURNING e.event_id
+        ), inserted AS (
+            INSERT INTO basalt.orders (id, provider, provider_reference, template, template_title, buyer_email,
+                                       amount_minor, currency, state, is_test, locale, paid_at, refunded_at,
+                                       downloads_left, download_expires_at, tax_minor, discount_minor, quantity,
+                                       unit_minor, checkout, mails)
+            SELECT :id, :provider, :reference, :template, :title, :buyer, :amount, :currency,
+                   CASE WHEN r.at IS NULL THEN 'paid' ELSE 'refunded' END,
+                   :is_test, :locale, :now, r.at, :downloads::integer, :expires_at::timestamptz,
+                   :tax::bigint, :discount::bigint, :quantity::integer, :unit::bigint, :checkout::text,
+                   CASE WHEN r.at IS NULL THEN ARRAY[:mail_id::uuid] ELSE '{}' END
+            FROM event, refunded r
+            ON CONFLICT (provider, provider_reference) DO NOTHING
+            RETURNING id, state, number
+        ), mail AS (
+            INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
+                                       created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
+            SELECT m.id, m.purpose, m.recipient, m.subject, m.html, m.text, m.headers, m.code, m.link, m.message_id,
+                   m.created_at, 0, m.created_at, m.give_up_at, m.sent_at, m.sent_to
+            FROM jsonb_to_recordset(
+                replace(:mail::jsonb::text, '{order-number}', (SELECT i.number::text FROM inserted i))::jsonb
+            ) AS m (
+                id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
+                link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
+                sent_to text
+            ), inserted
+            WHERE inserted.state = 'paid'
+        )
+        SELECT EXISTS (SELECT FROM event) AS is_new,
+               (SELECT state FROM inserted) AS state";
 
-    RECORD_REFUND = "orders.record_refund": concat!(
-        "WITH event AS (",
-        event!(
-            "CASE
-                 WHEN EXISTS (SELECT
-                              FROM basalt.orders o
-                              WHERE o.provider = :provider
-                                AND o.provider_reference = :reference
-                                AND o.state <> 'refunded'
-                                AND o.amount_minor <= :amount) THEN 'refunded'
-                 ELSE 'refund_stored'
-             END",
-            "NULL"
-        ),
-        "), changed AS (
-             UPDATE basalt.orders o
-             SET state = 'refunded',
-                 refunded_at = :now
-             FROM event
-             WHERE o.provider = :provider
-               AND o.provider_reference = :reference
-               AND o.state <> 'refunded'
-               AND o.amount_minor <= :amount
-             RETURNING o.id
-         )
-         SELECT EXISTS (SELECT FROM event) AS is_new,
-                (SELECT id FROM changed) AS refunded,
-                (SELECT COALESCE(max(r.amount_minor), 0)
-                 FROM basalt.payment_events r
-                 WHERE r.provider = :provider
-                   AND r.provider_reference = :reference
-                   AND r.kind = 'refund'
-                   AND r.event_id <> :event_id) AS returned_before"
-    );
+    RECORD_REFUND = "orders.record_refund": "
+        WITH event AS (
+            INSERT INTO basalt.payment_events AS e (provider, event_id, kind, outcome, provider_reference, amount_minor,
+                                                    detail, received_at, held)
+            VALUES (:provider, :event_id, :kind,
+                    CASE
+                        WHEN EXISTS (SELECT
+                                     FROM basalt.orders o
+                                     WHERE o.provider = :provider
+                                       AND o.provider_reference = :reference
+                                       AND o.state <> 'refunded'
+                                       AND o.amount_minor <= :amount) THEN 'refunded'
+                        ELSE 'refund_stored'
+                    END,
+                    :reference::text, :amount::bigint, :detail::text, :now::timestamptz, NULL)
+            ON CONFLICT (provider, event_id) DO UPDATE
+            SET outcome = excluded.outcome,
+                detail = excluded.detail,
+                held = excluded.held
+            WHERE e.outcome IN ('unknown_template', 'wrong_amount', 'no_buyer')
+              AND e.outcome <> excluded.outcome
+            RETURNING e.event_id
+        ), changed AS (
+            UPDATE basalt.orders o
+            SET state = 'refunded',
+                refunded_at = :now
+            FROM event
+            WHERE o.provider = :provider
+              AND o.provider_reference = :reference
+              AND o.state <> 'refunded'
+              AND o.amount_minor <= :amount
+            RETURNING o.id
+        )
+        SELECT EXISTS (SELECT FROM event) AS is_new,
+               (SELECT id FROM changed) AS refunded,
+               (SELECT COALESCE(max(r.amount_minor), 0)
+                FROM basalt.payment_events r
+                WHERE r.provider = :provider
+                  AND r.provider_reference = :reference
+                  AND r.kind = 'refund'
+                  AND r.event_id <> :event_id) AS returned_before";
 
     #[proves(Message)]
-    RECORD_EVENT = "orders.record_event": concat!(
-        "WITH event AS (",
-        event!(":outcome", ":held::text::jsonb"),
-        "), mail AS (",
-        outbox_insert!(":mail"),
-        ", event)
-         SELECT EXISTS (SELECT FROM event) AS is_new"
-    );
+    RECORD_EVENT = "orders.record_event": "
+        WITH event AS (
+            INSERT INTO basalt.payment_events AS e (provider, event_id, kind, outcome, provider_reference, amount_minor,
+                                                    detail, received_at, held)
+            VALUES (:provider, :event_id, :kind, :outcome, :reference::text, :amount::bigint, :detail::text,
+                    :now::timestamptz, :held::text::jsonb)
+            ON CONFLICT (provider, event_id) DO UPDATE
+            SET outcome = excluded.outcome,
+                detail = excluded.detail,
+                held = excluded.held
+            WHERE e.outcome IN ('unknown_template', 'wrong_amount', 'no_buyer')
+              AND e.outcome <> excluded.outcome
+            RETURNING e.event_id
+        ), mail AS (
+            INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
+                                       created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
+            SELECT m.id, m.purpose, m.recipient, m.subject, m.html, m.text, m.headers, m.code, m.link, m.message_id,
+                   m.created_at, 0, m.created_at, m.give_up_at, m.sent_at, m.sent_to
+            FROM jsonb_to_recordset(:mail) AS m (
+                id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
+                link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
+                sent_to text
+            ), event
+        )
+        SELECT EXISTS (SELECT FROM event) AS is_new";
 
     #[proves(Message)]
-    ISSUE_LINK = "orders.issue_link": concat!(
-        "WITH issued AS (
-             UPDATE basalt.orders
-             SET download_generation = :generation,
-                 downloads_left = CASE WHEN :generation = :previous THEN downloads_left ELSE :downloads::integer END,
-                 download_expires_at =
-                     CASE WHEN :generation = :previous THEN download_expires_at ELSE :expires_at::timestamptz END,
-                 mails = array_append(mails, :mail_id::uuid)
-             WHERE id = :id
-               AND download_generation = :previous
-               AND (:mails::integer IS NULL OR cardinality(mails) = :mails)
-               AND state <> 'refunded'
-             RETURNING id
-         ), mail AS (",
-        outbox_insert!(":mail"),
-        ", issued)
-         SELECT EXISTS (SELECT FROM issued) AS is_issued"
-    );
+    ISSUE_LINK = "orders.issue_link": "
+        WITH issued AS (
+            UPDATE basalt.orders
+            SET download_generation = :generation,
+                downloads_left = CASE WHEN :generation = :previous THEN downloads_left ELSE :downloads::integer END,
+                download_expires_at =
+                    CASE WHEN :generation = :previous THEN download_expires_at ELSE :expires_at::timestamptz END,
+                mails = array_append(mails, :mail_id::uuid)
+            WHERE id = :id
+              AND download_generation = :previous
+              AND (:mails::integer IS NULL OR cardinality(mails) = :mails)
+              AND state <> 'refunded'
+            RETURNING id
+        ), mail AS (
+            INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
+                                       created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
+            SELECT m.id, m.purpose, m.recipient, m.subject, m.html, m.text, m.headers, m.code, m.link, m.message_id,
+                   m.created_at, 0, m.created_at, m.give_up_at, m.sent_at, m.sent_to
+            FROM jsonb_to_recordset(:mail) AS m (
+                id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
+                link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
+                sent_to text
+            ), issued
+        )
+        SELECT EXISTS (SELECT FROM issued) AS is_issued";
 
     DOWNLOAD = "orders.record_download":
         "UPDATE basalt.orders
@@ -161,15 +188,14 @@ statements! {
            AND downloads_left > 0
          RETURNING id";
 
-    DISMISS_HELD = "orders.dismiss_held": concat!(
-        "UPDATE basalt.payment_events
-         SET held = NULL
-         WHERE provider = :provider
-           AND event_id = :event_id
-           AND held IS NOT NULL
-           AND outcome IN ", needs_owner!(), "
-         RETURNING event_id"
-    );
+    DISMISS_HELD = "orders.dismiss_held": "
+        UPDATE basalt.payment_events
+        SET held = NULL
+        WHERE provider = :provider
+          AND event_id = :event_id
+          AND held IS NOT NULL
+          AND outcome IN ('unknown_template', 'wrong_amount', 'no_buyer')
+        RETURNING event_id";
 
     FIND_OR_INSERT_KEY = "orders.find_or_insert_download_key":
         "WITH inserted AS (

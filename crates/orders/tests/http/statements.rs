@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use orders::admin::{self, OrderFilter};
 use orders::{OrderState, Provider};
-use platform::testing::check_statements;
+use platform::testing::{assert_part_is_repeated, check_statements, named_sql};
 use sqlx::ConnectOptions;
 
 use crate::fixture::{TestShop, session};
@@ -13,6 +13,21 @@ async fn statements_match_schema() {
     let shop = TestShop::start().await;
     let mut connection = shop.pool.connect_options().connect().await.expect("the test server answers");
     assert_eq!(check_statements(&mut connection, orders::store::list_statements()).await, [""; 0]);
+}
+
+#[test]
+fn repeated_parts_are_alike() {
+    let sql = |name: &str| {
+        named_sql(orders::store::list_statements().iter().find(|one| one.name() == name).expect("it is listed"))
+    };
+    let assert = |marker, part: &str| assert_part_is_repeated(orders::store::list_statements(), marker, part);
+    assert("unknown_template", "IN ('unknown_template', 'wrong_amount', 'no_buyer')");
+    let event = sql("orders.record_event");
+    let replaced = event.split("ON CONFLICT").nth(1).and_then(|rest| rest.split("e.event_id").next());
+    assert("INSERT INTO basalt.payment_events", replaced.expect("it replaces an event"));
+    let count = sql("orders.count_by_state");
+    let filter = count.split("WHERE").nth(1).and_then(|rest| rest.split("GROUP BY").next());
+    assert(":search", filter.expect("it has a filter"));
 }
 
 #[tokio::test]

@@ -26,32 +26,21 @@ use super::binding::{bind, statements};
 use super::pool::Pool;
 use super::statement::Connection;
 
-/// `INSERT` of the [`NewMail`]s in a parameter, as a statement or as part of one.
-///
-/// [`encode_rows`] encodes the parameter. It is a macro, so that all statements have the columns of the encoding. What
-/// follows it continues the `FROM` clause, and can join the mails to other parts of the statement.
-#[macro_export]
-macro_rules! outbox_insert {
-    ($mails:literal) => {
-        concat!(
-            "INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
-                                        created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
-             SELECT m.id, m.purpose, m.recipient, m.subject, m.html, m.text, m.headers, m.code, m.link, m.message_id,
-                    m.created_at, 0, m.created_at, m.give_up_at, m.sent_at, m.sent_to
-             FROM jsonb_to_recordset(",
-            $mails,
-            ") AS m (id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
-                     link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
-                     sent_to text)"
-        )
-    };
-}
-
 statements! {
     modules: inbox, reading;
 
+    /// Other statements contain it, so that a mail is queued with what it reports.
     #[proves(Message)]
-    INSERT = "outbox.insert": outbox_insert!(":mails");
+    INSERT = "outbox.insert": "
+        INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
+                                   created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
+        SELECT m.id, m.purpose, m.recipient, m.subject, m.html, m.text, m.headers, m.code, m.link, m.message_id,
+               m.created_at, 0, m.created_at, m.give_up_at, m.sent_at, m.sent_to
+        FROM jsonb_to_recordset(:mails) AS m (
+            id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
+            link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
+            sent_to text
+        )";
 
     LEASE = "outbox.lease": "
         UPDATE basalt.outbox o
@@ -187,7 +176,7 @@ pub struct NewMail {
     pub sent_to: Option<&'static str>,
 }
 
-/// The parameter of [`outbox_insert!`].
+/// Encodes mails as the parameter of `jsonb_to_recordset` in [`INSERT`], and in statements that repeat it.
 pub fn encode_rows(mails: &[NewMail]) -> Json<&[NewMail]> {
     Json(mails)
 }

@@ -22,4 +22,4 @@ pub use load::scaled_load;
 pub use mailbox::Mailbox;
 pub use postgres::find_postgres;
 pub use recorder::{RecordedEvent, RecordedFields, RecordedSpan, Recording};
-pub use statements::check_statements;
+pub use statements::{assert_part_is_repeated, check_statements, named_sql};

@@ -6,7 +6,7 @@ use sqlx::error::DatabaseError;
 use sqlx::{AssertSqlSafe, Executor, PgConnection, SqlSafeStr};
 
 use crate::journal::FactKind;
-use crate::store::Statement;
+use crate::store::{self, Statement};
 
 /// What statements contain that prove facts.
 const PROOFS: [(FactKind, &str); 4] = [
@@ -19,7 +19,7 @@ const PROOFS: [(FactKind, &str); 4] = [
 /// Compares statements with the schema of a database, and their attributes with what they do; returns the differences.
 ///
 /// What is `#[repeatable]` runs in a read-only transaction, or would but for its row locks, and calls no volatile function.
-/// What proves a fact writes or deletes its row.
+/// What proves a fact writes or deletes its row. Mails are queued with the columns of `outbox.insert`.
 pub async fn check_statements(
     connection: &mut PgConnection,
     statements: impl IntoIterator<Item = &Statement>,
@@ -44,6 +44,7 @@ async fn check_statement(connection: &mut PgConnection, statement: &Statement) -
             ));
         }
     }
+    check_queued_mails(statement)?;
     if statement.is_repeatable() {
         let volatile = list_volatile_functions(connection, statement).await.map_err(describe)?;
         if !volatile.is_empty() {
@@ -52,6 +53,20 @@ async fn check_statement(connection: &mut PgConnection, statement: &Statement) -
         run_read_only(connection, statement).await.map_err(describe)?;
     }
     Ok(())
+}
+
+/// Compares a statement that inserts encoded mails with the one whose parameter is encoded.
+fn check_queued_mails(statement: &Statement) -> Result<(), String> {
+    let sql = without_spaces(statement.sql());
+    if !sql.contains("INSERTINTObasalt.outbox") || !sql.contains("jsonb_to_recordset(") {
+        return Ok(());
+    }
+    let insert = store::list_statements().find(|one| one.name() == "outbox.insert").map(Statement::sql);
+    let parts = insert.and_then(|insert| insert.split_once("jsonb_to_recordset($1)")).expect("it has a parameter");
+    match [parts.0, parts.1].into_iter().find(|part| !sql.contains(&without_spaces(part))) {
+        Some(part) => Err(format!("queues mails without {part}")),
+        None => Ok(()),
+    }
 }
 
 /// Returns the names of the volatile functions that a statement calls. The clock is volatile without an effect.
@@ -90,4 +105,32 @@ async fn run_read_only(connection: &mut PgConnection, statement: &Statement) -> 
 
 fn is_refused_row_lock(error: &dyn DatabaseError) -> bool {
     error.message().starts_with("cannot execute SELECT FOR ")
+}
+
+/// Asserts that the statements that contain `marker` also contain `part`, which several repeat.
+///
+/// Parameters have their names, and white space does not matter.
+///
+/// # Panics
+/// One lacks the part, or fewer than two have the marker.
+#[track_caller]
+pub fn assert_part_is_repeated(statements: impl IntoIterator<Item = &'static Statement>, marker: &str, part: &str) {
+    let (marker, part) = (without_spaces(marker), without_spaces(part));
+    let texts = statements.into_iter().map(|statement| (statement.name(), without_spaces(&named_sql(statement))));
+    let marked: Vec<(&str, String)> = texts.filter(|(_, sql)| sql.contains(&marker)).collect();
+    let deviating: Vec<&str> = marked.iter().filter(|(_, sql)| !sql.contains(&part)).map(|(name, _)| *name).collect();
+    assert_eq!(deviating, [""; 0], "lack {part}");
+    assert!(marked.len() > 1, "only {marked:?} contains {marker}");
+}
+
+/// Returns the text of a statement with the names of its parameters.
+pub fn named_sql(statement: &Statement) -> String {
+    let numbered = statement.parameters().iter().enumerate().rev();
+    numbered.fold(statement.sql().to_owned(), |sql, (index, name)| {
+        sql.replace(&format!("${}", index + 1), &format!(":{name}"))
+    })
+}
+
+fn without_spaces(text: &str) -> String {
+    text.split_whitespace().collect()
 }

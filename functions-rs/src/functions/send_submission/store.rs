@@ -6,7 +6,7 @@
 use foundation::time::Time;
 use platform::store::outbox::{self, NewMail};
 use platform::store::{Connection, Result, Statement};
-use platform::{bind, outbox_insert, statements};
+use platform::{bind, statements};
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
@@ -15,112 +15,132 @@ use uuid::Uuid;
 
 use super::limits::TokenBucketLimit;
 
-/// The submission that repeats `:description` of `:peer` since `:since`, or `:key`.
-///
-/// It is a macro, so that all statements find the same one: otherwise a repeated submission would be stored twice.
-macro_rules! earlier {
-    () => {
-        "SELECT s.id, s.description = :description AS is_same
-         FROM basalt.submissions s
-         WHERE s.peer = :peer::text::cidr
-           AND CASE WHEN :key::text IS NULL
-                    THEN s.created_at > :since::timestamptz AND s.description = :description
-                    ELSE s.idempotency_key = :key
-               END
-         LIMIT 1"
-    };
-}
-
 statements! {
-    ENTER = "submissions.enter": concat!(
-        "WITH charged AS (
-             INSERT INTO basalt.limits AS l (key, full_at, room)
-             SELECT c.key, :now::timestamptz + make_interval(secs => c.refill), make_interval(secs => c.room)
-             FROM jsonb_to_recordset(:charges) AS c (key text, refill double precision, room double precision)
-             ORDER BY c.key
-             ON CONFLICT (key) DO UPDATE
-             SET full_at = CASE WHEN GREATEST(l.full_at, :now) + (excluded.full_at - :now) <= :now + excluded.room
-                                THEN GREATEST(l.full_at, :now) + (excluded.full_at - :now)
-                                ELSE LEAST(l.full_at, :now + excluded.room)
-                           END,
-                 room = excluded.room,
-                 refused_at = CASE WHEN GREATEST(l.full_at, :now) + (excluded.full_at - :now) <= :now + excluded.room
-                                   THEN NULL
-                                   ELSE :now
-                              END
-             RETURNING l.key, l.full_at, l.refused_at IS NOT NULL AS refused
-         ), locked AS MATERIALIZED (
-             SELECT pg_advisory_xact_lock(hashtextextended(:peer::text || ' ' || :description, 12))
-             WHERE jsonb_array_length(:charges) = 0 AND :key::text IS NULL
-         ), earlier AS (",
-        earlier!(),
-        ")
-         SELECT (SELECT jsonb_agg(c) FROM charged c) AS charged,
-                e.id,
-                e.is_same,
-                (SELECT count(*)
-                 FROM (SELECT
-                       FROM basalt.submissions r
-                       WHERE md5(r.description) = md5(:description)
-                         AND r.created_at > :now::timestamptz - interval '1 day'
-                         AND r.peer <> :peer::text::cidr
-                       LIMIT 20) equal) AS repeats
-         FROM (SELECT count(*) FROM locked) AS always (locks)
-         LEFT JOIN earlier e ON true"
-    );
+    ENTER = "submissions.enter": "
+        WITH charged AS (
+            INSERT INTO basalt.limits AS l (key, full_at, room)
+            SELECT c.key, :now::timestamptz + make_interval(secs => c.refill), make_interval(secs => c.room)
+            FROM jsonb_to_recordset(:charges) AS c (key text, refill double precision, room double precision)
+            ORDER BY c.key
+            ON CONFLICT (key) DO UPDATE
+            SET full_at = CASE WHEN GREATEST(l.full_at, :now) + (excluded.full_at - :now) <= :now + excluded.room
+                               THEN GREATEST(l.full_at, :now) + (excluded.full_at - :now)
+                               ELSE LEAST(l.full_at, :now + excluded.room)
+                          END,
+                room = excluded.room,
+                refused_at = CASE WHEN GREATEST(l.full_at, :now) + (excluded.full_at - :now) <= :now + excluded.room
+                                  THEN NULL
+                                  ELSE :now
+                             END
+            RETURNING l.key, l.full_at, l.refused_at IS NOT NULL AS refused
+        ), locked AS MATERIALIZED (
+            SELECT pg_advisory_xact_lock(hashtextextended(:peer::text || ' ' || :description, 12))
+            WHERE jsonb_array_length(:charges) = 0 AND :key::text IS NULL
+        ), earlier AS (
+            SELECT s.id, s.description = :description AS is_same
+            FROM basalt.submissions s
+            WHERE s.peer = :peer::text::cidr
+              AND CASE WHEN :key::text IS NULL
+                       THEN s.created_at > :since::timestamptz AND s.description = :description
+                       ELSE s.idempotency_key = :key
+                  END
+            LIMIT 1
+        )
+        SELECT (SELECT jsonb_agg(c) FROM charged c) AS charged,
+               e.id,
+               e.is_same,
+               (SELECT count(*)
+                FROM (SELECT
+                      FROM basalt.submissions r
+                      WHERE md5(r.description) = md5(:description)
+                        AND r.created_at > :now::timestamptz - interval '1 day'
+                        AND r.peer <> :peer::text::cidr
+                      LIMIT 20) equal) AS repeats
+        FROM (SELECT count(*) FROM locked) AS always (locks)
+        LEFT JOIN earlier e ON true";
 
     #[proves(Message)]
-    INSERT = "submissions.insert": concat!(
-        "WITH earlier AS (",
-        earlier!(),
-        "), slot AS (
-             UPDATE basalt.notice_slots
-             SET free_at = :now::timestamptz + interval '1 hour'
-             WHERE slot = (SELECT s.slot
-                           FROM basalt.notice_slots s
-                           WHERE s.slot <= :slots AND s.free_at <= :now AND jsonb_array_length(:notice) > 0
-                             AND NOT EXISTS (SELECT FROM earlier)
-                           ORDER BY s.slot
-                           LIMIT 1
-                           FOR UPDATE SKIP LOCKED)
-             RETURNING slot
-         ), submission AS (
-             INSERT INTO basalt.submissions (id, description, created_at, user_id, peer, idempotency_key,
-                                             is_announced, template, account_email, senders, status, spam_score)
-             SELECT :id, :description, :now, :user_id, :peer::text::cidr, :key,
-                    jsonb_array_length(:notice) = 0 OR EXISTS (SELECT FROM slot),
-                    :template, :account_email, :senders, CASE WHEN :is_spam THEN 'spam' ELSE 'new' END, :spam_score
-             WHERE NOT EXISTS (SELECT FROM earlier)
-             ON CONFLICT (peer, idempotency_key) DO NOTHING
-             RETURNING id
-         ), notice AS (",
-        outbox_insert!(":notice"),
-        ", submission, slot
-             RETURNING id, recipient, subject, message_id, created_at
-         ), confirmation AS (",
-        outbox_insert!(":confirmation"),
-        ", submission
-             RETURNING id, recipient, subject, message_id, created_at
-         ), message AS (
-             INSERT INTO basalt.submission_messages (id, submission, kind, recipient, subject, message_id, created_at)
-             SELECT m.id, s.id, m.kind, m.recipient, m.subject, m.message_id, m.created_at
-             FROM submission s
-             CROSS JOIN (SELECT *, 'notice' AS kind FROM notice
-                         UNION ALL
-                         SELECT *, 'confirmation' FROM confirmation) m
-         ), event AS (
-             INSERT INTO basalt.submission_events (id, submission, created_at, next_attempt_at)
-             SELECT :event, s.id, :now, :now
-             FROM submission s
-             WHERE :event::uuid IS NOT NULL
-         )
-         SELECT id, true AS is_same FROM submission
-         UNION ALL
-         SELECT id, is_same FROM earlier"
-    );
+    INSERT = "submissions.insert": "
+        WITH earlier AS (
+            SELECT s.id, s.description = :description AS is_same
+            FROM basalt.submissions s
+            WHERE s.peer = :peer::text::cidr
+              AND CASE WHEN :key::text IS NULL
+                       THEN s.created_at > :since::timestamptz AND s.description = :description
+                       ELSE s.idempotency_key = :key
+                  END
+            LIMIT 1
+        ), slot AS (
+            UPDATE basalt.notice_slots
+            SET free_at = :now::timestamptz + interval '1 hour'
+            WHERE slot = (SELECT s.slot
+                          FROM basalt.notice_slots s
+                          WHERE s.slot <= :slots AND s.free_at <= :now AND jsonb_array_length(:notice) > 0
+                            AND NOT EXISTS (SELECT FROM earlier)
+                          ORDER BY s.slot
+                          LIMIT 1
+                          FOR UPDATE SKIP LOCKED)
+            RETURNING slot
+        ), submission AS (
+            INSERT INTO basalt.submissions (id, description, created_at, user_id, peer, idempotency_key,
+                                            is_announced, template, account_email, senders, status, spam_score)
+            SELECT :id, :description, :now, :user_id, :peer::text::cidr, :key,
+                   jsonb_array_length(:notice) = 0 OR EXISTS (SELECT FROM slot),
+                   :template, :account_email, :senders, CASE WHEN :is_spam THEN 'spam' ELSE 'new' END, :spam_score
+            WHERE NOT EXISTS (SELECT FROM earlier)
+            ON CONFLICT (peer, idempotency_key) DO NOTHING
+            RETURNING id
+        ), notice AS (
+            INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
+                                       created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
+            SELECT m.id, m.purpose, m.recipient, m.subject, m.html, m.text, m.headers, m.code, m.link, m.message_id,
+                   m.created_at, 0, m.created_at, m.give_up_at, m.sent_at, m.sent_to
+            FROM jsonb_to_recordset(:notice) AS m (
+                id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
+                link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
+                sent_to text
+            ), submission, slot
+            RETURNING id, recipient, subject, message_id, created_at
+        ), confirmation AS (
+            INSERT INTO basalt.outbox (id, purpose, recipient, subject, html, text, headers, code, link, message_id,
+                                       created_at, attempts, next_attempt_at, give_up_at, sent_at, sent_to)
+            SELECT m.id, m.purpose, m.recipient, m.subject, m.html, m.text, m.headers, m.code, m.link, m.message_id,
+                   m.created_at, 0, m.created_at, m.give_up_at, m.sent_at, m.sent_to
+            FROM jsonb_to_recordset(:confirmation) AS m (
+                id uuid, purpose text, recipient text, subject text, html text, text text, headers jsonb, code text,
+                link text, message_id text, created_at timestamptz, give_up_at timestamptz, sent_at timestamptz,
+                sent_to text
+            ), submission
+            RETURNING id, recipient, subject, message_id, created_at
+        ), message AS (
+            INSERT INTO basalt.submission_messages (id, submission, kind, recipient, subject, message_id, created_at)
+            SELECT m.id, s.id, m.kind, m.recipient, m.subject, m.message_id, m.created_at
+            FROM submission s
+            CROSS JOIN (SELECT *, 'notice' AS kind FROM notice
+                        UNION ALL
+                        SELECT *, 'confirmation' FROM confirmation) m
+        ), event AS (
+            INSERT INTO basalt.submission_events (id, submission, created_at, next_attempt_at)
+            SELECT :event, s.id, :now, :now
+            FROM submission s
+            WHERE :event::uuid IS NOT NULL
+        )
+        SELECT id, true AS is_same FROM submission
+        UNION ALL
+        SELECT id, is_same FROM earlier";
 
+    /// The submission that repeats `:description` of `:peer` since `:since`, or `:key`. The other statements contain it: if
+    /// they found another one, a repeated submission would be stored twice.
     #[repeatable]
-    FIND = "submissions.find": earlier!();
+    FIND = "submissions.find": "
+        SELECT s.id, s.description = :description AS is_same
+        FROM basalt.submissions s
+        WHERE s.peer = :peer::text::cidr
+          AND CASE WHEN :key::text IS NULL
+                   THEN s.created_at > :since::timestamptz AND s.description = :description
+                   ELSE s.idempotency_key = :key
+              END
+        LIMIT 1";
 
     ANNOUNCE_COLLECTED = "submissions.announce_collected":
         "WITH announced AS (

@@ -93,7 +93,7 @@ const PLATFORM_CRATES: &[(&str, &[&str])] = &[("axum", &["request_body", "testin
 fn platform_layer(module: &str) -> &str {
     match module {
         "journal" | "events" | "explanation" | "nearest" | "store" | "testing" => module,
-        "bind" | "statement" | "statements" | "outbox_insert" | "optional" => "store",
+        "bind" | "statement" | "statements" | "optional" => "store",
         "request_body" | "request_info" => "http",
         _ => "ports",
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gotrue_rs::testing::clone_migrated;
 use platform::statement;
 use platform::store::Statement;
-use platform::testing::check_statements;
+use platform::testing::{assert_part_is_repeated, check_statements, named_sql};
 
 use super::source;
 use super::tokens::code_and_comments;
@@ -60,6 +60,51 @@ async fn wrong_attributes_are_found() {
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     for (difference, expected) in found.iter().zip(expected) {
         assert!(difference.contains(expected), "{difference}");
+    }
+}
+
+/// What several statements repeat is the same in each.
+#[test]
+fn repeated_parts_are_alike() {
+    let sql = |name: &str| {
+        named_sql(source::list_statements().find(|statement| statement.name() == name).expect("it is listed"))
+    };
+    let assert = |marker, part: &str| assert_part_is_repeated(source::list_statements(), marker, part);
+    assert(":audit_payloads", &sql("audit_log_entries.insert"));
+    assert(
+        "INSERT INTO one_time_tokens",
+        "ON CONFLICT (user_id, token_type) DO UPDATE
+         SET id = EXCLUDED.id,
+             token_hash = EXCLUDED.token_hash,
+             relates_to = EXCLUDED.relates_to,
+             created_at = EXCLUDED.created_at,
+             updated_at = EXCLUDED.updated_at",
+    );
+    let rotation = sql("refresh_tokens.rotate_fast");
+    let entries = rotation.split("INSERT INTO audit_log_entries").nth(1).and_then(|rest| rest.split("unnest").next());
+    assert("'token_refreshed'", entries.expect("it writes audit entries"));
+    let decoys = sql("decoys.write_flow");
+    assert("INSERT INTO basalt.decoys", decoys.split("generate_series(").next().expect("a first part"));
+}
+
+/// Statements that clear the pending one-time secrets of a user forget none.
+#[test]
+fn pending_secrets_are_cleared_together() {
+    const CLEARED: [&str; 10] = [
+        "confirmation_sent_at",
+        "recovery_token",
+        "recovery_sent_at",
+        "email_change_token_current",
+        "email_change_token_new",
+        "email_change_sent_at",
+        "phone_change_token",
+        "phone_change_sent_at",
+        "reauthentication_token",
+        "reauthentication_sent_at",
+    ];
+    for column in CLEARED {
+        let part = format!("{column} = CASE WHEN");
+        assert_part_is_repeated(source::list_statements(), "recovery_token = CASE WHEN", &part);
     }
 }
 
