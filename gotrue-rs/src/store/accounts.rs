@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 pub use super::insertion::UserInsertion;
 use super::insertion::with_shown_parts;
 use super::rows::{UserRow, account_columns};
@@ -54,9 +54,12 @@ statements! {
              SELECT :identity_id, u.id, :provider, :provider_id, :identity_data, :now, :now, :now
              FROM u
              WHERE :identity_id::uuid IS NOT NULL
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u)
+         ), a AS (
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+             WHERE EXISTS (SELECT FROM u)
          )
          SELECT t.has_update_triggers, ",
         account_columns!(),
@@ -148,9 +151,11 @@ statements! {
          ), o AS (
              DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
          ), a AS (
-             ",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u)
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+             WHERE EXISTS (SELECT FROM u)
          )
          SELECT ",
         account_columns!(),
@@ -173,9 +178,11 @@ statements! {
          ), o AS (
              DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
          ), a AS (
-             ",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+             WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
          )
          SELECT ",
         account_columns!(),
@@ -196,9 +203,11 @@ statements! {
          ), o AS (
              DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
          ), a AS (
-             ",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+             WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
          )
          SELECT ",
         account_columns!(),
@@ -223,9 +232,11 @@ statements! {
          ), o AS (
              DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
          ), a AS (
-             ",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+             WHERE EXISTS (SELECT FROM u) AND :verifies_identity::boolean IS NOT NULL
          )
          SELECT ",
         account_columns!(),
@@ -294,9 +305,12 @@ statements! {
                AND (:kept_session_id::uuid IS NULL OR id <> :kept_session_id)
          ), o AS (
              DELETE FROM one_time_tokens WHERE user_id = :user_id AND :encrypted_password::text IS NOT NULL
-         ), a AS (",
-        audit_insert!(),
-        ")
+         ), a AS (
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+         )
          SELECT ",
         account_columns!(),
         " FROM u"

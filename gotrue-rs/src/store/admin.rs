@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::accounts::{take_later_steps, without_later_steps};
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 use super::insertion::UserInsertion;
 use super::rows::account_columns;
 
@@ -77,9 +77,12 @@ statements! {
              SELECT n.id, u.id, n.provider, u.id::text, n.data::jsonb, n.at, n.at, n.at
              FROM u, unnest(:identity_ids::uuid[], :identity_providers::text[], :identity_data::text[],
                             :identity_times::timestamptz[]) AS n (id, provider, data, at)
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u)
+         ), a AS (
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+             WHERE EXISTS (SELECT FROM u)
          )
          SELECT t.has_update_triggers, ",
         account_columns!(),
@@ -92,83 +95,85 @@ statements! {
     /// NULL object. The object is rebuilt, because subtracting names takes time proportional to their number times that
     /// of the members.
     #[proves(Audit, SessionsEnded)]
-    UPDATE = "admin.update": concat!(
-        "WITH u AS (
-             UPDATE users
-             SET /*if role*/ role = :role, /*end*/
-                 /*if email*/ email = :email, /*end*/
-                 /*if phone*/ phone = :phone, /*end*/
-                 /*if email_confirmed_at*/ email_confirmed_at = :now, /*end*/
-                 /*if phone_confirmed_at*/ phone_confirmed_at = :now, /*end*/
-                 /*if confirmation_token*/ confirmation_token = '', /*end*/
-                 /*if password*/
-                 encrypted_password = :encrypted_password::text,
-                 confirmation_sent_at =
-                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE confirmation_sent_at END,
-                 recovery_token = CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE recovery_token END,
-                 recovery_sent_at = CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE recovery_sent_at END,
-                 email_change_token_current =
-                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE email_change_token_current END,
-                 email_change_token_new =
-                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE email_change_token_new END,
-                 email_change_sent_at =
-                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE email_change_sent_at END,
-                 phone_change_token =
-                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE phone_change_token END,
-                 phone_change_sent_at =
-                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE phone_change_sent_at END,
-                 reauthentication_token =
-                     CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE reauthentication_token END,
-                 reauthentication_sent_at =
-                     CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE reauthentication_sent_at END,
-                 /*end*/
-                 /*if app_metadata*/
-                 raw_app_meta_data = CASE
-                     WHEN :app_metadata::jsonb IS NULL THEN raw_app_meta_data
-                     WHEN jsonb_typeof(raw_app_meta_data) = 'object' THEN (
-                         SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
-                         FROM jsonb_each(raw_app_meta_data || :app_metadata) AS it
-                         WHERE it.key NOT IN (SELECT unnest(:removed_app_metadata::text[]))
-                     )
-                     ELSE :app_metadata
-                 END,
-                 /*end*/
-                 /*if user_metadata*/
-                 raw_user_meta_data = CASE
-                     WHEN :user_metadata::jsonb IS NULL THEN raw_user_meta_data
-                     WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN (
-                         SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
-                         FROM jsonb_each(raw_user_meta_data || :user_metadata) AS it
-                         WHERE it.key NOT IN (SELECT unnest(:removed_user_metadata::text[]))
-                     )
-                     ELSE :user_metadata
-                 END,
-                 /*end*/
-                 /*if is_anonymous*/ is_anonymous = false, /*end*/
-                 /*if ban*/ banned_until = :banned_until, /*end*/
-                 updated_at = :updated_at
-             WHERE id = :user_id
-             RETURNING id
-         ), i AS (
-             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
-                                     updated_at)
-             SELECT n.id, u.id, n.provider, u.id::text, n.data::jsonb, n.at, n.at, n.at
-             FROM u, unnest(:identity_ids::uuid[], :identity_providers::text[], :identity_data::text[],
-                            :identity_times::timestamptz[]) AS n (id, provider, data, at)
-             ON CONFLICT (provider_id, provider) DO UPDATE
-             SET identity_data = identities.identity_data
-                     || (EXCLUDED.identity_data
-                         - CASE EXCLUDED.provider WHEN 'email' THEN 'phone_verified' ELSE 'email_verified' END)
-         ), s AS (
-             DELETE FROM sessions WHERE user_id = :user_id AND :encrypted_password::text IS NOT NULL
-         ), o AS (
-             DELETE FROM one_time_tokens WHERE user_id = :user_id AND :clears_pending
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u)
-         )
-         SELECT u.id FROM u"
-    );
+    UPDATE = "admin.update": "
+        WITH u AS (
+            UPDATE users
+            SET /*if role*/ role = :role, /*end*/
+                /*if email*/ email = :email, /*end*/
+                /*if phone*/ phone = :phone, /*end*/
+                /*if email_confirmed_at*/ email_confirmed_at = :now, /*end*/
+                /*if phone_confirmed_at*/ phone_confirmed_at = :now, /*end*/
+                /*if confirmation_token*/ confirmation_token = '', /*end*/
+                /*if password*/
+                encrypted_password = :encrypted_password::text,
+                confirmation_sent_at =
+                    CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE confirmation_sent_at END,
+                recovery_token = CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE recovery_token END,
+                recovery_sent_at = CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE recovery_sent_at END,
+                email_change_token_current =
+                    CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE email_change_token_current END,
+                email_change_token_new =
+                    CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE email_change_token_new END,
+                email_change_sent_at =
+                    CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE email_change_sent_at END,
+                phone_change_token =
+                    CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE phone_change_token END,
+                phone_change_sent_at =
+                    CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE phone_change_sent_at END,
+                reauthentication_token =
+                    CASE WHEN :encrypted_password::text IS NOT NULL THEN '' ELSE reauthentication_token END,
+                reauthentication_sent_at =
+                    CASE WHEN :encrypted_password::text IS NOT NULL THEN NULL ELSE reauthentication_sent_at END,
+                /*end*/
+                /*if app_metadata*/
+                raw_app_meta_data = CASE
+                    WHEN :app_metadata::jsonb IS NULL THEN raw_app_meta_data
+                    WHEN jsonb_typeof(raw_app_meta_data) = 'object' THEN (
+                        SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
+                        FROM jsonb_each(raw_app_meta_data || :app_metadata) AS it
+                        WHERE it.key NOT IN (SELECT unnest(:removed_app_metadata::text[]))
+                    )
+                    ELSE :app_metadata
+                END,
+                /*end*/
+                /*if user_metadata*/
+                raw_user_meta_data = CASE
+                    WHEN :user_metadata::jsonb IS NULL THEN raw_user_meta_data
+                    WHEN jsonb_typeof(raw_user_meta_data) = 'object' THEN (
+                        SELECT COALESCE(jsonb_object_agg(it.key, it.value), '{}')
+                        FROM jsonb_each(raw_user_meta_data || :user_metadata) AS it
+                        WHERE it.key NOT IN (SELECT unnest(:removed_user_metadata::text[]))
+                    )
+                    ELSE :user_metadata
+                END,
+                /*end*/
+                /*if is_anonymous*/ is_anonymous = false, /*end*/
+                /*if ban*/ banned_until = :banned_until, /*end*/
+                updated_at = :updated_at
+            WHERE id = :user_id
+            RETURNING id
+        ), i AS (
+            INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                    updated_at)
+            SELECT n.id, u.id, n.provider, u.id::text, n.data::jsonb, n.at, n.at, n.at
+            FROM u, unnest(:identity_ids::uuid[], :identity_providers::text[], :identity_data::text[],
+                           :identity_times::timestamptz[]) AS n (id, provider, data, at)
+            ON CONFLICT (provider_id, provider) DO UPDATE
+            SET identity_data = identities.identity_data
+                    || (EXCLUDED.identity_data
+                        - CASE EXCLUDED.provider WHEN 'email' THEN 'phone_verified' ELSE 'email_verified' END)
+        ), s AS (
+            DELETE FROM sessions WHERE user_id = :user_id AND :encrypted_password::text IS NOT NULL
+        ), o AS (
+            DELETE FROM one_time_tokens WHERE user_id = :user_id AND :clears_pending
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM u)
+        )
+        SELECT u.id FROM u";
 }
 
 /// The contact data that [`find_taken_contacts`] looks up.

@@ -1,6 +1,7 @@
 //! `auth.audit_log_entries`: writing and listing audit entries.
 //!
-//! Most rows are written in the statement of the audited action.
+//! Most rows are written in the statement of the audited action, which contains [`INSERT`]. `..audit` in `bind!` binds its
+//! parameters to the fields of [`AuditArrays`].
 
 use foundation::time::Time;
 use gotrue_rules::wire::audit::{AuditEntryJson, AuditSearch};
@@ -14,23 +15,13 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-/// The part of a statement that inserts audit rows.
-///
-/// `..audit` in `bind!` binds its parameters to the fields of [`AuditArrays`]. It is a macro, so that every action
-/// writes its entries in the same way.
-macro_rules! audit_insert {
-    () => {
-        "INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
-             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
-             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
-                         :audit_addresses::text[]) AS e (id, payload, at, address)"
-    };
-}
-pub(crate) use audit_insert;
-
 statements! {
     #[proves(Audit)]
-    INSERT = "audit_log_entries.insert": audit_insert!();
+    INSERT = "audit_log_entries.insert": "
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 
     PAGE = "audit_log_entries.page":
         "WITH matching AS (

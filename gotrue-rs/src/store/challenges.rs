@@ -15,22 +15,24 @@ use sqlx::types::ipnetwork::IpNetwork;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 
 statements! {
     #[proves(Audit)]
-    INSERT = "challenges.insert": concat!(
-        "WITH f AS (
-             UPDATE mfa_factors SET last_challenged_at = :now, updated_at = :now WHERE id = :factor_id RETURNING id
-         ), c AS (
-             INSERT INTO mfa_challenges (id, factor_id, created_at, ip_address, otp_code, web_authn_session_data)
-             SELECT :challenge_id, f.id, :now, :address, :otp_code, :session_data FROM f
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM f)
-         )
-         SELECT f.id FROM f"
-    );
+    INSERT = "challenges.insert": "
+        WITH f AS (
+            UPDATE mfa_factors SET last_challenged_at = :now, updated_at = :now WHERE id = :factor_id RETURNING id
+        ), c AS (
+            INSERT INTO mfa_challenges (id, factor_id, created_at, ip_address, otp_code, web_authn_session_data)
+            SELECT :challenge_id, f.id, :now, :address, :otp_code, :session_data FROM f
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM f)
+        )
+        SELECT f.id FROM f";
 
     /// `last_step` is the latest TOTP step that consumed a challenge of the factor since `:since`.
     ///

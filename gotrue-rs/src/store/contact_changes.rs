@@ -12,7 +12,7 @@ use platform::store::statement::Connection;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 
 statements! {
     /// Locks the user before its tokens: every other part reads from `u`.
@@ -114,74 +114,76 @@ statements! {
          SELECT count(*) = 1 FROM u";
 
     #[proves(Audit)]
-    APPLY_EMAIL = "contact_changes.apply_email": concat!(
-        "WITH u AS (
-             UPDATE users
-             SET email = :email,
-                 email_change = '',
-                 email_change_token_new = '',
-                 email_change_token_current = '',
-                 email_change_confirm_status = 0,
-                 /*if confirmation*/
-                 email_confirmed_at = :email_confirmed_at,
-                 confirmation_token = CASE WHEN email_confirmed_at IS NULL THEN '' ELSE confirmation_token END,
-                 raw_user_meta_data = CASE WHEN email_confirmed_at IS NULL
-                                           THEN COALESCE(NULLIF(raw_user_meta_data, 'null'), '{}')
-                                                || '{\"email_verified\": true}'
-                                           ELSE raw_user_meta_data END,
-                 /*end*/
-                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
-                 /*if anonymous*/ is_anonymous = false, /*end*/
-                 updated_at = :now
-             WHERE id = :user_id
-               AND email_change_token_new = :email_change_token_new
-               AND email_change_token_current = :email_change_token_current
-             RETURNING id
-         ), i AS (
-             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
-                                     updated_at)
-             SELECT :identity_id, u.id, :provider, :provider_id::text, :identity_data, :now, :now, :now FROM u
-             ON CONFLICT (provider_id, provider) DO UPDATE
-             SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
-         ), o AS (
-             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
-         ), a AS (
-             ",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u)
-         )
-         SELECT count(*) = 1 FROM u"
-    );
+    APPLY_EMAIL = "contact_changes.apply_email": "
+        WITH u AS (
+            UPDATE users
+            SET email = :email,
+                email_change = '',
+                email_change_token_new = '',
+                email_change_token_current = '',
+                email_change_confirm_status = 0,
+                /*if confirmation*/
+                email_confirmed_at = :email_confirmed_at,
+                confirmation_token = CASE WHEN email_confirmed_at IS NULL THEN '' ELSE confirmation_token END,
+                raw_user_meta_data = CASE WHEN email_confirmed_at IS NULL
+                                          THEN COALESCE(NULLIF(raw_user_meta_data, 'null'), '{}')
+                                               || '{\"email_verified\": true}'
+                                          ELSE raw_user_meta_data END,
+                /*end*/
+                /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
+                /*if anonymous*/ is_anonymous = false, /*end*/
+                updated_at = :now
+            WHERE id = :user_id
+              AND email_change_token_new = :email_change_token_new
+              AND email_change_token_current = :email_change_token_current
+            RETURNING id
+        ), i AS (
+            INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                    updated_at)
+            SELECT :identity_id, u.id, :provider, :provider_id::text, :identity_data, :now, :now, :now FROM u
+            ON CONFLICT (provider_id, provider) DO UPDATE
+            SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
+        ), o AS (
+            DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM u)
+        )
+        SELECT count(*) = 1 FROM u";
 
     #[proves(Audit)]
-    APPLY_PHONE = "contact_changes.apply_phone": concat!(
-        "WITH u AS (
-             UPDATE users
-             SET phone = :phone,
-                 phone_change = '',
-                 phone_change_token = '',
-                 phone_confirmed_at = :phone_confirmed_at,
-                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
-                 /*if anonymous*/ is_anonymous = false, /*end*/
-                 updated_at = :now
-             WHERE id = :user_id
-               AND phone_change_token = :phone_change_token
-             RETURNING id
-         ), i AS (
-             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
-                                     updated_at)
-             SELECT :identity_id, u.id, :provider, :provider_id::text, :identity_data, :now, :now, :now FROM u
-             ON CONFLICT (provider_id, provider) DO UPDATE
-             SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
-         ), o AS (
-             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
-         ), a AS (
-             ",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u)
-         )
-         SELECT count(*) = 1 FROM u"
-    );
+    APPLY_PHONE = "contact_changes.apply_phone": "
+        WITH u AS (
+            UPDATE users
+            SET phone = :phone,
+                phone_change = '',
+                phone_change_token = '',
+                phone_confirmed_at = :phone_confirmed_at,
+                /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
+                /*if anonymous*/ is_anonymous = false, /*end*/
+                updated_at = :now
+            WHERE id = :user_id
+              AND phone_change_token = :phone_change_token
+            RETURNING id
+        ), i AS (
+            INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                    updated_at)
+            SELECT :identity_id, u.id, :provider, :provider_id::text, :identity_data, :now, :now, :now FROM u
+            ON CONFLICT (provider_id, provider) DO UPDATE
+            SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
+        ), o AS (
+            DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u)
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM u)
+        )
+        SELECT count(*) = 1 FROM u";
 }
 
 /// A requested change of address.

@@ -16,7 +16,7 @@ use platform::store::statement::Connection;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 
 statements! {
     WRITE_FLOW = "decoys.write_flow": "
@@ -53,38 +53,40 @@ statements! {
         SELECT count(*) FROM basalt.decoys WHERE false";
 
     #[proves(Audit)]
-    WRITE_USER_WITH_AUDIT = "decoys.write_user_with_audit": concat!(
-        "WITH mail AS (
-             DELETE FROM basalt.outbox WHERE id = :mail_id
-         ), written AS (
-             INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
-             SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
-                    repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
-             FROM generate_series(1, 5)
-         )
-         ",
-        audit_insert!()
-    );
+    WRITE_USER_WITH_AUDIT = "decoys.write_user_with_audit": "
+        WITH mail AS (
+            DELETE FROM basalt.outbox WHERE id = :mail_id
+        ), written AS (
+            INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
+                   repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
+            FROM generate_series(1, 5)
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 
     /// Fewer rows, because the update takes time, too.
     #[proves(Audit)]
-    DROP_PASSWORD = "decoys.drop_password": concat!(
-        "WITH mail AS (
-             DELETE FROM basalt.outbox WHERE id = :mail_id
-         ), written AS (
-             INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
-             SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
-                    repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
-             FROM generate_series(1, 3)
-         ), u AS (
-             UPDATE users
-             SET encrypted_password = ''
-             WHERE id = :user_id
-               AND encrypted_password = :old_password
-         )
-         ",
-        audit_insert!()
-    );
+    DROP_PASSWORD = "decoys.drop_password": "
+        WITH mail AS (
+            DELETE FROM basalt.outbox WHERE id = :mail_id
+        ), written AS (
+            INSERT INTO basalt.decoys (id, owner, digest, relates_to, body, created_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), md5(random()::text), md5(random()::text),
+                   repeat('x', 600 + COALESCE(length(:user::jsonb::text), 0) % 2), :now
+            FROM generate_series(1, 3)
+        ), u AS (
+            UPDATE users
+            SET encrypted_password = ''
+            WHERE id = :user_id
+              AND encrypted_password = :old_password
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 }
 
 /// What the rows stand for.

@@ -11,7 +11,7 @@ use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 use super::rows::{UserAndSession, account_columns, session_columns};
 
 statements! {
@@ -81,9 +81,12 @@ statements! {
                AND status = 'unverified'
                AND factor_type = :factor_type::factor_type
                AND id <> :factor_id
-         ), a AS (",
-        audit_insert!(),
-        ")
+         ), a AS (
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+         )
          SELECT ",
         account_columns!(),
         ", ",

@@ -9,30 +9,32 @@ use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 
 statements! {
     LOCK_OWNER = "factors.lock_owner": "SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE";
 
     #[proves(Audit)]
-    INSERT = "factors.insert": concat!(
-        "WITH f AS (
-             INSERT INTO mfa_factors (id, user_id, friendly_name, factor_type, status, secret, phone, created_at,
-                                      updated_at)
-             SELECT :factor_id, :user_id, :friendly_name, :factor_type::factor_type, 'unverified', :secret, :phone,
-                    :now, :now
-             FROM (SELECT count(*) AS enrolled, count(*) FILTER (WHERE status = 'verified') AS verified
-                   FROM mfa_factors
-                   WHERE user_id = :user_id) AS present
-             WHERE present.enrolled < :max_enrolled
-               AND (present.verified = 0 OR present.verified < :max_verified)
-             RETURNING id
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM f)
-         )
-         SELECT f.id FROM f"
-    );
+    INSERT = "factors.insert": "
+        WITH f AS (
+            INSERT INTO mfa_factors (id, user_id, friendly_name, factor_type, status, secret, phone, created_at,
+                                     updated_at)
+            SELECT :factor_id, :user_id, :friendly_name, :factor_type::factor_type, 'unverified', :secret, :phone,
+                   :now, :now
+            FROM (SELECT count(*) AS enrolled, count(*) FILTER (WHERE status = 'verified') AS verified
+                  FROM mfa_factors
+                  WHERE user_id = :user_id) AS present
+            WHERE present.enrolled < :max_enrolled
+              AND (present.verified = 0 OR present.verified < :max_verified)
+            RETURNING id
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM f)
+        )
+        SELECT f.id FROM f";
 
     DELETE_REPLACED = "factors.delete_replaced":
         "DELETE FROM mfa_factors f
@@ -43,58 +45,62 @@ statements! {
          RETURNING f.id";
 
     #[proves(Audit)]
-    UPDATE = "factors.update": concat!(
-        "WITH f AS (
-             UPDATE mfa_factors
-             SET friendly_name = COALESCE(:friendly_name, friendly_name),
-                 phone = COALESCE(:phone, phone),
-                 updated_at = CASE WHEN :friendly_name IS NULL AND :phone IS NULL THEN updated_at ELSE :now END
-             WHERE id = :factor_id
-               AND user_id = :user_id
-             RETURNING updated_at
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM f)
-         )
-         SELECT f.updated_at FROM f"
-    );
+    UPDATE = "factors.update": "
+        WITH f AS (
+            UPDATE mfa_factors
+            SET friendly_name = COALESCE(:friendly_name, friendly_name),
+                phone = COALESCE(:phone, phone),
+                updated_at = CASE WHEN :friendly_name IS NULL AND :phone IS NULL THEN updated_at ELSE :now END
+            WHERE id = :factor_id
+              AND user_id = :user_id
+            RETURNING updated_at
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM f)
+        )
+        SELECT f.updated_at FROM f";
 
     /// A verified factor stays if it is the last of the types `usable` of a user with recovery codes; NULL for no such
     /// rule.
     #[proves(Audit)]
-    DELETE = "factors.delete": concat!(
-        "WITH before AS (
-             SELECT d.id,
-                    d.status <> 'verified'
-                    OR :usable::text[] IS NULL
-                    OR NOT EXISTS (SELECT FROM mfa_factors r
-                                   WHERE r.user_id = :user_id
-                                     AND r.factor_type::text = 'recovery_code'
-                                     AND r.id <> d.id)
-                    OR EXISTS (SELECT FROM mfa_factors o
-                               WHERE o.user_id = :user_id
-                                 AND o.id <> d.id
-                                 AND o.status = 'verified'
-                                 AND o.factor_type::text = ANY(:usable::text[])) AS may_go
-             FROM mfa_factors d
-             WHERE d.id = :factor_id
-               AND d.user_id = :user_id
-         ), f AS (
-             DELETE FROM mfa_factors WHERE id IN (SELECT before.id FROM before WHERE before.may_go) RETURNING id
-         ), c AS (
-             DELETE FROM mfa_amr_claims
-             WHERE authentication_method = :amr_method
-               AND session_id IN (SELECT s.id FROM sessions s
-                                  WHERE s.user_id = :user_id AND s.factor_id IN (SELECT f.id FROM f))
-         ), s AS (
-             UPDATE sessions SET aal = 'aal1', factor_id = NULL
-             WHERE user_id = :user_id AND factor_id IN (SELECT f.id FROM f)
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM f)
-         )
-         SELECT before.may_go FROM before"
-    );
+    DELETE = "factors.delete": "
+        WITH before AS (
+            SELECT d.id,
+                   d.status <> 'verified'
+                   OR :usable::text[] IS NULL
+                   OR NOT EXISTS (SELECT FROM mfa_factors r
+                                  WHERE r.user_id = :user_id
+                                    AND r.factor_type::text = 'recovery_code'
+                                    AND r.id <> d.id)
+                   OR EXISTS (SELECT FROM mfa_factors o
+                              WHERE o.user_id = :user_id
+                                AND o.id <> d.id
+                                AND o.status = 'verified'
+                                AND o.factor_type::text = ANY(:usable::text[])) AS may_go
+            FROM mfa_factors d
+            WHERE d.id = :factor_id
+              AND d.user_id = :user_id
+        ), f AS (
+            DELETE FROM mfa_factors WHERE id IN (SELECT before.id FROM before WHERE before.may_go) RETURNING id
+        ), c AS (
+            DELETE FROM mfa_amr_claims
+            WHERE authentication_method = :amr_method
+              AND session_id IN (SELECT s.id FROM sessions s
+                                 WHERE s.user_id = :user_id AND s.factor_id IN (SELECT f.id FROM f))
+        ), s AS (
+            UPDATE sessions SET aal = 'aal1', factor_id = NULL
+            WHERE user_id = :user_id AND factor_id IN (SELECT f.id FROM f)
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM f)
+        )
+        SELECT before.may_go FROM before";
 }
 
 /// The unique constraint on a user's factor names.

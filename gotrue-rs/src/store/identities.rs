@@ -14,7 +14,7 @@ use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
 use super::accounts::{take_later_steps, without_later_steps};
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 use super::insertion::with_shown_parts;
 use super::rows::{UserRow, account_columns};
 
@@ -90,9 +90,13 @@ statements! {
              SELECT :identity_id, u.id, :provider, :provider_id, :identity_data, :now, :now, :now FROM u
              ON CONFLICT DO NOTHING
              RETURNING id
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM i))
+         ), a AS (
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+             WHERE EXISTS (SELECT FROM i)
+         )
          SELECT t.has_update_triggers, EXISTS (SELECT FROM i) AS has_identity, ",
         account_columns!(),
         " FROM t LEFT JOIN u ON true"
@@ -101,73 +105,76 @@ statements! {
     DELETE_USER = "identities.delete_user": "DELETE FROM users WHERE id = :user_id";
 
     #[proves(Audit, SessionsEnded)]
-    LINK = "identities.link": concat!(
-        "WITH i AS (
-             INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
-                                     updated_at)
-             VALUES (:identity_id, :user_id, :provider, :provider_id, :identity_data, :now, :now, :now)
-             ON CONFLICT (provider_id, provider) DO UPDATE
-             SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
-             WHERE identities.user_id = EXCLUDED.user_id
-               AND identities.id = EXCLUDED.id
-             RETURNING id
-         ), u AS (
-             UPDATE users
-             SET /*if email*/ email = :email, /*end*/
-                 /*if phone*/ phone = :phone, /*end*/
-                 /*if email_confirmed_at*/ email_confirmed_at = :email_confirmed_at, /*end*/
-                 /*if phone_confirmed_at*/ phone_confirmed_at = :phone_confirmed_at, /*end*/
-                 /*if confirmation_token*/ confirmation_token = :confirmation_token, /*end*/
-                 /*if pending*/
-                 confirmation_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE confirmation_sent_at END,
-                 recovery_token = CASE WHEN :clears_pending::boolean THEN '' ELSE recovery_token END,
-                 recovery_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE recovery_sent_at END,
-                 email_change_token_current =
-                     CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_current END,
-                 email_change_token_new = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_new END,
-                 email_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE email_change_sent_at END,
-                 phone_change_token = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change_token END,
-                 phone_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE phone_change_sent_at END,
-                 reauthentication_token = CASE WHEN :clears_pending::boolean THEN '' ELSE reauthentication_token END,
-                 reauthentication_sent_at =
-                     CASE WHEN :clears_pending::boolean THEN NULL ELSE reauthentication_sent_at END,
-                 email_change = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change END,
-                 email_change_confirm_status =
-                     CASE WHEN :clears_pending::boolean THEN 0 ELSE email_change_confirm_status END,
-                 phone_change = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change END,
-                 /*end*/
-                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
-                 /*if user_metadata*/ raw_user_meta_data = :user_metadata, /*end*/
-                 /*if password*/ encrypted_password = NULL, /*end*/
-                 /*if is_anonymous*/ is_anonymous = :is_anonymous, /*end*/
-                 updated_at = :now
-             WHERE id = :user_id
-               AND EXISTS (SELECT FROM i)
-             RETURNING id
-         ), gone AS (
-             DELETE FROM identities
-             WHERE user_id = (SELECT id FROM u)
-               AND id <> :identity_id
-               AND :removes_credentials::boolean
-         ), o AS (
-             DELETE FROM one_time_tokens
-             WHERE user_id = (SELECT id FROM u)
-               AND (:clears_pending::boolean OR :confirms_email::boolean)
-         ), s AS (
-             DELETE FROM sessions WHERE user_id = (SELECT id FROM u) AND :resets_account::boolean
-         ), f AS (
-             DELETE FROM mfa_factors WHERE user_id = (SELECT id FROM u) AND :resets_account::boolean
-         ), w AS (
-             DELETE FROM webauthn_credentials WHERE user_id = (SELECT id FROM u) AND :resets_account::boolean
-         ), c AS (
-             DELETE FROM flow_state WHERE user_id = (SELECT id FROM u) AND :resets_account::boolean
-         ), k AS (
-             DELETE FROM oauth_consents WHERE user_id = (SELECT id FROM u) AND :resets_account::boolean
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u))
-         SELECT EXISTS (SELECT FROM u)"
-    );
+    LINK = "identities.link": "
+        WITH i AS (
+            INSERT INTO identities (id, user_id, provider, provider_id, identity_data, last_sign_in_at, created_at,
+                                    updated_at)
+            VALUES (:identity_id, :user_id, :provider, :provider_id, :identity_data, :now, :now, :now)
+            ON CONFLICT (provider_id, provider) DO UPDATE
+            SET identity_data = EXCLUDED.identity_data, updated_at = EXCLUDED.updated_at
+            WHERE identities.user_id = EXCLUDED.user_id
+              AND identities.id = EXCLUDED.id
+            RETURNING id
+        ), u AS (
+            UPDATE users
+            SET /*if email*/ email = :email, /*end*/
+                /*if phone*/ phone = :phone, /*end*/
+                /*if email_confirmed_at*/ email_confirmed_at = :email_confirmed_at, /*end*/
+                /*if phone_confirmed_at*/ phone_confirmed_at = :phone_confirmed_at, /*end*/
+                /*if confirmation_token*/ confirmation_token = :confirmation_token, /*end*/
+                /*if pending*/
+                confirmation_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE confirmation_sent_at END,
+                recovery_token = CASE WHEN :clears_pending::boolean THEN '' ELSE recovery_token END,
+                recovery_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE recovery_sent_at END,
+                email_change_token_current =
+                    CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_current END,
+                email_change_token_new = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_new END,
+                email_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE email_change_sent_at END,
+                phone_change_token = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change_token END,
+                phone_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE phone_change_sent_at END,
+                reauthentication_token = CASE WHEN :clears_pending::boolean THEN '' ELSE reauthentication_token END,
+                reauthentication_sent_at =
+                    CASE WHEN :clears_pending::boolean THEN NULL ELSE reauthentication_sent_at END,
+                email_change = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change END,
+                email_change_confirm_status =
+                    CASE WHEN :clears_pending::boolean THEN 0 ELSE email_change_confirm_status END,
+                phone_change = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change END,
+                /*end*/
+                /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
+                /*if user_metadata*/ raw_user_meta_data = :user_metadata, /*end*/
+                /*if password*/ encrypted_password = NULL, /*end*/
+                /*if is_anonymous*/ is_anonymous = :is_anonymous, /*end*/
+                updated_at = :now
+            WHERE id = :user_id
+              AND EXISTS (SELECT FROM i)
+            RETURNING id
+        ), gone AS (
+            DELETE FROM identities
+            WHERE user_id = (SELECT id FROM u)
+              AND id <> :identity_id
+              AND :removes_credentials::boolean
+        ), o AS (
+            DELETE FROM one_time_tokens
+            WHERE user_id = (SELECT id FROM u)
+              AND (:clears_pending::boolean OR :confirms_email::boolean)
+        ), s AS (
+            DELETE FROM sessions WHERE user_id = (SELECT id FROM u) AND :resets_account::boolean
+        ), f AS (
+            DELETE FROM mfa_factors WHERE user_id = (SELECT id FROM u) AND :resets_account::boolean
+        ), w AS (
+            DELETE FROM webauthn_credentials WHERE user_id = (SELECT id FROM u) AND :resets_account::boolean
+        ), c AS (
+            DELETE FROM flow_state WHERE user_id = (SELECT id FROM u) AND :resets_account::boolean
+        ), k AS (
+            DELETE FROM oauth_consents WHERE user_id = (SELECT id FROM u) AND :resets_account::boolean
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM u)
+        )
+        SELECT EXISTS (SELECT FROM u)";
 
     MOVE = "identities.move":
         "UPDATE identities SET user_id = :user_id WHERE id = :identity_id AND user_id = :previous_user_id";
@@ -186,47 +193,50 @@ statements! {
     LOCK = "identities.lock_owner": "SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE";
 
     #[proves(Audit)]
-    UNLINK = "identities.unlink": concat!(
-        "WITH i AS (
-             DELETE FROM identities WHERE id = :identity_id AND user_id = :user_id RETURNING id
-         ), u AS (
-             UPDATE users
-             SET /*if email*/ email = :email, /*end*/
-                 /*if phone*/ phone = :phone, /*end*/
-                 /*if email_confirmed_at*/ email_confirmed_at = :email_confirmed_at, /*end*/
-                 /*if phone_confirmed_at*/ phone_confirmed_at = :phone_confirmed_at, /*end*/
-                 /*if confirmation_token*/ confirmation_token = :confirmation_token, /*end*/
-                 /*if pending*/
-                 confirmation_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE confirmation_sent_at END,
-                 recovery_token = CASE WHEN :clears_pending::boolean THEN '' ELSE recovery_token END,
-                 recovery_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE recovery_sent_at END,
-                 email_change_token_current =
-                     CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_current END,
-                 email_change_token_new = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_new END,
-                 email_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE email_change_sent_at END,
-                 phone_change_token = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change_token END,
-                 phone_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE phone_change_sent_at END,
-                 reauthentication_token = CASE WHEN :clears_pending::boolean THEN '' ELSE reauthentication_token END,
-                 reauthentication_sent_at =
-                     CASE WHEN :clears_pending::boolean THEN NULL ELSE reauthentication_sent_at END,
-                 email_change = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change END,
-                 email_change_confirm_status =
-                     CASE WHEN :clears_pending::boolean THEN 0 ELSE email_change_confirm_status END,
-                 phone_change = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change END,
-                 /*end*/
-                 /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
-                 /*if user_metadata*/ raw_user_meta_data = :user_metadata, /*end*/
-                 updated_at = :now
-             WHERE id = :user_id
-               AND EXISTS (SELECT FROM i)
-             RETURNING id
-         ), o AS (
-             DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u) AND :clears_pending::boolean
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u))
-         SELECT EXISTS (SELECT FROM u)"
-    );
+    UNLINK = "identities.unlink": "
+        WITH i AS (
+            DELETE FROM identities WHERE id = :identity_id AND user_id = :user_id RETURNING id
+        ), u AS (
+            UPDATE users
+            SET /*if email*/ email = :email, /*end*/
+                /*if phone*/ phone = :phone, /*end*/
+                /*if email_confirmed_at*/ email_confirmed_at = :email_confirmed_at, /*end*/
+                /*if phone_confirmed_at*/ phone_confirmed_at = :phone_confirmed_at, /*end*/
+                /*if confirmation_token*/ confirmation_token = :confirmation_token, /*end*/
+                /*if pending*/
+                confirmation_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE confirmation_sent_at END,
+                recovery_token = CASE WHEN :clears_pending::boolean THEN '' ELSE recovery_token END,
+                recovery_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE recovery_sent_at END,
+                email_change_token_current =
+                    CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_current END,
+                email_change_token_new = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change_token_new END,
+                email_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE email_change_sent_at END,
+                phone_change_token = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change_token END,
+                phone_change_sent_at = CASE WHEN :clears_pending::boolean THEN NULL ELSE phone_change_sent_at END,
+                reauthentication_token = CASE WHEN :clears_pending::boolean THEN '' ELSE reauthentication_token END,
+                reauthentication_sent_at =
+                    CASE WHEN :clears_pending::boolean THEN NULL ELSE reauthentication_sent_at END,
+                email_change = CASE WHEN :clears_pending::boolean THEN '' ELSE email_change END,
+                email_change_confirm_status =
+                    CASE WHEN :clears_pending::boolean THEN 0 ELSE email_change_confirm_status END,
+                phone_change = CASE WHEN :clears_pending::boolean THEN '' ELSE phone_change END,
+                /*end*/
+                /*if app_metadata*/ raw_app_meta_data = :app_metadata, /*end*/
+                /*if user_metadata*/ raw_user_meta_data = :user_metadata, /*end*/
+                updated_at = :now
+            WHERE id = :user_id
+              AND EXISTS (SELECT FROM i)
+            RETURNING id
+        ), o AS (
+            DELETE FROM one_time_tokens WHERE user_id = (SELECT id FROM u) AND :clears_pending::boolean
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM u)
+        )
+        SELECT EXISTS (SELECT FROM u)";
 }
 
 /// The keys by which users of an external identity are found.

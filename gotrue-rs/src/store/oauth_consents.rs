@@ -13,7 +13,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 use super::oauth_clients::{ClientRow, client_columns};
 
 statements! {
@@ -38,15 +38,16 @@ statements! {
            AND revoked_at IS NULL";
 
     #[proves(Audit, SessionsEnded)]
-    END_SESSIONS = "oauth_consents.end_sessions": concat!(
-        "WITH u AS (
-             SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE
-         ), s AS (
-             DELETE FROM sessions WHERE user_id = (SELECT id FROM u) AND oauth_client_id = :client_id
-         )
-         ",
-        audit_insert!()
-    );
+    END_SESSIONS = "oauth_consents.end_sessions": "
+        WITH u AS (
+            SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE
+        ), s AS (
+            DELETE FROM sessions WHERE user_id = (SELECT id FROM u) AND oauth_client_id = :client_id
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 }
 
 /// A user's consent to a client.

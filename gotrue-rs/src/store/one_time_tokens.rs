@@ -12,158 +12,164 @@ use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 use super::rows::{UserRow, account_columns};
 
 statements! {
     #[proves(Audit, SecretIssued)]
-    ISSUE_CONFIRMATION = "one_time_tokens.issue_confirmation": concat!(
-        "WITH u AS (
-             UPDATE users
-             SET confirmation_token = :hash, confirmation_sent_at = :now, updated_at = :now
-             WHERE id = :user_id
-             RETURNING id
-         ), o AS (
-             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
-                    :now::timestamptz AT TIME ZONE 'utc',
-                    :now::timestamptz AT TIME ZONE 'utc'
-             FROM u
-             ON CONFLICT (user_id, token_type) DO UPDATE
-             SET id = EXCLUDED.id,
-                 token_hash = EXCLUDED.token_hash,
-                 relates_to = EXCLUDED.relates_to,
-                 created_at = EXCLUDED.created_at,
-                 updated_at = EXCLUDED.updated_at
-         )
-         ",
-        audit_insert!()
-    );
+    ISSUE_CONFIRMATION = "one_time_tokens.issue_confirmation": "
+        WITH u AS (
+            UPDATE users
+            SET confirmation_token = :hash, confirmation_sent_at = :now, updated_at = :now
+            WHERE id = :user_id
+            RETURNING id
+        ), o AS (
+            INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+            SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                   :now::timestamptz AT TIME ZONE 'utc',
+                   :now::timestamptz AT TIME ZONE 'utc'
+            FROM u
+            ON CONFLICT (user_id, token_type) DO UPDATE
+            SET id = EXCLUDED.id,
+                token_hash = EXCLUDED.token_hash,
+                relates_to = EXCLUDED.relates_to,
+                created_at = EXCLUDED.created_at,
+                updated_at = EXCLUDED.updated_at
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 
     /// A repeated invitation also updates `invited_at`.
     #[proves(Audit, SecretIssued)]
-    ISSUE_INVITATION = "one_time_tokens.issue_invitation": concat!(
-        "WITH u AS (
-             UPDATE users
-             SET confirmation_token = :hash, confirmation_sent_at = :now, invited_at = :now, updated_at = :now
-             WHERE id = :user_id
-             RETURNING id
-         ), o AS (
-             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
-                    :now::timestamptz AT TIME ZONE 'utc',
-                    :now::timestamptz AT TIME ZONE 'utc'
-             FROM u
-             ON CONFLICT (user_id, token_type) DO UPDATE
-             SET id = EXCLUDED.id,
-                 token_hash = EXCLUDED.token_hash,
-                 relates_to = EXCLUDED.relates_to,
-                 created_at = EXCLUDED.created_at,
-                 updated_at = EXCLUDED.updated_at
-         )
-         ",
-        audit_insert!()
-    );
+    ISSUE_INVITATION = "one_time_tokens.issue_invitation": "
+        WITH u AS (
+            UPDATE users
+            SET confirmation_token = :hash, confirmation_sent_at = :now, invited_at = :now, updated_at = :now
+            WHERE id = :user_id
+            RETURNING id
+        ), o AS (
+            INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+            SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                   :now::timestamptz AT TIME ZONE 'utc',
+                   :now::timestamptz AT TIME ZONE 'utc'
+            FROM u
+            ON CONFLICT (user_id, token_type) DO UPDATE
+            SET id = EXCLUDED.id,
+                token_hash = EXCLUDED.token_hash,
+                relates_to = EXCLUDED.relates_to,
+                created_at = EXCLUDED.created_at,
+                updated_at = EXCLUDED.updated_at
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 
     #[proves(Audit, SecretIssued)]
-    ISSUE_RECOVERY = "one_time_tokens.issue_recovery": concat!(
-        "WITH u AS (
-             UPDATE users
-             SET recovery_token = :hash, recovery_sent_at = :now, updated_at = :now
-             WHERE id = :user_id
-             RETURNING id
-         ), o AS (
-             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
-                    :now::timestamptz AT TIME ZONE 'utc',
-                    :now::timestamptz AT TIME ZONE 'utc'
-             FROM u
-             ON CONFLICT (user_id, token_type) DO UPDATE
-             SET id = EXCLUDED.id,
-                 token_hash = EXCLUDED.token_hash,
-                 relates_to = EXCLUDED.relates_to,
-                 created_at = EXCLUDED.created_at,
-                 updated_at = EXCLUDED.updated_at
-         )
-         ",
-        audit_insert!()
-    );
+    ISSUE_RECOVERY = "one_time_tokens.issue_recovery": "
+        WITH u AS (
+            UPDATE users
+            SET recovery_token = :hash, recovery_sent_at = :now, updated_at = :now
+            WHERE id = :user_id
+            RETURNING id
+        ), o AS (
+            INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+            SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                   :now::timestamptz AT TIME ZONE 'utc',
+                   :now::timestamptz AT TIME ZONE 'utc'
+            FROM u
+            ON CONFLICT (user_id, token_type) DO UPDATE
+            SET id = EXCLUDED.id,
+                token_hash = EXCLUDED.token_hash,
+                relates_to = EXCLUDED.relates_to,
+                created_at = EXCLUDED.created_at,
+                updated_at = EXCLUDED.updated_at
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 
     #[proves(Audit, SecretIssued)]
-    ISSUE_REAUTHENTICATION = "one_time_tokens.issue_reauthentication": concat!(
-        "WITH u AS (
-             UPDATE users
-             SET reauthentication_token = :hash, reauthentication_sent_at = :now, updated_at = :now
-             WHERE id = :user_id
-             RETURNING id
-         ), o AS (
-             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
-                    :now::timestamptz AT TIME ZONE 'utc',
-                    :now::timestamptz AT TIME ZONE 'utc'
-             FROM u
-             ON CONFLICT (user_id, token_type) DO UPDATE
-             SET id = EXCLUDED.id,
-                 token_hash = EXCLUDED.token_hash,
-                 relates_to = EXCLUDED.relates_to,
-                 created_at = EXCLUDED.created_at,
-                 updated_at = EXCLUDED.updated_at
-         )
-         ",
-        audit_insert!()
-    );
+    ISSUE_REAUTHENTICATION = "one_time_tokens.issue_reauthentication": "
+        WITH u AS (
+            UPDATE users
+            SET reauthentication_token = :hash, reauthentication_sent_at = :now, updated_at = :now
+            WHERE id = :user_id
+            RETURNING id
+        ), o AS (
+            INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+            SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                   :now::timestamptz AT TIME ZONE 'utc',
+                   :now::timestamptz AT TIME ZONE 'utc'
+            FROM u
+            ON CONFLICT (user_id, token_type) DO UPDATE
+            SET id = EXCLUDED.id,
+                token_hash = EXCLUDED.token_hash,
+                relates_to = EXCLUDED.relates_to,
+                created_at = EXCLUDED.created_at,
+                updated_at = EXCLUDED.updated_at
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 
     /// The pending address is the one that the code was sent to.
     #[proves(Audit, SecretIssued)]
-    ISSUE_EMAIL_CHANGE = "one_time_tokens.issue_email_change": concat!(
-        "WITH u AS (
-             UPDATE users
-             SET email_change_token_new = :hash, email_change_sent_at = :now,
-                 email_change = :relates_to, email_change_confirm_status = 0, updated_at = :now
-             WHERE id = :user_id
-             RETURNING id
-         ), o AS (
-             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
-                    :now::timestamptz AT TIME ZONE 'utc',
-                    :now::timestamptz AT TIME ZONE 'utc'
-             FROM u
-             ON CONFLICT (user_id, token_type) DO UPDATE
-             SET id = EXCLUDED.id,
-                 token_hash = EXCLUDED.token_hash,
-                 relates_to = EXCLUDED.relates_to,
-                 created_at = EXCLUDED.created_at,
-                 updated_at = EXCLUDED.updated_at
-         )
-         ",
-        audit_insert!()
-    );
+    ISSUE_EMAIL_CHANGE = "one_time_tokens.issue_email_change": "
+        WITH u AS (
+            UPDATE users
+            SET email_change_token_new = :hash, email_change_sent_at = :now,
+                email_change = :relates_to, email_change_confirm_status = 0, updated_at = :now
+            WHERE id = :user_id
+            RETURNING id
+        ), o AS (
+            INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+            SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                   :now::timestamptz AT TIME ZONE 'utc',
+                   :now::timestamptz AT TIME ZONE 'utc'
+            FROM u
+            ON CONFLICT (user_id, token_type) DO UPDATE
+            SET id = EXCLUDED.id,
+                token_hash = EXCLUDED.token_hash,
+                relates_to = EXCLUDED.relates_to,
+                created_at = EXCLUDED.created_at,
+                updated_at = EXCLUDED.updated_at
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 
     /// The pending number is the one that the code was sent to.
     #[proves(Audit, SecretIssued)]
-    ISSUE_PHONE_CHANGE = "one_time_tokens.issue_phone_change": concat!(
-        "WITH u AS (
-             UPDATE users
-             SET phone_change_token = :hash, phone_change_sent_at = :now,
-                 phone_change = :relates_to, updated_at = :now
-             WHERE id = :user_id
-             RETURNING id
-         ), o AS (
-             INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
-             SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
-                    :now::timestamptz AT TIME ZONE 'utc',
-                    :now::timestamptz AT TIME ZONE 'utc'
-             FROM u
-             ON CONFLICT (user_id, token_type) DO UPDATE
-             SET id = EXCLUDED.id,
-                 token_hash = EXCLUDED.token_hash,
-                 relates_to = EXCLUDED.relates_to,
-                 created_at = EXCLUDED.created_at,
-                 updated_at = EXCLUDED.updated_at
-         )
-         ",
-        audit_insert!()
-    );
+    ISSUE_PHONE_CHANGE = "one_time_tokens.issue_phone_change": "
+        WITH u AS (
+            UPDATE users
+            SET phone_change_token = :hash, phone_change_sent_at = :now,
+                phone_change = :relates_to, updated_at = :now
+            WHERE id = :user_id
+            RETURNING id
+        ), o AS (
+            INSERT INTO one_time_tokens (id, user_id, token_type, token_hash, relates_to, created_at, updated_at)
+            SELECT :token_id, u.id, :token_type::one_time_token_type, :hash, :relates_to,
+                   :now::timestamptz AT TIME ZONE 'utc',
+                   :now::timestamptz AT TIME ZONE 'utc'
+            FROM u
+            ON CONFLICT (user_id, token_type) DO UPDATE
+            SET id = EXCLUDED.id,
+                token_hash = EXCLUDED.token_hash,
+                relates_to = EXCLUDED.relates_to,
+                created_at = EXCLUDED.created_at,
+                updated_at = EXCLUDED.updated_at
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 
     CONSUME_REAUTHENTICATION = "one_time_tokens.consume_reauthentication":
         "WITH u AS (

@@ -12,7 +12,7 @@ use sqlx::types::Json;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 use super::rows::{UserRow, account_columns};
 
 statements! {
@@ -26,21 +26,23 @@ statements! {
     LOCK_OWNER = "webauthn_credentials.lock_owner": "SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE";
 
     #[proves(Audit)]
-    INSERT = "webauthn_credentials.insert": concat!(
-        "WITH p AS (
-             INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
-                                               sign_count, transports, backup_eligible, backed_up, friendly_name,
-                                               created_at, updated_at)
-             SELECT :passkey_id, :user_id, :credential_id, :public_key, :attestation_type, :aaguid, :sign_count,
-                    :transports, :backup_eligible, :backed_up, :friendly_name, :now, :now
-             WHERE (SELECT count(*) FROM webauthn_credentials WHERE user_id = :user_id) < :max_passkeys
-             RETURNING id
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM p)
-         )
-         SELECT p.id FROM p"
-    );
+    INSERT = "webauthn_credentials.insert": "
+        WITH p AS (
+            INSERT INTO webauthn_credentials (id, user_id, credential_id, public_key, attestation_type, aaguid,
+                                              sign_count, transports, backup_eligible, backed_up, friendly_name,
+                                              created_at, updated_at)
+            SELECT :passkey_id, :user_id, :credential_id, :public_key, :attestation_type, :aaguid, :sign_count,
+                   :transports, :backup_eligible, :backed_up, :friendly_name, :now, :now
+            WHERE (SELECT count(*) FROM webauthn_credentials WHERE user_id = :user_id) < :max_passkeys
+            RETURNING id
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM p)
+        )
+        SELECT p.id FROM p";
 
     #[repeatable]
     BY_CREDENTIAL = "webauthn_credentials.by_credential": concat!(
@@ -61,30 +63,34 @@ statements! {
            AND (NOT :is_exclusive OR sign_count = :expected_sign_count)";
 
     #[proves(Audit)]
-    RENAME = "webauthn_credentials.rename": concat!(
-        "WITH p AS (
-             UPDATE webauthn_credentials
-             SET friendly_name = :friendly_name, updated_at = :now
-             WHERE id = :passkey_id
-               AND user_id = :user_id
-             RETURNING id, credential_id, friendly_name, created_at, last_used_at
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM p)
-         )
-         SELECT p.id, p.credential_id, p.friendly_name, p.created_at, p.last_used_at FROM p"
-    );
+    RENAME = "webauthn_credentials.rename": "
+        WITH p AS (
+            UPDATE webauthn_credentials
+            SET friendly_name = :friendly_name, updated_at = :now
+            WHERE id = :passkey_id
+              AND user_id = :user_id
+            RETURNING id, credential_id, friendly_name, created_at, last_used_at
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM p)
+        )
+        SELECT p.id, p.credential_id, p.friendly_name, p.created_at, p.last_used_at FROM p";
 
     #[proves(Audit)]
-    DELETE = "webauthn_credentials.delete": concat!(
-        "WITH p AS (
-             DELETE FROM webauthn_credentials WHERE id = :passkey_id AND user_id = :user_id RETURNING id
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM p)
-         )
-         SELECT p.id FROM p"
-    );
+    DELETE = "webauthn_credentials.delete": "
+        WITH p AS (
+            DELETE FROM webauthn_credentials WHERE id = :passkey_id AND user_id = :user_id RETURNING id
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM p)
+        )
+        SELECT p.id FROM p";
 }
 
 /// A passkey as listed to its user.

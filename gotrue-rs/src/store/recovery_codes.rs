@@ -10,7 +10,7 @@ use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 use super::factors::{FactorInsertion, FactorLimits, NAME_UNIQUE, lock_owner};
 
 statements! {
@@ -33,35 +33,37 @@ statements! {
          LIMIT 64";
 
     #[proves(Audit)]
-    INSERT = "recovery_codes.insert": concat!(
-        "WITH f AS (
-             INSERT INTO mfa_factors (id, user_id, friendly_name, factor_type, status, secret, created_at, updated_at)
-             SELECT :factor_id, :user_id, :friendly_name, 'recovery_code', 'verified', '', :now, :now
-             FROM (SELECT count(*) AS enrolled,
-                          count(*) FILTER (WHERE status = 'verified') AS verified,
-                          count(*) FILTER (WHERE status = 'verified' AND factor_type::text = ANY(:usable)) AS usable,
-                          count(*) FILTER (WHERE factor_type = 'recovery_code') AS codes
-                   FROM mfa_factors
-                   WHERE user_id = :user_id) AS present
-             WHERE present.enrolled < :max_enrolled
-               AND present.verified < :max_verified
-               AND present.usable > 0
-               AND present.codes = 0
-             RETURNING id
-         ), s AS (
-             INSERT INTO mfa_recovery_code_sets (id, user_id, mfa_factor_id, created_at, updated_at)
-             SELECT :set_id, :user_id, f.id, :now, :now FROM f
-             RETURNING id
-         ), c AS (
-             INSERT INTO mfa_recovery_codes (id, mfa_recovery_code_set_id, code_hash, created_at)
-             SELECT code.id, s.id, code.hash, :now
-             FROM s CROSS JOIN unnest(:code_ids::uuid[], :hashes::text[]) AS code (id, hash)
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM f)
-         )
-         SELECT f.id FROM f"
-    );
+    INSERT = "recovery_codes.insert": "
+        WITH f AS (
+            INSERT INTO mfa_factors (id, user_id, friendly_name, factor_type, status, secret, created_at, updated_at)
+            SELECT :factor_id, :user_id, :friendly_name, 'recovery_code', 'verified', '', :now, :now
+            FROM (SELECT count(*) AS enrolled,
+                         count(*) FILTER (WHERE status = 'verified') AS verified,
+                         count(*) FILTER (WHERE status = 'verified' AND factor_type::text = ANY(:usable)) AS usable,
+                         count(*) FILTER (WHERE factor_type = 'recovery_code') AS codes
+                  FROM mfa_factors
+                  WHERE user_id = :user_id) AS present
+            WHERE present.enrolled < :max_enrolled
+              AND present.verified < :max_verified
+              AND present.usable > 0
+              AND present.codes = 0
+            RETURNING id
+        ), s AS (
+            INSERT INTO mfa_recovery_code_sets (id, user_id, mfa_factor_id, created_at, updated_at)
+            SELECT :set_id, :user_id, f.id, :now, :now FROM f
+            RETURNING id
+        ), c AS (
+            INSERT INTO mfa_recovery_codes (id, mfa_recovery_code_set_id, code_hash, created_at)
+            SELECT code.id, s.id, code.hash, :now
+            FROM s CROSS JOIN unnest(:code_ids::uuid[], :hashes::text[]) AS code (id, hash)
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM f)
+        )
+        SELECT f.id FROM f";
 
     LOCK = "recovery_codes.lock":
         "SELECT failed_verification_count, verification_locked_until
@@ -70,24 +72,26 @@ statements! {
          FOR UPDATE";
 
     #[proves(Audit)]
-    REPLACE = "recovery_codes.replace": concat!(
-        "WITH s AS (
-             UPDATE mfa_recovery_code_sets
-             SET failed_verification_count = 0, verification_locked_until = NULL, updated_at = :now
-             WHERE user_id = :user_id
-             RETURNING id, mfa_factor_id
-         ), d AS (
-             DELETE FROM mfa_recovery_codes WHERE mfa_recovery_code_set_id IN (SELECT s.id FROM s)
-         ), c AS (
-             INSERT INTO mfa_recovery_codes (id, mfa_recovery_code_set_id, code_hash, created_at)
-             SELECT code.id, s.id, code.hash, :now
-             FROM s CROSS JOIN unnest(:code_ids::uuid[], :hashes::text[]) AS code (id, hash)
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM s)
-         )
-         SELECT f.id, COALESCE(f.friendly_name, '') FROM mfa_factors f JOIN s ON s.mfa_factor_id = f.id"
-    );
+    REPLACE = "recovery_codes.replace": "
+        WITH s AS (
+            UPDATE mfa_recovery_code_sets
+            SET failed_verification_count = 0, verification_locked_until = NULL, updated_at = :now
+            WHERE user_id = :user_id
+            RETURNING id, mfa_factor_id
+        ), d AS (
+            DELETE FROM mfa_recovery_codes WHERE mfa_recovery_code_set_id IN (SELECT s.id FROM s)
+        ), c AS (
+            INSERT INTO mfa_recovery_codes (id, mfa_recovery_code_set_id, code_hash, created_at)
+            SELECT code.id, s.id, code.hash, :now
+            FROM s CROSS JOIN unnest(:code_ids::uuid[], :hashes::text[]) AS code (id, hash)
+        ), a AS (
+            INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+            SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+            FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                        :audit_addresses::text[]) AS e (id, payload, at, address)
+            WHERE EXISTS (SELECT FROM s)
+        )
+        SELECT f.id, COALESCE(f.friendly_name, '') FROM mfa_factors f JOIN s ON s.mfa_factor_id = f.id";
 
     /// The count is that after the code was used.
     CONSUME = "recovery_codes.consume":

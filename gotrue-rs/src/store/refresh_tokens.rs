@@ -19,7 +19,7 @@ use sqlx::types::ipnetwork::IpNetwork;
 use sqlx::{FromRow, Row};
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 use super::rows::{SessionRow, UserAndSession, UserRow, account_columns, session_columns};
 
 /// Selects a token with the session's newest unrevoked one, its user and its session.
@@ -111,8 +111,17 @@ statements! {
          ), touched AS (
              UPDATE users SET last_sign_in_at = last_sign_in_at, updated_at = :now
              WHERE id = :user_id AND :token_id::bigint IS NOT NULL
-         ), a AS (", audit_insert!(), ")
-         SELECT ", account_columns!(), ", ", session_columns!(), "
+         ), a AS (
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+         )
+         SELECT ",
+        account_columns!(),
+        ", ",
+        session_columns!(),
+        "
          FROM users u CROSS JOIN s
          WHERE u.id = :user_id"
     );

@@ -13,7 +13,7 @@ use platform::store::statement::Connection;
 use sqlx::types::ipnetwork::IpNetwork;
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 use super::rows::{SessionRow, UserRow, account_columns, session_columns};
 
 statements! {
@@ -40,9 +40,13 @@ statements! {
          ), c AS (
              INSERT INTO mfa_amr_claims (id, session_id, authentication_method, created_at, updated_at)
              SELECT :amr_id, s.id, :amr_method, :now, :now FROM s
-         ), a AS (",
-        audit_insert!(),
-        " WHERE EXISTS (SELECT FROM u))
+         ), a AS (
+             INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+             SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+             FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                         :audit_addresses::text[]) AS e (id, payload, at, address)
+             WHERE EXISTS (SELECT FROM u)
+         )
          SELECT ",
         account_columns!(),
         " FROM u"
@@ -57,27 +61,29 @@ statements! {
         "SELECT EXISTS (SELECT FROM sessions WHERE user_id = :user_id AND ip <<= :network::inet)";
 
     #[proves(Audit, SessionsEnded)]
-    DELETE = "sessions.delete_one": concat!(
-        "WITH s AS (
-             DELETE FROM sessions WHERE user_id = :user_id AND id = :session_id
-         )
-         ",
-        audit_insert!()
-    );
+    DELETE = "sessions.delete_one": "
+        WITH s AS (
+            DELETE FROM sessions WHERE user_id = :user_id AND id = :session_id
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 
     /// Locks the user first, so that two statements that delete several sessions are serialized.
     #[proves(Audit, SessionsEnded)]
-    DELETE_OF_ACCOUNT = "sessions.delete": concat!(
-        "WITH u AS (
-             SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE
-         ), s AS (
-             DELETE FROM sessions
-             WHERE user_id = (SELECT id FROM u)
-               AND (:kept_session_id::uuid IS NULL OR id <> :kept_session_id)
-         )
-         ",
-        audit_insert!()
-    );
+    DELETE_OF_ACCOUNT = "sessions.delete": "
+        WITH u AS (
+            SELECT id FROM users WHERE id = :user_id FOR NO KEY UPDATE
+        ), s AS (
+            DELETE FROM sessions
+            WHERE user_id = (SELECT id FROM u)
+              AND (:kept_session_id::uuid IS NULL OR id <> :kept_session_id)
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 }
 
 /// A session to insert.

@@ -5,7 +5,7 @@ use platform::store::binding::{bind, statements};
 use platform::store::statement::Connection;
 use uuid::Uuid;
 
-use super::audit::{AuditArrays, AuditRow, audit_insert};
+use super::audit::{AuditArrays, AuditRow};
 
 statements! {
     SET_PASSWORD = "accounts.set_password":
@@ -15,16 +15,17 @@ statements! {
            AND encrypted_password = :old_password";
 
     #[proves(Audit)]
-    DROP_PASSWORD = "accounts.drop_password": concat!(
-        "WITH u AS (
-             UPDATE users
-             SET encrypted_password = ''
-             WHERE id = :user_id
-               AND encrypted_password = :old_password
-         )
-         ",
-        audit_insert!()
-    );
+    DROP_PASSWORD = "accounts.drop_password": "
+        WITH u AS (
+            UPDATE users
+            SET encrypted_password = ''
+            WHERE id = :user_id
+              AND encrypted_password = :old_password
+        )
+        INSERT INTO audit_log_entries (instance_id, id, payload, created_at, ip_address)
+        SELECT '00000000-0000-0000-0000-000000000000'::uuid, e.id, e.payload::json, e.at, e.address
+        FROM unnest(:audit_ids::uuid[], :audit_payloads::text[], :audit_times::timestamptz[],
+                    :audit_addresses::text[]) AS e (id, payload, at, address)";
 }
 
 /// Replaces a password hash by another one of the same password, unless it has changed meanwhile.

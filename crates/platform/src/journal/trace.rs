@@ -73,15 +73,10 @@ pub enum Fact {
 /// The kind of a [`Fact`], which declarations of statements name: `#[proves(Audit)]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactKind {
-    /// [`Fact::Audit`]
     Audit,
-    /// [`Fact::Message`]
     Message,
-    /// [`Fact::SessionsEnded`]
     SessionsEnded,
-    /// [`Fact::SecretIssued`]
     SecretIssued,
-    /// [`Fact::SecretUsed`]
     SecretUsed,
 }
 
