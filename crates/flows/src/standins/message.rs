@@ -1,36 +1,39 @@
 //! Reads mails (RFC 5322, RFC 2045, RFC 2047): headers, texts, links and codes.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use mail_parser::parsers::MessageStream;
+use mail_parser::{MessageParser, MessagePart, MimeHeaders};
 use serde_json::{Value, json};
 
 use super::texts::digit_runs;
 use crate::text::{parse_pairs, split_url};
 
-/// The deepest part inside of parts.
-const MAX_DEPTH: usize = 8;
-
 /// A mail as flows see it.
 ///
 /// Its members are `to`, `sender`, `subject`, `headers`, `links`, `kinds`, `body`, `code` and `token_hash`.
 pub(super) fn parse_mail(to: &str, raw: &[u8]) -> Value {
-    let (headers, body) = split_head(raw);
-    let mut texts = Vec::new();
-    collect_texts(&headers, body, &mut texts, 0);
-    let find = |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, value)| show_header(name, value));
-    let body = texts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n");
+    let message = MessageParser::new().with_mime_headers().parse(raw).unwrap_or_default();
+    let headers = message.parts.first().map_or(&[][..], MessagePart::headers).iter().map(|header| {
+        let value = MessageStream::new(&raw[header.offset_start as usize..]).parse_unstructured();
+        let name = header.name.as_str().to_ascii_lowercase();
+        let shown = show_header(&name, value.as_text().unwrap_or_default());
+        (name, shown)
+    });
+    let headers: Vec<(String, String)> = headers.collect();
+    let find = |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let texts = message.parts.iter().map(|part| (media_type(part), part.text_contents().unwrap_or_default()));
+    let texts: Vec<(String, &str)> = texts.filter(|(kind, _)| kind.starts_with("text/")).collect();
+    let body = texts.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n");
     let links = find_links(&body);
     let hash = links.first().and_then(|link| {
         let query = parse_pairs(split_url(link).query);
         let named = |wanted: &str| query.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
         named("token").or_else(|| named("token_hash"))
     });
-    let shown: Vec<Value> = headers.iter().map(|(name, value)| json!([name, show_header(name, value)])).collect();
     json!({
         "to": to,
         "sender": find("from"),
         "subject": find("subject"),
-        "headers": shown,
+        "headers": headers,
         "links": links,
         "kinds": texts.iter().map(|(kind, _)| kind.as_str()).collect::<Vec<_>>(),
         "code": find_code(&body),
@@ -53,116 +56,20 @@ pub(super) fn mail_facts(mail: &Value) -> Value {
     json!({ "subject": shown, "links": mail["links"], "kinds": mail["kinds"], "code": mail["code"].is_string() })
 }
 
-/// Splits a mail or a part into its headers, unfolded and with names in lower case, and its body.
-fn split_head(raw: &[u8]) -> (Vec<(String, String)>, &[u8]) {
-    let mut headers: Vec<(String, String)> = Vec::new();
-    let mut rest = raw;
-    while !rest.is_empty() {
-        let end = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
-        let (line, behind) = rest.split_at(end);
-        rest = behind;
-        let line = String::from_utf8_lossy(line);
-        let line = line.trim_end_matches(['\r', '\n']);
-        if line.is_empty() {
-            break;
-        }
-        match (line.starts_with([' ', '\t']), headers.last_mut(), line.split_once(':')) {
-            (true, Some((_, value)), _) => value.push_str(line),
-            (false, _, Some((name, value))) => headers.push((name.to_ascii_lowercase(), value.trim_start().to_owned())),
-            _ => {}
-        }
-    }
-    (headers, rest)
+/// The media type of a part, in lower case.
+fn media_type(part: &MessagePart<'_>) -> String {
+    let Some(kind) = part.content_type() else { return "text/plain".to_owned() };
+    [kind.ctype(), "/", kind.subtype().unwrap_or_default()].concat()
 }
 
-fn collect_texts(headers: &[(String, String)], body: &[u8], texts: &mut Vec<(String, String)>, depth: usize) {
-    let header = |name: &str| headers.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
-    let content_type = header("content-type");
-    let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if kind.starts_with("multipart/") && depth < MAX_DEPTH {
-        let Some(boundary) = parameter(content_type, "boundary") else { return };
-        for part in split_parts(body, &boundary) {
-            let (headers, body) = split_head(part);
-            collect_texts(&headers, body, texts, depth + 1);
-        }
-    } else if kind.is_empty() || kind.starts_with("text/") {
-        let decoded = match header("content-transfer-encoding").trim().to_ascii_lowercase().as_str() {
-            "quoted-printable" => decode_quoted_printable(body),
-            "base64" => {
-                let text: Vec<u8> = body.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-                STANDARD.decode(text).unwrap_or_default()
-            }
-            _ => body.to_vec(),
-        };
-        let kind = if kind.is_empty() { "text/plain".to_owned() } else { kind };
-        texts.push((kind, String::from_utf8_lossy(&decoded).into_owned()));
-    }
-}
-
-fn parameter(header: &str, name: &str) -> Option<String> {
-    header.split(';').skip(1).find_map(|part| {
-        let (key, value) = part.trim().split_once('=')?;
-        key.eq_ignore_ascii_case(name).then(|| value.trim_matches('"').to_owned())
-    })
-}
-
-/// The parts between boundaries, each without the line end before the next boundary.
-fn split_parts<'a>(body: &'a [u8], boundary: &str) -> Vec<&'a [u8]> {
-    let marker = format!("--{boundary}");
-    let mut parts = Vec::new();
-    let mut start = None;
-    let mut at = 0;
-    for line in body.split_inclusive(|byte| *byte == b'\n') {
-        if line.starts_with(marker.as_bytes()) {
-            if let Some(start) = start {
-                let part = &body[start..at];
-                let part = part.strip_suffix(b"\n").unwrap_or(part);
-                parts.push(part.strip_suffix(b"\r").unwrap_or(part));
-            }
-            start = Some(at + line.len());
-            if line[marker.len()..].starts_with(b"--") {
-                break;
-            }
-        }
-        at += line.len();
-    }
-    parts
-}
-
-fn decode_quoted_printable(body: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(body.len());
-    let mut at = 0;
-    while at < body.len() {
-        let rest = &body[at..];
-        if rest.starts_with(b"=\r\n") {
-            at += 3;
-        } else if rest.starts_with(b"=\n") {
-            at += 2;
-        } else if let Some(byte) = hex_pair(rest) {
-            decoded.push(byte);
-            at += 3;
-        } else {
-            decoded.push(body[at]);
-            at += 1;
-        }
-    }
-    decoded
-}
-
-fn hex_pair(text: &[u8]) -> Option<u8> {
-    let digits = text.strip_prefix(b"=")?.get(..2)?;
-    u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-}
-
-/// The value of a header with its encoded words decoded.
+/// The decoded value of a header.
 ///
 /// Names of addresses have quotes only where they need them.
-fn show_header(name: &str, value: &str) -> String {
-    let decoded = decode_words(value);
+fn show_header(name: &str, decoded: &str) -> String {
     if !matches!(name, "from" | "to" | "reply-to" | "cc" | "sender") {
-        return decoded;
+        return decoded.to_owned();
     }
-    let Some((display, address)) = decoded.rsplit_once('<') else { return decoded };
+    let Some((display, address)) = decoded.rsplit_once('<') else { return decoded.to_owned() };
     let display = display.trim().trim_matches('"').replace("\\\"", "\"");
     if display.is_empty() {
         return address.trim_end_matches('>').to_owned();
@@ -171,31 +78,6 @@ fn show_header(name: &str, value: &str) -> String {
         return format!("\"{}\" <{address}", display.replace('"', "\\\""));
     }
     format!("{display} <{address}")
-}
-
-/// Decodes words such as `=?utf-8?q?Sch=C3=B6n?=`; white space between two of them is dropped.
-fn decode_words(value: &str) -> String {
-    let mut decoded = String::new();
-    let mut is_word_before = false;
-    let mut rest = value;
-    while let Some(at) = rest.find("=?") {
-        let mut fields = rest[at + 2..].splitn(4, '?');
-        let (charset, encoding, text) = (fields.next(), fields.next(), fields.next());
-        let Some(behind) = fields.next().and_then(|behind| behind.strip_prefix('=')) else { break };
-        let bytes = match (charset, encoding.map(str::to_ascii_lowercase).as_deref(), text) {
-            (Some(_), Some("q"), Some(text)) => decode_quoted_printable(text.replace('_', " ").as_bytes()),
-            (Some(_), Some("b"), Some(text)) => STANDARD.decode(text).unwrap_or_default(),
-            _ => break,
-        };
-        if !(is_word_before && rest[..at].trim().is_empty()) {
-            decoded.push_str(&rest[..at]);
-        }
-        decoded.push_str(&String::from_utf8_lossy(&bytes));
-        is_word_before = true;
-        rest = behind;
-    }
-    decoded.push_str(rest);
-    decoded
 }
 
 /// The links of a text, without HTML entities.
@@ -293,6 +175,27 @@ mod tests {
         assert_eq!(mail["code"], "654321");
         assert_eq!(mail["token_hash"], "3Dabc");
         assert_eq!(mail_facts(&mail)["subject"], "Schön <6 digits>");
+    }
+
+    #[test]
+    fn encoded_names_are_shown_with_the_quotes_that_they_need() {
+        let mail = parse_mail(
+            "ann@example.com",
+            b"From: =?utf-8?q?L=C3=A4den=2C_B=C3=BCro?= <Auth.Desk@example.com>\r\n\
+              Reply-To: help@example.com\r\nX-Kind: auth/invite\r\nX-Many: one,\r\n two\r\n\
+              Content-Type: text/html; charset=UTF-8\r\n\r\nHello\r\n",
+        );
+        assert_eq!(
+            mail["headers"],
+            json!([
+                ["from", "\"Läden, Büro\" <Auth.Desk@example.com>"],
+                ["reply-to", "help@example.com"],
+                ["x-kind", "auth/invite"],
+                ["x-many", "one, two"],
+                ["content-type", "text/html; charset=UTF-8"],
+            ])
+        );
+        assert_eq!(mail["body"], "Hello\r\n");
     }
 
     proptest! {

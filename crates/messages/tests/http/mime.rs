@@ -49,6 +49,36 @@ fn endless_nesting_and_many_parts_are_limited() {
     assert!(parse(&many).attachments.len() <= 100);
 }
 
+#[test]
+fn parts_with_missing_boundaries_are_parsed_in_time() {
+    let part = |number: usize| format!("--b\nContent-Type: multipart/mixed; boundary=x{number}\n\nx\n");
+    let raw = format!("Content-Type: multipart/mixed; boundary=b\n\n{}", (0..100_000).map(part).collect::<String>());
+    assert_eq!(parse(&raw).attachments.len(), 100);
+}
+
+#[test]
+fn text_is_decoded_by_its_character_set() {
+    for (charset, encoded, text) in [
+        ("us-ascii", "Gr=C3=BC=C3=9Fe", "Grüße"),
+        ("shift_jis", "=83=6E=83=8D=81=5B", "ハロー"),
+        ("unknown", "=C3=BC", "ü"),
+    ] {
+        let head = format!("Content-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: quoted-printable");
+        assert_eq!(parse(&format!("{head}\n\n{encoded}")).text.as_deref(), Some(text), "{charset}");
+    }
+}
+
+#[test]
+fn contents_of_attachments_stay_as_they_are() {
+    let mail = parse(
+        "Content-Type: multipart/mixed; boundary=outer\n\n--outer\nContent-Type: text/csv; charset=iso-8859-1\n\
+         Content-Disposition: attachment; filename=a.csv\nContent-Transfer-Encoding: base64\n\n/OQ=\n--outer\n\
+         Content-Type: message/rfc822\n\nSubject: inner\n\nbody\n--outer--",
+    );
+    let files: Vec<_> = mail.attachments.iter().map(|file| (file.name.as_str(), &*file.content)).collect();
+    assert_eq!(files, [("a.csv", &b"\xfc\xe4"[..]), ("part-2", b"Subject: inner\r\n\r\nbody")]);
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_parsed(raw in prop::collection::vec(any::<u8>(), 0..2000)) {
