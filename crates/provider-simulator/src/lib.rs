@@ -1,4 +1,4 @@
-//! Simulated social providers and a SAML identity provider, for development and tests.
+//! Simulated social providers, a SAML identity provider and wallets, for development and tests.
 //!
 //! A [`Simulator`] belongs to one auth API. It answers below its base URL in the wire format of each provider: the path
 //! of a request is the provider's name, host and path (`/google/accounts.google.com/o/oauth2/v2/auth`). The settings
@@ -23,6 +23,7 @@ mod template;
 mod token;
 mod tokens;
 mod users;
+mod wallet;
 
 pub use catalog::provider_names;
 pub use next::{NextSignIn, NextSignInError};
@@ -30,3 +31,4 @@ pub use page::fill_template;
 pub use scenario::Scenario;
 pub use simulator::{Simulator, SimulatorOptions};
 pub use users::{PresetUser, preset_users};
+pub use wallet::Wallet;

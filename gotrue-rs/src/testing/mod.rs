@@ -12,7 +12,6 @@ mod phones;
 mod provider;
 mod receiver;
 mod users;
-mod wallet;
 mod world;
 
 pub use authenticator::{ORIGIN, enable_webauthn, new_authenticator};
@@ -24,5 +23,4 @@ pub use phones::Phones;
 pub use provider::{FakeProvider, RecordedRequest, RedirectTarget};
 pub use receiver::{HookCall, HookServer, json_response};
 pub use users::{PASSWORD, TestUser};
-pub use wallet::Wallet;
 pub use world::{SECRET, World, WorldBuilder};

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::TimeDelta;
 use gotrue_rs::testing::identity_provider::{IdentityProvider, SERVICE_KEY};
-use gotrue_rs::testing::{DOCUMENT, HookServer, Issuer, Wallet};
+use gotrue_rs::testing::{DOCUMENT, HookServer, Issuer};
 use platform::clock::{Clock, SystemClock};
+use provider_simulator::Wallet;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};

@@ -1,5 +1,6 @@
 use gotrue_rs::testing::identity_provider::{AuthnRequest, IdentityProvider, SamlAssertion, acs_form_request};
-use gotrue_rs::testing::{CHALLENGE, OAuthClient, RedirectTarget, VERIFIER, Wallet, parse_query};
+use gotrue_rs::testing::{CHALLENGE, OAuthClient, RedirectTarget, VERIFIER, parse_query};
+use provider_simulator::Wallet;
 use serde_json::json;
 
 use super::in_turns;

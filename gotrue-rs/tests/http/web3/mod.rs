@@ -1,9 +1,10 @@
 //! `POST /token?grant_type=web3`: sign-in with a wallet.
 
 use chrono::TimeDelta;
-use gotrue_rs::testing::{Wallet, World, WorldBuilder};
+use gotrue_rs::testing::{World, WorldBuilder};
 use platform::store::Connection;
 use platform::testing::Answer;
+use provider_simulator::Wallet;
 use serde_json::{Value, json};
 
 const GRANT: &str = "/token?grant_type=web3";

@@ -1,7 +1,8 @@
 //! Signing up and in: `/signup`, `/verify`, `/token`, `/logout`.
 
 use futures::FutureExt;
-use gotrue_rs::testing::{PASSWORD, TestUser, Wallet};
+use gotrue_rs::testing::{PASSWORD, TestUser};
+use provider_simulator::Wallet;
 use serde_json::{Value, json};
 
 use super::super::fixture::{Fixture, email, hardened_policy, phone};
