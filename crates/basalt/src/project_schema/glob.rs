@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use glob::Pattern;
+
 /// Returns the files below `folder` that match the pattern, by name.
 pub(super) fn find_files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut found = vec![folder.to_owned()];
@@ -26,65 +28,40 @@ pub(super) fn find_files(folder: &Path, pattern: &str) -> Vec<PathBuf> {
 }
 
 fn list_matches(folder: &Path, pattern: &str) -> Vec<PathBuf> {
+    let Some(pattern) = parse_pattern(pattern) else { return Vec::new() };
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_match = |path: &PathBuf| {
-        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| {
-            let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-            matches_pattern(&pattern, &name)
-        })
-    };
+    let is_match =
+        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| pattern.matches(name));
     entries.map(|entry| entry.path()).filter(is_match).collect()
 }
 
-/// Matches with one position to return to, which suffices because `*` may match any length.
-fn matches_pattern(pattern: &[char], name: &[char]) -> bool {
-    let (mut at, mut in_name) = (0, 0);
-    let mut after_star: Option<(usize, usize)> = None;
-    while in_name < name.len() {
-        if pattern.get(at) == Some(&'*') {
-            after_star = Some((at + 1, in_name));
-            at += 1;
-        } else if let Some(length) = match_one(&pattern[at..], name[in_name]) {
-            (at, in_name) = (at + length, in_name + 1);
-        } else if let Some((pattern_again, name_again)) = after_star {
-            after_star = Some((pattern_again, name_again + 1));
-            (at, in_name) = (pattern_again, name_again + 1);
-        } else {
-            return false;
+/// Parses a pattern of Go: `\\` escapes, `^` negates a class, and `**` is `*`.
+fn parse_pattern(text: &str) -> Option<Pattern> {
+    let mut pattern = String::new();
+    let mut is_in_class = false;
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            '\\' if !is_in_class => pattern += &Pattern::escape(&rest.next().unwrap_or('\\').to_string()),
+            '*' if !is_in_class && pattern.ends_with('*') => {}
+            '[' if !is_in_class => {
+                is_in_class = true;
+                pattern.push('[');
+                if rest.next_if_eq(&'^').is_some() {
+                    pattern.push('!');
+                } else if rest.peek() == Some(&'!') {
+                    // The `!` is a member; no name contains the one before it.
+                    pattern.push('\0');
+                }
+                pattern.extend(rest.next());
+            }
+            _ => {
+                is_in_class &= character != ']';
+                pattern.push(character);
+            }
         }
     }
-    pattern[at..].iter().all(|rest| *rest == '*')
-}
-
-/// Returns the length of the part of the pattern that matches the character.
-fn match_one(pattern: &[char], character: char) -> Option<usize> {
-    match pattern {
-        ['?', ..] => Some(1),
-        ['[', class @ ..] => match_class(class, character).map(|length| length + 1),
-        ['\\', escaped, ..] => (*escaped == character).then_some(2),
-        [literal, ..] => (*literal == character).then_some(1),
-        [] => None,
-    }
-}
-
-/// Returns the length of the class after its `[`, if the character is in it.
-fn match_class(class: &[char], character: char) -> Option<usize> {
-    let (is_negated, members) = match class {
-        ['^', members @ ..] => (true, members),
-        members => (false, members),
-    };
-    let end = members.iter().skip(1).position(|member| *member == ']')? + 1;
-    let mut rest = &members[..end];
-    let mut is_member = false;
-    while let Some(first) = rest.first() {
-        let (last, length) = match rest {
-            [_, '-', last, ..] => (last, 3),
-            _ => (first, 1),
-        };
-        is_member |= (*first..=*last).contains(&character);
-        rest = &rest[length..];
-    }
-    (is_member != is_negated).then_some(usize::from(is_negated) + end + 1)
+    Pattern::new(&pattern).ok()
 }
 
 #[cfg(test)]
@@ -94,8 +71,7 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, name: &str) -> bool {
-        let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-        matches_pattern(&pattern, &name)
+        parse_pattern(pattern).is_some_and(|pattern| pattern.matches(name))
     }
 
     #[test]
@@ -107,11 +83,29 @@ mod tests {
             ("0?_[a-c]*.sql", "01_base.sql"),
             ("[^a]", "b"),
             ("\\*", "*"),
+            ("**", "seed"),
+            ("a**b", "ab"),
+            ("[]a]", "]"),
+            ("[^]a]", "b"),
+            ("[!a]", "!"),
+            ("[\\a]", "\\"),
+            ("\\", "\\"),
+            ("[*]?", "*a"),
         ] {
             assert!(matches(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in [("*.sql", "seed.sq"), ("?", ""), ("[a-c]", "d"), ("[^a]", "a"), ("[", "["), ("a", "ab")]
-        {
+        for (pattern, name) in [
+            ("*.sql", "seed.sq"),
+            ("?", ""),
+            ("[a-c]", "d"),
+            ("[^a]", "a"),
+            ("[", "["),
+            ("a", "ab"),
+            ("\\*", "a"),
+            ("[!a]", "b"),
+            ("[^]a]", "]"),
+            ("[]", "]"),
+        ] {
             assert!(!matches(pattern, name), "{pattern} {name}");
         }
     }
